@@ -1,5 +1,6 @@
 # The virtual environment is made in the first stage and copied: the image has no compiler, no pip cache and no source tree.
-FROM python:3.13-slim AS build
+# Both stages name the same digest: docs/operations.md says how to move it.
+FROM python:3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
 
@@ -19,7 +20,7 @@ COPY skills skills
 RUN pip wheel --no-index --no-deps --no-build-isolation . --wheel-dir /dist \
  && pip --python /opt/cstp/bin/python install --no-index --no-deps /dist/*.whl
 
-FROM python:3.13-slim
+FROM python:3.13-slim@sha256:7c61056e61ac89e852de05f3dc6fa51a6dd2181797bceed46aa725dd7cb2cd3b
 RUN useradd --uid 10001 --create-home cstp \
  && install --directory --owner cstp --group cstp /data
 COPY --from=build /opt/cstp /opt/cstp

@@ -3,9 +3,10 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo documents test test-servers mcp-conformance chaos lint types bench bench-quality profile check docs site model env lock clean FORCE
+.PHONY: help demo documents test test-long test-servers test-shared mcp-conformance chaos lint types bench bench-quality profile check docs site model env lock clean FORCE
 
-PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet
+# without byte code: to compile all modules takes a third of the time, and a start compiles those that it imports
+PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet --no-compile
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
 SUITS = import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
 FIND_PYTHON = python=; for candidate in $(CANDIDATES); do \
@@ -24,11 +25,19 @@ demo: .venv/.server ## start a server on this project's own records and print ca
 documents: .venv/.server requirements/documents.txt ## install what reads HTML, PDF, DOCX, PPTX, EPUB, notebooks and reStructuredText
 	@$(PIP_INSTALL) --require-hashes -r requirements/documents.txt
 
-test: .venv/.dev ## run the whole test suite
-	@.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+RUN_TESTS = .venv/bin/python -m pytest -n $(WORKERS) --dist worksteal
+
+test: .venv/.dev ## run the default lane of the tests, in six minutes on two cores
+	@$(RUN_TESTS) --lane default $(ARGS)
+
+test-long: .venv/.dev ## run all other tests: a browser, servers of others, kills, whole programs
+	@$(RUN_TESTS) --lane long $(ARGS)
 
 test-servers: .venv/.dev ## run what may differ on PostgreSQL and a Chroma server, which it starts itself
-	@.venv/bin/python -m pytest --stores=servers $(ARGS)
+	@$(RUN_TESTS) --stores=servers $(ARGS)
+
+test-shared: .venv/.dev ## run what reads data from the folder ../shared; skipped by name where there is none
+	@.venv/bin/python -m pytest --shared=only $(ARGS)
 
 chaos: .venv/.dev ## run the fault tests in their long form and write their table into docs/reliability.md
 	@.venv/bin/python -m pytest tests/chaos tests/cli/test_moving.py tests/image --chaos long --timeout 7200 $(ARGS)
@@ -44,7 +53,7 @@ lint: .venv/.dev ## check style and formatting
 types: .venv/.dev ## check types
 	.venv/bin/mypy
 
-check: lint types test ## lint, types and test
+check: lint types test ## lint, types and the default lane of the tests
 
 bench: .venv/.dev ## measure, with controls
 	@.venv/bin/python -m benchmarks $(ARGS)

@@ -91,7 +91,9 @@ def _write(path: Path, texts: Sequence[Text], numbers: range) -> Path:
             words = text.body.split() or [text.title]
             first = number // len(texts) * _WORDS % len(words)
             body = " ".join((words[first:] + words[:first])[:_WORDS])
-            json.dump({"id": f"dec_{number}", "title": f"{text.title} {number}", "text": body}, file)
+            json.dump(
+                {"kind": "decision", "id": f"dec_{number}", "title": f"{text.title} {number}", "text": body}, file
+            )
             file.write("\n")
     return path
 

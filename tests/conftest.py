@@ -37,7 +37,7 @@ hypothesis.settings.register_profile("suite", deadline=None, database=None, prin
 hypothesis.settings.register_profile("long", hypothesis.settings.get_profile("suite"), max_examples=500)
 hypothesis.settings.load_profile("suite")
 
-pytest_plugins = ["tests.folders", "tests.quick_starts", "tests.rules"]
+pytest_plugins = ["tests.durations", "tests.folders", "tests.quick_starts", "tests.rules"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

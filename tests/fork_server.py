@@ -24,7 +24,7 @@ import cstp_server.cli.commands
 import cstp_server.cli.main
 
 # what commands import when they come to it
-LATER = ("alembic.command", "chromadb", "cognition_engines.indexes.vectors.chroma", "mcp.server", "psycopg")
+LATER = ("chromadb", "cognition_engines.indexes.vectors.chroma", "mcp.server", "psycopg")
 STANDARD = (0, 1, 2)
 
 
@@ -118,5 +118,7 @@ def _standard(number: int, before: TextIO) -> TextIO:
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for pytest, and for what it has started
     import_all()
+    with open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), 1)  # its end says that everything is imported
     if started := serve(socket.socket(fileno=int(sys.argv[1]))):
         exec(compile(started.code, "<string>", "exec"), vars(sys.modules["__main__"]))

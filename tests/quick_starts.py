@@ -24,6 +24,8 @@ from typing import Any, Final
 import psutil
 import pytest
 
+from tests.durations import charge_nobody
+
 ENTRY: Final = "from cstp_server.cli.entry import main; main()"
 PROGRAM: Final = Path(__file__).with_name("fork_server.py")
 CLIENT: Final = Path(__file__).with_name("fork_client.py")
@@ -58,9 +60,11 @@ class Forks:
         self.address = ""
         self._early: Mapping[str, str] = {}
         self.wanted = True
+        self._item: pytest.Item | None = None
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        self._item = item
         self.wanted = item.get_closest_marker("true_start") is None
         try:
             return (yield)
@@ -105,7 +109,7 @@ class Forks:
         """The address of the server, which runs from here on."""
         with self._lock:
             if self._server is None:
-                self._early = _early(os.environ)
+                self._early, began = _early(os.environ), time.monotonic()
                 folder = Path(tempfile.mkdtemp())
                 self.address = str(folder / "forks")
                 with socket.socket(socket.AF_UNIX) as listener:
@@ -115,8 +119,12 @@ class Forks:
                         [sys.executable, str(PROGRAM), str(listener.fileno())],
                         pass_fds=[listener.fileno()],
                         stdin=subprocess.PIPE,
-                        stdout=subprocess.DEVNULL,
+                        stdout=subprocess.PIPE,
                     )
+                assert self._server.stdout is not None
+                self._server.stdout.read()  # which is closed when everything is imported
+                if self._item is not None:
+                    charge_nobody(self._item, time.monotonic() - began)
             return self.address
 
     def _ask(self, request: Mapping[str, Any], files: list[int]) -> int:

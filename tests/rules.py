@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -74,6 +74,10 @@ ON_SHARED: Final = (
 )
 USE_STORES: Final = {"stores", "lasting_stores"}
 
+# The long lane: these folders, what asks for one of these fixtures, and what carries the mark `long`.
+LONG_FOLDERS: Final = ("tests/benchmarks/", "tests/chaos/", "tests/image/", "tests/several/", "tests/suite/")
+LONG_FIXTURES: Final = {"browser", "chroma_server", "postgresql", "redis_server"}
+
 _WHEELS: Final = sys.platform == "linux" and platform.machine() == "x86_64"
 
 # reason, as a regular expression -> whether a test may be skipped for it here
@@ -102,6 +106,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=["with", "only"],
         default="with",
         help="only: no tests but those that use the folder ../shared",
+    )
+    parser.addoption(
+        "--lane",
+        choices=["default", "long", "all"],
+        default="all",
+        help="default: what is fast and starts neither a browser nor a server of others; long: all the rest",
     )
     parser.addoption(
         "--stores",
@@ -145,12 +155,28 @@ class Skips:
                 terminalreporter.line(line)
 
 
+def in_long_lane(item: pytest.Item) -> bool:
+    """Return whether a test belongs to the long lane."""
+    if item.get_closest_marker("long") or item.nodeid.startswith(LONG_FOLDERS):
+        return True
+    return bool(LONG_FIXTURES & set(getattr(item, "fixturenames", ())))
+
+
+def pytest_fixture_setup(fixturedef: Any, request: pytest.FixtureRequest) -> None:
+    """Refuse, in the default lane, a fixture of the long lane that a test asks for only while it runs."""
+    if fixturedef.argname in LONG_FIXTURES and request.config.getoption("--lane") == "default":
+        pytest.fail(f"{fixturedef.argname} is for the long lane: mark this test or parameter long", pytrace=False)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     for package, folder in PACKAGES.items():
         found = find_spec(package)
         if found is None or found.origin is None or Path(found.origin).resolve().parent != folder / package:
             raise pytest.UsageError(f"{package} would be tested from {found and found.origin}, not from {folder}")
     config.addinivalue_line("markers", "embedded_only(reason): is about SQLite files and Chroma folders")
+    config.addinivalue_line(
+        "markers", "long(reason): belongs to the long lane, though nothing that it asks for says so"
+    )
     config.pluginmanager.register(Skips(config))
 
 
@@ -161,11 +187,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     name = collection_path.relative_to(ROOT).as_posix()
     wanted = config.getoption("--shared") != "only" or name in ON_SHARED
     wanted &= config.getoption("--stores") != "servers" or name.startswith(ON_SERVERS)
+    wanted &= config.getoption("--lane") != "default" or not name.startswith(LONG_FOLDERS)
     return None if wanted else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--shared=only`, what asks for `shared_folder`, itself or through a fixture; on servers, their part."""
+    """Keep the tests of this run: those of `../shared`, what servers may do otherwise, or one lane."""
+    _require_reasons(items)
     unnamed = {
         item.path for item in items if isinstance(item, pytest.Function) and "shared_folder" in item.fixturenames
     }
@@ -181,6 +209,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if marker := item.get_closest_marker("embedded_only"):
                 item.add_marker(pytest.mark.skip(reason=f"embedded only: {marker.args[0]}"))
+
+    if (lane := config.getoption("--lane")) != "all":
+        _keep(config, items, lambda item: in_long_lane(item) == (lane == "long"))
+
+
+def _require_reasons(items: list[pytest.Item]) -> None:
+    for item in items:
+        marker = item.get_closest_marker("long")
+        if marker and not (len(marker.args) == 1 and isinstance(marker.args[0], str) and marker.args[0].strip()):
+            raise pytest.UsageError(f'{item.nodeid}: long needs a reason, as in @pytest.mark.long("starts a demo")')
 
 
 def _keep(config: pytest.Config, items: list[pytest.Item], concerned: Callable[[pytest.Function], bool]) -> None:

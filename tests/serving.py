@@ -32,6 +32,7 @@ from tests.stores import Stores
 
 MODEL = "seeded-8"
 DIM = 8
+AMPLE = "1000000/minute"
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ def start(
     folder.mkdir(parents=True, exist_ok=True)
     settings = Settings.model_validate(
         {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 1e-6}}
-        | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}}
+        | {"limits": {"default": AMPLE, "writes": AMPLE}, "store": {"url": stores.records(folder)}}
         | given
     )
     records = open_records(settings.store_url)

@@ -23,6 +23,7 @@ import sqlalchemy as sa
 
 from cognition_engines.store.records import open_records
 
+DATABASES = ("sqlite", pytest.param("postgresql", marks=pytest.mark.long("starts PostgreSQL")))
 COMES_UP = 60.0  # seconds that a server may take on a busy machine
 # no test pulls the plug of the machine, and none is large enough to be tidied up
 SETTINGS = ("fsync = off", "full_page_writes = off", "autovacuum = off", "max_connections = 500")

@@ -5,7 +5,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -26,6 +27,7 @@ MODULES = {
     for package in PACKAGES.values()
     for path in sorted(package.rglob("*.py"))
 }
+NODES = {name: list(ast.walk(tree)) for name, tree in MODULES.items()}  # each test looks at all of them
 UNSET = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
 LONGEST_FILE = 400
 LARGEST_FOLDER = 25  # files
@@ -89,37 +91,37 @@ IMPORTS_CHROMADB = {
 BANNED_WORDS = re.compile(r"(?:^|_|(?<=[a-z]))(services?|managers?|utils?|helpers?)(?:$|_|(?=[A-Z]))", re.IGNORECASE)
 
 
-def imported(tree: ast.Module) -> Iterator[str]:
+def imported(name: str) -> Iterator[str]:
     """The top-level name of everything that a module imports; relative imports as a dot."""
-    for node in ast.walk(tree):
+    for node in NODES[name]:
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield "." if node.level else str(node.module).partition(".")[0]
 
 
-def of(package: str) -> dict[str, ast.Module]:
-    return {name: tree for name, tree in MODULES.items() if name.startswith(f"{package}/")}
+def of(package: str) -> list[str]:
+    return [name for name in MODULES if name.startswith(f"{package}/")]
 
 
 def test_the_protocol_imports_nothing_of_ours_and_only_what_the_base_install_has() -> None:
-    found = {(name, root) for name, tree in of("cstp").items() for root in imported(tree)}
+    found = {(name, root) for name in of("cstp") for root in imported(name)}
     assert {each for each in found if each[1] not in ALLOWED_OF_CSTP | sys.stdlib_module_names} == IMPORTS_YAML
 
 
 def test_the_skills_import_nothing_of_ours_and_nothing_of_the_server() -> None:
     banned = {"cstp", "cstp_server", "."} | SERVER_ONLY
-    found = {(name, root) for name, tree in of("cognition_engines").items() for root in imported(tree)}
+    found = {(name, root) for name in of("cognition_engines") for root in imported(name)}
     assert {each for each in found if each[1] in banned} == {(READS_HTTP, "httpx")}
 
 
 def test_only_what_reads_mongodb_imports_its_driver() -> None:
-    found = {name for name, tree in MODULES.items() if {"pymongo", "bson"} & set(imported(tree))}
+    found = {name for name in MODULES if {"pymongo", "bson"} & set(imported(name))}
     assert found == {"cognition_engines/ingest/memories/live/mongodb_source.py"}
 
 
 def test_only_the_indexes_and_the_registry_import_chromadb() -> None:
-    assert {name for name, tree in MODULES.items() if "chromadb" in imported(tree)} == IMPORTS_CHROMADB
+    assert {name for name in MODULES if "chromadb" in imported(name)} == IMPORTS_CHROMADB
 
 
 def test_outside_its_folder_a_vector_backend_is_named_by_the_registry_alone() -> None:
@@ -133,22 +135,24 @@ def test_http_requests_are_sent_by_the_client_and_what_reads_collections_alone()
     senders = re.compile(r"httpx\.(get|post|request|stream|Client|AsyncClient)$")
     found = {
         name
-        for name, tree in MODULES.items()
-        for node in ast.walk(tree)
+        for name, nodes in NODES.items()
+        for node in nodes
         if isinstance(node, ast.Call) and senders.match(ast.unparse(node.func))
     }
     assert found == {"cstp/client/async_client.py", "cstp/client/sync_http.py", READS_HTTP}
 
 
+@pytest.mark.long("starts interpreters")
 def test_neither_a_start_nor_an_ingest_of_files_imports_what_few_need() -> None:
     imports = "import sys, cstp_server.serve, cstp_server.cli.commands.ingest"
     said = f"{imports}; print(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
     found = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout.split()
     assert "starlette" in found
-    assert {"alembic", "chromadb", "mcp", "pymongo", "redis"} & set(found) == set()
+    assert {"chromadb", "mcp", "pymongo", "redis"} & set(found) == set()
 
 
-def test_a_server_over_a_store_without_vectors_loads_neither_alembic_nor_chroma(tmp_path: Path) -> None:
+@pytest.mark.long("starts interpreters")
+def test_a_server_over_a_store_without_vectors_does_not_load_chroma(tmp_path: Path) -> None:
     program = f"""
 import sys, time
 from pathlib import Path
@@ -161,24 +165,23 @@ while knowledge.indexes.vectors_state != "ready":
 knowledge.close()
 print(knowledge.indexes.vectors_state, *sorted({{name.partition('.')[0] for name in sys.modules}}))
 """
-    for new in (True, False):
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=UNSET)
-        found = done.stdout.split()
-        assert found[0] == "ready"
-        assert ("alembic" in found) == new  # which makes the tables
-        assert "chromadb" not in found
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=UNSET)
+    found = done.stdout.split()
+    assert found[0] == "ready"
+    assert "chromadb" not in found
 
 
 def test_the_source_folders_are_no_packages() -> None:
     assert [folder for folder in ("a2a", "skills") if (ROOT / folder / "__init__.py").exists()] == []
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_a_module_is_short_and_says_what_it_is(name: str) -> None:
-    tree = MODULES[name]
-    source = next(package for package in PACKAGES.values() if package.name == name.partition("/")[0]).parent / name
-    assert len(source.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE or _generated(name)
-    assert ast.get_docstring(tree)
+def test_a_module_is_short_and_says_what_it_is() -> None:
+    folders = {package.name: package.parent for package in PACKAGES.values()}
+    lines = {
+        name: len((folders[name.partition("/")[0]] / name).read_text(encoding="utf-8").splitlines()) for name in MODULES
+    }
+    assert {name: n for name, n in lines.items() if n > LONGEST_FILE and not _generated(name)} == {}
+    assert [name for name, tree in MODULES.items() if not ast.get_docstring(tree)] == []
 
 
 def _generated(name: str) -> bool:
@@ -194,16 +197,33 @@ def _own_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and node is not function
     ]
     held = {line for node in inner for line in range(node.lineno, (node.end_lineno or 0) + 1)}
-    return len(set(range(function.lineno, (function.end_lineno or 0) + 1)) - held)
+    return len(set(_span(function)) - held)
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_a_function_is_short_and_imports_nothing(name: str) -> None:
-    for node in ast.walk(MODULES[name]):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert _own_lines(node) <= LONGEST_FUNCTION or _generated(name), node.name
-            inner = [each for each in ast.walk(node) if isinstance(each, ast.Import | ast.ImportFrom)]
-            assert inner == [], node.name
+def _functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for name, nodes in NODES.items():
+        for node in nodes:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield name, node
+
+
+def test_a_function_is_short_and_imports_nothing() -> None:
+    long = [
+        f"{name}: {f.name}" for name, f in _functions() if _own_lines(f) > LONGEST_FUNCTION and not _generated(name)
+    ]
+    assert long == []
+    indented = {
+        (name, node.lineno)
+        for name, nodes in NODES.items()
+        for node in nodes
+        if isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset
+    }
+    within = [(name, f.name) for name, f in _functions() for each, n in indented if each == name and n in _span(f)]
+    assert within == []
+
+
+def _span(function: ast.FunctionDef | ast.AsyncFunctionDef) -> range:
+    return range(function.lineno, (function.end_lineno or 0) + 1)
 
 
 def _catches_all(handler: ast.ExceptHandler) -> bool:
@@ -217,8 +237,8 @@ def _catches_all(handler: ast.ExceptHandler) -> bool:
 def test_there_is_one_catch_all_and_one_transport_out_of_threads() -> None:
     found = [
         name
-        for name, tree in MODULES.items()
-        for node in ast.walk(tree)
+        for name, nodes in NODES.items()
+        for node in nodes
         if isinstance(node, ast.ExceptHandler) and _catches_all(node)
     ]
     assert sorted(found) == CATCH_ALLS
@@ -226,7 +246,7 @@ def test_there_is_one_catch_all_and_one_transport_out_of_threads() -> None:
 
 def test_nothing_is_called_a_service_a_manager_or_a_helper() -> None:
     names = {part for name in MODULES for part in Path(name).with_suffix("").parts}
-    names |= {node.name for tree in MODULES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    names |= {node.name for nodes in NODES.values() for node in nodes if isinstance(node, ast.ClassDef)}
     assert {name for name in names if BANNED_WORDS.search(name)} == set()
 
 
@@ -236,19 +256,18 @@ def test_every_method_is_named_once() -> None:
     assert all(method.summary and method.params.__doc__ and method.result.__doc__ for method in METHODS)
 
 
-@pytest.mark.parametrize("name", [method.name for method in METHODS])
-def test_every_method_has_a_conversation(name: str) -> None:
-    sent = re.compile(rf'^-->.*"method": *"{re.escape(name)}"', re.MULTILINE)
-    folder = ROOT / "tests" / "wire"
-    assert any(sent.search(file.read_text(encoding="utf-8")) for file in folder.glob("*.txt"))
+def test_every_method_has_a_conversation() -> None:
+    texts = [file.read_text(encoding="utf-8") for file in (ROOT / "tests" / "wire").glob("*.txt")]
+    sent = {name for text in texts for name in re.findall(r'^-->.*"method": *"([^"]+)"', text, re.MULTILINE)}
+    assert {method.name for method in METHODS} - sent == set()
 
 
 OVER_KINDS = {each.__name__ for each in (*(spec.model for spec in SPECS.values()), *get_args(Condition))}
 
 
-def _quiet_defaults(tree: ast.Module) -> Iterator[int]:
+def _quiet_defaults(nodes: Iterable[ast.AST]) -> Iterator[int]:
     """The lines of a `match` over kinds of records, conditions or columns whose default neither fails nor is proved."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Match):
             cases = [each for case in node.cases for each in ast.walk(case.pattern)]
             named = {
@@ -264,8 +283,8 @@ def _quiet_defaults(tree: ast.Module) -> Iterator[int]:
 
 def test_no_match_over_kinds_or_columns_has_a_quiet_default() -> None:
     quiet = ast.parse("match record:\n    case Turn():\n        return 1\n    case _:\n        return None")
-    assert list(_quiet_defaults(quiet)) == [1]
-    assert [(name, line) for name, tree in MODULES.items() for line in _quiet_defaults(tree)] == []
+    assert list(_quiet_defaults(ast.walk(quiet))) == [1]
+    assert [(name, line) for name, nodes in NODES.items() for line in _quiet_defaults(nodes)] == []
 
 
 def _folders() -> dict[Path, list[Path]]:
@@ -287,12 +306,13 @@ def _module(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
+@cache
 def _imports() -> set[tuple[str, str]]:
     """Pairs of modules of ours, the first of which imports the second."""
-    modules = {_module(path): tree for path, tree in MODULES.items()}
+    modules = {_module(path): nodes for path, nodes in NODES.items()}
     found = set()
-    for module, tree in modules.items():
-        for node in ast.walk(tree):
+    for module, nodes in modules.items():
+        for node in nodes:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
                 inside = [f"{node.module}.{alias.name}" for alias in node.names]

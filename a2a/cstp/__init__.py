@@ -69,6 +69,7 @@ __all__ = [
     "DecisionUpdates",
     "DiscoverResult",
     "Duplicate",
+    "EndedEdge",
     "EntityItem",
     "EpisodeFound",
     "EpisodeSummary",

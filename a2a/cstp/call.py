@@ -34,14 +34,16 @@ class Call(Generic[R_co]):
 
 
 def typed_call(method: Method[Any, R], members: Mapping[str, object]) -> Call[R]:
-    """A call with parameters by field name, those that are None left out; a write has a key.
+    """Return a call with parameters by field name, those that are None left out; a write has a key.
+
+    Null within a parameter is sent only if it was given: among the members to update, it takes a value away.
 
     Raises InvalidParams, as the server would.
     """
     given = {name: value for name, value in members.items() if value is not None}
     if method.writes:
         given.setdefault("idempotency_key", uuid4().hex)  # so that it may be sent again
-    params = parse_params(method.params, given).model_dump(mode="json", exclude_none=True)
+    params = parse_params(method.params, given).model_dump(mode="json", exclude_unset=True)
 
     def read(result: JsonValue) -> R:
         # members that a newer server has in addition to ours are no error

@@ -641,7 +641,7 @@ def unlink_decisions(
     agent_id: str | None = None,
     dry_run: bool = False,
 ) -> Call[LinkDecisionsResult]:
-    """End a link between two decisions."""
+    """End a link between two decisions; the history keeps it."""
     return typed_call(
         UNLINK_DECISIONS,
         {

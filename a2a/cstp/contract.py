@@ -43,6 +43,10 @@ class Wire(BaseModel):
     )
 
 
+class NullTakesAway:
+    """A mark of models in whose members null is a value, which takes another one away; elsewhere it is absent."""
+
+
 class WireResult(Wire):
     """A value that a server makes: also given by field name, and checked like one that comes in."""
 

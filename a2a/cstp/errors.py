@@ -75,7 +75,7 @@ class ParseError(CstpError):
 
     code = -32700
     message = "Parse error"
-    meaning = "Send one JSON document in UTF-8: no NaN, no byte order mark, at most 64 levels deep."
+    meaning = "Send one JSON document in UTF-8: no NaN, no lone surrogate, no byte order mark, at most 64 levels deep."
     family = "refused"
 
 
@@ -108,14 +108,26 @@ class Violation:
     message: str
 
 
+MAX_VIOLATIONS: Final = 100  # a list of thousands of mistakes is of no use and takes a while to make
+
+
+def first_violations(found: Sequence[Violation], more: int = 0) -> tuple[Violation, ...]:
+    """Return the first hundred; the last one says how many are left out, with `more` that were not even made."""
+    listed, left_out = tuple(found[:MAX_VIOLATIONS]), max(0, len(found) - MAX_VIOLATIONS) + more
+    if not listed or not left_out:
+        return listed
+    last = listed[-1]
+    return (*listed[:-1], Violation(last.field, f"{last.message}; and {left_out:,} more"))
+
+
 @dataclass(eq=False, repr=False)
 class InvalidParams(CstpError):
-    """One or more parameters are wrong; `violations` names them all."""
+    """One or more parameters are wrong; `violations` names them, the first hundred if there are more."""
 
     code = -32602
     message = "Invalid params"
     meaning = "Fix the parameters listed in `violations`: each entry has the field's path and what it must be."
-    about_data = "Every parameter that is wrong."
+    about_data = "Every parameter that is wrong; of more than a hundred the first, and the last says how many more."
     example: ClassVar = {"violations": (Violation("filters.stakes[0]", "must be a string"),)}
     family = "refused"
     tool_code = "VALIDATION_ERROR"
@@ -124,7 +136,7 @@ class InvalidParams(CstpError):
     violations: tuple[Violation, ...]
 
     def __post_init__(self) -> None:
-        self.violations = tuple(Violation(each.field, each.message) for each in self.violations)
+        self.violations = first_violations([Violation(each.field, each.message) for each in self.violations])
         CstpError.__init__(self, {"violations": [{"field": v.field, "message": v.message} for v in self.violations]})
 
 

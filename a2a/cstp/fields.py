@@ -4,11 +4,12 @@ A violation's message says what is allowed and never repeats what was sent.
 """
 
 import re
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticKnownError
 
 T = TypeVar("T")
 
@@ -77,10 +78,17 @@ def each_once(values: list[T]) -> list[T]:
     return values
 
 
-def _mode(value: object) -> object:
-    if value is None:
-        raise PydanticCustomError("mode", 'must be "hybrid", "semantic" or "keyword"')
-    return value
+def not_over(most: int) -> Callable[[object], object]:
+    """Return a check that an object has at most `most` members; pydantic counts them after it has read them all."""
+
+    def check(value: object) -> object:
+        if isinstance(value, Mapping) and len(value) > most:
+            raise PydanticKnownError(
+                "too_long", {"field_type": "Dictionary", "max_length": most, "actual_length": len(value)}
+            )
+        return value
+
+    return check
 
 
 # what a client may give as a time
@@ -103,10 +111,9 @@ QUERY_DESCRIPTION: Final = (
     "without words like 'what' and 'the' unless it has no others."
 )
 Query = Annotated[str, Field(min_length=1, max_length=8192, description=QUERY_DESCRIPTION), AfterValidator(not_blank)]
-# null is not among them: a mode is absent or given
+# the schema has no null, which means absent here as for any other parameter
 SearchMode = Annotated[
     Literal["hybrid", "semantic", "keyword"] | None,
-    BeforeValidator(_mode),
     WithJsonSchema({"type": "string", "enum": ["hybrid", "semantic", "keyword"]}),
 ]
 MODE_DESCRIPTION: Final = "Absent: hybrid, or keyword where the server has no embedding model."
@@ -115,6 +122,7 @@ MAX_TOKENS_DESCRIPTION: Final = (
     "How long the answer may be, a token being three bytes: longer texts are cut to the passages that are nearest to "
     "the query, and what still does not fit is left out."
 )
+RecordOrigin: TypeAlias = Literal["file", "agent", "import"]
 # present where there is a number of tokens
 Truncated = Annotated[bool | None, Field(exclude_if=lambda value: value is None)]
 Omitted = Annotated[int | None, Field(exclude_if=lambda value: value is None)]

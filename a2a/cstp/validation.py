@@ -1,20 +1,21 @@
 """From the members that a caller sent to a params model, or to the list of all that is wrong with them."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from types import UnionType
-from typing import Annotated, Final, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Final, NamedTuple, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from cstp.contract import Wire
-from cstp.errors import InvalidParams, Violation
+from cstp.contract import NullTakesAway, Wire
+from cstp.errors import MAX_VIOLATIONS, InvalidParams, Violation, first_violations
 
 W = TypeVar("W", bound=Wire)
 
-MAX_UNKNOWN: Final = 100
+MAX_UNKNOWN: Final = MAX_VIOLATIONS // 2  # more of one object are one violation
 _PLAIN_WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _MESSAGES: Final = {
     "missing": "is required",
@@ -37,39 +38,57 @@ _MESSAGES: Final = {
     "dict_type": "must be an object",
     "model_attributes_type": "must be an object",
 }
+_KEY: Final = "[key]"  # ends the location of the name of a member, if that is wrong
 _EMPTY: Final = {"missing", "string_too_short", "blank"}
 # raised in cstp itself, with texts that repeat nothing
 _OURS: Final = {"instant", "blank", "order", "mode", "type", "selector", "text", "once"}
 
 
+class _Member(NamedTuple):
+    """A member of a model: its name on the wire, whether it may be left out, and the model of its value or items."""
+
+    name: str
+    optional: bool
+    model: type[Wire] | None
+    longest: int | None  # as a list of objects; None is no list
+
+
 @cache
-def _nested(model: type[Wire]) -> Mapping[str, tuple[str, type[Wire] | None]]:
-    """Every accepted spelling of every member: its wire name, and the model of its value if that is an object."""
-    spellings: dict[str, tuple[str, type[Wire] | None]] = {}
+def _members(model: type[Wire]) -> Mapping[str, _Member]:
+    """Return the members of a model by every accepted spelling."""
+    spellings: dict[str, _Member] = {}
     for name, field in model.model_fields.items():
         wire_name = field.alias or name
-        inner = _object_model(field.annotation)
-        spellings[wire_name] = (wire_name, inner)
-        spellings[name] = (wire_name, inner)
+        optional = not (field.is_required() or issubclass(model, NullTakesAway))
+        member = _Member(wire_name, optional, *_objects_of(field.annotation, field.metadata))
+        spellings[wire_name] = spellings[name] = member
     for other, name in model.published.also.items():
         spellings[other] = spellings[name]
     return spellings
 
 
-def _object_model(annotation: object) -> type[Wire] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation if issubclass(annotation, Wire) else None
-    if get_origin(annotation) in (Union, UnionType, Annotated):
-        return next((found for arg in get_args(annotation) if (found := _object_model(arg))), None)
-    return None
+def _objects_of(annotation: object, constraints: Sequence[object] = ()) -> tuple[type[Wire] | None, int | None]:
+    """Return the model of a value that is an object, or of the items of a list with the length that it may have."""
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Wire):
+        return annotation, None
+    if origin is list:
+        model, _ = _objects_of(inner[0])
+        return model, next((longest for one in constraints if (longest := getattr(one, "max_length", None))), 0)
+    if origin is Annotated:
+        given = [one for of in inner[1:] for one in (of.metadata if isinstance(of, FieldInfo) else [of])]
+        return _objects_of(inner[0], given)
+    if origin in (Union, UnionType):
+        return next((found for one in inner if (found := _objects_of(one))[0]), (None, None))
+    return None, None
 
 
 def _in_wire_spelling(
     model: type[Wire], members: Mapping[str, object], path: str, violations: list[Violation]
 ) -> dict[str, object]:
-    spellings = _nested(model)
-    # a list of a hundred thousand mistakes is of no use and takes a second to make
-    if len(members.keys() - spellings.keys()) > MAX_UNKNOWN:
+    """Return the members by their names on the wire, without those that are null and may be left out."""
+    known = _members(model)
+    if len(members.keys() - known.keys()) > MAX_UNKNOWN:
         message = f"has more than {MAX_UNKNOWN} members that are not parameters of this method"
         raise InvalidParams((Violation(path.rstrip(".") or "params", message),))
     normal: dict[str, object] = {}
@@ -77,39 +96,60 @@ def _in_wire_spelling(
         if key in model.published.instead:
             violations.append(Violation(path + key, model.published.instead[key]))
             continue
-        wire_name, inner = spellings.get(key, (key, None))
-        if wire_name in normal:
-            violations.append(Violation(path + wire_name, "is given in both spellings; give it once"))
+        member = known.get(key)
+        if member is None:
+            normal[key] = value
+        elif value is None and member.optional:
             continue
-        if inner is not None and isinstance(value, Mapping):
-            value = _in_wire_spelling(inner, value, f"{path}{wire_name}.", violations)
-        normal[wire_name] = value
+        elif member.name in normal:
+            violations.append(Violation(path + member.name, "is given in both spellings; give it once"))
+        else:
+            normal[member.name] = _spelled(member, value, path + member.name, violations)
     return normal
 
 
-def _path(location: tuple[int | str, ...]) -> str:
+def _spelled(member: _Member, value: object, path: str, violations: list[Violation]) -> object:
+    """Return a value with the objects in it in wire spelling. A list that is too long is left to the check of that."""
+    model = member.model
+    if model is not None and member.longest is None and isinstance(value, Mapping):
+        return _in_wire_spelling(model, value, f"{path}.", violations)
+    if model is not None and isinstance(value, list) and len(value) <= (member.longest or 0):
+        return [
+            _in_wire_spelling(model, one, f"{path}[{place}].", violations) if isinstance(one, Mapping) else one
+            for place, one in enumerate(value)
+        ]
+    return value
+
+
+def _path(location: tuple[int | str, ...]) -> tuple[str, bool]:
+    """Return the path of a value, up to a name that is not fit to be repeated, and whether that is all of it."""
     path = ""
     for step in location:
+        if isinstance(step, str) and not _PLAIN_WORD.fullmatch(step):
+            return path or "params", False
         path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
-    return path
+    return path or "params", True
 
 
 def _violations(error: ErrorDetails) -> list[Violation]:
     location, kind, context = error["loc"], error["type"], error.get("ctx", {})
-    if kind == "extra_forbidden" and not _PLAIN_WORD.fullmatch(str(location[-1])):
-        return [Violation(_path(location[:-1]) or "params", "has a member that is not a parameter of this method")]
     template = error["msg"] if kind in _OURS else _MESSAGES.get(kind, "is not valid")
     message = template.format(**context) if kind not in _OURS else template
-    found = [Violation(_path(location) or "params", message)]
+    path, whole = _path(location)
+    if not whole:
+        about = "has a name that" if location[-1] == _KEY else "has a member that"
+        return [Violation(path, f"{about} {message}")]
+    found = [Violation(path, message)]
     if "also" in context:
-        found.insert(0, Violation(_path((*location[:-1], context["also"])), message))
+        found.insert(0, Violation(_path((*location[:-1], context["also"]))[0], message))
     return found
 
 
 def parse_params(model: type[W], members: object) -> W:
     """Validates `members` (the `params` of a request) as `model`.
 
-    Accepts each name in camelCase or snake_case, once. Raises InvalidParams with every violation, in wire spelling.
+    Accepts each name in camelCase or snake_case, once; a member that may be left out counts as absent if it is null.
+    Raises InvalidParams with its violations, in wire spelling.
     """
     if not isinstance(members, Mapping):
         raise InvalidParams((Violation("params", "must be given by name, in an object"),))
@@ -118,13 +158,15 @@ def parse_params(model: type[W], members: object) -> W:
     try:
         params = model.model_validate(normal)
     except ValidationError as error:
-        for details in error.errors(include_url=False, include_input=False):
+        found = error.errors(include_url=False, include_input=False)
+        for details in found[:MAX_VIOLATIONS]:
             violations += _violations(details)
             if details["type"] in _EMPTY and details["loc"][0] in model.published.without:
                 last = violations.pop()
                 hint = model.published.without[str(details["loc"][0])]
                 violations.append(Violation(last.field, f"{last.message}; {hint}"))
-        raise InvalidParams(tuple(dict.fromkeys(violations))) from None
+        listed = list(dict.fromkeys(violations))
+        raise InvalidParams(first_violations(listed, max(0, len(found) - MAX_VIOLATIONS))) from None
     if violations:
         raise InvalidParams(tuple(violations))
     return params

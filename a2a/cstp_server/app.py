@@ -80,6 +80,7 @@ _ROUTES: Final = {
     "/cstp": cstp_endpoint,
     "/cstp/changes": changes_endpoint,
     "/mcp": mcp_endpoint,
+    "/mcp/": mcp_endpoint,  # as some clients write it
     "/healthz": healthz,
     "/readyz": readyz,
     "/metrics": metrics,
@@ -270,7 +271,7 @@ def _probes(
     registry.register(gauges)
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
-    readiness = ReadinessCheck(engine, parts.limiter, parts.gate)
+    readiness = ReadinessCheck(engine, parts.limiter, parts.gate, parts.tokens)
     siblings = None
     if member is not None:
         own = OwnMetrics(registry, gauges, readiness, member.counters(member.number))

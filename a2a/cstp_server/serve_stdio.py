@@ -11,6 +11,7 @@ from cstp_server.http.endpoint import Parts
 from cstp_server.limits.gate import HeldPlace
 from cstp_server.mcp.server import Context, Run
 from cstp_server.mcp.stdio import answer
+from cstp_server.mcp.tool import Tool, run_tool
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
@@ -33,7 +34,7 @@ async def answer_from_folder(settings: Settings, engine: Engine, identify: Ident
 
 
 def _folder_run(parts: Parts, identify: Identify) -> Run:
-    async def run(method: str, arguments: Mapping[str, object], _: Context) -> Outcome:
+    async def run(tool: Tool | None, arguments: Mapping[str, object], _: Context) -> Outcome:
         parts.tokens.refresh(monotonic())
         token = identify(parts.tokens)
         if token is None:
@@ -44,7 +45,7 @@ def _folder_run(parts: Parts, identify: Identify) -> Run:
         try:
             # identifies a request, is no secret
             call = Call(token, f"{getrandbits(128):032x}", "mcp", place=place)
-            return await parts.dispatcher.run(method, arguments, call)
+            return await run_tool(parts.dispatcher, tool, arguments, call)
         finally:
             place.leave()
 

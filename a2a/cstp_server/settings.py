@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.vectors.choice import VectorIndex
 from cognition_engines.ingest.collections.addresses import FORMS, is_address, parsed_address
-from cognition_engines.ingest.file_filter import compiled
 from cognition_engines.ingest.options import TextKind
+from cognition_engines.ingest.parse.patterns import parse_patterns
 from cognition_engines.ingest.structured.decision_rules import RULES
 from cognition_engines.relevance import Language
 
@@ -294,7 +294,7 @@ class SourceSettings(Section):
         if value not in (None, False, ()) and info.data.get("url") is not None:
             raise ValueError("must not be given next to a url: a collection is followed whole")
         if isinstance(value, tuple):
-            compiled(value)
+            parse_patterns(value)
         return value
 
     @property

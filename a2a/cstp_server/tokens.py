@@ -94,7 +94,10 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
 def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:
     """The tokens of a file's content. Raises ConfigurationError that names `origin` for what is damaged."""
     try:
-        return _FILE.validate_json(content).tokens
+        tokens = _FILE.validate_json(content).tokens
+        if len({token.id for token in tokens}) < len(tokens):
+            raise ConfigurationError(f"{origin}: is not a readable token file (an id is there twice)")
+        return tokens
     except ValidationError as error:
         place = ".".join(str(step) for step in error.errors(include_input=False)[0]["loc"]) or "its JSON"
         raise ConfigurationError(f"{origin}: is not a readable token file ({place} is wrong)") from None
@@ -105,10 +108,28 @@ def dump_tokens(tokens: Sequence[Token]) -> str:
     return _FILE.dump_json(_File(tuple(tokens)), indent=1).decode()
 
 
-def replace_tokens(path: Path, tokens: Sequence[Token]) -> None:
-    """Makes these the tokens of the file, made if missing."""
+def merge_tokens(path: Path, found: Sequence[Token]) -> tuple[Token, ...]:
+    """Add tokens to the file, made if missing; return all tokens that it has then.
+
+    A token that both have keeps the rights in the file, and ends at the earlier end of both. Raises ConfigurationError
+    for a damaged file.
+    """
     with locked(path):
-        _write(path, tokens)
+        kept = {token.id: token for token in read_tokens(path)}
+        given = {token.id: token for token in found}
+        merged = (*(_ended_early(one, given.get(one.id, one)) for one in kept.values()),)
+        merged = (*merged, *(one for one in given.values() if one.id not in kept))
+        _write(path, merged)
+    return merged
+
+
+def _ended_early(kept: Token, other: Token) -> Token:
+    revoked = [at for at in (kept.revoked, other.revoked) if at is not None]
+    return replace(
+        kept,
+        expires=min(kept.expires, other.expires, key=datetime.fromisoformat),
+        revoked=min(revoked, key=datetime.fromisoformat, default=None),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +325,11 @@ class TokenBook:
             self._log_problem(None)
         except ConfigurationError as error:
             self._log_problem(str(error))
+
+    @property
+    def held(self) -> int:
+        """The number of tokens last read, live or not."""
+        return len(self._by_id)
 
     def _log_problem(self, problem: str | None) -> None:
         """Logs a problem once, and its recovery once."""

@@ -43,14 +43,14 @@ def write_decisions(items: Sequence[Item], path: Path) -> None:
     """The items as decisions, one a line, with the id in the title's place."""
     with path.open("w", encoding="utf-8") as file:
         for item in items:
-            file.write(json.dumps({"id": item.id, "title": item.id, "text": item.text}) + "\n")
+            file.write(json.dumps({"kind": "decision", "id": item.id, "title": item.id, "text": item.text}) + "\n")
 
 
 def write_whole_decisions(items: Sequence[Item], path: Path) -> None:
     """The items as decisions, one a line, with their titles, which are their queries."""
     with path.open("w", encoding="utf-8") as file:
         for item in items:
-            file.write(json.dumps({"id": item.id, "title": item.query, "text": item.text}) + "\n")
+            file.write(json.dumps({"kind": "decision", "id": item.id, "title": item.query, "text": item.text}) + "\n")
 
 
 def context_words(text: str, count: int = 12) -> str | None:

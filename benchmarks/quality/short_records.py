@@ -51,9 +51,12 @@ def write_records(pairs: Iterable[Pair], among: Iterable[Path], path: Path) -> i
     long = [text for folder in among for text in read_decisions(folder)]
     with path.open("w", encoding="utf-8") as file:
         for pair in pairs:
-            file.write(json.dumps({"id": pair.id, "title": pair.title, "text": pair.text}) + "\n")
+            file.write(json.dumps({"kind": "decision", "id": pair.id, "title": pair.title, "text": pair.text}) + "\n")
         for number, text in enumerate(long, start=1):
-            file.write(json.dumps({"id": f"long-{number:04d}", "title": text.title, "text": text.body}) + "\n")
+            file.write(
+                json.dumps({"kind": "decision", "id": f"long-{number:04d}", "title": text.title, "text": text.body})
+                + "\n"
+            )
     return len(long)
 
 

@@ -1,7 +1,8 @@
 """What a record must meet, said once: read as a mask over columns, as a rule on one record, and as SQL.
 
 Columns are named as the spaces name them (see spaces.py). `at` is microseconds since 1970, `sensitivity` the
-number of the level. Texts are compared as their column says: whole, in any case or exactly.
+number of the level. Texts are compared as their column says: whole, in any case or exactly, and in NFKC but for ids and
+projects.
 """
 
 from collections.abc import Sequence

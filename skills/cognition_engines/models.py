@@ -163,6 +163,12 @@ class Viewer:
     clearance: Sensitivity = Sensitivity.NORMAL
     projects: frozenset[str] | None = None
 
+    def covers(self, other: "Viewer") -> bool:
+        """Return whether this viewer sees all that the other one sees."""
+        if self.clearance < other.clearance:
+            return False
+        return self.projects is None or (other.projects is not None and other.projects <= self.projects)
+
 
 EVERYTHING: Final = Viewer(clearance=max(Sensitivity))
 

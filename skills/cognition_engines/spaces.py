@@ -3,6 +3,7 @@
 Kinds of one space share columns, a keyword index and a collection of vectors; a listing has columns alone.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS
+from cognition_engines.unicode_forms import compose_text, fold_text, keep_text
 
 NO_NUMBER: Final = np.iinfo(np.int64).min  # in a column of whole numbers, where a record has none
 
@@ -18,10 +20,10 @@ OPEN: Final = 2**62  # in the column `until`, where no end is known
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A column of texts. With `fold` they are compared whatever their case, else as they are."""
+    """A column of texts, which are compared as `read` reads them: in which form, and whether with their case."""
 
     name: str
-    fold: bool = True
+    read: Callable[[str], str] = fold_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def _kinds(space: str) -> tuple[Kind, ...]:
     return tuple(kind for kind, spec in SPECS.items() if space in spec.spaces)
 
 
-_LABELS: Final = (Label("kind", fold=False), Label("project", fold=False), Label("context"), Label("system"))
+_LABELS: Final = (Label("kind", keep_text), Label("project", keep_text), Label("context"), Label("system"))
 _NUMBERS: Final = (Number("at", whole=True), Number("importance"), Number("parent", whole=True))
 
 # `has_outcome` is "yes" or "no"; `since` and `until` are when a decision is in force, `review_by` when to review it
@@ -67,8 +69,8 @@ DECISIONS: Final = Space(
         Label("status_text"),
         Label("feature"),
         Label("pr"),
-        Label("recorded_by", fold=False),
-        Label("has_outcome", fold=False),
+        Label("recorded_by", keep_text),
+        Label("has_outcome", keep_text),
     ),
     (
         *_NUMBERS,
@@ -84,7 +86,7 @@ DECISIONS: Final = Space(
 KNOWLEDGE: Final = Space(
     "knowledge",
     _kinds("knowledge"),
-    (*_LABELS, Label("type", fold=False), Label("source_id", fold=False)),
+    (*_LABELS, Label("type", keep_text), Label("source_id", keep_text)),
     _NUMBERS,
     (Label("topics"),),
     texts=True,
@@ -93,23 +95,23 @@ KNOWLEDGE: Final = Space(
 MEMORY: Final = Space(
     "memory",
     _kinds("memory"),
-    (*_LABELS, Label("category"), Label("conversation_id", fold=False)),
+    (*_LABELS, Label("category"), Label("conversation_id", keep_text)),
     _NUMBERS,
-    (Label("actors", fold=False), Label("subjects", fold=False)),
+    (Label("actors", keep_text), Label("subjects", keep_text)),
     texts=True,
 )
 EPISODES: Final = Space(
     "episodes",
     _kinds("episodes"),
-    (*_LABELS, Label("category", fold=False)),
+    (*_LABELS, Label("category", compose_text)),
     (*_NUMBERS, Number("reward")),
-    (Label("tags", fold=False),),
+    (Label("tags", compose_text),),
     texts=True,
 )
 EXTRACTIONS: Final = Space(
     "extractions",
     _kinds("extractions"),
-    (*_LABELS, Label("type", fold=False)),
+    (*_LABELS, Label("type", keep_text)),
     _NUMBERS,
     (Label("topics"),),
     texts=False,

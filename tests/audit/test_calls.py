@@ -78,6 +78,7 @@ def test_of_every_method_it_is_known_which_records_its_answers_name() -> None:
     assert {method.name for method in METHODS if method.scope is None} | {"cstp.getStats"} == NO_RECORDS
 
 
+@pytest.mark.long("asks every method, over records of all kinds")
 @pytest.mark.parametrize("method", [name for name in QUESTIONS if name not in NO_RECORDS])
 def test_a_row_names_every_record_that_the_answer_names_and_no_other(
     serving: Serving, world: World, method: str
@@ -103,6 +104,7 @@ def test_a_row_names_every_record_that_the_answer_names_and_no_other(
     assert seen > 0
 
 
+@pytest.mark.long("asks every method, over records of all kinds")
 def test_each_call_of_a_batch_has_a_row_and_a_notification_returns_nothing(serving: Serving, world: World) -> None:
     id = world.ids[Kind.DECISION][0]
     calls = [
@@ -117,11 +119,13 @@ def test_each_call_of_a_batch_has_a_row_and_a_notification_returns_nothing(servi
     fields = {"Authorization": f"Bearer {token}", "Content-Type": "application/json", "X-Request-ID": "of-a-batch"}
     serving.client.post(serving.url, content=json.dumps(calls), headers=fields)
     rows = [row for row in latest(serving, 10) if row["requestId"] == "of-a-batch"]
+    whole = serving.ask("getDecision", token, id=id)["decision"]
+    named = list(dict.fromkeys([id, *whole["supersedes"], *whole["supersededBy"]]))  # each once
     assert sorted((row["code"], [one["id"] for one in row["records"]]) for row in rows) == [
         (-32602, []),
         (-32007, []),
         (0, []),
-        (0, [id]),
+        (0, named),
     ]
 
 
@@ -179,6 +183,7 @@ def test_pages_follow_each_other_and_every_filter_is_heeded(serving: Serving, wo
     assert serving.refused("audit", since="2026-02-01", until="2026-01-01") == ["since", "until"]
 
 
+@pytest.mark.long("asks every method, over records of all kinds")
 def test_rows_wait_while_the_store_takes_none_and_the_server_says_so(
     serve: Callable[..., Serving], tmp_path: Path
 ) -> None:
@@ -200,6 +205,7 @@ def test_rows_wait_while_the_store_takes_none_and_the_server_says_so(
     assert serving.records.audit.verify().intact
 
 
+@pytest.mark.long("asks every method, over records of all kinds")
 def test_a_durable_audit_fails_the_calls_whose_rows_the_store_does_not_take(serve: Callable[..., Serving]) -> None:
     serving = serve(audit={"durable": True})
     serving.ask("listEpisodes")
@@ -214,6 +220,32 @@ def test_a_durable_audit_fails_the_calls_whose_rows_the_store_does_not_take(serv
     database.dispose()
     serving.ask("listEpisodes")
     assert [row["code"] for row in latest(serving, 5)] == [0, 0]
+
+
+def test_a_server_whose_audit_is_durable_and_fails_is_not_ready(serve: Callable[..., Serving]) -> None:
+    serving = serve(audit={"durable": True})
+    database = sa.create_engine(serving.settings.store_url)
+    with database.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE audit_head RENAME TO elsewhere"))
+    assert serving.failed_part("listEpisodes") == "records"
+    probe = f"{serving.url.removesuffix('/cstp')}/readyz"
+    wait_for(lambda: serving.client.get(probe).json()["parts"]["audit"] != "ready")
+    answer = serving.client.get(probe)
+    assert (answer.status_code, answer.json()["parts"]["audit"]) == (503, "down")
+    with database.begin() as connection:
+        connection.execute(sa.text("ALTER TABLE elsewhere RENAME TO audit_head"))
+    database.dispose()
+
+
+def test_a_row_names_the_other_end_of_a_link_that_was_ended(serve: Callable[..., Serving]) -> None:
+    serving = serve()
+    one, other = (serving.ask("recordDecision", decision=title, confidence=0.5)["id"] for title in ("Bake", "Brew"))
+    link = {"sourceId": one, "targetId": other, "edgeType": "relates_to"}
+    serving.ask("linkDecisions", **link)
+    serving.ask("unlinkDecisions", **link)
+    serving.ask("getDecision", id=one)
+    (row,) = latest(serving)
+    assert [(found["kind"], found["id"]) for found in row["records"]] == [("decision", one), ("decision", other)]
 
 
 def test_an_audit_without_reads_has_writes_alone(serve: Callable[..., Serving]) -> None:
@@ -240,6 +272,7 @@ def test_the_audit_has_no_text_of_records_or_queries(serve: Callable[..., Servin
     assert "unmistakable" not in str(held).lower()
 
 
+@pytest.mark.long("asks every method, over records of all kinds")
 def test_a_call_that_the_limits_refuse_leaves_no_row(serve: Callable[..., Serving]) -> None:
     serving = serve(limits={"default": "3/minute"})
     token = serving.token()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +155,7 @@ async def test_rows_are_stored_by_themselves_and_at_the_latest_when_the_engine_i
     records.close()
 
 
+@pytest.mark.long("kills processes, or waits for a store")
 async def test_rows_wait_for_a_store_that_does_not_take_them_and_calls_wait_for_a_place(
     engine: Engine, tmp_path: Path, stores: Stores
 ) -> None:
@@ -176,6 +177,7 @@ async def test_rows_wait_for_a_store_that_does_not_take_them_and_calls_wait_for_
     assert (report.intact, report.rows) == (True, CAPACITY + 1)
 
 
+@pytest.mark.long("kills processes, or waits for a store")
 async def test_a_durable_trail_has_stored_the_row_before_it_returns_and_fails_the_call_otherwise(
     tmp_path: Path, stores: Stores
 ) -> None:
@@ -208,6 +210,20 @@ async def test_old_rows_are_pruned_when_the_engine_starts(tmp_path: Path, stores
     engine.close()
 
 
+async def test_a_clock_that_jumped_prunes_nothing_when_the_engine_starts(tmp_path: Path, stores: Stores) -> None:
+    records = open_records(stores.records(tmp_path))
+    old = AuditEntry(datetime.now(UTC) - timedelta(days=40), "ann", "cstp", "cstp.recall", "r-0")
+    records.audit.append([old], [])
+    trail = AuditTrail(records.audit, AuditOptions(days=30), 15.0)
+    trail.start()
+    await trail.add(call(1))
+    await trail.flush()
+    assert trail.close(5.0) == 0
+    assert (records.audit.head().pruned, records.audit.verify().rows) == (0, 2)
+    records.close()
+
+
+@pytest.mark.long("kills processes, or waits for a store")
 async def test_two_servers_of_a_store_append_to_one_unbroken_chain(tmp_path: Path, stores: Stores) -> None:
     patient = EngineOptions(call_seconds=60, store=PartBounds(4, 60))
     engine, other = (Engine.open(stores.records(tmp_path), tmp_path / name, None, patient) for name in ("one", "other"))
@@ -248,6 +264,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.long("kills processes, or waits for a store")
 @pytest.mark.parametrize("kill", range(3))
 def test_every_acknowledged_write_has_its_row_after_a_kill(tmp_path: Path, stores: Stores, kill: int) -> None:
     url = stores.records(tmp_path)

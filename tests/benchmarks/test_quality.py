@@ -161,6 +161,7 @@ def test_a_run_writes_every_mode_beside_its_control(tmp_path: Path) -> None:
         "--among",
         "--memory",
         "--conversations",
+        "--mixed",
     ]
     command += ["--output", str(output)]
     done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)

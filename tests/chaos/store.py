@@ -143,7 +143,9 @@ def compare_with_brute_force(server: Served, known: Known, random: Random, queri
 
 def write_jsonl(path: Path, decisions: Iterable[Decision]) -> None:
     """A file for `cstp ingest`, replaced whole."""
-    lines = [json.dumps({"id": one.id, "title": one.title, "text": one.text}) + "\n" for one in decisions]
+    lines = [
+        json.dumps({"kind": "decision", "id": one.id, "title": one.title, "text": one.text}) + "\n" for one in decisions
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".new")
     draft.write_text("".join(lines))

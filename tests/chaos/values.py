@@ -181,6 +181,8 @@ def beyond(schema: Schema, definitions: Mapping[str, Schema]) -> Json:
     kinds = {one.get("type") for one in allowed} | {"number" for one in allowed if one.get("type") == "integer"}
     if None in kinds or any("const" in one or "enum" in one for one in allowed):
         kinds |= {"string"}
+    if "default" in schema:
+        kinds |= {"null"}  # which is absent
     wrong = {
         "null": st.none(),
         "boolean": st.booleans(),

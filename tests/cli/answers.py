@@ -48,7 +48,7 @@ class Demo:
     def end(self) -> int:
         """Ends it as Ctrl-C does; its exit code."""
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
 
 @contextmanager

@@ -72,6 +72,7 @@ def test_all_pages_of_a_list_are_asked_for_one_item_a_line(server: str, cstp: Cs
     assert cstp("call", "cstp.listEpisodes", "offset:=5", "--all", "--json").out.count("\n") == EPISODES - 5
 
 
+@pytest.mark.long("waits for a program")
 def test_all_is_for_lists_and_errors_of_a_page_are_told(server: str, cstp: Cstp) -> None:
     done = cstp("call", "cstp.recall", "query=x", "--all")
     assert done.code == 2
@@ -80,6 +81,7 @@ def test_all_is_for_lists_and_errors_of_a_page_are_told(server: str, cstp: Cstp)
     assert cstp("call", "cstp.listEpisodes", "offset=x", "--all").code == 2
 
 
+@pytest.mark.long("waits for a program")
 def test_parameters_come_from_a_file_and_from_words_each_once(server: str, cstp: Cstp) -> None:
     Path("p.json").write_text('{"limit": 2, "offset": 1}')
     done = cstp("call", "cstp.listEpisodes", "--params", "p.json", "--json")
@@ -111,6 +113,7 @@ def test_text_where_another_value_is_wanted_is_told_how_to_write_that(
     assert (done.code, told in hint) == (5, True), done.err
 
 
+@pytest.mark.long("waits for a program")
 def test_parameters_come_from_standard_input(server: str) -> None:
     command = [sys.executable, "-c", ENTRY, "call", "cstp.listEpisodes", "--params", "-", "--json"]
     done = subprocess.run(command, input='{"limit": 1}', capture_output=True, text=True, timeout=240, check=True)
@@ -126,6 +129,7 @@ def test_a_file_of_parameters_that_is_no_object_is_refused(cstp: Cstp, text: str
     assert cstp("call", "cstp.whoami", "--token", "x", "--params", "nowhere").code == 2
 
 
+@pytest.mark.long("waits for a program")
 def test_colours_are_for_terminals_alone(server: str, cstp: Cstp) -> None:
     assert "\x1b" not in cstp("call", "cstp.whoami").out
     main_end, other_end = pty.openpty()
@@ -241,6 +245,7 @@ def test_status_of_a_url_tells_version_health_methods_and_limits_left(server: st
     assert re.search(r"^version: \d", text, re.MULTILINE)
 
 
+@pytest.mark.long("waits for a program")
 def test_status_of_a_url_without_a_token_tells_what_is_public(
     server: str, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ def offered(tmp_path: Path) -> Callable[[str], list[str]]:
     return ask
 
 
+@pytest.mark.long("starts shells")
 @pytest.mark.parametrize(
     ("line", "found"),
     [

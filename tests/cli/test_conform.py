@@ -32,6 +32,7 @@ def url_of(server: Any) -> str:
     return f"http://127.0.0.1:{server.port}"
 
 
+@pytest.mark.long("replays all conversations")
 def test_our_server_passes_all_that_its_tokens_and_settings_allow(live_server: Any, cstp: Cstp) -> None:
     server = live_server({"limits.default": "1000000/minute"})
     tokens = [server.token(), server.token(scopes=["admin"]), server.token(scopes=["read", "admin"])]
@@ -52,6 +53,7 @@ def test_our_server_passes_all_that_its_tokens_and_settings_allow(live_server: A
     assert "called nothing" in reasons["rate-limited"]
 
 
+@pytest.mark.long("replays all conversations")
 def test_a_token_without_the_rights_skips_what_needs_them(live_server: Any, cstp: Cstp) -> None:
     server = live_server()
     done = cstp("conform", url_of(server), server.token(), "--only", "forbidden", "--json")
@@ -62,6 +64,7 @@ def test_a_token_without_the_rights_skips_what_needs_them(live_server: Any, cstp
     assert done.code == 0
 
 
+@pytest.mark.long("replays all conversations")
 def test_records_and_settings_that_are_declared_are_held_to(live_server: Any, cstp: Cstp, tmp_path: Path) -> None:
     data = tmp_path / "data"
     assert cstp("ingest", folder() / "decisions.jsonl", "--data-dir", data).code == 0
@@ -77,6 +80,7 @@ def test_records_and_settings_that_are_declared_are_held_to(live_server: Any, cs
     assert {"chunked", "order-of-checks"} <= set(found["passed"])
 
 
+@pytest.mark.long("replays all conversations")
 def test_our_server_passes_with_records_of_its_own_and_what_it_holds_is_not_told(
     live_server: Any, cstp: Cstp, tmp_path: Path, wordless: None
 ) -> None:
@@ -142,6 +146,7 @@ def test_an_answer_that_does_not_end_in_time_is_none(head: bytes, drop: bytes) -
     assert (verdict.outcome, verdict.reason) == ("failed", "no answer: TimeoutError")
 
 
+@pytest.mark.long("replays all conversations")
 def test_a_server_that_says_otherwise_fails_with_the_place(altered: Any, cstp: Cstp) -> None:
     url, token = altered(lambda reply: reply.content)
     assert cstp("conform", url, token, "--only", "params-violations").code == 0
@@ -156,6 +161,7 @@ def test_a_server_that_says_otherwise_fails_with_the_place(altered: Any, cstp: C
     assert "is not JSON" in failed["reason"]
 
 
+@pytest.mark.long("replays all conversations")
 def test_what_a_proxy_may_answer_itself_is_left_out_by_name_where_one_is_in_front(
     altered: Any, live_server: Any, cstp: Cstp
 ) -> None:

@@ -25,17 +25,14 @@ ROOT = Path(__file__).parents[2]
 NOWHERE = {"CSTP_STORE__URL": "sqlite:////nowhere/at/all.sqlite3", "CSTP_VECTORS__URL": "http://127.0.0.1:1"}
 pytestmark = [
     pytest.mark.timeout(300),  # on a busy machine it embeds for a minute
+    pytest.mark.long("starts demos, which embed the project's own records"),
 ]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("demo")
-
-
-@pytest.fixture(scope="module")
-def running(folder: Path) -> Iterator[Demo]:
-    with demo(folder, **NOWHERE) as started:
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
+    """Start one demo for all tests, in any order: none may end it."""
+    with demo(tmp_path_factory.mktemp("demo"), **NOWHERE) as started:
         yield started
 
 
@@ -113,12 +110,6 @@ def test_the_first_call_is_printed_for_cstp_call_as_the_readme_has_it(running: D
     assert running.call in shown()
 
 
-def test_the_demo_ends_with_0_and_leaves_nothing_behind(running: Demo, folder: Path) -> None:
-    assert running.end() == 0
-    assert "Traceback" not in (folder / "demo.log").read_text()
-    assert [path.name for path in folder.iterdir()] == ["demo.log"]
-
-
 def test_the_wheel_has_everything_that_the_demo_reads() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
@@ -126,9 +117,14 @@ def test_the_wheel_has_everything_that_the_demo_reads() -> None:
         assert included[f"docs/{path.name}"] == f"cstp_server/demo/{path.name}"
 
 
-def test_a_demo_with_a_certificate_prints_addresses_of_https(tmp_path: Path) -> None:
+def test_a_demo_with_a_certificate_prints_addresses_of_https_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    folder = tmp_path / "here"
+    folder.mkdir()
     trustme.CA().issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(str(tmp_path / "both.pem"))
     environment = {"CSTP_EMBEDDING__MODEL": "none", "CSTP_SERVER__SSL_CERTFILE": str(tmp_path / "both.pem")}
-    with demo(tmp_path, **environment) as started:
+    with demo(folder, **environment) as started:
         assert all("curl -s https://127.0.0.1:" in line for line in started.curls)
         assert started.http.startswith("http POST https://")
+        assert started.end() == 0
+    assert "Traceback" not in (folder / "demo.log").read_text()
+    assert [path.name for path in folder.iterdir()] == ["demo.log"]

@@ -31,7 +31,8 @@ from tests.stores import ChromaProgram, PostgreSQL, free_port
 
 Cstp = Callable[..., Any]
 DATA = Path("data")
-PARTS = ["settings", "folder", "tokens", "model", "store", "records", "keywords", "vectors", "limits", "server"]
+PARTS = ["settings", "folder", "tokens", "model", "store", "records", "keywords", "vectors", "documents", "limits"]
+PARTS += ["server"]
 
 
 @pytest.fixture
@@ -129,6 +130,7 @@ def test_a_healthy_folder_is_ok_in_every_part(doctor: Doctor) -> None:
     assert doctor.of("keywords", "ok")["seen"].startswith("decisions: 3 texts, up to the last change, of 20")
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 def test_nothing_is_changed_and_nothing_is_made(doctor: Doctor, healthy: Path) -> None:
     before = tree(Path())
     doctor()
@@ -149,6 +151,14 @@ def test_a_folder_that_is_not_there_is_a_warning_and_no_problem(doctor: Doctor) 
     assert doctor.of("tokens", "warning")["remedy"] == "make one: cstp token create --agent NAME"
     assert "no records yet" in doctor.of("store", "ok")["seen"]
     assert list(Path().iterdir()) == []
+
+
+def test_limits_that_cannot_be_set_for_the_process_that_reads_documents_are_named(
+    doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "platform.py").write_text("machine = lambda: 'a machine of another kind'\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert doctor().of("documents", "warning")["seen"].endswith("cannot limit the process that reads them by seccomp")
 
 
 @pytest.mark.usefixtures("healthy")
@@ -188,6 +198,7 @@ def test_a_variable_that_names_no_setting_is_a_problem(doctor: Doctor, monkeypat
     doctor.others_are_ok("settings")
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.parametrize(
     ("path", "mode", "level", "seen"),
     [
@@ -210,6 +221,7 @@ def test_what_others_can_enter_is_told(
     assert doctor().of("folder", "ok")
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 def test_files_of_another_user_are_told(doctor: Doctor, healthy: Path) -> None:
     os.chown(healthy / "records.sqlite3", 12345, 12345)
@@ -237,6 +249,7 @@ def test_the_filesystem_is_that_of_the_deepest_and_latest_mount(tmp_path: Path) 
     assert filesystem_of(folder, tmp_path / "none") == ""
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("healthy")
 def test_tokens_that_end_soon_are_told_unless_the_agent_has_another(doctor: Doctor, cstp: Cstp) -> None:
     for agent, lifetime in (("soon", "13d"), ("later", "15d"), ("both", "2d"), ("both", "90d")):
@@ -247,6 +260,7 @@ def test_tokens_that_end_soon_are_told_unless_the_agent_has_another(doctor: Doct
     assert doctor.code == 0
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("healthy")
 def test_tokens_that_are_damaged_or_open_to_others_are_told(doctor: Doctor) -> None:
     tokens = DATA / "tokens.json"
@@ -262,6 +276,7 @@ def test_tokens_that_are_damaged_or_open_to_others_are_told(doctor: Doctor) -> N
     doctor.others_are_ok("tokens")
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("healthy")
 def test_an_open_address_without_a_token_is_a_problem(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     (DATA / "tokens.json").unlink()
@@ -323,7 +338,7 @@ def test_tables_that_are_missing_are_named(doctor: Doctor, healthy: Path) -> Non
 @pytest.mark.parametrize(
     ("revision", "level", "said"), [("9999", "problem", "upgrade the program"), (None, "warning", "no tables")]
 )
-def test_another_schema_is_told_and_not_migrated(
+def test_another_schema_is_reported_and_left_as_it_is(
     doctor: Doctor, healthy: Path, revision: str | None, level: str, said: str
 ) -> None:
     with closing(sqlite3.connect(healthy / "records.sqlite3", isolation_level=None)) as connection:
@@ -338,6 +353,7 @@ def test_another_schema_is_told_and_not_migrated(
         )
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 def test_a_database_outside_the_data_folder_is_for_its_owner_too(
     doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -382,6 +398,7 @@ def test_a_postgresql_that_is_empty_down_or_of_another_encoding_is_told_and_not_
             connection.execute("DROP DATABASE ascii WITH (FORCE)")
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("modelled")
 def test_records_without_vectors_and_vectors_of_other_models_are_told(cstp: Cstp, healthy: Path) -> None:
     doctor = Doctor(cstp)
@@ -399,6 +416,7 @@ def test_records_without_vectors_and_vectors_of_other_models_are_told(cstp: Cstp
     assert "cstp reindex" in found["remedy"]
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("modelled")
 def test_a_model_of_another_dimension_is_a_problem(cstp: Cstp, healthy: Path) -> None:
     doctor = Doctor(cstp)
@@ -409,6 +427,7 @@ def test_a_model_of_another_dimension_is_a_problem(cstp: Cstp, healthy: Path) ->
     assert "have 3 dimensions, the model 384" in doctor().of("records", "problem")["seen"]
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("healthy")
 def test_a_model_that_does_not_load_is_a_problem(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "onnx")
@@ -426,6 +445,7 @@ def put_more(healthy: Path, count: int) -> None:
     records.close()
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doctor: Doctor, healthy: Path) -> None:
     database = healthy / "records.sqlite3"
     with closing(sqlite3.connect(database)) as connection:
@@ -451,6 +471,7 @@ def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doc
     doctor.others_are_ok("keywords")
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 def test_a_keyword_index_that_does_not_follow_is_told(doctor: Doctor, healthy: Path) -> None:
     put_more(healthy, 2)
     lock = FolderLock(healthy / "indexes")  # held, and nobody follows
@@ -460,6 +481,7 @@ def test_a_keyword_index_that_does_not_follow_is_told(doctor: Doctor, healthy: P
     lock.close()
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("modelled")
 def test_a_chroma_folder_is_checked_as_the_next_start_would(cstp: Cstp, healthy: Path) -> None:
     doctor = Doctor(cstp)
@@ -545,6 +567,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
         server.close()
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.parametrize(
     ("status", "body", "level", "said"),
     [
@@ -574,6 +597,7 @@ def test_the_server_that_holds_the_folder_is_asked_whether_it_is_ready(
     assert "none has this data folder" in doctor().of("server", "ok")["seen"]
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 def test_a_real_server_is_found(
     doctor: Doctor, healthy: Path, serving: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -583,6 +607,7 @@ def test_a_real_server_is_found(
     assert doctor.of("server", "ok")["seen"].startswith(f"ready on {url}: {{")
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 def test_a_server_that_accepts_and_says_nothing_is_a_problem_and_holds_nothing_up(
     doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -593,6 +618,7 @@ def test_a_server_that_accepts_and_says_nothing_is_a_problem_and_holds_nothing_u
     lock.close()
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 def test_a_file_that_is_a_folder_holds_nothing_up(doctor: Doctor, healthy: Path) -> None:
     (healthy / "tokens.json").unlink()
     (healthy / "tokens.json").mkdir()
@@ -613,6 +639,7 @@ def test_the_address_that_is_asked_is_one_that_can_be_reached() -> None:
     ]
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.parametrize(("index", "words"), [("memory", "ranked in memory"), ("auto", "while the vectors fit")])
 def test_vectors_in_memory_need_no_index(
     doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, index: str, words: str
@@ -622,6 +649,7 @@ def test_vectors_in_memory_need_no_index(
     assert words in doctor().of("vectors", "ok")["seen"]
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 def test_each_collection_that_is_followed_is_looked_at(
     doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -636,6 +664,7 @@ def test_each_collection_that_is_followed_is_looked_at(
     assert "named right" in doctor.among("sources", "problem", f"{away} cannot be read")["remedy"]
 
 
+@pytest.mark.long("starts servers and waits for what they report")
 def test_each_folder_that_is_followed_is_looked_at(
     doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import resource
+import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -57,6 +58,7 @@ def fill(cstp: Cstp) -> None:
     assert cstp("ingest", "all.jsonl", "adr", "d.jsonl", "--project", "beta").code == 0
 
 
+@pytest.mark.long("fills a disk, or moves records of every kind")
 def test_every_kind_comes_back_and_the_second_export_is_equal_byte_for_byte(
     cstp: Cstp, target: Callable[..., None], stores: Stores
 ) -> None:
@@ -88,6 +90,7 @@ def test_every_kind_comes_back_and_the_second_export_is_equal_byte_for_byte(
     assert (again["new"], again["changed"], again["unchanged"]) == (0, 0, len(lines))
 
 
+@pytest.mark.long("fills a disk, or moves records of every kind")
 def test_what_comes_through_standard_input_is_stored(
     cstp: Cstp, target: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,7 +134,7 @@ def test_a_link_that_is_exported_to_stays_one_and_a_folder_is_none(cstp: Cstp) -
 
 
 def test_a_record_that_is_stored_keeps_its_own_time(cstp: Cstp) -> None:
-    Path("d.jsonl").write_text('{"id": "d-1", "title": "One"}\n')
+    Path("d.jsonl").write_text('{"kind": "decision", "id": "d-1", "title": "One"}\n')
     cstp("ingest", "d.jsonl")
     lines = cstp("export", "-").out
     Path("a.jsonl").write_text(json.dumps(json.loads(lines) | {"updatedAt": "2001-02-03T04:05:06Z"}))
@@ -140,7 +143,7 @@ def test_a_record_that_is_stored_keeps_its_own_time(cstp: Cstp) -> None:
 
 
 def test_the_time_when_a_record_expires_is_exported_and_imported(cstp: Cstp) -> None:
-    Path("d.jsonl").write_text('{"id": "d-1", "title": "One"}\n')
+    Path("d.jsonl").write_text('{"kind": "decision", "id": "d-1", "title": "One"}\n')
     cstp("ingest", "d.jsonl")
     line = json.loads(cstp("export", "-").out)
     assert line["expiresAt"] is None
@@ -191,7 +194,7 @@ def test_a_file_that_is_none_is_told_in_one_line(cstp: Cstp, file: str) -> None:
 
 
 def test_what_was_imported_is_known_when_its_files_are_read_again(cstp: Cstp, target: Callable[..., None]) -> None:
-    Path("d.jsonl").write_text('{"id": "d-1", "title": "One"}\n')
+    Path("d.jsonl").write_text('{"kind": "decision", "id": "d-1", "title": "One"}\n')
     cstp("ingest", "d.jsonl")
     cstp("export", "a.jsonl")
     target("other")
@@ -200,7 +203,9 @@ def test_what_was_imported_is_known_when_its_files_are_read_again(cstp: Cstp, ta
 
 
 def test_a_record_that_was_edited_in_the_file_is_changed_and_others_are_left(cstp: Cstp) -> None:
-    Path("d.jsonl").write_text('{"id": "d-1", "title": "One"}\n{"id": "d-2", "title": "Two"}\n')
+    Path("d.jsonl").write_text(
+        '{"kind": "decision", "id": "d-1", "title": "One"}\n{"kind": "decision", "id": "d-2", "title": "Two"}\n'
+    )
     cstp("ingest", "d.jsonl")
     cstp("export", "a.jsonl")
     Path("a.jsonl").write_text(Path("a.jsonl").read_text().replace('"One"', '"Eins"').splitlines()[0] + "\n")
@@ -307,8 +312,9 @@ def limited(started: Any, size: int) -> Any:
     return started.finish()
 
 
+@pytest.mark.long("fills a disk, or moves records of every kind")
 def test_an_export_to_a_full_disk_names_the_file_and_leaves_nothing(cstp: Cstp, program: Callable[..., Any]) -> None:
-    texts = [{"id": f"d-{number}", "title": "t", "text": "x" * 50_000} for number in range(40)]
+    texts = [{"kind": "decision", "id": f"d-{number}", "title": "t", "text": "x" * 50_000} for number in range(40)]
     Path("d.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in texts))
     cstp("ingest", "d.jsonl")
     before = {path.name for path in Path().iterdir()}
@@ -324,6 +330,7 @@ def test_an_export_to_a_full_disk_names_the_file_and_leaves_nothing(cstp: Cstp, 
     assert (done.code, done.err.splitlines()[-1]) == (1, "cstp: standard output: No space left on device")
 
 
+@pytest.mark.long("fills a disk, or moves records of every kind")
 def test_a_stream_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp, program: Callable[..., Any]) -> None:
     fill(cstp)
     os.mkfifo("pipe")
@@ -343,7 +350,7 @@ def _repository(name: str, title: str) -> Path:
     folder = Path(name)
     (folder / ".git").mkdir(parents=True)
     (folder / ".git/config").write_text(f'[remote "origin"]\n\turl = https://h.example/{name}\n')
-    (folder / "a.jsonl").write_text(json.dumps({"id": "d", "title": title}) + "\n")
+    (folder / "a.jsonl").write_text(json.dumps({"kind": "decision", "id": "d", "title": title}) + "\n")
     return folder
 
 
@@ -382,6 +389,7 @@ async def record_two(engine: Engine) -> None:
         await engine.write(writer, RecordDecision(fields=fields, project=project))
 
 
+@pytest.mark.long("fills a disk, or moves records of every kind")
 def test_decisions_of_agents_become_files_that_replace_nothing_unasked(
     cstp: Cstp, stores: Stores, tmp_path: Path
 ) -> None:
@@ -392,15 +400,24 @@ def test_decisions_of_agents_become_files_that_replace_nothing_unasked(
     assert cstp("export", "--decisions", "adr", "--kind", "decision").code == 2
     assert "1 decision exported, 1 file written" in cstp("export", "--decisions", "adr", "--project", "shop").err
     (file,) = Path("adr").iterdir()
+    assert (stat.S_IMODE(file.stat().st_mode), stat.S_IMODE(Path("adr").stat().st_mode)) == (0o600, 0o700)
     assert re.fullmatch(r"bake-bread-daily-[0-9a-f]{16}\.md", file.name)
     assert "2 decisions exported, 1 file written" in cstp("export", "--decisions", "adr").err
     text = file.read_text()
-    file.write_text("mine")
+    file.write_text("mine" * 10_000)
+    file.chmod(0o644)
     refused = cstp("export", "--decisions", "adr")
-    assert (refused.code, file.read_text()) == (2, "mine")
+    assert (refused.code, file.read_text()) == (2, "mine" * 10_000)
     assert f"{file.name} is there with other contents" in refused.err
     assert cstp("export", "--decisions", "adr", "--force").code == 0
-    assert file.read_text() == text
+    assert (file.read_text(), stat.S_IMODE(file.stat().st_mode)) == (text, 0o600)
+    file.unlink()
+    file.symlink_to(tmp_path / "elsewhere")
+    refused = cstp("export", "--decisions", "adr", "--force")
+    assert (refused.code, "a link, which is not followed" in refused.err) == (2, True)
+    assert not (tmp_path / "elsewhere").exists()
+    file.unlink()
+    assert cstp("export", "--decisions", "adr").code == 0
     ingested = cstp("ingest", "adr")
     assert "2 read: 0 new, 2 changed" in ingested.out + ingested.err
     assert "0 decisions exported" in cstp("export", "--decisions", "adr").err

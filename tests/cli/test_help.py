@@ -60,7 +60,7 @@ def test_the_program_alone_prints_its_help_which_names_every_command(cstp: Cstp)
 
 # none is needed to say what commands there are, and together they take seconds on a machine that has not cached them
 HEAVY = {
-    *("alembic", "chromadb", "jsonrpcserver", "mcp", "numpy", "onnxruntime", "psycopg", "redis", "sqlalchemy"),
+    *("chromadb", "jsonrpcserver", "mcp", "numpy", "onnxruntime", "psycopg", "redis", "sqlalchemy"),
     *("starlette", "tantivy", "tokenizers", "uvicorn"),
 }
 SLOW = HEAVY | {"httpx", "pydantic", "pydantic_settings", "rich", "structlog", "yaml"}
@@ -91,6 +91,7 @@ def test_the_help_is_printed_before_anything_is_imported_that_takes_long() -> No
     assert imported & SLOW == set()
 
 
+@pytest.mark.long("imports in processes of their own")
 def test_the_help_of_a_call_and_completion_import_nothing_that_searches_or_serves() -> None:
     assert loaded("call", "--help")[0] & HEAVY == set()
     imported, offered = completed("cstp ca")

@@ -41,8 +41,12 @@ def kinds(done: Any) -> Any:
 @pytest.mark.parametrize(
     ("words", "content", "kind"),
     [
-        ((), b'{"id": "a", "title": "A"}\n{"id": "b", "title": "B"}\n', {"decision": 2}),
-        ((), b'[{"id": "a", "title": "A"}]', {"decision": 1}),
+        (
+            (),
+            b'{"kind": "decision", "id": "a", "title": "A"}\n{"kind": "decision", "id": "b", "title": "B"}\n',
+            {"decision": 2},
+        ),
+        ((), b'[{"kind": "decision", "id": "a", "title": "A"}]', {"decision": 1}),
         ((), b"title: A\nstatus: accepted\n", {"decision": 1}),
         ((), ADR, {"decision": 1}),
         (("--name", "0001-use-udp.md"), ADR, {"decision": 1}),
@@ -63,7 +67,7 @@ def test_standard_input_is_read_by_what_it_holds_or_by_the_name_it_is_given(
 
 
 def test_what_is_wrong_with_standard_input_is_told_by_its_name(cstp: Cstp, feed: Feed) -> None:
-    feed(b'{"title": "A"}\n{"title": 5}\n')
+    feed(b'{"kind": "decision", "title": "A"}\n{"kind": "decision", "title": 5}\n')
     assert cstp("ingest", "-").err == (
         "rejected: standard input:2: title must be one line of text, not blank, of at most 1000 characters\n"
     )
@@ -72,20 +76,22 @@ def test_what_is_wrong_with_standard_input_is_told_by_its_name(cstp: Cstp, feed:
 
 
 def test_a_long_line_of_standard_input_is_refused_alone(cstp: Cstp, feed: Feed) -> None:
-    feed(b'{"title": "A"}\n' + b"x" * (LONGEST_LINE + 1) + b'\n{"title": "B"}\n')
+    feed(
+        b'{"kind": "decision", "title": "A"}\n' + b"x" * (LONGEST_LINE + 1) + b'\n{"kind": "decision", "title": "B"}\n'
+    )
     done = cstp("ingest", "-", "--json")
     found = json.loads(done.out)
     assert (found["new"], [one["line"] for one in found["rejected"]]) == (2, [2])
 
 
 def test_standard_input_is_pruned_by_its_name_alone(cstp: Cstp, feed: Feed) -> None:
-    both = b'{"id": "a", "title": "A"}\n{"id": "b", "title": "B"}\n'
+    both = b'{"kind": "decision", "id": "a", "title": "A"}\n{"kind": "decision", "id": "b", "title": "B"}\n'
     feed(both)
     done = cstp("ingest", "-", "--prune")
     assert (done.code, "--name" in done.err) == (2, True)
     feed(both)
     cstp("ingest", "-", "--name", "export.jsonl")
-    feed(b'{"id": "a", "title": "A"}\n{"id": "c", "title": "C"}\n')
+    feed(b'{"kind": "decision", "id": "a", "title": "A"}\n{"kind": "decision", "id": "c", "title": "C"}\n')
     done = cstp("ingest", "-", "--name", "export.jsonl", "--prune", "--json")
     assert json.loads(done.out)["deleted"] == 1
     assert [cstp("show", id).code for id in "abc"] == [0, 1, 0]
@@ -95,7 +101,11 @@ def test_standard_input_is_pruned_by_its_name_alone(cstp: Cstp, feed: Feed) -> N
     ("first", "second", "titles"),
     [
         (ADR, ADR.replace(b"UDP", b"TCP"), ["Use TCP", "Use UDP"]),
-        (b'{"title": "A"}\n{"title": "B"}\n', b'[{"title": "C"}]', ["A", "B", "C"]),
+        (
+            b'{"kind": "decision", "title": "A"}\n{"kind": "decision", "title": "B"}\n',
+            b'[{"kind": "decision", "title": "C"}]',
+            ["A", "B", "C"],
+        ),
         (b"# Notes\n\nOne.\n", b"# Notes\n\nTwo.\n", ["Notes", "Notes", "Notes", "Notes"]),  # each with its chunk
     ],
 )
@@ -112,7 +122,7 @@ def test_a_second_stream_without_a_name_leaves_the_first_one_as_it_is(
 def test_a_stream_without_a_name_replaces_the_records_whose_ids_it_gives_and_no_others(cstp: Cstp, feed: Feed) -> None:
     long, cut = "The bar is shallow. " * 400, "Cut short."
     for title, content, level in [("A", long, "sensitive"), ("B", cut, "normal")]:
-        record = {"id": "d", "title": title}
+        record = {"kind": "decision", "id": "d", "title": title}
         document = {
             "kind": "source",
             "id": "s",
@@ -121,7 +131,7 @@ def test_a_stream_without_a_name_replaces_the_records_whose_ids_it_gives_and_no_
             "content": f"Kept.\n\n# Next\n\n{content}",
         }
         kept = {"kind": "entity", "name": "Ana", "role": title}
-        lines = [record, document, kept, {"title": f"Without an id {title}"}]
+        lines = [record, document, kept, {"kind": "decision", "title": f"Without an id {title}"}]
         feed("\n".join(map(json.dumps, lines)).encode())
         done = cstp("ingest", "-", "--sensitivity", level)
         assert done.code == 0
@@ -164,7 +174,7 @@ def test_a_folder_of_the_same_repository_prunes_no_stream(cstp: Cstp, feed: Feed
     Path("docs/.git").mkdir(parents=True)
     Path("docs/0001-a.md").write_bytes(ADR)
     for words in ((), ("--name", "a.jsonl")):
-        feed(b'{"title": "A"}\n' if words else b'{"title": "B"}\n')
+        feed(b'{"kind": "decision", "title": "A"}\n' if words else b'{"kind": "decision", "title": "B"}\n')
         cstp("ingest", "-", *words, "--repository", "R")
     done = cstp("ingest", "docs", "--repository", "R", "--prune")
     assert (done.code, "0 deleted" in done.out, len(exported(cstp))) == (0, True, 3)
@@ -192,6 +202,7 @@ def test_a_summary_names_what_was_not_read_and_what_would_read_it(cstp: Cstp) ->
     assert json.loads(done.out)["skipped"] == {".odt": 3, ".tex": 2, ".csv": 1, ".png": 1, "": 1}
 
 
+@pytest.mark.long("starts a server or a process of its own")
 def test_documents_of_other_formats_are_read_from_files_and_from_standard_input(cstp: Cstp, feed: Feed) -> None:
     Path("docs").mkdir()
     Path("docs/a.pdf").write_bytes(pdf([["Tides"]]))
@@ -254,7 +265,10 @@ def test_a_warning_that_many_files_share_is_one_line_and_in_json_one_each(cstp: 
 
 
 def test_refusals_that_share_a_cause_are_one_line_and_in_json_one_each(cstp: Cstp) -> None:
-    Path("a.jsonl").write_text('{"title": "A", "confidence": 2}\n' * 200 + '{"title": "A", "stakes": 5}\n')
+    Path("a.jsonl").write_text(
+        '{"kind": "decision", "title": "A", "confidence": 2}\n' * 200
+        + '{"kind": "decision", "title": "A", "stakes": 5}\n'
+    )
     file = Path("a.jsonl").absolute()
     done = cstp("ingest", "a.jsonl")
     first, second = done.err.splitlines()

@@ -113,6 +113,7 @@ def test_the_kind_and_the_fields_follow_the_members(
     [
         ("qdrant", {"result": {"points": [{"id": 1, "payload": {"text": NOTE}}, {"id": 2, "payload": {}}]}}),
         ("mem0", {"results": [{"id": "m", "memory": NOTE, "user_id": "ana"}]}),
+        ("mcp_memory", {"type": "entity", "name": "Ana", "entityType": "Person", "observations": [NOTE]}),
         ("published_cstp", {"id": "0a1b2c3d", "summary": "Go", "decision": "Go", "status": "pending"}),
     ],
 )
@@ -154,6 +155,7 @@ def test_what_cannot_be_mapped_is_refused_with_its_reason(cstp: Cstp, words: lis
     assert reason in done.err
 
 
+@pytest.mark.long("starts a process")
 def test_ingest_reads_by_a_map_of_a_file_and_by_one_of_the_package(cstp: Cstp) -> None:
     path = written(NOTES)
     assert cstp("ingest", path).code == 1  # a file that holds no record

@@ -25,11 +25,11 @@ from cognition_engines.store.transactions import reading
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import Contents, Source, contents
 from cognition_engines.store.values import Entry
+from tests.stores import DATABASES
 
 Cstp = Callable[..., Any]
 Start = Callable[..., Any]
 Wait = Callable[..., None]
-DATABASES = ("sqlite", "postgresql")
 RECORDS = 2500
 FILE = Path("backup")
 
@@ -176,7 +176,8 @@ def test_a_backup_is_told_kept_and_put_back(cstp: Cstp, source_url: str) -> None
     with opened_backup(FILE, Quiet()) as backup:
         assert backup.notes.program == package.__version__
 
-    restored = one_line(cstp("--data-dir", "new", "restore", FILE, "--json"))
+    restored = one_line(cstp("--data-dir", "new", "restore", FILE, "--tokens", "--json"))
+    assert [one["scopes"] for one in restored.pop("live")] == [["read"]]
     assert restored == {
         **{name: found[name] for name in ("file", "createdAt", "records", "kinds", "vectors", "digest", "tokens")},
         **{"new": 30, "changed": 0, "unchanged": 0, "deleted": 0, "forgotten": 0},
@@ -190,7 +191,9 @@ def test_backup_and_restore_speak_plainly(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(30)).close()
     done = cstp("backup", FILE)
     assert done.out.startswith(f"wrote 30 records with 30 vectors and 0 tokens to {FILE} (")
-    fill(source_url, range(2, 40), "Changed. ").delete(Kind.DECISION, ["d-5"])
+    records = fill(source_url, range(2, 40), "Changed. ")
+    records.delete(Kind.DECISION, ["d-5"])
+    records.close()
     done = cstp("restore", FILE, "--replace")
     assert done.out.endswith(": 30 records with 30 vectors; 1 new, 27 changed, 2 unchanged, 10 deleted; "
                              "tokens left as they are\n")  # fmt: skip
@@ -254,6 +257,7 @@ def tables(url: str) -> int:
     return int(row[0])
 
 
+@pytest.mark.long("kills processes again and again, or moves many records")
 def test_a_store_without_records_replaces_no_backup_that_holds_some(cstp: Cstp, source_url: str) -> None:
     open_records("sqlite:///none/records.sqlite3").close()
     assert cstp("--data-dir", "none", "backup", FILE).code == 0
@@ -268,22 +272,58 @@ def test_a_store_without_records_replaces_no_backup_that_holds_some(cstp: Cstp, 
     assert {path.name for path in Path().iterdir()} == {"backup", "data", "none"}
 
 
-def test_tokens_are_put_back_only_where_there_are_none_or_when_told(cstp: Cstp, source_url: str) -> None:
+@pytest.mark.long("kills processes again and again, or moves many records")
+def test_tokens_are_restored_only_with_the_option_and_no_ended_one_comes_back(cstp: Cstp, source_url: str) -> None:
     fill(source_url, range(3)).close()
     tokens = Path("data/tokens.json")
-    cstp("token", "create", "--agent", "old")
-    kept = tokens.read_bytes()
+
+    def made(agent: str) -> str:
+        return str(json.loads(cstp("token", "create", "--agent", agent, "--json").out)["id"])
+
+    def states() -> dict[str, str]:
+        return {one["id"]: one["state"] for one in json.loads(cstp("token", "list", "--json").out)}
+
+    revoked, rotated, lost, ended = made("old"), made("moving"), made("lost"), made("ended")
+    cstp("token", "revoke", ended)
     cstp("backup", FILE)
-    cstp("token", "revoke", json.loads(kept)["tokens"][0]["id"])
+    cstp("token", "revoke", revoked)
+    cstp("token", "rotate", rotated, "--overlap", "1h")
+    file = json.loads(tokens.read_text())
+    file["tokens"] = [one for one in file["tokens"] if one["id"] != lost]
+    for one in file["tokens"]:
+        if one["id"] == ended:
+            one["revoked"] = None
+        if one["id"] == rotated:
+            one["scopes"], early = ["read"], one["expires"]
+    tokens.write_text(json.dumps(file))
     newer = tokens.read_bytes()
     assert one_line(cstp("restore", FILE, "--replace", "--json"))["tokens"] is None
     assert tokens.read_bytes() == newer
-    assert one_line(cstp("restore", FILE, "--replace", "--tokens", "--json"))["tokens"] == 1
-    assert tokens.read_bytes() == kept
+    done = cstp("restore", FILE, "--replace", "--tokens")
+    assert (done.code, "4 tokens restored" in done.out) == (0, True)
+    found = states()
+    assert (found[revoked], found[ended], len(found)) == ("revoked", "revoked", 5)
+    assert {one["id"]: one["expires"] for one in json.loads(tokens.read_text())["tokens"]}[rotated] == early
+    live = [id for id, state in found.items() if state not in ("revoked", "expired")]
+    lines = [line for line in done.out.splitlines() if line.startswith("live token ")]
+    assert {line.split()[2] for line in lines} == {*live} >= {rotated, lost}
+    assert f"live token {lost} of lost: read, normal, until " in done.out
     tokens.unlink()
-    assert one_line(cstp("restore", FILE, "--replace", "--json"))["tokens"] == 1
-    assert tokens.read_bytes() == kept
+    assert one_line(cstp("restore", FILE, "--replace", "--json"))["tokens"] is None
+    assert not tokens.exists()
+    again = one_line(cstp("restore", FILE, "--replace", "--tokens", "--json"))
+    assert (again["tokens"], {one["agent"] for one in again["live"]}) == (4, {"old", "moving", "lost"})
     assert stat.S_IMODE(tokens.stat().st_mode) == 0o600
+
+
+def test_a_damaged_tokens_file_is_refused_before_anything_is_restored(cstp: Cstp, source_url: str) -> None:
+    fill(source_url, range(3)).close()
+    cstp("backup", FILE)
+    fill(source_url, range(3), "Changed. ").close()
+    before = held(source_url)
+    Path("data/tokens.json").write_text("{broken")
+    assert cstp("restore", FILE, "--replace", "--tokens").code != 0
+    assert (held(source_url), Path("data/tokens.json").read_text()) == (before, "{broken")
 
 
 def test_restore_refuses_a_store_with_records_and_says_what_would_be_lost(cstp: Cstp, source_url: str) -> None:
@@ -319,6 +359,7 @@ def test_a_damaged_backup_is_told_with_exit_code_1(cstp: Cstp, source_url: str) 
     assert not Path("new").exists()
 
 
+@pytest.mark.long("kills processes again and again, or moves many records")
 def test_a_restore_into_a_damaged_store_says_how_else_and_that_works(
     cstp: Cstp, source_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,12 +388,15 @@ def test_a_restore_into_a_damaged_store_says_how_else_and_that_works(
     assert held(source_url) == wanted
 
 
+@pytest.mark.long("kills processes again and again, or moves many records")
 def test_a_running_server_follows_a_restore(
     cstp: Cstp, source_url: str, serving: Callable[..., Any], wait_until: Wait
 ) -> None:
     fill(source_url, range(300)).close()
     assert cstp("backup", FILE).code == 0
-    fill(source_url, [1, 500], "Quokkas vote. ").delete(Kind.DECISION, ["d-7"])
+    records = fill(source_url, [1, 500], "Quokkas vote. ")
+    records.delete(Kind.DECISION, ["d-7"])
+    records.close()
     token = cstp("token", "create", "--agent", "me", "--quiet").out.strip()
     _, url = serving()
 
@@ -370,10 +414,13 @@ def test_a_running_server_follows_a_restore(
     assert held(source_url) == held_by(FILE)
 
 
+@pytest.mark.long("kills processes again and again, or moves many records")
 def test_a_backup_beside_an_ingest_holds_whole_transactions(
     cstp: Cstp, program: Start, tmp_path: Path, wait_until: Wait
 ) -> None:
-    lines = [json.dumps({"id": f"r-{number}", "title": f"Title {number}"}) for number in range(4000)]
+    lines = [
+        json.dumps({"kind": "decision", "id": f"r-{number}", "title": f"Title {number}"}) for number in range(4000)
+    ]
     for part in range(0, 4000, 16):  # files of as many records as a transaction of the ingest has
         Path("docs").mkdir(exist_ok=True)
         Path(f"docs/{part:05}.jsonl").write_text("\n".join(lines[part : part + 16]) + "\n")
@@ -397,6 +444,7 @@ def limited(started: Any, size: int) -> Any:
     return started.finish()
 
 
+@pytest.mark.long("kills processes again and again, or moves many records")
 def test_a_backup_on_a_full_disk_is_told_and_leaves_nothing(program: Start, source_url: str) -> None:
     fill(source_url, range(RECORDS)).close()
     folder = set(Path().iterdir())
@@ -415,6 +463,7 @@ def test_a_backup_on_a_full_disk_is_told_and_leaves_nothing(program: Start, sour
     assert [path.name for path in Path("older").iterdir()] == ["b"]
 
 
+@pytest.mark.long("kills processes again and again, or moves many records")
 def test_a_restore_on_a_full_disk_changes_nothing_and_works_when_there_is_room(
     cstp: Cstp, program: Start, source_url: str
 ) -> None:
@@ -486,6 +535,7 @@ def partial_bytes() -> int:
         return 0
 
 
+@pytest.mark.long("kills processes again and again, or moves many records")
 def test_a_backup_killed_at_any_moment_leaves_no_file_or_a_whole_one(
     database: Target, program: Start, wait_until: Wait, kills: int
 ) -> None:
@@ -514,6 +564,7 @@ def test_a_backup_killed_at_any_moment_leaves_no_file_or_a_whole_one(
     assert held(database.url) == wanted
 
 
+@pytest.mark.long("kills processes again and again, or moves many records")
 def test_a_restore_killed_at_any_moment_leaves_the_old_state_or_the_new_one(
     database: Target, program: Start, wait_until: Wait, kills: int
 ) -> None:
@@ -542,6 +593,7 @@ def test_a_restore_killed_at_any_moment_leaves_the_old_state_or_the_new_one(
     assert held(database.url) == new
 
 
+@pytest.mark.long("kills processes again and again, or moves many records")
 def test_a_copy_killed_at_any_moment_leaves_an_empty_target_or_a_complete_one(
     database: Target, program: Start, wait_until: Wait, kills: int, tmp_path: Path
 ) -> None:

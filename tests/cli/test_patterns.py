@@ -4,9 +4,13 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
+
+from cognition_engines.ingest.discover import walk
+from cognition_engines.ingest.options import Selection
 
 Cstp = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("wordless")
@@ -87,6 +91,9 @@ def test_prune_deletes_what_is_gone_and_keeps_what_patterns_leave_out(cstp: Cstp
         ["*", "!*/", "!c.md"],
         ["b/", "!/a/b/"],
         ["\\!a.md", "to?.md", "[t-u]op.md"],
+        ["**/**/b/**/c.md", "/**/src/**/", "!/src/build/**"],
+        ["[", "[b-a]*", "[!a-b]/[]t]op.md", "t[^]-n]p.md", "x/**/*.md", "\\top.md "],
+        ["**a/to**.md", "s*c/*d/*", "/x/**/**/?.md", "***/keep.md"],
     ],
 )
 def test_patterns_leave_out_what_git_ignores(cstp: Cstp, patterns: list[str]) -> None:
@@ -111,6 +118,54 @@ def test_a_pattern_that_means_nothing_is_refused_with_its_number(cstp: Cstp, doc
     assert f"invalid value for {option}" in done.err
     assert "pattern 2 is none of a .gitignore: '!'" in done.err
     assert "pattern 1 has a class of characters by name" in cstp("ingest", docs, option, "[[:upper:]]*").err
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("draft.md\n" + "a" * 501, "pattern 2 must have at most 500 characters"),
+        ("# all\n" + "*.tmp\n" * 1001, "there must be at most 1,000 patterns; pattern 1002 is one more"),
+        ("\n" * 250_001, "it has more than 250,000 bytes"),
+    ],
+)
+def test_too_much_in_an_ignore_file_is_refused_with_its_folder(
+    cstp: Cstp, docs: Path, content: str, reason: str
+) -> None:
+    (docs / "notes" / ".cstpignore").write_text(content)
+    done = cstp("ingest", docs)
+    assert done.code == 1
+    assert f"notes/.cstpignore: {reason}; the folder is not read" in done.err
+    assert done.out.startswith("4 read: 4 new")
+
+
+def test_patterns_of_all_folders_above_are_bounded_together(cstp: Cstp, docs: Path) -> None:
+    for folder in (docs, docs / "notes", docs / "notes" / "old"):
+        (folder / ".cstpignore").write_text("*.tmp\n" * 667)
+    done = cstp("ingest", docs)
+    assert "old/.cstpignore: with those of the folders above it has more than 2,000 patterns" in done.err
+    assert done.out.startswith("6 read: 6 new")
+
+
+HOSTILE = ["*a*a*b.md", "*?a*?a*b.md", "[!x]*[!x]*[!y]*b.md", "**/*a*/**/*a*/**/b.md", "**/*a*a*b/**"]
+
+
+@pytest.mark.parametrize("pattern", HOSTILE)
+def test_the_time_of_a_pattern_grows_with_the_length_of_a_path(tmp_path: Path, pattern: str) -> None:
+    def seconds(times: int) -> float:
+        folder = tmp_path / str(times)
+        for name in range(8):
+            deep = folder / "/".join([f"{'ab'[name % 2]}a"] * times if "/" in pattern else [])
+            deep.mkdir(parents=True, exist_ok=True)
+            (deep / f"{'aaaaaa' * times}{name}.md").touch()
+        return min(_cpu_of_walk(folder, pattern) for _ in range(3))
+
+    assert seconds(40) < 12 * seconds(10)
+
+
+def _cpu_of_walk(folder: Path, pattern: str) -> float:
+    began = process_time()
+    assert len(walk(folder, Selection(exclude=(pattern,) * 20)).files) == 8
+    return process_time() - began
 
 
 def test_a_folder_whose_ignore_file_cannot_be_read_is_refused_and_the_rest_is_read(cstp: Cstp, docs: Path) -> None:

@@ -38,6 +38,7 @@ def stored(cstp: Cstp) -> None:
     assert cstp("export", "kept.jsonl").code == 0
 
 
+@pytest.mark.long("starts a server or a process of its own")
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize(
     "words",
@@ -76,6 +77,7 @@ def test_a_command_that_cannot_open_its_store_says_once_which_one(cstp: Cstp, da
     assert done.err.startswith("cstp: records: the database is damaged")
 
 
+@pytest.mark.long("starts a server or a process of its own")
 @pytest.mark.parametrize("words", [["serve", "--port", "0"], ["mcp", "--agent", "me"]], ids=lambda words: words[0])
 def test_a_server_that_cannot_open_its_store_says_once_which_one(
     cstp: Cstp, program: Callable[..., Any], damaged: Path, words: list[str]
@@ -89,12 +91,13 @@ def test_a_server_that_cannot_open_its_store_says_once_which_one(
 
 
 def test_a_dry_run_says_where_it_would_write_though_nothing_is_there(cstp: Cstp) -> None:
-    Path("notes.jsonl").write_text('{"id": "d-1", "title": "t"}\n')
+    Path("notes.jsonl").write_text('{"kind": "decision", "id": "d-1", "title": "t"}\n')
     done = cstp("ingest", "notes.jsonl", "--dry-run")
     assert done.places.startswith(f"cstp: records: {Path('data/records.sqlite3').absolute()}; settings: ")
     assert not Path("data").exists()
 
 
+@pytest.mark.long("starts a server or a process of its own")
 @pytest.mark.usefixtures("stored")
 def test_a_settings_file_that_lies_in_the_working_folder_redirects_nothing(cstp: Cstp) -> None:
     Path("config").mkdir()
@@ -104,6 +107,7 @@ def test_a_settings_file_that_lies_in_the_working_folder_redirects_nothing(cstp:
     assert done.places.endswith("settings: CSTP_EMBEDDING__MODEL\n")
 
 
+@pytest.mark.long("starts a server or a process of its own")
 @pytest.mark.usefixtures("stored")
 def test_the_settings_file_may_be_named_by_the_environment(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("mine.yaml").write_text("data_dir: elsewhere\n")

@@ -100,7 +100,7 @@ def test_ingest_names_file_line_and_reason_of_what_it_rejects_keeps_the_rest_and
 
 @pytest.mark.usefixtures("wordless")
 def test_ingest_tells_warnings_and_goes_on(cstp: Cstp) -> None:
-    write_lines("d.jsonl", {"id": "a", "title": "t", "owner": "Ana"})
+    write_lines("d.jsonl", {"stakes": "low", "id": "a", "title": "t", "owner": "Ana"})
     done = cstp("ingest", "d.jsonl", "--json")
     assert done.code == 0
     (warning,) = summary(done)["warnings"]
@@ -110,7 +110,7 @@ def test_ingest_tells_warnings_and_goes_on(cstp: Cstp) -> None:
 
 @pytest.mark.usefixtures("wordless")
 def test_ingest_refuses_a_record_with_a_bad_date_and_names_all_that_is_wrong(cstp: Cstp) -> None:
-    write_lines("d.jsonl", {"id": "a", "title": "t", "date": "2024-02-30", "confidence": 2})
+    write_lines("d.jsonl", {"kind": "decision", "id": "a", "title": "t", "date": "2024-02-30", "confidence": 2})
     done = cstp("ingest", "d.jsonl", "--json")
     (rejected,) = summary(done)["rejected"]
     assert (done.code, rejected["line"]) == (1, 1)
@@ -121,7 +121,7 @@ def test_ingest_refuses_a_record_with_a_bad_date_and_names_all_that_is_wrong(cst
 @pytest.mark.usefixtures("wordless")
 def test_ingest_strict_dry_run_and_prune(cstp: Cstp, adr: Callable[..., Path]) -> None:
     file = adr("docs/a.md", "A")
-    bad = write_lines("docs/bad.jsonl", {"id": "b", "title": 5})
+    bad = write_lines("docs/bad.jsonl", {"kind": "decision", "id": "b", "title": 5})
     done = cstp("ingest", "docs", "--strict")
     assert (done.code, done.out) == (
         1,
@@ -190,7 +190,7 @@ def test_show_prints_the_whole_record(cstp: Cstp) -> None:
     assert updated.endswith("Z")
     assert shown == {
         **FULL,
-        "status": "accepted",
+        "status": "superseded",  # by what it names itself
         "statusText": "Accepted",
         "date": "2024-02-03T08:00:00Z",
         "reasons": [{"type": "pattern", "text": None}, {"type": "analysis", "text": "measured"}],
@@ -208,7 +208,7 @@ def test_show_prints_the_whole_record(cstp: Cstp) -> None:
 
 @pytest.mark.usefixtures("wordless")
 def test_delete_removes_what_it_is_told_and_says_what_was_not_there(cstp: Cstp) -> None:
-    write_lines("d.jsonl", *({"id": id, "title": id} for id in "abc"))
+    write_lines("d.jsonl", *({"kind": "decision", "id": id, "title": id} for id in "abc"))
     cstp("ingest", "d.jsonl")
     done = cstp("delete", "a", "b", "a")
     assert (done.code, done.out, done.err) == (0, "deleted a\ndeleted b\n", "")
@@ -241,6 +241,7 @@ def test_the_schema_is_json_schema_and_real_records_meet_it(cstp: Cstp) -> None:
     assert cstp("schema", "poem").code == 2
 
 
+@pytest.mark.long("embeds with the packaged model")
 @pytest.mark.usefixtures("wordless")
 def test_what_the_schema_accepts_is_ingested_and_what_it_refuses_is_rejected(cstp: Cstp) -> None:
     validator = jsonschema.Draft202012Validator(json.loads(cstp("schema", "decision").out))
@@ -260,7 +261,7 @@ def test_what_the_schema_accepts_is_ingested_and_what_it_refuses_is_rejected(cst
         {"title": "t", "supersedes": [1, "two"]},
     ]
     for number, record in enumerate(records):
-        file = write_lines(f"{number}.jsonl", record)
+        file = write_lines(f"decisions-{number}.jsonl", record)
         rejected = summary(cstp("ingest", file, "--json", "--data-dir", f"data{number}"))["rejected"]
         assert (not rejected) is validator.is_valid(record), (record, rejected)
 
@@ -308,7 +309,7 @@ def test_status_changes_no_database_and_makes_none(
 
 @pytest.mark.embedded_only("changes an SQLite file")
 @pytest.mark.usefixtures("wordless")
-def test_status_says_of_another_schema_what_it_is_and_does_not_migrate_it(cstp: Cstp, adr: Callable[..., Path]) -> None:
+def test_status_says_of_another_schema_what_it_is_and_leaves_it_as_it_is(cstp: Cstp, adr: Callable[..., Path]) -> None:
     adr("docs/a.md", "A")
     cstp("ingest", "docs")
     with closing(sqlite3.connect("data/records.sqlite3", isolation_level=None)) as connection:
@@ -324,6 +325,7 @@ def test_status_says_of_another_schema_what_it_is_and_does_not_migrate_it(cstp: 
     assert Path("data/records.sqlite3").read_bytes() == before
 
 
+@pytest.mark.long("embeds with the packaged model")
 def test_reindex_builds_the_indexes_anew_and_leaves_vectors_of_the_configured_model_only(
     cstp: Cstp, adr: Callable[..., Path], stores: Stores, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -412,10 +414,11 @@ def _repository(name: str, *members: dict[str, Any]) -> Path:
     return folder
 
 
+@pytest.mark.long("embeds with the packaged model")
 @pytest.mark.usefixtures("wordless")
 def test_show_and_delete_take_a_short_id_where_it_is_the_only_one_and_name_the_full_ones_otherwise(cstp: Cstp) -> None:
     for name in ("one", "two"):
-        done = cstp("ingest", str(_repository(name, {"id": "d", "title": name})))
+        done = cstp("ingest", str(_repository(name, {"kind": "decision", "id": "d", "title": name})))
         assert (done.code, done.out.startswith("1 read: 1 new")) == (0, True)
         if name == "one":
             shown = json.loads(cstp("show", "d", "--json").out)
@@ -434,7 +437,7 @@ def test_show_and_delete_take_a_short_id_where_it_is_the_only_one_and_name_the_f
 
 @pytest.mark.usefixtures("wordless")
 def test_an_archive_is_read_as_its_repository_with_an_option(cstp: Cstp) -> None:
-    cstp("ingest", str(_repository("shop", {"id": "d", "title": "t"})))
+    cstp("ingest", str(_repository("shop", {"kind": "decision", "id": "d", "title": "t"})))
     Path("archive").mkdir()
     Path("archive/a.jsonl").write_bytes(Path("shop/a.jsonl").read_bytes())
     done = cstp("ingest", "archive", "--repository", "h.example/shop")
@@ -445,7 +448,7 @@ def test_an_archive_is_read_as_its_repository_with_an_option(cstp: Cstp) -> None
 @pytest.mark.usefixtures("wordless")
 def test_sensitivity_stays_until_the_option_names_exactly_these(cstp: Cstp) -> None:
     Path("docs/hr").mkdir(parents=True)
-    Path("docs/hr/a.jsonl").write_text('{"id": "d", "title": "t"}\n')
+    Path("docs/hr/a.jsonl").write_text('{"kind": "decision", "id": "d", "title": "t"}\n')
     cstp("ingest", "docs/hr", "--sensitivity", "highly_sensitive")
     done = cstp("ingest", "docs")
     hr = Path("docs/hr").absolute()
@@ -461,9 +464,11 @@ def test_sensitivity_stays_until_the_option_names_exactly_these(cstp: Cstp) -> N
 @pytest.mark.usefixtures("wordless")
 def test_prune_names_what_it_deletes_in_the_summary_for_people_and_for_machines(cstp: Cstp) -> None:
     Path("docs").mkdir()
-    file = write_lines("docs/a.jsonl", {"id": "x", "title": "x"}, {"id": "y", "title": "y"})
+    file = write_lines(
+        "docs/a.jsonl", {"kind": "decision", "id": "x", "title": "x"}, {"kind": "decision", "id": "y", "title": "y"}
+    )
     cstp("ingest", "docs")
-    write_lines("docs/a.jsonl", {"id": "y", "title": "y"})
+    write_lines("docs/a.jsonl", {"kind": "decision", "id": "y", "title": "y"})
     done = cstp("ingest", "docs", "--prune", "--dry-run")
     assert done.err == f"would be deleted: {file}: decision x\n"
     done = cstp("ingest", "docs", "--prune", "--json")

@@ -68,6 +68,7 @@ def exported(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.long("starts a server and several runs")
 def test_a_server_elsewhere_gets_the_records_that_an_ingest_there_would_make(
     server: Any, files: Path, cstp: Cstp
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_server_elsewhere_gets_the_records_that_an_ingest_there_would_make(
     assert exported(cstp, "far") == exported(cstp, "near")
 
 
+@pytest.mark.long("starts a server and several runs")
 def test_a_second_run_changes_nothing_and_an_edited_file_only_what_differs(
     server: Any, files: Path, cstp: Cstp
 ) -> None:
@@ -94,6 +96,7 @@ def test_a_second_run_changes_nothing_and_an_edited_file_only_what_differs(
     assert [one["record"]["content"] for one in chunks] == ["# Guide\n\nShort now."]
 
 
+@pytest.mark.long("starts a server and several runs")
 def test_a_run_that_was_killed_is_finished_by_the_next(
     server: Any, files: Path, cstp: Cstp, program: Callable[..., Any]
 ) -> None:
@@ -106,6 +109,7 @@ def test_a_run_that_was_killed_is_finished_by_the_next(
     assert done["new"] + done["unchanged"] == done["read"] == seen(server)[0]
 
 
+@pytest.mark.long("starts a server and several runs")
 def test_records_stay_owned_by_their_files_and_say_who_sent_them(server: Any, files: Path, cstp: Cstp) -> None:
     cstp("ingest", files / "adr", "--url", os.environ["FAR"])
     (line, *_) = [one for one in exported_raw(cstp, "far") if one["kind"] == "decision"]
@@ -118,6 +122,7 @@ def exported_raw(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path("raw.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.long("starts a server and several runs")
 def test_a_record_that_moved_to_another_file_and_changed_is_replaced(server: Any, files: Path, cstp: Cstp) -> None:
     Path("docs/one.jsonl").write_text('{"kind": "cluster", "id": "c", "name": "Locks"}\n')
     assert cstp("ingest", "docs/one.jsonl", "--repository", "r", "--url", os.environ["FAR"]).code == 0
@@ -128,6 +133,7 @@ def test_a_record_that_moved_to_another_file_and_changed_is_replaced(server: Any
     assert [one["record"]["name"] for one in exported(cstp, "far") if one["kind"] == "cluster"] == ["Queues"]
 
 
+@pytest.mark.long("starts a server and several runs")
 def test_a_newer_export_of_a_chat_changes_what_was_edited(server: Any, cstp: Cstp) -> None:
     for number, text in enumerate(("One", "One, edited"), 1):
         messages = [slack_message(1, text), slack_message(2, "Two")]
@@ -137,12 +143,14 @@ def test_a_newer_export_of_a_chat_changes_what_was_edited(server: Any, cstp: Cst
     assert {one["record"]["content"] for one in exported(cstp, "far")} == {"One, edited", "Two"}
 
 
+@pytest.mark.long("starts a server and several runs")
 def test_a_dry_run_sends_nothing(server: Any, files: Path, cstp: Cstp) -> None:
     done = json.loads(cstp("ingest", files, "--json", "--dry-run", "--url", os.environ["FAR"]).out)
     assert done["new"] == done["read"] > 20
     assert exported_raw(cstp, "far") == []
 
 
+@pytest.mark.long("starts a server and several runs")
 def test_what_the_server_refuses_is_printed_with_its_exit_code(
     server: Any, files: Path, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ def token(cstp: Cstp) -> str:
     return text
 
 
+@pytest.mark.long("starts processes")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_a_server_says_where_it_is_answers_and_ends_with_0_when_told_to(
     serving: Serving, token: str, number: signal.Signals
@@ -38,7 +39,7 @@ def test_a_server_says_where_it_is_answers_and_ends_with_0_when_told_to(
         began = monotonic()
         done = server.end(number)
     assert done.code == 0
-    assert monotonic() - began < 5
+    assert monotonic() - began < 20  # an idle client could hold it for 30
     assert "Traceback" not in done.err
     assert done.out == ""
 
@@ -85,6 +86,7 @@ def test_an_address_that_is_not_of_this_machine_is_told_as_the_setting_it_is(cst
     assert "--port" not in done.err
 
 
+@pytest.mark.long("starts processes")
 def test_a_folder_that_another_server_holds_is_told_by_serve_and_reindex(
     serving: Serving, program: Start, token: str, cstp: Cstp, adr: Callable[..., Path]
 ) -> None:
@@ -157,6 +159,7 @@ def test_records_that_the_data_folder_cannot_hold_are_told_by_the_name_of_that_f
     assert done.err.splitlines()[-1].startswith(f"cstp: data_dir: cannot use {file}: Is a directory; let this user")
 
 
+@pytest.mark.long("starts processes")
 def test_call_prints_results_and_errors_and_its_exit_code_tells_them_apart(
     serving: Serving, token: str, cstp: Cstp, monkeypatch: pytest.MonkeyPatch, adr: Callable[..., Path]
 ) -> None:
@@ -230,6 +233,7 @@ def test_a_call_without_a_token_or_a_server_says_so(cstp: Cstp) -> None:
     assert "does not answer" in done.err
 
 
+@pytest.mark.long("starts processes")
 def test_status_finds_the_server_of_its_folder_whatever_port_that_has(serving: Serving, token: str, cstp: Cstp) -> None:
     server, url = serving()
     found = json.loads(cstp("status", "--json").out)

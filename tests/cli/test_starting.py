@@ -11,6 +11,7 @@ import pytest
 Start = Callable[..., Any]
 
 
+@pytest.mark.long("starts interpreters")
 @pytest.mark.parametrize(
     ("module", "number"),
     [("typer.core", signal.SIGINT), ("uvicorn.config", signal.SIGTERM), ("starlette.routing", signal.SIGTERM)],

@@ -86,7 +86,13 @@ def files(wordless: None) -> Path:
     """A folder of files with hostile names and contents, some of which are refused; and settings like them."""
     folder = Path(f"docs{EVIL}{FORGED}")
     folder.mkdir()
-    decision = {"id": "d", "title": "T \u202eevil", "text": f"{EVIL}\nnext line", "metadata": {EVIL: EVIL}}
+    decision = {
+        "kind": "decision",
+        "id": "d",
+        "title": "T \u202eevil",
+        "text": f"{EVIL}\nnext line",
+        "metadata": {EVIL: EVIL},
+    }
     lines = [decision, {"title": 5, EVIL: 1}, {"kind": EVIL}, {"title": "A", EVIL: 1, "date": EVIL}]
     (folder / f"{EVIL}.jsonl").write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
     (folder / f"{EVIL}.yaml").write_text(f"title: A\n{EVIL}: [\n")
@@ -95,7 +101,7 @@ def files(wordless: None) -> Path:
     )
     (folder / f"{EVIL}.md").symlink_to(EVIL)
     (folder / f"a.{EVIL}").touch()
-    (folder / "half-\udce9.jsonl").write_text('{"title": "A"}\n')
+    (folder / "half-\udce9.jsonl").write_text('{"kind": "decision", "title": "A"}\n')
     return folder
 
 
@@ -233,6 +239,7 @@ COMMANDS: list[tuple[str, ...]] = [
 ]
 
 
+@pytest.mark.long("runs every command")
 @pytest.mark.parametrize("terminal", [True, False], ids=["a terminal", "a pipe"])
 def test_no_command_writes_what_a_terminal_obeys(files: Path, output: Output, terminal: bool) -> None:
     Path("hostile.yaml").write_text(f"agent: {{name: {json.dumps(EVIL)}}}\n{json.dumps(EVIL)}: 1\n")

@@ -36,6 +36,7 @@ def _write(path: Path, words: str) -> None:
     draft.rename(path)
 
 
+@pytest.mark.long("waits for changes of files")
 def test_what_is_written_is_read_alone_and_what_is_gone_stays_without_prune(watching: Any) -> None:
     docs = Path("docs").absolute()
     _write(docs / "a.md", "First.")
@@ -52,6 +53,7 @@ def test_what_is_written_is_read_alone_and_what_is_gone_stays_without_prune(watc
     assert (done.code, done.err.count("cstp: records: ")) == (0, 1)
 
 
+@pytest.mark.long("waits for changes of files")
 def test_with_prune_records_of_files_that_are_gone_are_deleted_but_not_those_of_a_folder_that_is_away(
     watching: Any,
 ) -> None:
@@ -135,6 +137,7 @@ def test_what_cannot_be_watched_is_refused_at_once(cstp: Any, words: tuple[str, 
     assert reason in done.err.replace("\n", " ")
 
 
+@pytest.mark.long("waits for changes of files")
 def test_records_go_to_a_server_elsewhere_as_they_change_if_the_token_may(
     watching: Any, serving: Any, cstp: Any
 ) -> None:

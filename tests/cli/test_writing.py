@@ -76,6 +76,7 @@ def written(cstp: Cstp) -> list[dict[str, Any]]:
     return listed
 
 
+@pytest.mark.long("starts a server and editors")
 def test_a_decision_given_in_words_is_recorded_with_all_that_was_given(server: Any, cstp: Cstp) -> None:
     words = ["--confidence", "0.8", "--tag", "a", "--tag", "b", "--reason", "analysis: it lasts", "--review-in", "2w"]
     words += ["--context", "Orders were lost", "--stakes", "high", "--category", "storage", "--alternative", "Files"]
@@ -94,6 +95,7 @@ def test_a_decision_given_in_words_is_recorded_with_all_that_was_given(server: A
     assert found["reviewBy"] is not None
 
 
+@pytest.mark.long("starts a server and editors")
 def test_a_key_makes_two_runs_one_decision_and_none_makes_two(server: Any, cstp: Cstp) -> None:
     once = [cstp("record", "Bake rye", "--confidence", "0.5", "--key", "k1", "--json") for _ in range(2)]
     assert [json.loads(done.out)["created"] for done in once] == [True, False]
@@ -107,6 +109,7 @@ def test_a_dry_run_writes_nothing(server: Any, cstp: Cstp) -> None:
     assert written(cstp) == []
 
 
+@pytest.mark.long("starts a server and editors")
 def test_a_review_is_recorded_with_its_evidence(server: Any, cstp: Cstp) -> None:
     id = json.loads(cstp("record", "Bake rye", "--confidence", "0.5", "--json").out)["id"]
     done = cstp("review", id, "partial", "--lessons", "Rye takes longer", "--evidence", "https://x.example/1")
@@ -152,6 +155,7 @@ def test_without_a_text_and_a_terminal_the_missing_members_are_named(server: Any
     assert "confidence, decision" in done.err
 
 
+@pytest.mark.long("starts a server and editors")
 def test_a_memory_is_remembered_from_words_or_standard_input_and_expires(
     server: Any, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +167,7 @@ def test_a_memory_is_remembered_from_words_or_standard_input_and_expires(
     assert [one["content"] for one in found["results"]] == ["The oven is hot."]
 
 
+@pytest.mark.long("starts a server and editors")
 def test_what_is_forgotten_is_shown_first_and_goes_when_the_caller_agrees(server: Any, cstp: Cstp) -> None:
     id = json.loads(cstp("record", "Bake rye", "--confidence", "0.5", "--json").out)["id"]
     assert cstp("forget", id).code == 2
@@ -178,6 +183,7 @@ def test_what_is_forgotten_is_shown_first_and_goes_when_the_caller_agrees(server
     assert done.code == 6
 
 
+@pytest.mark.long("starts a server and editors")
 def test_changes_are_printed_in_order_with_the_cursor_for_the_next_time(server: Any, cstp: Cstp) -> None:
     first, second = (
         json.loads(cstp("record", f"Bake {one}", "--confidence", "0.5", "--json").out)["id"] for one in ("rye", "wheat")
@@ -215,6 +221,7 @@ def test_a_follower_prints_a_change_when_it_comes(server: Any, cstp: Cstp) -> No
     assert follower.wait(30) == 130
 
 
+@pytest.mark.long("starts a server and editors")
 def test_a_form_that_is_filled_in_is_recorded_and_removed(
     server: Any, cstp: Cstp, editor: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,6 +234,14 @@ def test_a_form_that_is_filled_in_is_recorded_and_removed(
     assert not list(tmp_path.glob("cstp-*.yaml"))
 
 
+def test_a_zero_in_a_form_is_filled_in(server: Any, cstp: Cstp, editor: Callable[..., None]) -> None:
+    editor("decision: Bake rye\nconfidence: 0\n")
+    code, shown = at_terminal(b"n\n", "record")
+    assert code == 0, shown
+    assert [one["confidence"] for one in written(cstp)] == [0]
+
+
+@pytest.mark.long("starts a server and editors")
 def test_a_form_with_mistakes_is_opened_again_and_loses_nothing(
     server: Any, cstp: Cstp, editor: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,6 +268,7 @@ def test_a_form_that_is_left_as_it_was_sends_nothing(server: Any, cstp: Cstp, mo
     assert written(cstp) == []
 
 
+@pytest.mark.long("starts a server and editors")
 def test_a_form_stays_where_no_server_takes_it(
     server: Any, editor: Callable[..., None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

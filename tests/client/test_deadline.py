@@ -11,7 +11,7 @@ from cstp import ConnectFailed, DeadlineExceeded, TransportError
 from tests.dripping import KINDS, dripping_servers
 
 TIMEOUT = 0.5
-MUCH_LATER = 10.0  # a busy machine may be slow, but not by this
+MUCH_LATER = 60.0  # a busy machine may be slow, but not by this
 
 
 @pytest.fixture
@@ -38,6 +38,7 @@ def test_a_method_takes_another_deadline_than_the_clients(connect: Any, silent: 
     assert time.monotonic() - began < MUCH_LATER
 
 
+@pytest.mark.long("starts a server or a process of its own")
 def test_retries_end_before_the_deadline(connect: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

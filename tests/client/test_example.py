@@ -15,6 +15,7 @@ from tests.stores import free_port
 EXAMPLE = ROOT / "examples" / "two_agents"
 
 
+@pytest.mark.long("starts two agents")
 @pytest.mark.timeout(300)  # six programs one after another, on a machine that may be busy
 def test_two_agents_ask_each_other_and_get_the_answers_that_the_page_shows(tmp_path: Path) -> None:
     folder = tmp_path / "two_agents"

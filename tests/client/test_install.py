@@ -66,6 +66,7 @@ def run(folder: Path, program: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.long("installs into an environment of its own")
 def test_the_wheel_needs_pydantic_and_httpx_with_its_httpcore_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
@@ -78,6 +79,7 @@ def test_the_wheel_needs_pydantic_and_httpx_with_its_httpcore_and_nothing_else(w
     assert "cstp/py.typed" in names
 
 
+@pytest.mark.long("installs into an environment of its own")
 def test_the_client_works_with_nothing_else_installed(base_install: Path) -> None:
     program = (
         "import cstp; from cstp import *; from cstp.exports import *; client = cstp.Client('http://127.0.0.1:9', 't')\n"
@@ -86,6 +88,7 @@ def test_the_client_works_with_nothing_else_installed(base_install: Path) -> Non
     assert run(base_install, program).splitlines() == ["<Client http://127.0.0.1:9/cstp>", "False False False"]
 
 
+@pytest.mark.long("installs into an environment of its own")
 @pytest.mark.parametrize("program", ["import cstp", "from cstp import Client, Filters", "from cstp import AsyncClient"])
 def test_an_import_costs_little_more_than_what_it_needs(base_install: Path, program: str) -> None:
     # calls of functions are the same on a busy machine: 400,000 of them, where 0.3 s of CPU were asked for
@@ -93,6 +96,7 @@ def test_an_import_costs_little_more_than_what_it_needs(base_install: Path, prog
     assert int(run(base_install, CALLS.format(program=program))) < 2.75 * needed_alone
 
 
+@pytest.mark.long("installs into an environment of its own")
 def test_the_client_is_imported_only_when_it_is_asked_for() -> None:
     program = (
         "import sys, cstp; cstp.CstpError; print('httpx' in sys.modules); cstp.Client; print('httpx' in sys.modules)"

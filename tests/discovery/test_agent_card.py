@@ -123,6 +123,7 @@ def test_a_document_is_read_and_nothing_else(common_server: Any, fetch: Any, pat
     assert (refused.status, refused.header("allow")) == (405, "GET, HEAD")
 
 
+@pytest.mark.long("starts several servers")
 def test_a_document_changes_its_tag_when_it_changes(live_server: Any, common_server: Any, fetch: Any) -> None:
     for path in DOCUMENTS:
         moved = fetch(live_server({"server.public_url": "https://b.example"}), path)
@@ -210,6 +211,7 @@ def test_what_was_modified_when_the_server_started_need_not_be_sent_again(
     assert status(If_Modified_Since=modified, If_None_Match='"other"') == 200
 
 
+@pytest.mark.long("starts several servers")
 @pytest.mark.parametrize("path", ["/cstp", "/mcp", "/metrics"])
 def test_a_refusal_names_the_metadata_of_the_resource_which_name_the_public_url(
     live_server: Any, request_bytes: Any, fetch: Any, path: str

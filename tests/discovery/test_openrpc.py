@@ -45,6 +45,7 @@ def test_the_checked_in_document_is_what_the_methods_and_conversations_make() ->
     assert (ROOT / "docs" / "openrpc.json").read_text(encoding="utf-8") == document_text(), "run: make docs"
 
 
+@pytest.mark.long("starts several servers")
 def test_the_document_is_valid_against_the_openrpc_meta_schema(document: Any) -> None:
     json_schema: Resource[Any] = DRAFT7.create_resource(load("json-schema.json"))
     # it is referred to with and without the slash at the end

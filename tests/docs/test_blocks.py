@@ -256,12 +256,14 @@ def _run(
     )
 
 
+@pytest.mark.long("runs commands as a reader would")
 @pytest.mark.parametrize("page", BLOCKS, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_of_commands_runs(page: Path, ran: Callable[..., "subprocess.CompletedProcess[str]"]) -> None:
     done = ran(page, ["\n".join(commands) for block in BLOCKS[page] if (commands := commands_of(block))])
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+@pytest.mark.long("runs commands as a reader would")
 def test_the_commands_with_a_model_in_a_folder_run(
     ran: Callable[..., "subprocess.CompletedProcess[str]"], shared_folder: Callable[[str], Path]
 ) -> None:

@@ -42,6 +42,7 @@ def checked(repository: Path, around: Mapping[str, str], *words: str) -> "subpro
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
 
 
+@pytest.mark.long("runs examples as programs")
 @pytest.mark.timeout(300)
 def test_a_ci_job_prints_the_decisions_that_apply_and_leaves_nothing(
     repository: Path, around: Mapping[str, str], tmp_path: Path
@@ -64,6 +65,7 @@ def test_a_ci_job_fails_on_a_record_that_cannot_be_read(repository: Path, around
     assert done.stdout == ""
 
 
+@pytest.mark.long("runs examples as programs")
 @pytest.mark.timeout(300)
 def test_a_ci_job_writes_pages_and_leaves_nothing_else(
     repository: Path, around: Mapping[str, str], tmp_path: Path
@@ -78,6 +80,7 @@ def test_a_ci_job_writes_pages_and_leaves_nothing_else(
     assert [path.name for path in (tmp_path / "build").iterdir()] == ["pages"]
 
 
+@pytest.mark.long("runs examples as programs")
 @pytest.mark.timeout(300)
 def test_a_ci_job_publishes_the_decisions_to_a_server_elsewhere_once(
     repository: Path, secure_server: Mapping[str, str], tmp_path: Path
@@ -101,6 +104,7 @@ def test_a_ci_job_publishes_the_decisions_to_a_server_elsewhere_once(
     assert json.loads(found.stdout)["decisions"][0]["title"] == "Keep prices in minor units"
 
 
+@pytest.mark.long("runs examples as programs")
 @pytest.mark.timeout(300)
 def test_agents_write_with_the_rights_of_their_tokens_as_the_page_shows(
     around: Mapping[str, str], tmp_path: Path
@@ -133,6 +137,7 @@ def secure_server(tmp_path: Path, around: Mapping[str, str]) -> Iterator[Mapping
     running.communicate(timeout=120)
 
 
+@pytest.mark.long("runs examples as programs")
 @pytest.mark.timeout(600)
 def test_the_smoke_script_asks_over_https_and_fails_where_it_must(
     secure_server: Mapping[str, str], tmp_path: Path

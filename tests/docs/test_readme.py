@@ -4,11 +4,10 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import typer
 
 import cstp
@@ -25,8 +24,16 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     page for part in ("*.md", "docs/**/*.md", "examples/**/*.md", "skills/**/*.md") for page in ROOT.glob(part)
 )
-IDS = [str(page.relative_to(ROOT)) for page in PAGES]
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+COMMANDS: Any = typer.main.get_command(app)
+DECISION_HEADINGS = [
+    "Context and Problem Statement",
+    "Decision Drivers",
+    "Considered Options",
+    "Decision Outcome",
+    "Consequences",
+    "Confirmation",
+]
 _LINK = re.compile(r"\[[^\]\n]*\]\(([^()\s]+)\)")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`([^`\n]+)`")
@@ -72,65 +79,83 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_every_link_inside_the_project_resolves(page: Path) -> None:
+def failing(check: Callable[[Path], Iterator[object]]) -> list[str]:
+    """Return `page: violation` for each violation that `check` yields, over all pages."""
+    return [f"{page.relative_to(ROOT)}: {found}" for page in PAGES for found in check(page)]
+
+
+def dangling_links(page: Path) -> Iterator[str]:
     for link in _LINK.findall(prose(page)):
-        if link.startswith("https://"):
-            continue
         target, _, anchor = link.partition("#")
         file = (page.parent / target).resolve() if target else page
-        assert file.exists(), link
-        assert not anchor or anchor in anchors(file), link
+        if not link.startswith("https://") and (not file.exists() or (anchor and anchor not in anchors(file))):
+            yield link
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_every_command_and_option_that_is_shown_exists(page: Path) -> None:
-    root: Any = typer.main.get_command(app)
+def test_every_link_inside_the_project_resolves() -> None:
+    assert failing(dangling_links) == []
+
+
+def unknown_commands(page: Path) -> Iterator[str]:
     for line in shell_lines(page):
         words = words_after(line, "cstp") if "cstp" in line else None
-        if words is None:
-            continue
-        command = root
-        while words and hasattr(command, "get_command") and not words[0].startswith("-"):
-            found = command.get_command(None, words.pop(0))
-            assert found is not None, line
-            command = found
-        known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
-        for word in words:
-            assert not word.startswith("--") or word.partition("=")[0] in known, line
+        command = COMMANDS
+        while command is not None and words and hasattr(command, "get_command") and not words[0].startswith("-"):
+            command = command.get_command(None, words.pop(0))
+        if command is None:
+            yield line
+        elif words:
+            known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+            if any(word.startswith("--") and word.partition("=")[0] not in known for word in words):
+                yield line
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_every_make_target_that_is_shown_exists(page: Path) -> None:
+def test_every_command_and_option_that_is_shown_exists() -> None:
+    assert failing(unknown_commands) == []
+
+
+def unknown_targets(page: Path) -> Iterator[str]:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     for line in shell_lines(page):
         words = words_after(line, "make") or []
-        assert {word for word in words if "=" not in word} <= targets, line
+        yield from {word for word in words if "=" not in word} - targets
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_every_environment_variable_that_is_named_is_a_setting(page: Path) -> None:
+def test_every_make_target_that_is_shown_exists() -> None:
+    assert failing(unknown_targets) == []
+
+
+def test_every_environment_variable_that_is_named_is_a_setting() -> None:
     settings = load_settings({}).origins
-    for section, name in _VARIABLE.findall(page.read_text(encoding="utf-8")):
-        assert f"{section.lower()}.{name.lower()}" in settings
+
+    def unknown_variables(page: Path) -> Iterator[str]:
+        named = (f"{section}.{name}".lower() for section, name in _VARIABLE.findall(page.read_text(encoding="utf-8")))
+        yield from (name for name in named if name not in settings)
+
+    assert failing(unknown_variables) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_every_method_that_is_named_exists(page: Path) -> None:
+def unknown_methods(page: Path) -> set[str]:
     modules = {path.stem for path in (ROOT / "a2a" / "cstp").iterdir()}
     text = page.read_text(encoding="utf-8")
     named = set(re.findall(r"\bcstp\.([A-Za-z]+)\b", text)) - set(re.findall(r'name="cstp\.(\w+)"', text))
-    offered = set(cstp.__all__)
-    assert named <= modules | {method.name.removeprefix("cstp.") for method in METHODS} | offered
+    return named - modules - {method.name.removeprefix("cstp.") for method in METHODS} - set(cstp.__all__)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_every_file_that_is_named_exists(page: Path) -> None:
-    for path in re.findall(
-        r"`((?:a2a|skills|tests|docs|config|requirements)/[\w./-]+)`", page.read_text(encoding="utf-8")
-    ):
-        if page.name not in ("getting-started.md", "decision-files.md"):  # there, docs/adr is the reader's own
-            assert (ROOT / path).exists(), path
+def test_every_method_that_is_named_exists() -> None:
+    assert failing(lambda page: iter(unknown_methods(page))) == []
+
+
+def absent_files(page: Path) -> Iterator[str]:
+    if page.name not in ("getting-started.md", "decision-files.md"):  # there, docs/adr is the reader's own
+        named = re.findall(
+            r"`((?:a2a|skills|tests|docs|config|requirements)/[\w./-]+)`", page.read_text(encoding="utf-8")
+        )
+        yield from (path for path in named if not (ROOT / path).exists())
+
+
+def test_every_file_that_is_named_exists() -> None:
+    assert failing(absent_files) == []
 
 
 def test_the_calls_that_are_shown_have_valid_parameters() -> None:
@@ -178,29 +203,19 @@ def test_the_example_files_are_read_without_a_warning() -> None:
         assert all(draft.status for draft in reading.drafts)
 
 
-@pytest.mark.parametrize("file", DECISIONS, ids=[file.name for file in DECISIONS])
-def test_our_own_decisions_are_read_whole(file: Path) -> None:
-    reading = read_file(str(file), file.read_bytes())
-    assert (len(reading.drafts), reading.rejected, reading.warnings) == (1, (), ())
-    draft = reading.drafts[0]
-    superseded = {
-        reference for each in DECISIONS for reference in re.findall(r"Supersedes \[(\d{4})", each.read_text())
-    }
-    assert draft.status == ("superseded" if file.name[:4] in superseded else "accepted")
-    assert draft.date is not None
-    assert draft.category
-    assert draft.tags
-    assert draft.reasons
-    assert draft.stakes in ("low", "medium", "high")
-    headings = re.findall(r"^##+ (.*)$", draft.text, re.MULTILINE)
-    assert headings == [
-        "Context and Problem Statement",
-        "Decision Drivers",
-        "Considered Options",
-        "Decision Outcome",
-        "Consequences",
-        "Confirmation",
-    ]
+def test_our_own_decisions_are_read_whole() -> None:
+    superseded = {number for each in DECISIONS for number in re.findall(r"Supersedes \[(\d{4})", each.read_text())}
+    for file in DECISIONS:
+        reading = read_file(str(file), file.read_bytes())
+        assert (len(reading.drafts), reading.rejected, reading.warnings) == (1, (), ()), file.name
+        draft = reading.drafts[0]
+        assert draft.status == ("superseded" if file.name[:4] in superseded else "accepted"), file.name
+        assert draft.date is not None, file.name
+        assert draft.category, file.name
+        assert draft.tags, file.name
+        assert draft.reasons, file.name
+        assert draft.stakes in ("low", "medium", "high"), file.name
+        assert re.findall(r"^##+ (.*)$", draft.text, re.MULTILINE) == DECISION_HEADINGS, file.name
 
 
 def test_our_decisions_are_numbered_without_a_gap() -> None:
@@ -216,6 +231,6 @@ def test_the_version_is_the_same_everywhere() -> None:
 
 
 def test_the_changes_of_a_version_are_what_it_offers_in_few_lines() -> None:
-    versions = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    assert versions
-    assert all(len(version.splitlines()) <= 40 for version in versions)
+    parts = re.split(r"^##+ ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert len(parts) > 1
+    assert all(len(part.splitlines()) <= 40 for part in parts)  # of each list of a version

@@ -11,6 +11,7 @@ from cstp_server.generate.method_pages import page_of
 from tests.docs.site import PAGES, ROOT, build
 
 
+@pytest.mark.long("builds the site")
 @pytest.mark.timeout(600)
 def test_the_site_builds_and_needs_nothing_from_elsewhere(tmp_path: Path) -> None:
     assert build(ROOT, tmp_path / "pages", tmp_path / "site") == 0
@@ -22,6 +23,7 @@ def test_the_site_builds_and_needs_nothing_from_elsewhere(tmp_path: Path) -> Non
     assert "fonts.googleapis" not in start
 
 
+@pytest.mark.long("builds the site")
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("link", ["nowhere.md", "errors.md#no-such-heading"])
 def test_a_link_that_leads_nowhere_fails_the_build(

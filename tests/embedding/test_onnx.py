@@ -91,6 +91,7 @@ def test_a_special_token_written_in_a_text_is_text(minilm: OnnxEmbedder) -> None
     assert plain @ minilm.embed_query("a [ sep ] b") == pytest.approx(1, abs=1e-6)
 
 
+@pytest.mark.long("computes with the packaged model")
 def test_windows_are_those_of_the_tokenizer(minilm: OnnxEmbedder) -> None:
     tokenizer = Tokenizer.from_str(packaged_bytes(MINILM_TOKENIZER).decode())
     tokenizer.no_truncation()
@@ -103,6 +104,7 @@ def test_windows_are_those_of_the_tokenizer(minilm: OnnxEmbedder) -> None:
     assert len(minilm.embed_text(FILLER * 1500)) == 64
 
 
+@pytest.mark.long("computes with the packaged model")
 def test_a_sentence_is_found_wherever_windows_meet(minilm: OnnxEmbedder) -> None:
     query = minilm.embed_query("Why did we leave Redis for session storage?")
     without = (minilm.embed_text(FILLER * 31) @ query).max()
@@ -196,6 +198,7 @@ def test_a_missing_file_is_refused_with_the_command_that_helps(tmp_path: Path) -
         packaged_bytes(MINILM_WEIGHTS, tmp_path)
 
 
+@pytest.mark.long("computes with the packaged model")
 def test_the_model_loads_without_chroma() -> None:
     code = (
         "import sys; from cognition_engines.embedding.open import EmbeddingChoice, open_embedder;"
@@ -237,6 +240,7 @@ def test_files_that_are_no_model_are_refused_naming_the_setting() -> None:
             OnnxEmbedder(files)
 
 
+@pytest.mark.long("computes with the packaged model")
 def test_a_folder_model_differs_by_all_that_changes_its_vectors(tmp_path: Path) -> None:
     files = packaged_model()
     (tmp_path / "model.onnx").write_bytes(files.weights)

@@ -75,8 +75,19 @@ def decisions() -> Iterator[dict[str, str]]:
     for topic, choices in TOPICS.items():
         for month, choice in zip(MONTHS, choices.split(", "), strict=True):
             text = f"For {topic} we choose {choice}. It is what {topic} needs now."
-            yield {"id": id_of(topic, month), "title": f"{topic}: {choice}", "text": text, "date": f"{month}-17"}
-    yield {"id": "undated", "title": "caching: what we know", "text": "What we decide about caching."}
+            yield {
+                "kind": "decision",
+                "id": id_of(topic, month),
+                "title": f"{topic}: {choice}",
+                "text": text,
+                "date": f"{month}-17",
+            }
+    yield {
+        "kind": "decision",
+        "id": "undated",
+        "title": "caching: what we know",
+        "text": "What we decide about caching.",
+    }
 
 
 def questions() -> dict[str, str]:
@@ -93,6 +104,7 @@ def ask(engine: SyncEngine, query: str, mode: Mode = Mode.HYBRID, limit: int = 5
     return engine.query_decisions(question)
 
 
+@pytest.mark.long("computes with the packaged model, or over many records")
 def test_more_questions_with_a_month_find_their_answer_first(store: Path, embedder: Embedder) -> None:
     first = {}
     asked = questions()
@@ -104,6 +116,7 @@ def test_more_questions_with_a_month_find_their_answer_first(store: Path, embedd
     assert first[RELEVANCE.date_weight] >= 30
 
 
+@pytest.mark.long("computes with the packaged model, or over many records")
 def test_scores_descend_within_their_bounds_and_the_boost_is_no_more_than_its_weight(
     store: Path, embedder: Embedder
 ) -> None:

@@ -67,6 +67,7 @@ def test_what_is_ingested_is_found_by_each_question_at_once(engine: SyncEngine, 
     assert engine.recall(RecallRequest(id="chk_none")) is None
 
 
+@pytest.mark.long("computes with the packaged model, or over many records")
 def test_a_question_sees_what_its_viewer_may_see_and_nothing_guarded_unless_it_says_so(
     engine: SyncEngine, records: Path
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_part_that_fails_is_named(engine: SyncEngine, records: Path) -> None:
     assert caught.value.component == "records"
 
 
+@pytest.mark.long("computes with the packaged model, or over many records")
 @pytest.mark.embedded_only("is about the lock of a folder")
 def test_a_second_engine_over_the_same_folder_is_refused_and_leaves_nothing_open(
     engine: SyncEngine, tmp_path: Path, stores: Stores
@@ -120,6 +122,7 @@ def test_a_second_engine_over_the_same_folder_is_refused_and_leaves_nothing_open
         Engine.open(stores.records(tmp_path), tmp_path / "indexes", None, bounds)
 
 
+@pytest.mark.long("computes with the packaged model, or over many records")
 @pytest.mark.embedded_only("is a program")
 def test_the_notebook_finds_decisions_in_three_lines() -> None:
     command = [sys.executable, str(ROOT / "examples" / "notebook.py")]

@@ -67,6 +67,7 @@ async def store_exact(engine: Engine) -> str:
     return await record(engine, "Lifting", f"We keep the old crane near\nthe harbour {others}.")
 
 
+@pytest.mark.long("computes with the packaged model, or over many records")
 async def test_a_record_with_the_words_in_their_order_comes_before_better_ones(open_engine: Any) -> None:
     places = []
     for relevance in (Relevance(phrase_weight=0.0), RELEVANCE):
@@ -100,6 +101,7 @@ async def test_other_modes_rank_as_before(engine: Engine, mode: Mode) -> None:
     assert [reason.phrase for reason in reasons if reason is not None] == [None] * 3
 
 
+@pytest.mark.long("computes with the packaged model, or over many records")
 async def test_a_shorter_answer_is_the_beginning_of_a_longer_one(engine: Engine) -> None:
     await store_shuffled(engine, BEST + 10)
     whole = [match.decision.id for match in await ask(engine, limit=50)]
@@ -154,13 +156,17 @@ async def test_filters_and_recall_hold(engine: Engine) -> None:
         ("(Old) crane, old crane", ("old crane", "crane old")),
         ("  ", ()),
         ("クレーン", ()),
+        ("VX-2207?", ("vx-2207",)),
+        ("a well-kept crane in 2207", ("a well-kept", "well-kept crane", "crane in", "in 2207")),
+        ("open gates/opener.py", ("open gates/opener.py", "gates/opener.py")),
     ],
 )
 def test_pairs_are_words_side_by_side_of_which_one_is_no_stop_word(query: str, pairs: tuple[str, ...]) -> None:
     stop = {"the", "to", "be", "or", "not", "what", "is"}
-    assert pairs_of(query, lambda word: word not in stop) == pairs
+    assert pairs_of(query, lambda word: word not in {*stop, "a", "in"}) == pairs
 
 
 def test_the_share_is_of_pairs_word_for_word() -> None:
     assert share_of(("old crane", "crane near"), "The Old\ncrane is near") == 0.5
+    assert share_of(("café noir",), "cafe\u0301 noir") == 1.0
     assert share_of(("old crane",), "x" * 70_000 + " old crane") == 0.0

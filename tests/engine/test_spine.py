@@ -50,6 +50,7 @@ def entered() -> Iterator[Entered]:
     threading.setprofile(None)
 
 
+@pytest.mark.long("computes with the packaged model, or over many records")
 def test_a_query_enters_the_documented_files_one_after_the_other(
     entered: Entered, serve: Callable[..., Serving]
 ) -> None:

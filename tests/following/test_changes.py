@@ -37,6 +37,7 @@ def given(records: Records, viewer: Viewer = Viewer(), after: int = 0) -> list[t
     return [("delete" if one.gone else "put", one.id) for one in found]
 
 
+@pytest.mark.long("follows many writes")
 @pytest.mark.parametrize("seed", range(2))
 def test_a_dictionary_that_follows_is_what_its_viewer_sees_while_others_write(
     records: Records, tmp_path: Path, stores: Stores, seed: int
@@ -60,11 +61,12 @@ def test_a_dictionary_that_follows_is_what_its_viewer_sees_while_others_write(
         assert follower.known or follower.gone
 
 
+@pytest.mark.long("follows many writes")
 def test_what_a_viewer_never_saw_leaves_no_trace(records: Records) -> None:
     random = Random(5)
     followers = [Follower(records, viewer, Random(1)) for viewer in VIEWERS]
     ever: list[set[tuple[Kind, str]]] = [set() for _ in followers]
-    for _ in range(150):
+    for _ in range(60):
         write(records, random, 5)
         for follower, known in zip(followers, ever, strict=True):
             known.update(seen(records, follower.viewer, names(5)))
@@ -119,6 +121,7 @@ def test_an_id_that_comes_back_is_no_delete(records: Records) -> None:
     assert given(records) == [("delete", "d")]
 
 
+@pytest.mark.long("follows many writes")
 def test_a_reader_that_is_killed_and_resumed_misses_nothing_and_repeats_nothing(records: Records) -> None:
     random = Random(3)
     follower = Follower(records, EVERYTHING, random)
@@ -143,6 +146,7 @@ def test_only_some_kinds_are_given_when_these_are_asked_for(records: Records) ->
     assert [one for one in every if one.kind in (Kind.TURN, Kind.EVENT)] == list(found)
 
 
+@pytest.mark.long("follows many writes")
 def test_hidden_writes_look_like_none(tmp_path: Path, stores: Stores) -> None:
     """The same visible writes, in one store alone and in the other among hidden ones."""
     answers = []
@@ -170,6 +174,7 @@ def test_hidden_writes_look_like_none(tmp_path: Path, stores: Stores) -> None:
     assert answers[0] == answers[1]
 
 
+@pytest.mark.long("follows many writes")
 def test_numbers_of_one_transaction_show_not_how_many_were_written_with_them(records: Records) -> None:
     gaps: dict[int, list[int]] = {0: [], 20: []}
     for number in range(150):

@@ -55,6 +55,7 @@ def taken(serving: Serving) -> int:
     return int(float(line.split()[1]))
 
 
+@pytest.mark.long("follows many writes")
 def test_waiting_is_over_after_its_time_with_the_same_cursor(serving: Serving) -> None:
     put(serving, "d")
     first = serving.ask("changes", since=0)
@@ -64,6 +65,7 @@ def test_waiting_is_over_after_its_time_with_the_same_cursor(serving: Serving) -
     assert (again["changes"], again["cursor"], again["more"]) == ([], first["cursor"], False)
 
 
+@pytest.mark.long("follows many writes")
 def test_one_agent_has_half_of_the_places_and_those_that_wait_hold_none_in_flight(serving: Serving) -> None:
     one, other = serving.token(), serving.token()
     with ThreadPoolExecutor(3) as pool:
@@ -86,6 +88,7 @@ def in_flight(serving: Serving) -> int:
     return int(float(line.split()[1]))
 
 
+@pytest.mark.long("follows many writes")
 def test_a_waiting_call_ends_when_its_client_goes_and_when_its_token_ends(serving: Serving) -> None:
     reader = serving.token()
     with Client(serving.url, reader) as going, pytest.raises(DeadlineExceeded):
@@ -169,6 +172,7 @@ def test_a_stream_has_each_change_and_resumes_after_the_last_event(serving: Serv
     resumed.close()
 
 
+@pytest.mark.long("follows many writes")
 def test_a_quiet_stream_has_comments_and_ends_with_its_token(serving: Serving) -> None:
     reader = serving.token()
     comments: list[str] = []
@@ -209,6 +213,7 @@ def test_the_client_iterates_what_there_is_and_keeps_its_cursor(serving: Serving
         client.changes(0, wait_seconds=31)
 
 
+@pytest.mark.long("follows many writes")
 def test_the_client_waits_and_goes_on_after_a_break(serving: Serving) -> None:
     between = Relay(serving.url)
     with Client(between.url, serving.token(), retries=0) as client:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import trustme
@@ -25,6 +26,7 @@ from tests.image.dockerfile import Build, command, context, stages, variables
 
 ROOT = Path(__file__).parents[2]
 BUILD, RUNTIME = stages((ROOT / "Dockerfile").read_text())
+DIGEST = re.compile(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}")
 
 
 def test_a_build_sees_what_it_needs_and_nothing_else() -> None:
@@ -65,7 +67,7 @@ def test_the_steps_make_a_server_that_passes_its_health_check(
     assert not others
     with zipfile.ZipFile(wheel) as packed:
         names = set(packed.namelist())
-    assert {"cstp/py.typed", "cstp_server/config/server.yaml", "cognition_engines/store/migrations/env.py"} <= names
+    assert {"cstp/py.typed", "cstp_server/config/server.yaml", "cognition_engines/store/schema.py"} <= names
     assert any(name.startswith("cstp_server/demo/decisions/") for name in names)
     shutil.rmtree(tmp_path / "src")  # the image has no source
     (tmp_path / "data").mkdir()
@@ -87,6 +89,9 @@ def borrow(folder: Path) -> None:
 def serve_and_check(folder: Path, wait_until: Callable[..., None], **settings: str) -> None:
     given = dict(variables(RUNTIME))
     bin_folder = given["PATH"].split(":")[0]
+    home, temporary = folder / "home", folder / "tmp"
+    for each in (home, temporary):
+        each.mkdir(exist_ok=True)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -96,11 +101,13 @@ def serve_and_check(folder: Path, wait_until: Callable[..., None], **settings: s
         "CSTP_DATA_DIR": f"{folder}{given['CSTP_DATA_DIR']}",
         "CSTP_SERVER__PORT": port,
         "CSTP_EMBEDDING__MODEL": "none",
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
         "HTTP_PROXY": "http://127.0.0.1:9",
         "HTTPS_PROXY": "http://127.0.0.1:9",
         **settings,
     }
-    running = subprocess.Popen(command(RUNTIME, "CMD"), cwd=folder, env=environment, stderr=subprocess.DEVNULL)
+    running = subprocess.Popen(command(RUNTIME, "CMD"), cwd=home, env=environment, stderr=subprocess.DEVNULL)
     check = command(RUNTIME, "HEALTHCHECK")
 
     def healthy() -> bool:
@@ -120,6 +127,7 @@ def serve_and_check(folder: Path, wait_until: Callable[..., None], **settings: s
         assert used.stdout.startswith(f"{folder}/opt/cstp/")
         running.send_signal(signal.SIGTERM)
         assert running.wait(30) == 0
+        assert not [*home.iterdir()], "it writes to its data folder and temporary files alone"
     finally:
         running.kill()
         running.wait()
@@ -138,20 +146,74 @@ def compose() -> Any:
     return yaml.safe_load((ROOT / "compose.yaml").read_text())
 
 
+def filled(value: str) -> str:
+    """A value of compose.yaml with a password in the place of each variable."""
+    return re.sub(r"\$\{\w+:\?[^}]*\}", "secret1", value).replace("$$", "$")
+
+
+def test_every_image_is_named_by_its_digest(compose: Any) -> None:
+    (built, *name), run = (stage[0].rest.split() for stage in (BUILD, RUNTIME))
+    assert name == ["AS", "build"]
+    images = [built, *run, *(each["image"] for each in compose["services"].values() if "image" in each)]
+    assert [image for image in images if not DIGEST.fullmatch(image)] == []
+    assert [built] == run
+    assert len(images) == len(compose["services"]) + 1
+
+
+def test_every_service_is_confined_and_only_the_server_is_reached_from_outside(compose: Any) -> None:
+    services, networks = compose["services"], compose["networks"]
+    for name, service in services.items():
+        confined = (service["read_only"], service["cap_drop"], service["security_opt"])
+        assert confined == (True, ["ALL"], ["no-new-privileges:true"]), name
+        assert not service.keys() & {"cap_add", "privileged", "network_mode", "pid", "devices"}, name
+        if name != "cstp":
+            (own,) = service["networks"]
+            assert (networks[own], "ports" in service) == ({"internal": True}, False), name
+            assert [other for other, its in services.items() if own in its["networks"]] == ["cstp", name]
+
+
+def test_redis_answers_to_its_password_alone(
+    compose: Any, shared_redis: Any, tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    redis = compose["services"]["redis"]
+    path = f"{Path(sys.executable).parent}:{Path(shared_redis.binary).parent}:{os.environ['PATH']}"
+    environment = {"PATH": path, **{name: filled(value) for name, value in redis["environment"].items()}}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    *shell, script = map(filled, redis["command"])
+    _, check = redis["healthcheck"]["test"]
+    ping = [*shell, check.replace("redis-cli", f"redis-cli -p {port}")]
+    command = [*shell, f"{script} --bind 127.0.0.1 --port {port}"]
+    running = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL)
+
+    def pinged(**variables: str) -> int:
+        return subprocess.run(ping, env={"PATH": path, **variables}, capture_output=True).returncode
+
+    try:
+        wait_until(lambda: pinged(REDISCLI_AUTH="secret1") == 0, 30)
+        assert (pinged(), pinged(REDISCLI_AUTH="another")) == (1, 1)
+        assert "secret1" not in Path(f"/proc/{running.pid}/cmdline").read_text()
+        assert not [*tmp_path.iterdir()]
+    finally:
+        running.kill()
+        running.wait()
+
+
 def test_the_settings_in_compose_are_ours_and_name_its_services(compose: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("CSTP_")]:
         monkeypatch.delenv(name)
     server = compose["services"]["cstp"]
     for name, value in server["environment"].items():
-        monkeypatch.setenv(name, re.sub(r"\$\{\w+:\?[^}]*\}", "secret1", value))
+        monkeypatch.setenv(name, filled(value))
     settings = load_settings({}).settings
     store = parse_url(settings.store_url)
     database = compose["services"][store.host]["environment"]
     assert (store.username, store.database) == (database["POSTGRES_USER"], database["POSTGRES_DB"])
     assert database["POSTGRES_PASSWORD"] in server["environment"]["CSTP_STORE__URL"]
     assert settings.vectors.url == "http://chroma:8000"
-    assert settings.limits.redis_url is not None
-    assert settings.limits.redis_url.startswith("redis://redis:")
+    redis = urlsplit(settings.limits.redis_url or "")
+    assert (redis.scheme, redis.hostname, redis.password) == ("redis", "redis", "secret1")
     assert set(server["depends_on"]) == {"postgres", "chroma", "redis"} == compose["services"].keys() - {"cstp"}
     for needed, how in server["depends_on"].items():
         assert (how["condition"] == "service_healthy") == ("healthcheck" in compose["services"][needed])
@@ -168,7 +230,7 @@ def test_compose_and_image_agree_on_port_volume_and_versions(compose: Any) -> No
     assert named == set(compose["volumes"])
     locked = re.search(r"^chromadb==(\S+)", (ROOT / "requirements" / "server.txt").read_text(), re.MULTILINE)
     assert locked is not None
-    assert compose["services"]["chroma"]["image"] == f"chromadb/chroma:{locked[1]}"
+    assert compose["services"]["chroma"]["image"].startswith(f"chromadb/chroma:{locked[1]}@")
     version = re.match(r"postgres:(\d+)", compose["services"]["postgres"]["image"])
     assert version is not None
     assert int(version[1]) >= OLDEST_POSTGRESQL

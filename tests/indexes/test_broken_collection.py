@@ -50,6 +50,7 @@ def torn(path: Path) -> None:
 
 
 # one for which every search fails, and one for which some do
+@pytest.mark.long("damages collections and waits until they are rebuilt")
 @pytest.mark.parametrize(("file", "spoil"), [("header.bin", lost), ("data_level0.bin", torn)])
 @pytest.mark.parametrize("when", ["between two runs", "under a server"])
 def test_a_collection_that_cannot_be_searched_costs_no_answer_and_is_built_anew(

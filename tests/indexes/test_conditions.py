@@ -118,6 +118,7 @@ def some_conditions(random: Random, space: Space) -> Conditions:
     )
 
 
+@pytest.mark.long("makes columns of many records")
 @pytest.mark.parametrize("space", [*SEARCHED, *LISTED], ids=lambda space: space.name)
 def test_the_mask_and_the_rule_on_a_record_agree(mixed: Records, space: Space) -> None:
     snapshot = columns_of(mixed, space)
@@ -171,6 +172,7 @@ def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
     assert np.array_equal(columns.publish().mask(conditions, Viewer()), expected)
 
 
+@pytest.mark.long("makes columns of many records")
 def test_what_is_not_is_all_else_also_what_has_no_such_number_or_text(mixed: Records) -> None:
     snapshot = columns_of(mixed, DECISIONS)
     everything = names(snapshot, ())
@@ -203,6 +205,7 @@ def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_
     assert MemoryFilters(sensitivity=1).conditions() == (AtLeast("sensitivity", 1), AtMost("sensitivity", 1))
 
 
+@pytest.mark.long("makes columns of many records")
 @pytest.mark.parametrize("space", [DECISIONS, KNOWLEDGE, MEMORY, TIMELINE], ids=lambda space: space.name)
 def test_every_given_bound_leaves_out_what_lacks_the_field(mixed: Records, space: Space) -> None:
     snapshot = columns_of(mixed, space)
@@ -215,6 +218,7 @@ def test_every_given_bound_leaves_out_what_lacks_the_field(mixed: Records, space
         assert names(snapshot, filters.conditions()) == {str(one.record.id) for one in everything if has(one)}
 
 
+@pytest.mark.long("makes columns of many records")
 @pytest.mark.parametrize(("space", "name"), [(EPISODES, "tags"), (EXTRACTIONS, "topics"), (MEMORY, "actors")])
 def test_rows_with_a_text_are_those_of_the_mask(mixed: Records, space: Space, name: str) -> None:
     snapshot = columns_of(mixed, space)
@@ -228,6 +232,7 @@ def test_rows_with_a_text_are_those_of_the_mask(mixed: Records, space: Space, na
     assert snapshot.rows_with(name, ["never heard of"]).tolist() == []
 
 
+@pytest.mark.long("makes columns of many records")
 def test_the_children_of_an_artifact_are_its_chunks_and_events(mixed: Records) -> None:
     snapshot = columns_of(mixed, MEMORY)
     stored = mixed.by_keys(snapshot.keys[snapshot.alive].tolist(), ALL)
@@ -238,6 +243,7 @@ def test_the_children_of_an_artifact_are_its_chunks_and_events(mixed: Records) -
         assert keys == {key for key, one in stored.items() if one.facets.parent == parent}
 
 
+@pytest.mark.long("makes columns of many records")
 def test_postings_of_an_old_snapshot_stay_as_they_were_while_rows_come_go_and_are_compacted(records: Records) -> None:
     maker = Maker(8)
     records.put([entry(maker.record(Kind.EPISODE)) for _ in range(1500)], None)
@@ -261,6 +267,7 @@ def test_postings_of_an_old_snapshot_stay_as_they_were_while_rows_come_go_and_ar
         }
 
 
+@pytest.mark.long("makes columns of many records")
 def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(mixed: Records) -> None:
     """The same column and value below and above, any and all, other clearances, no projects and every one."""
     snapshot = columns_of(mixed, MEMORY)
@@ -281,6 +288,7 @@ def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(
     assert len({mask.tobytes() for mask in told}) > 4
 
 
+@pytest.mark.long("makes columns of many records")
 def test_a_column_that_no_reader_is_stated_for_is_an_error(mixed: Records) -> None:
     """And not compared with what another column has."""
     snapshot = columns_of(mixed, DECISIONS)

@@ -128,6 +128,7 @@ def truncated(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 @pytest.mark.embedded_only("damages Chroma's folder")
 @pytest.mark.parametrize("spoil", [noise, truncated])
 @pytest.mark.parametrize("what", ["sqlite3", "bin"])
@@ -212,6 +213,7 @@ def test_another_model_embeds_what_is_there_and_never_meets_the_vectors_of_the_f
     assert all(run.finds(again, name) for name in NAMES)
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_what_was_written_without_vectors_is_embedded_by_a_server_that_has_a_model(
     run: Run, wait_until: Callable[..., None]
 ) -> None:
@@ -248,6 +250,7 @@ def words_are_back(run: Run, indexes: Any) -> bool:
     return False
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_damaged_keyword_index_is_set_aside_and_built_anew_beside_the_answers(
     run: Run, wait_until: Callable[..., None]
 ) -> None:
@@ -322,6 +325,7 @@ class Choosy:
         return self._real.embed_text(text)
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_text_that_the_model_refuses_is_told_once_and_holds_up_no_other(
     run: Run, wait_until: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:

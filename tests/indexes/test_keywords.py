@@ -205,6 +205,7 @@ def test_a_long_query_over_many_terms_is_answered(index: KeywordIndex) -> None:
     assert sorted(found(index, query)) == [1, 2, 3]
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_threads_search_while_one_applies(index: KeywordIndex) -> None:
     def search(_: int) -> None:
         for _ in range(100):
@@ -234,6 +235,7 @@ for seq in range(index.seq + 1, 100_000):
 """
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_after_a_kill_seq_and_texts_agree(tmp_path: Path) -> None:
     folder = tmp_path / "keywords"
     told = 0
@@ -480,6 +482,7 @@ def test_among_many_texts_a_word_that_most_have_is_searched_for_only_where_no_ra
         assert among[1].tolist() == index.search("w7", 5)[1].tolist()
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_which_words_most_texts_have_is_told_by_those_that_the_reader_sees(tmp_path: Path) -> None:
     """Whether others are hidden, and what is in them, makes no difference to what is found."""
     reader = Viewer(projects=frozenset({"alpha"}))
@@ -581,6 +584,7 @@ def test_what_was_counted_stays_true_from_commit_to_commit(tmp_path: Path) -> No
                     assert ranked[0] == ranked[1]
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_query_of_a_thousand_words_costs_little_more_than_one_of_a_few(tmp_path: Path) -> None:
     """For a reader that sees part of the texts, the first time after a commit."""
     rng = random.Random(9)

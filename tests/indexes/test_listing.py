@@ -89,6 +89,7 @@ def test_random_conditions_and_viewers_give_what_every_record_says_of_itself(rec
     assert len(sizes) > 5
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_list_is_exact_the_moment_after_a_write(records: Records) -> None:
     maker = Maker(3)
     listing = Listing(records, EPISODES)
@@ -109,6 +110,7 @@ def test_a_list_is_exact_the_moment_after_a_write(records: Records) -> None:
             )
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_list_stays_whole_when_most_of_it_changed_and_dead_rows_were_dropped(records: Records) -> None:
     maker = Maker(6)
     records.put([entry(maker.record(Kind.EXTRACTION)) for _ in range(1600)], None)
@@ -169,6 +171,7 @@ def test_a_page_makes_two_store_calls_whatever_its_offset_and_conditions(
     assert (calls.count, len(found.stored)) == (2, 100)
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_lists_are_complete_while_others_write(records: Records, wait_until: Callable[..., None]) -> None:
     maker = Maker(11)
     listing = Listing(records, EPISODES)

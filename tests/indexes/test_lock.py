@@ -79,6 +79,7 @@ def test_the_lock_of_a_process_that_is_killed_is_free(tmp_path: Path, end: signa
     FolderLock(tmp_path).close()
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_indexes_hold_their_folder_until_they_are_closed(
     opened: Callable[..., Any], seeded: Callable[..., Any], records: Records, tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ from tests.indexes.made import Maker, entry
 MANY = 1100  # more than a float can be doubled
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 @pytest.mark.embedded_only("its Chroma server is a socket of its own")
 def test_after_a_thousand_failures_in_a_row_the_server_is_still_asked(
     records: Records,

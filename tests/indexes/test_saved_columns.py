@@ -94,6 +94,7 @@ def file_of(tmp_path: Path) -> Path:
     return tmp_path / "indexes" / DECISIONS.name / "columns.zip"
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_start_over_saved_columns_has_what_the_records_have(
     records: Records, seeded: Any, opened: Callable[..., Indexes], maker: Maker, fresh: Any
 ) -> None:
@@ -140,6 +141,7 @@ def test_words_that_are_behind_the_saved_columns_catch_up(
     assert worded(opened(seeded()), "beta") == ["beta"]
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_file_that_is_not_as_it_was_written_is_not_used(
     records: Records,
     seeded: Any,
@@ -194,6 +196,7 @@ def test_a_file_whose_checksums_fit_but_not_its_content_is_not_used(
     assert worded(after, "beta") == ["beta"]
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_file_of_other_columns_is_not_used(
     records: Records, opened: Callable[..., Indexes], seeded: Any, maker: Maker, fresh: Any, tmp_path: Path
 ) -> None:
@@ -297,6 +300,7 @@ def test_a_snapshot_from_before_a_removal_is_not_saved(
     assert (tmp_path / "columns.zip").exists()
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 @pytest.mark.parametrize("other", ["model", "dimension", "none"])
 def test_columns_of_another_model_are_not_used(
     records: Records, seeded: Any, opened: Callable[..., Indexes], maker: Maker, other: str
@@ -370,6 +374,7 @@ def test_a_start_removes_what_is_left_of_a_file_and_what_has_a_record_that_is_go
     assert not left.exists()
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_file_has_nothing_of_records_that_were_removed_or_changed(
     records: Records, seeded: Any, opened: Callable[..., Indexes], maker: Maker, tmp_path: Path
 ) -> None:

@@ -67,6 +67,7 @@ def many(request: pytest.FixtureRequest) -> np.ndarray:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 @pytest.mark.parametrize("share", [1.0, 0.6, 0.1, 0.07, 0.01])
 def test_among_many_the_nearest_by_all_bits_are_chosen(many: np.ndarray, share: float) -> None:
     columns = tuple(np.ascontiguousarray(column) for column in sketch(many).T)
@@ -83,6 +84,7 @@ def test_among_many_the_nearest_by_all_bits_are_chosen(many: np.ndarray, share: 
         assert len(np.intersect1d(found, best)) >= 0.97 * len(best)
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_sample_of_others_than_most_leaves_enough_to_choose_from() -> None:
     step = 8
     centre = unit(1, 384, 8)
@@ -95,6 +97,7 @@ def test_a_sample_of_others_than_most_leaves_enough_to_choose_from() -> None:
     assert len(np.intersect1d(found, best)) >= 0.9 * len(best)
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_among_opposed_vectors_the_least_opposed_are_chosen() -> None:
     centre, count = unit(1, 384, 10), 100_000
     vectors = centre + np.linspace(0.1, 1.5, count, dtype=np.float32)[:, np.newaxis] * unit(count, 384, 11)

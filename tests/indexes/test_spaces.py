@@ -91,6 +91,7 @@ def run(
     return Run(records, stores, opened, seeded(), tmp_path / "indexes", wait_until)
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_every_searched_kind_is_found_in_its_space_by_words_and_by_meaning(run: Run) -> None:
     maker = Maker(1)
     indexes = run.opened(run.embedder)
@@ -107,6 +108,7 @@ def test_every_searched_kind_is_found_in_its_space_by_words_and_by_meaning(run: 
     assert run.collections() == {space.name for space in SEARCHED}
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_kinds_of_other_spaces_change_no_score_and_no_snapshot(run: Run) -> None:
     maker = Maker(2)
     run.put(*(maker.record(kind) for kind in MADE for _ in range(30)))
@@ -125,6 +127,7 @@ def test_kinds_of_other_spaces_change_no_score_and_no_snapshot(run: Run) -> None
         assert run.answer(indexes, space, "database queue") == answer
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_page_without_changes_commits_nothing(run: Run) -> None:
     maker = Maker(3)
     run.put(*(maker.record(kind) for kind in MADE))
@@ -151,6 +154,7 @@ def words_of(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in (folder / "keywords").iterdir() if path.suffix != ".lock"}
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_start_after_changes_of_other_spaces_reads_no_text_again(run: Run, caplog: pytest.LogCaptureFixture) -> None:
     maker = Maker(4)
     run.put(*(maker.record(kind) for kind in MADE for _ in range(5)))
@@ -168,6 +172,7 @@ def test_a_start_after_changes_of_other_spaces_reads_no_text_again(run: Run, cap
         assert run.answer(again, space, "database queue")
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_space_without_vectors_has_no_collection_and_is_ready(run: Run) -> None:
     maker = Maker(5)
     indexes = run.opened(run.embedder)
@@ -189,6 +194,7 @@ def test_a_space_without_vectors_has_no_collection_and_is_ready(run: Run) -> Non
     assert len(vectors.nearest(run.embedder.embed_query("x"), 9)) == 1  # type: ignore[arg-type]
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_chroma_that_cannot_be_loaded_is_told_and_loaded_when_it_can_be(
     run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -218,6 +224,7 @@ def test_an_artifact_that_is_cut_into_chunks_is_no_longer_found_by_its_own_text(
     assert indexes[MEMORY].keywords.count == 0
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_an_idle_index_asks_the_store_for_no_page(run: Run) -> None:
     maker = Maker(7)
     run.put(*(maker.record(kind) for kind in MADE))
@@ -231,6 +238,7 @@ def test_an_idle_index_asks_the_store_for_no_page(run: Run) -> None:
     assert not [statement for statement in asked if "tombstones" in statement]
 
 
+@pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_space_that_gets_a_column_has_its_keyword_index_rebuilt_with_it(run: Run) -> None:
     fewer = replace(DECISIONS, labels=tuple(label for label in DECISIONS.labels if label.name != "stakes"))
     run.put(*(Decision(f"d-{n}", "one queue", stakes="high" if n % 2 else "low") for n in range(1500)))

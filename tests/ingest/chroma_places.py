@@ -1,14 +1,13 @@
 """Chroma as others fill it: in a folder and on a server."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import chromadb
-from chromadb.config import Settings
-
 from cognition_engines.embedding.base import Embedder
+from cognition_engines.indexes.vectors.chroma.index import close_client, open_client
 from cognition_engines.ingest.chroma.names import checked_address
 from tests.stores import ChromaProgram
 
@@ -51,19 +50,8 @@ class Place:
                 client.get_collection(name, embedding_function=None).delete(ids=list(ids))
 
 
-_TRIES = 20
-
-
-def _opened(folder: str) -> Any:
-    """A client of a folder. Chroma has one list of open folders for all threads, and what is followed opens it, too."""
-    for _ in range(_TRIES):
-        with suppress(KeyError):  # another thread has closed the folder since Chroma found it in the list
-            return chromadb.PersistentClient(path=folder, settings=Settings(anonymized_telemetry=False))
-    raise AssertionError(f"{folder} cannot be opened while it is followed")
-
-
 @contextmanager
 def client_of(folder: str) -> Iterator[Any]:
-    client = _opened(folder)
+    client = open_client(Path(folder))
     yield client
-    client.close()
+    close_client(client)

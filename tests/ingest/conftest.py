@@ -109,7 +109,7 @@ def checkout(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
-@pytest.fixture(params=["folder", "server"])
+@pytest.fixture(params=["folder", pytest.param("server", marks=pytest.mark.long("starts a Chroma server"))])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     if request.param == "server":
         server: ChromaProgram = request.getfixturevalue("chroma_server")

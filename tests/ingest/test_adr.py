@@ -9,6 +9,11 @@ PATH = "docs/adr/0012-use-udp.md"
 BODY = "\n## Context\n\nWe had a need.\n\n## Decision\n\nWe met it.\n"
 
 
+GUIDANCE = (
+    'A decision may be "proposed" if the stakeholders have not agreed with it yet, or "accepted" once it is agreed.'
+)
+
+
 def reading(text: str, path: str = PATH) -> Reading:
     return read_file(path, text.encode())
 
@@ -118,6 +123,15 @@ def test_a_repeated_front_matter_member_refuses_the_record() -> None:
         "> - Status: Accepted\n>   - Date: 2020-01-02",
         "Status | Date\n--|--\nAccepted | 2020-01-02",
         "Status: Accepted\nDate: 2020-01-02\n---",
+        "##Status\n\nAccepted\n\n##Date\n\n2020-01-02",
+        "<table>\n<tr><th>Status</th><td>Accepted</td></tr>\n<tr><th>Date</th><td>2020-01-02</td></tr>\n</table>\n",
+        "## Status\n\n| Date | Status |\n|---|---|\n| 2019-01-02 | Proposed |\n| 2020-01-02 | Accepted |",
+        "## Status\n\n- [approved](https://example.org/7) (2020-01-02)\n- [proposed](#6) (2019-01-02)",
+        "## Status\n\n_What is the status: proposed, accepted, rejected?_\n\nAccepted (2020-01-02)",
+        "## Status\n\n*Choose one of the values below.*\n\nAccepted (2020-01-02)",
+        "## Changelog\n\n- [approved](https://example.org/7) (2020-01-02)\n- removed a picture (2020-03-04)",
+        "Status: Accepted\n\nDatum: 2. Januar 2020",
+        "Status: Accepted\n\n日付：2020年1月2日",
     ],
 )
 def test_status_and_date_are_found_wherever_people_put_them(header: str) -> None:
@@ -150,6 +164,52 @@ def test_a_later_line_that_says_superseded_decides() -> None:
 def test_a_line_about_other_records_is_no_status() -> None:
     record = draft("# A\n\n## Status\n\nSupersedes [1. Z](0001-z.md)\n\nAccepted\n" + BODY)
     assert (record.status, record.supersedes) == ("accepted", ("0001-z.md",))
+
+
+@pytest.mark.parametrize(
+    ("section", "status", "supersedes", "superseded_by"),
+    [
+        ("Superseded\nby [7. B](0007-b.md)", "superseded", (), ("0007-b.md",)),
+        ("Superseded by ADR-7,\nADR-8 and ADR-9", "superseded", (), ("ADR-7", "ADR-8", "ADR-9")),
+        ("Superseded by:\n\n- [7. B](0007-b.md)\n- 8", "superseded", (), ("0007-b.md", "8")),
+        ("Superseded by the following records:\n* ADR-7\n* ADR-8", "superseded", (), ("ADR-7", "ADR-8")),
+        ("Supersedes [3. Drop the\nsuperseded API](0003-c.md)\n\nAccepted", "accepted", ("0003-c.md",), ()),
+        ("Supersedes\n- [3](3.md)\n- Rope ([4](4.md))\n\nAmends:\n- [5](5.md)\n\nDraft", "draft", ("3.md", "4.md"), ()),
+        ("- Accepted\n- Supersedes:\n  - [3](0003-c.md)\n  - 4", "accepted", ("0003-c.md", "4"), ()),
+        ("Accepted\n\nThis has not been\nsuperseded by anything yet.", "accepted", (), ()),
+        ("Accepted. The part about TLS has been\nsuperseded by ADR-7.", "accepted", (), ()),
+        ("Accepted\n\n> Parts of this are\n> superseded by [7](0007-b.md)", "accepted", (), ()),
+        ("Accepted\n\nSuperseded by:", "accepted", (), ()),
+        ("accepted\nsuperseded by 7", "superseded", (), ("7",)),
+        (f"{GUIDANCE}\n\nRejected", "rejected", (), ()),
+        (f"> {GUIDANCE} A later ADR may reverse it.\n\nRejected", "rejected", (), ()),
+        ("> [!NOTE]\n> Write one of: proposed, accepted, superseded.\n\nDeprecated", "deprecated", (), ()),
+        ("> [!NOTE]\n> Deprecated", "deprecated", (), ()),
+        ("Accepted. Supersedes both [3. C](0003-c.md) and [4](4.md).", "accepted", ("0003-c.md", "4.md"), ()),
+        ("Accepted\n\nSupersedes our earlier decision [2. B](0002-b.md)", "accepted", ("0002-b.md",), ()),
+        ("Replaces all of our previous decisions:\n\n- [2](2.md)\n- [3](3.md)\n\nDraft", "draft", ("2.md", "3.md"), ()),
+        ("Superseded by [Twelve, see ADR-7][t]\n\n[T]: 0012-x.md", "superseded", (), ("0012-x.md",)),
+        ("Superseded by [12. Twelve][]\n\n[12. twelve]: <0012 x.md>", "superseded", (), ("0012 x.md",)),
+        ("Superseded by [12. Twelve]\n\n[12. Twelve]: 0012-x.md", "superseded", (), ("0012-x.md",)),
+        ("Superseded by [11. New][eleven]", "superseded", (), ()),
+        ("Superseded by [Twelve, see ADR-7][t]", "superseded", (), ()),
+        ("Accepted by the board, after a long talk with all\nTeams.\n\nRejected", "accepted", (), ()),
+    ],
+)  # fmt: skip
+def test_a_statement_runs_over_lines_and_has_the_list_below_it(
+    section: str, status: str, supersedes: tuple[str, ...], superseded_by: tuple[str, ...]
+) -> None:
+    record = draft(f"# A\n\n## Status\n\n{section}\n{BODY}")
+    assert (record.status, record.supersedes, record.superseded_by) == (status, supersedes, superseded_by)
+
+
+def test_a_field_runs_over_lines_too() -> None:
+    header = (
+        "- **Status:** Accepted (2024-05-06), this record has\n  superseded the wiki page\n- **Supersedes:** 3,\n  4\n"
+    )
+    record = draft(f"# A\n\n{header}{BODY}")
+    assert (record.status, record.supersedes, record.superseded_by) == ("accepted", ("3", "4"), ())
+    assert record.status_text == "Accepted (2024-05-06), this record has superseded the wiki page"
 
 
 def test_superseding_is_read_from_front_matter_fields_and_links() -> None:
@@ -204,6 +264,26 @@ def test_what_stands_before_the_front_matter_is_passed_over(lead: str) -> None:
 def test_other_line_ends_are_read_alike() -> None:
     text = "---\nstatus: accepted\n---\n# Use UDP\n" + BODY
     assert draft(text.replace("\n", "\r\n")) == draft(text) == draft(text.replace("\n", "\r"))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "## Date\n\n9. März 2024\n\n## Status\n\nAccepted",
+        "##Status\nAccepted\n\n##Date\n9. März 2024",
+        "## Status\n\nAccepted\n\n9. March 2024",
+        "## Statut\n\nAccepté\n\n2024-03-09",
+        "9. März 2024\n\n## Status\n\nAccepted",
+        "2024-03-09\n\n## Status\n\nAccepted",
+        "| Datum | Status |\n|---|---|\n| 9. März 2024 | Accepted |",
+        "| | |\n|-|-|\n| **Status** | Accepted |\n| **Datum** | 9. März 2024 |",
+        "## Change log\n\n- [approved](https://x.example) (2024-03-09)\n- [proposed](https://x.example) (2024-01-01)",
+        "## History\n\n| Date | By | Change |\n|-|-|-|\n| 2024-03-09 | Ana | Approved |\n| 2024-01-01 | B | Proposed |",
+    ],
+)
+def test_a_date_alone_in_other_words_and_of_an_approval_is_that_of_the_record(header: str) -> None:
+    record = draft(f"# A\n\n{header}\n{BODY}")
+    assert (record.status, record.date) == ("accepted", day("2024-03-09"))
 
 
 def test_the_earliest_change_is_the_date_where_no_other_is_stated() -> None:
@@ -375,6 +455,11 @@ def test_what_the_file_does_not_say_is_none() -> None:
 
 def test_tags_in_one_line_are_parted_at_commas() -> None:
     assert draft("---\ntags: a, b\n---\n# A\n" + BODY).tags == ("a", "b")
+
+
+def test_tags_that_are_numbers_or_booleans_are_texts() -> None:
+    assert draft("---\ntags: [billing, 2024, true]\n---\n# A\n" + BODY).tags == ("billing", "2024", "true")
+    assert draft("---\ntags: 2024\n---\n# A\n" + BODY).tags == ("2024",)
 
 
 @pytest.mark.parametrize(

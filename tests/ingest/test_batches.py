@@ -24,6 +24,7 @@ def new_and_unchanged(summary: Summary) -> tuple[int, int]:
     return summary.new, summary.unchanged
 
 
+@pytest.mark.long("reads many or large files")
 def test_when_the_model_fails_what_was_committed_before_stays_and_the_next_run_finishes(
     adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run
 ) -> None:

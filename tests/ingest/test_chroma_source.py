@@ -1,6 +1,7 @@
 """Collections that Chroma filled without us, in a folder and on a server."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,7 @@ def test_documents_and_metadata_arrive(
     assert take(address).unchanged == 2
 
 
+@pytest.mark.long("fills collections of Chroma")
 def test_all_pages_are_read(place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
     address = place.fill(name, {f"i{n}": f"Text {n}" for n in range(1203)}, embedder)
     assert take(address).new == 1203
@@ -140,6 +142,7 @@ def test_metadata_that_cannot_be_a_field_stays_metadata(
     assert (chunk.author, chunk.chunk_index) == ("Ana", 0)
 
 
+@pytest.mark.long("fills collections of Chroma")
 def test_what_cannot_be_a_record_is_refused_by_name(
     place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder
 ) -> None:
@@ -227,3 +230,14 @@ def test_the_address_of_a_folder_is_absolute(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "c" / "chroma.sqlite3").touch()
     monkeypatch.chdir(tmp_path)
     assert checked_address("chroma:c/docs") == f"chroma:{tmp_path}/c/docs"
+
+
+def test_a_folder_is_read_by_several_threads_at_once(tmp_path: Path, embedder: CountingEmbedder) -> None:
+    address = Place(str(tmp_path / "chroma")).fill("notes", {"a": "First text."}, embedder)
+
+    def read(_: int) -> int:
+        with opened(address, None) as collection:
+            return collection.count()
+
+    with ThreadPoolExecutor(4) as executor:
+        assert set(executor.map(read, range(40))) == {1}

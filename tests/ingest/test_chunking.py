@@ -1,5 +1,5 @@
-import re
 from itertools import pairwise
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -26,7 +26,7 @@ _TEXT = st.lists(_LINE, min_size=1, max_size=8).map("\n".join)
 _ITEMS = st.lists(_LINE, min_size=1, max_size=8).map(lambda items: "\n".join(f"- {item}" for item in items))
 _BLOCKS = st.lists(st.one_of(_FENCED, _TABLE, _HEADING, _TEXT, _TEXT, _ITEMS), max_size=20)
 _SIZES = st.tuples(st.integers(8, 60), st.integers(0, 7))
-_SEEN = 150
+_SEEN = 60
 
 
 def _text(words: int, sentence: int = 12) -> str:
@@ -42,6 +42,7 @@ def _covered(text: str, pieces: list[Piece]) -> str:
     return "".join(left)
 
 
+@pytest.mark.long("cuts many made texts")
 @settings(max_examples=_SEEN)
 @given(_BLOCKS, _SIZES)
 def test_pieces_are_slices_that_cover_the_text_and_go_forward(found: list[str], sizes: tuple[int, int]) -> None:
@@ -52,6 +53,7 @@ def test_pieces_are_slices_that_cover_the_text_and_go_forward(found: list[str], 
     assert not _covered(text, pieces).strip()
 
 
+@pytest.mark.long("cuts many made texts")
 @settings(max_examples=_SEEN)
 @given(
     st.lists(st.one_of(_FENCED, _TABLE), min_size=1, max_size=6),
@@ -74,6 +76,7 @@ def test_code_and_tables_are_never_cut(found: list[str], between: list[str], siz
         assert holding[0].end >= end
 
 
+@pytest.mark.long("cuts many made texts")
 @settings(max_examples=_SEEN)
 @given(st.lists(_TEXT | _ITEMS | _HEADING, max_size=12), _SIZES)
 def test_without_code_and_tables_no_piece_is_longer_than_asked(found: list[str], sizes: tuple[int, int]) -> None:
@@ -198,6 +201,12 @@ def test_sizes_that_cannot_be_are_refused() -> None:
         split("x", 100, 100)
 
 
-def test_a_large_file_of_openings_takes_no_time() -> None:
+@pytest.mark.long("cuts many made texts")
+def test_a_large_file_of_openings_takes_time_in_proportion() -> None:
+    def seconds(line: str, lines: int) -> float:
+        began = process_time()
+        assert split(f"{line}\n" * lines)[0].text.strip()
+        return process_time() - began
+
     for line in ("<pre", "| a", "```x", "> ", "- x", "    x\n", "a\n---", "# x", "<table>"):
-        assert re.search(r"\S", split(f"{line}\n" * 40_000)[0].text)
+        assert seconds(line, 10_000) < 1 + 20 * seconds(line, 1_000), line

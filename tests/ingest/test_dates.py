@@ -21,6 +21,21 @@ from cognition_engines.ingest.dates import date_in_name, find_dates, first_date,
         ("3 February 2020", "2020-02-03"),
         ("3rd of February 2020", "2020-02-03"),
         ("2019 Oct 22", "2019-10-22"),
+        ("8. September 2024", "2024-09-08"),
+        ("den 9. März 2024", "2024-03-09"),
+        ("den 9. Ma\u0308rz 2024", "2024-03-09"),
+        ("3.OKTOBER 2024", "2024-10-03"),
+        ("1er août 2024", "2024-08-01"),
+        ("8 de septiembre de 2024", "2024-09-08"),
+        ("1º de março de 2024", "2024-03-01"),
+        ("9 maggio 2024", "2024-05-09"),
+        ("9 maart 2024", "2024-03-09"),
+        ("7 сентября 2024", "2024-09-07"),
+        ("2024年9月7日", "2024-09-07"),
+        ("于2024 年 9 月 7 日", "2024-09-07"),
+        ("２０２４年９月７日", "2024-09-07"),
+        ("令和6年9月7日", "2024-09-07"),
+        ("2024년 9월 7일", "2024-09-07"),
         ("2024-10-31 :ghost:", "2024-10-31"),
         ("decided on 2024-10-31, at last", "2024-10-31"),
     ],
@@ -31,14 +46,18 @@ def test_a_full_date_is_read_however_it_is_written(text: str, expected: str) -> 
     assert hit.date == datetime.fromisoformat(expected).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize("text", ["20201-02-13", "2023-24-05", "2024-023-2706", "31/31/2020", "30 February 2021"])
+@pytest.mark.parametrize(
+    "text", ["20201-02-13", "2023-24-05", "2024-023-2706", "31/31/2020", "30 February 2021", "2024年13月7日"]
+)
 def test_what_is_shaped_like_a_date_but_cannot_be_one_has_none(text: str) -> None:
     hit = first_date(text)
     assert hit is not None
     assert hit.date is None
 
 
-@pytest.mark.parametrize("text", ["May 2025", "v1.2.3", "1.2.3", "YYYY-MM-DD", "3-4-5", "2020", "src/2020/01/02", ""])
+@pytest.mark.parametrize(
+    "text", ["May 2025", "v1.2.3", "1.2.3", "YYYY-MM-DD", "3-4-5", "2020", "src/2020/01/02", "8. Sept", "2024年9月", ""]
+)
 def test_what_is_not_a_full_date_is_not_found(text: str) -> None:
     assert first_date(text) is None
 

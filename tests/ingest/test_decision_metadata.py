@@ -34,12 +34,12 @@ One system less to run."""
 
 
 def one(record: dict[str, Any]) -> Draft:
-    (draft,) = read_file("d.json", json.dumps(record).encode(), explicit=True).drafts
+    (draft,) = read_file("decisions.json", json.dumps(record).encode(), explicit=True).drafts
     return draft
 
 
 @pytest.mark.parametrize("form", ["{}", "[{}]", '{{"records": [{}]}}', '{{"decisions": [{}]}}'])
-@pytest.mark.parametrize("path", ["d.json", "d.yaml"])
+@pytest.mark.parametrize("path", ["decisions.json", "decisions.yaml"])
 def test_unknown_members_go_to_the_text_or_to_the_metadata_with_a_warning(form: str, path: str) -> None:
     result = read_file(path, form.format(json.dumps(OF_OTHERS)).encode())
     (draft,) = result.drafts
@@ -54,7 +54,7 @@ def test_unknown_members_go_to_the_text_or_to_the_metadata_with_a_warning(form: 
 def test_a_decision_that_names_its_kind_may_say_who_decided_but_nothing_that_is_misspelled() -> None:
     named = {name: value for name, value in OF_OTHERS.items() if name != "ticket"}
     assert one({"kind": "decision", **named}).metadata == {"decided_by": ["Ana", "Bo"], "agent": "planner-2"}
-    (problem,) = read_file("d.json", json.dumps({"kind": "decision", **OF_OTHERS}).encode()).rejected
+    (problem,) = read_file("decisions.json", json.dumps({"kind": "decision", **OF_OTHERS}).encode()).rejected
     assert problem.reason == "'ticket' is not a field of a decision"
 
 
@@ -71,10 +71,29 @@ def test_a_decision_without_a_title_is_called_by_what_was_decided() -> None:
     assert one({"kind": "decision", "decision": "Use UDP", "context": "Lossy links."}).title == "Use UDP"
 
 
-@pytest.mark.parametrize("value", [7, {"pros": ["a"]}, [], ["a", 1], [{"option": "a", "cost": 3}], [{"why": "b"}]])
-def test_options_of_another_shape_are_kept_in_the_metadata(value: Any) -> None:
+@pytest.mark.parametrize("value", [7, [], {"pros": []}, [{"cost": 3}]])
+def test_options_without_a_text_are_kept_in_the_metadata(value: Any) -> None:
     draft = one({"title": "A", "alternatives": value})
     assert (draft.text, draft.metadata) == ("", {"alternatives": value})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"pros": ["a"]}, "* pros: \n  * a"),
+        (["a", 1], "* a\n* 1"),
+        ([{"option": "a", "cost": 3}], "* * option: a\n  * cost: 3"),
+        ([{"why": "b"}], "* * why: b"),
+    ],
+)
+def test_options_of_another_shape_are_part_of_the_text(value: Any, text: str) -> None:
+    draft = one({"title": "A", "alternatives": value})
+    assert (draft.text, draft.metadata) == (f"## Considered Options\n\n{text}", {})
+
+
+@pytest.mark.parametrize("words", ["Apache Kafka", "因为更便宜", "เพราะถูกกว่า", {"a": ["cheaper, faster"]}])
+def test_few_words_of_any_script_are_part_of_the_text(words: Any) -> None:
+    assert one({"title": "A", "stakes": "low", "chosen": words}).text.startswith("## chosen\n\n")
 
 
 def test_members_that_tell_decisions_make_an_object_one() -> None:
@@ -82,21 +101,41 @@ def test_members_that_tell_decisions_make_an_object_one() -> None:
     assert one(members).metadata == {"decidedBy": "Ana", "x": 1, "y": 2, "z": 3}
 
 
+def test_prose_that_no_field_takes_is_part_of_the_text_and_not_of_the_metadata() -> None:
+    record = {
+        "title": "Paint the buoys",
+        "stakes": "low",
+        "ticket": "Q-12",
+        "why not": "Green fades in a summer.",
+        "log": [{"by": "ana", "said": "red is seen from afar"}, 7],
+        "memo": "浮标要涂成红色才看得见",
+        "body": "Green.",
+    }
+    draft = one(record)
+    assert draft.text == (
+        "## why not\n\nGreen fades in a summer.\n\n"
+        "## log\n\n* * by: ana\n  * said: red is seen from afar\n* 7\n\n"
+        "## memo\n\n浮标要涂成红色才看得见\n\n"
+        "## body\n\nGreen."
+    )
+    assert draft.metadata == {"ticket": "Q-12"}
+
+
 def test_what_stands_in_metadata_and_beside_it_is_refused() -> None:
     record = {"title": "A", "agent": "b", "metadata": {"agent": 1}}
-    (problem,) = read_file("d.json", json.dumps(record).encode()).rejected
+    (problem,) = read_file("decisions.json", json.dumps(record).encode()).rejected
     assert problem.reason == "'agent' is given in metadata and outside it"
 
 
 @pytest.mark.parametrize("name", ["Sensitivity", "PROJECT"])
 def test_a_right_in_another_case_is_refused_and_never_left_to_the_metadata(name: str) -> None:
-    (problem,) = read_file("d.json", json.dumps({"title": "A", "text": "b", name: "x"}).encode()).rejected
+    (problem,) = read_file("decisions.json", json.dumps({"title": "A", "text": "b", name: "x"}).encode()).rejected
     assert problem.reason == f"{name} must be written {name.lower()}"
 
 
 @pytest.mark.parametrize("value", ["a\ud800", 2**70, {"a": "b\0"}, 10**400])
 def test_what_no_store_holds_refuses_the_record_and_names_the_member(value: Any) -> None:
-    (problem,) = read_file("d.json", json.dumps({"title": "A", "ticket": value}).encode()).rejected
+    (problem,) = read_file("decisions.json", json.dumps({"title": "A", "ticket": value}).encode()).rejected
     assert problem.reason.startswith("ticket: ")
 
 
@@ -121,12 +160,12 @@ def test_front_matter_that_is_no_field_is_in_the_metadata_too_with_a_warning() -
 def test_metadata_is_stored_and_an_edit_of_it_is_a_change(
     tmp_path: Path, run: Callable[..., Summary], records: Records
 ) -> None:
-    file = json_lines(tmp_path / "d.jsonl", {"id": "a", "title": "A", "metadata": {"ticket": 1}, "agent": "b"})
+    file = json_lines(tmp_path / "decisions.jsonl", {"id": "a", "title": "A", "metadata": {"ticket": 1}, "agent": "b"})
     run(file)
     (found,) = stored(records, Kind.DECISION)
     assert isinstance(found, Decision)
     assert found.metadata == {"ticket": 1, "agent": "b"}
-    json_lines(tmp_path / "d.jsonl", {"id": "a", "title": "A", "metadata": {"ticket": 2}, "agent": "b"})
+    json_lines(tmp_path / "decisions.jsonl", {"id": "a", "title": "A", "metadata": {"ticket": 2}, "agent": "b"})
     assert run(file).changed == 1
 
 
@@ -135,12 +174,12 @@ def test_all_bad_fields_of_a_decision_are_named_at_once() -> None:
         "kind": "decision",
         "text": 5,
         "confidence": 3,
-        "tags": "a",
+        "tags": {"a": 1},
         "Project": "b",
         "colour": 1,
         "sensitivity": "x",
     }
-    (problem,) = read_file("d.json", json.dumps(record).encode()).rejected
+    (problem,) = read_file("decisions.json", json.dumps(record).encode()).rejected
     assert [reason.split(" ", 1)[0] for reason in problem.reason.split("; ")] == [
         "Project", "'colour'", "text", "confidence", "tags", "sensitivity", "title",
     ]  # fmt: skip
@@ -148,7 +187,7 @@ def test_all_bad_fields_of_a_decision_are_named_at_once() -> None:
 
 def test_all_bad_fields_of_a_record_of_another_kind_are_named_at_once() -> None:
     record = {"kind": "turn", "turn_index": -1, "role": "king", "ts": "soon", "colour": 1, "importance": 2**70}
-    (problem,) = read_file("d.json", json.dumps(record).encode()).rejected
+    (problem,) = read_file("decisions.json", json.dumps(record).encode()).rejected
     reasons = problem.reason.split("; ")
     names = ["importance", "colour", "conversation_id", "content", "turn_index", "role", "ts"]
     assert len(reasons) == len(names)
@@ -157,5 +196,5 @@ def test_all_bad_fields_of_a_record_of_another_kind_are_named_at_once() -> None:
 
 def test_a_refusal_of_very_many_reasons_is_short() -> None:
     record = {"kind": "source", "title": "t"} | {f"x{number}": 1 for number in range(500)}
-    (problem,) = read_file("d.json", json.dumps(record).encode()).rejected
+    (problem,) = read_file("decisions.json", json.dumps(record).encode()).rejected
     assert problem.reason.endswith("; and 480 more")

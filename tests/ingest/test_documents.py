@@ -1,12 +1,17 @@
 import re
+from base64 import b64encode
 from datetime import UTC, datetime
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
+from cognition_engines.ingest.markdown.blobs import without_blobs
+from cognition_engines.ingest.markdown.chunking import split
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.knowledge import Source
 from cognition_engines.models import Draft, Sensitivity
@@ -107,8 +112,23 @@ def test_rights_and_ids_that_cannot_be_are_refused_with_their_line(member: str, 
         ("a.md", "Queues\n======\n\nText\n", "Queues"),
         ("a.md", "![badge](x.svg)\n\n# Queues\n\nText\n", "Queues"),
         ("a.md", "Text\n\n## Part\n\nText\n", "a"),
-        ("how-queues_work.md", "Text\n", "how queues work"),
+        ("a.md", "## Part\n\nText\n", "a"),
+        ("how-queues_work.md", "Text\n", "how-queues_work"),
+        ("12-factor.md", "Text\n", "12-factor"),
+        ("2024-02-13.md", "Text\n", "2024-02-13"),
+        ("1.2 Setup.md", "Text\n", "1.2 Setup"),
+        ("a.md", "# \U0001f469\u200d\U0001f4bb Remote work\n\nText\n", "\U0001f469\u200d\U0001f4bb Remote work"),
+        ("a.md", "# Soft\u00adhyphen and \u200eleft\n\nText\n", "Soft\u00adhyphen and \u200eleft"),
+        ("a.md", "# \ue000 Icon\n\nText\n", "\ue000 Icon"),
+        ("a.md", "# \u200b\u00ad\n\nText\n", "a"),
+        ("a.md", "# Bell\a\n\nText\n", "a"),
         ("tool/README.md", "Text\n", "tool"),
+        ("tool/Decision.md", "Text\n", "Decision"),
+        ("tool/ADR.md", "Text\n", "ADR"),
+        ("a.md", "#project #harbour\n\nText\n", "a"),
+        ("a.md", "#tag/one #two\n\n# Tides\n\nText\n", "Tides"),
+        ("a.md", "#project\n\nText\n", "a"),
+        ("a.md", "#project harbour\n\nText\n", "a"),
         ("notes.txt", "Subject: Queues\nText\n", "Queues"),
         ("notes.txt", "Attendees: Ana\n\n## Discussion\n\nText\n", "notes"),
         ("0001.txt", "Text\n", "0001"),
@@ -117,6 +137,130 @@ def test_rights_and_ids_that_cannot_be_are_refused_with_their_line(member: str, 
 )
 def test_the_title_is_what_the_document_begins_with_else_its_name(path: str, text: str, title: str) -> None:
     assert _source(text, path).title == title
+
+
+@pytest.mark.parametrize(
+    ("member", "tags"),
+    [
+        ("tags: 2024", ("2024",)),
+        ("tags: true", ("true",)),
+        ("tags: [billing, 2024, 1.10, true]", ("billing", "2024", "1.10", "true")),
+        ("tags:\n\t- one\n\t- 2", ("one", "2")),
+        ("tags: #one #two/three", ("#one", "#two/three")),
+        ("tags: # say what it is about", ()),
+        ("tags: one\nkeywords: two, 3", ("one", "two", "3")),
+    ],
+)
+def test_tags_of_any_plain_value_are_texts(member: str, tags: tuple[str, ...]) -> None:
+    assert _source(f"---\n{member}\n---\n# Queues\n\nText\n").tags == tags
+
+
+@pytest.mark.parametrize("member", ["tags: [a, null, b]", 'tags: ["", a, " ", b]', "tags:\n  -\n  - a\n  - b"])
+def test_empty_tags_are_left_out_with_a_warning_and_the_others_stay(member: str) -> None:
+    text = f"---\n{member}\n---\n# Queues\n\nText\n"
+    assert (_source(text).tags, dict(_source(text).metadata)) == (("a", "b"), {})
+    (warned,) = (item.problem for item in _items("queues.md", text) or [] if isinstance(item, Warned))
+    assert (warned.line, warned.reason) == (2, "'tags' has empty items: they are left out")
+
+
+@pytest.mark.parametrize("member", ["tags: {a: 1}", "tags: [a, [b]]", "tags: [a"])
+def test_tags_that_are_no_list_of_texts_are_kept_with_a_warning(member: str) -> None:
+    text = f"---\n{member}\n---\n# Queues\n\nText\n"
+    assert list(_source(text).metadata) == ["tags"]
+    assert [item.problem.line for item in _items("queues.md", text) or [] if isinstance(item, Warned)] == [2]
+
+
+def test_a_note_of_properties_alone_has_them_as_its_text() -> None:
+    text = "---\naliases:\n  - Boom four\nowner: Ana\n---\n---\nport: 7\n---\n\n"
+    document = _document(text, "vault/Crane.md")
+    assert document.head.title == "Crane"
+    assert [piece.text for piece in document.pieces] == ["aliases:\n  - Boom four\nowner: Ana", "port: 7"]
+    assert all(text[piece.start : piece.end] == piece.text for piece in document.pieces)
+
+
+def test_aliases_of_a_note_are_part_of_what_is_searched() -> None:
+    text = "---\nowner: Ana\naliases: [Boom four, 4]\nport: 7\n---\n# Crane\n\nIt lifts.\n"
+    pieces = _document(text).pieces
+    assert [piece.text for piece in pieces] == ["aliases: [Boom four, 4]", "# Crane\n\nIt lifts."]
+    assert all(text[piece.start : piece.end] == piece.text for piece in pieces)
+
+
+@pytest.mark.parametrize(
+    ("path", "date"),
+    [
+        ("2024-02-13.md", "2024-02-13T00:00:00"),
+        ("daily/2024_02_13 Meeting.md", "2024-02-13T00:00:00"),
+        ("13-02-2024.md", "2024-02-13T00:00:00"),
+        ("13. Februar 2024.md", "2024-02-13T00:00:00"),
+        ("20240213.md", "2024-02-13T00:00:00"),
+        ("202402131530 Zettel.md", "2024-02-13T15:30:00"),
+        ("Q1-2024.md", None),
+        ("2024-02-31.md", None),
+        ("99999999.md", None),
+    ],
+)
+def test_a_date_that_a_name_begins_with_is_the_date_of_the_note(path: str, date: str | None) -> None:
+    created = _source("Text\n", path).created_at
+    assert created == (None if date is None else datetime.fromisoformat(date).replace(tzinfo=UTC))
+    stated = _source("---\ndate: 2020-01-01\n---\nText\n", path).created_at
+    assert stated == datetime(2020, 1, 1, tzinfo=UTC)
+
+
+BLOB = b64encode(b"".join(sha256(bytes([n])).digest() for n in range(20))).decode()
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (f"![the gate](data:image/png;base64,{BLOB})", "the gate"),
+        (f'![the gate](<data:image/png;base64,{BLOB}> "A gate")', "the gate"),
+        (f"![the gate][1]\n\n[1]: <data:image/png;base64,{BLOB}>\n", "the gate"),
+        (f"![the wide\ngate](<data:image/png;base64,{BLOB}>)", "the wide gate"),
+        (f"![the gate](\n<data:image/png;base64,{BLOB}>)", "the gate"),
+        (f"![the wide\ngate][1]\n\n[1]:\n  <data:image/png;base64,{BLOB}>\n", "the wide gate"),
+        (f"<img src=data:image/png;base64,{BLOB} alt=gate>", "gate"),
+        ("\n".join([*(BLOB[at : at + 64] for at in range(0, 768, 64)), "iVBORw0KGgo="]), ""),
+        ("\n".join([*(BLOB[at : at + 64] for at in range(0, 768, 64)), "Locks"]), "Locks"),
+        (f"[the report](data:application/pdf;base64,{BLOB})", "the report"),
+        (f"<img src='data:image/png;base64,{BLOB}'\n alt=\"the gate\">", "the gate"),
+        (f"`url(data:image/png;base64,{BLOB})`", "`url(data:image/png)`"),
+        (f"a key: {BLOB}", "a key:"),
+        ("\n".join(BLOB[at : at + 64] for at in range(0, 768, 64)), ""),
+        (f'<path d="{"M1.5 2L-3,4 " * 30}"/>', "<path />"),
+        ("![the gate](gate.png) ![a][b]", "![the gate](gate.png) ![a][b]"),
+        ("a" * 64 + " " + BLOB[:64], "a" * 64 + " " + BLOB[:64]),
+        ("/very/long/path/of/words" * 12, "/very/long/path/of/words" * 12),
+        ("-" * 300, "-" * 300),
+    ],
+)
+def test_pictures_in_a_text_are_their_alternative_text_and_blobs_are_nothing(written: str, text: str) -> None:
+    whole = f"# Gates\n\nAbove.\n\n{written}\n\nBelow it is a lock.\n"
+    (piece,) = _document(whole).pieces
+    assert [" ".join(part.split()) for part in re.split("Above[.]|Below", piece.text)][1] == text
+    assert (piece.start, whole[: piece.end].endswith("lock.")) == (0, True)
+    (record,) = (item for item in _items("x.md", f"{whole}\nStatus: accepted\n\n## Decision\n\nx\n") or [])
+    assert isinstance(record, Draft)
+    assert (BLOB in record.text) is False
+
+
+def test_chunks_behind_a_blob_have_their_positions_in_the_file() -> None:
+    text = f"# A\n\n![x](data:image/png;base64,{BLOB})\n\n" + "\n\n".join(
+        f"## P{n}\n\n{'word ' * 500}" for n in range(4)
+    )
+    pieces = _document(text).pieces
+    assert len(pieces) > 2
+    assert all(text[piece.start : piece.end] == piece.text for piece in pieces[1:])
+    assert split(text) == list(pieces)
+
+
+@pytest.mark.parametrize("part", ["![a](data:,", "<img '\"", "[a][", "\n   [a", 'd="1 ', "data:a/b;c"])
+def test_the_work_for_blobs_grows_with_the_text(part: str) -> None:
+    def seconds(size: int) -> float:
+        began = process_time()
+        without_blobs((part * size)[:size])
+        return process_time() - began
+
+    assert seconds(160_000) < 12 * max(seconds(40_000), 0.01)
 
 
 def test_positions_count_from_the_start_of_the_file() -> None:
@@ -150,7 +294,7 @@ def test_the_text_of_a_licence_is_passed_over_unless_it_is_asked_for() -> None:
         assert items is not None
         assert [type(item) for item in items] == [Warned]
     assert _items("LICENSE.txt", LICENCE, explicit=True) is not None
-    assert _source(LICENCE, "license-server.md").title == "license server"
+    assert _source(LICENCE, "license-server.md").title == "license-server"
     assert _source("Soon.\n", "notice.txt").title == "notice"
 
 
@@ -161,7 +305,7 @@ def test_what_a_person_names_is_read() -> None:
         assert [type(item) for item in items] == [DocumentDraft]
 
 
-@pytest.mark.parametrize("text", ["", "\n \n", "---\ntitle: x\n---\n", "<!-- nothing -->\n"])
+@pytest.mark.parametrize("text", ["", "\n \n", "---\ntags: []\n---\n", "---\nproject: x\n---\n", "<!-- -->\n"])
 def test_a_file_without_words_is_no_document(text: str) -> None:
     assert _items("a.md", text) is None
 
@@ -198,7 +342,7 @@ def test_plain_texts_are_documents() -> None:
 
 
 def test_a_plain_text_with_objects_in_it_is_still_read_as_records() -> None:
-    items = _items("a.txt", '[{"title": "Use UDP", "category": "network"}]')
+    items = _items("a.txt", '[{"title": "Use UDP", "stakes": "low"}]')
     assert items is not None
     assert [type(item) for item in items] == [Draft]
 

@@ -41,6 +41,7 @@ def follow(tmp_path: Path, stores: Stores, embedder: CountingEmbedder) -> Iterat
         engine.close()
 
 
+@pytest.mark.long("waits for what a source reports")
 def test_what_others_add_change_and_delete_is_found_as_it_is_now(
     place: Place, name: str, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
 ) -> None:
@@ -70,6 +71,7 @@ def test_fields_are_mapped_and_rights_given_as_ingest_does(
     assert found(engine, "heron", Viewer(Sensitivity.HIGHLY_SENSITIVE, frozenset({"flora"}))) == []
 
 
+@pytest.mark.long("waits for what a source reports")
 def test_nothing_is_deleted_while_a_server_is_away_and_it_is_read_when_it_is_back(
     tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
 ) -> None:
@@ -90,6 +92,7 @@ def test_nothing_is_deleted_while_a_server_is_away_and_it_is_read_when_it_is_bac
         running.kill()
 
 
+@pytest.mark.long("waits for what a source reports")
 def test_a_folder_that_another_program_makes_and_fills_later_is_read_then(
     tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
 ) -> None:
@@ -103,6 +106,7 @@ def test_a_folder_that_another_program_makes_and_fills_later_is_read_then(
     wait_until(lambda: (found(engine, "otter"), found(engine, "heron")) == ([], ["b"]))
 
 
+@pytest.mark.long("waits for what a source reports")
 def test_a_folder_whose_tables_another_program_is_still_making_is_left_alone(
     tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
 ) -> None:
@@ -136,6 +140,7 @@ def test_a_server_that_is_away_does_not_keep_an_engine_from_opening_nor_another_
     assert away in (state(engine).failure or "")
 
 
+@pytest.mark.long("waits for what a source reports")
 def test_every_item_that_stays_is_kept_while_others_are_deleted_during_a_read(
     place: Place, name: str, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
 ) -> None:
@@ -150,6 +155,7 @@ def test_every_item_that_stays_is_kept_while_others_are_deleted_during_a_read(
     assert before[Kind.CHUNK] == 1500
 
 
+@pytest.mark.long("waits for what a source reports")
 def test_an_engine_closes_while_it_reads_a_large_source(
     tmp_path: Path, stores: Stores, embedder: CountingEmbedder, wait_until: Callable[..., None]
 ) -> None:

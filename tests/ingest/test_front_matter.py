@@ -33,6 +33,10 @@ def body(request: pytest.FixtureRequest) -> str:
         "---\n\n# ours\ntitle: >\n  Pay\n\n  more\nsensitivity:\n  highly_sensitive\n...\n",
         "---\ntitle: Pay\ngröße: 5\nsensitivity: highly_sensitive\n---\n",
         "---\ntags:\n- pay\n- people\nsensitivity: highly_sensitive\n---\n",
+        "---\npermalink: pay\n---\n\n---\ntitle: Pay\nsensitivity: highly_sensitive\n---\n",
+        "---\ntitle: Pay\n---\n---\ntags: [a]\n...\n<!-- ours -->\n\n---\nsensitivity: highly_sensitive\n---\n",
+        "---\nsensitivity: highly_sensitive\n---\n---\ntitle: Pay\n---\n",
+        "---\n---\n---\nsensitivity: highly_sensitive\n---\n",
     ],
 )
 def test_a_sensitivity_counts_however_yaml_writes_it(
@@ -67,6 +71,11 @@ def test_a_sensitivity_counts_however_yaml_writes_it(
         ("---\nsensitivity: normal\ntitle: Pay\nSensitivity: highly_sensitive\n---\n", 4, "is given twice"),
         ("---\nsensitivity: ''\n---\n", 2, "sensitivity must be one of"),
         ("---\nsensitivity: []\n---\n", 2, "sensitivity must be one of"),
+        ("---\ntitle: Pay\n---\n\n---\nsensitivity:highly_sensitive\n---\n", 6, "`name: value`"),
+        ("---\ntitle: Pay\n---\n---\nsensitivity: highly_sensitive\n\n", 4, "not closed"),
+        ("---\ntitle: Pay\n---\n+++\nproject = 'hr'\n+++\n", 4, "must be YAML"),
+        ('---\ntitle: Pay\n---\n\n{"tags": ["pay"]}\n', 5, "must be YAML"),
+        ("---\nsensitivity: normal\n---\n---\nsensitivity: highly_sensitive\n---\n", 5, "is given twice"),
     ],
 )
 def test_front_matter_that_cannot_be_read_refuses_the_file_and_names_the_line(
@@ -79,12 +88,57 @@ def test_front_matter_that_cannot_be_read_refuses_the_file_and_names_the_line(
 
 
 @pytest.mark.parametrize("path", ["note.md", "note.txt"])
-@pytest.mark.parametrize("text", ["---\nJust words.\n---\nMore.\n", "---\n\n# Words\n\nMore.\n", "----\nWords.\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nJust words.\n---\nMore.\n",
+        "---\n\n# Words\n\nMore.\n",
+        "----\nWords.\n",
+        "---\ntitle: Pay\n---\n\n---\nNote: this page moved.\nSee the other one.\n\n---\nMore.\n",
+        "---\n---\n\nMore.\n",
+    ],
+)
 def test_a_rule_at_the_top_of_a_text_is_no_front_matter(
     path: str, text: str, tmp_path: Path, run: Callable[..., Summary]
 ) -> None:
     (tmp_path / path).write_text(text, encoding="utf-8")
     assert run(tmp_path).rejected == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\ntheme: harbour\n---\n\n---\n\nNote: barnacles.\n\n---\n\n# Slide two\n",
+        "---\ntheme: harbour\n---\n---\n\nNote: barnacles.\n---\n",
+        "---\ntheme: harbour\n---\n\n---\nNote: barnacles.\n---\n\nMore.\n",
+        "---\ntheme: harbour\n---\n---\nlayout: wide\n---\n\n---\nNote: barnacles.\n---\n",
+        "---\n\nNote: barnacles.\n\n---\n\nMore.\n",
+        "---\n\nNote: barnacles.\n\nMore.\n",
+    ],
+)
+def test_text_between_two_rules_is_searched_and_no_front_matter(
+    text: str, tmp_path: Path, run: Callable[..., Summary], records: Records
+) -> None:
+    (tmp_path / "slides.md").write_text(text, encoding="utf-8")
+    assert run(tmp_path).rejected == ()
+    assert any("Note: barnacles." in chunk.content for chunk in stored(records, Kind.CHUNK))
+    (source,) = stored(records, Kind.SOURCE)
+    assert "Note" not in source.metadata
+
+
+@pytest.mark.parametrize("right", ["sensitivity: highly_sensitive", "project: hr", "tags: [pay]"])
+def test_what_text_between_two_rules_seems_to_say_of_rights_refuses_it(
+    right: str, body: str, tmp_path: Path, run: Callable[..., Summary]
+) -> None:
+    front = f"---\ntitle: Pay\n---\n\n---\n\nThis slide has words.\n{right}\n\n---\n"
+    (tmp_path / "pay.md").write_text(front + body, encoding="utf-8")
+    assert [problem.line for problem in run(tmp_path).rejected] == [7]
+
+
+def test_tags_of_a_second_block_and_of_a_list_indented_by_tabs_are_kept() -> None:
+    front = "---\npermalink: pay\n---\n\n---\nstatus: rejected\ntags:\n\t- pay\n\t- people\nproject: hr\n---\n"
+    (draft,) = read_file("0001-pay.md", f"{front}{TEXTS['decision']}".encode()).drafts
+    assert (draft.status, draft.tags, draft.project) == ("rejected", ("pay", "people"), "hr")
 
 
 def test_a_decision_record_with_broken_front_matter_is_refused_with_its_line() -> None:

@@ -3,9 +3,12 @@
 import json
 import os
 import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ import pytest
 from cognition_engines.ingest.open_file import LARGEST_WHOLE, LONGEST_LINE
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
+from cognition_engines.ingest.watching.watched import ChangeEvents
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records
 from tests.ingest.conftest import CountingEmbedder, Silent
@@ -34,13 +38,13 @@ class Swapping(Silent):
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """With one decision that is to be read whatever else is in it."""
-    json_lines(tmp_path / "docs/z.jsonl", {"id": "kept", "title": "Kept"})
+    json_lines(tmp_path / "docs/z.jsonl", {"kind": "decision", "id": "kept", "title": "Kept"})
     return tmp_path / "docs"
 
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
-    return json_lines(tmp_path / "outside/secret.jsonl", {"id": "secret", "title": "Secret"})
+    return json_lines(tmp_path / "outside/secret.jsonl", {"kind": "decision", "id": "secret", "title": "Secret"})
 
 
 @pytest.fixture
@@ -91,7 +95,7 @@ def test_a_link_that_a_person_names_is_read(folder: Path, secret: Path, run: Run
 def test_what_becomes_a_link_while_a_run_reads_is_not_followed(
     of: str, folder: Path, secret: Path, records: Records, embedder: CountingEmbedder
 ) -> None:
-    json_lines(folder / "inner/secret.jsonl", {"id": "a", "title": "A"})
+    json_lines(folder / "inner/secret.jsonl", {"kind": "decision", "id": "a", "title": "A"})
     place = folder / "inner" if of == "a folder" else folder / "inner/secret.jsonl"
 
     def swap() -> None:
@@ -102,6 +106,60 @@ def test_what_becomes_a_link_while_a_run_reads_is_not_followed(
     assert ids(records, Kind.DECISION) == {"kept"}
     (problem,) = summary.rejected
     assert problem.file == str(folder / "inner/secret.jsonl")
+
+
+SWAP = """
+import os, sys
+from pathlib import Path
+from cognition_engines.ingest.discover import walk
+
+folder, name, target = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+
+def swap(event, args):
+    if event in ("open", "os.scandir") and str(args[0]).rpartition("/")[2] == name and not (folder / name).is_symlink():
+        (folder / name).rename(folder / ".old")
+        (folder / name).symlink_to(target)
+
+sys.addaudithook(swap)
+found = walk(folder)
+print(*(file.path.name for file in found.files), *(problem.reason for problem in found.refused), sep="\\n")
+"""
+
+
+@pytest.mark.long("reads many or large files")
+@pytest.mark.parametrize("name", ["inner", ".cstpignore"])
+def test_what_becomes_a_link_while_a_folder_is_walked_is_not_followed(folder: Path, secret: Path, name: str) -> None:
+    (secret.parent / "patterns").write_text("[[:secret:]]\n")
+    (folder / "inner").mkdir()
+    (folder / ".cstpignore").write_text("")
+    target = secret.parent / "patterns" if name == ".cstpignore" else secret.parent
+    words = [sys.executable, "-c", SWAP, str(folder), name, str(target)]
+    found = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert (folder / name).is_symlink()
+    assert "z.jsonl" in found
+    assert "secret" not in found
+
+
+def test_only_folders_that_a_walk_lists_are_watched_and_no_link_leads_out_of_them(folder: Path, tmp_path: Path) -> None:
+    for name in ("docs/inner", "docs/.git/objects", "docs/node_modules/lib", "elsewhere/one", "elsewhere/two"):
+        (tmp_path / name).mkdir(parents=True)
+    (folder / "link").symlink_to(tmp_path / "elsewhere")
+    before = watched_places()
+    events = ChangeEvents([folder], Event(), seconds=0.001)
+    events.wait()
+    assert watched_places() - before == 2
+    (folder / "inner/new").mkdir()
+    events.wait()
+    assert watched_places() - before == 3
+
+
+def watched_places() -> int:
+    """How many paths this process has the system watch."""
+    texts = []
+    for file in Path("/proc/self/fdinfo").iterdir():
+        with suppress(OSError):
+            texts.append(file.read_text())
+    return sum(text.count("inotify wd:") for text in texts)
 
 
 def test_a_pipe_without_a_writer_and_a_device_are_refused_and_wait_for_nobody(
@@ -134,18 +192,19 @@ def test_what_is_refused_is_closed_again(tmp_path: Path, run: Run) -> None:
     assert len(os.listdir("/proc/self/fd")) < before + 25
 
 
+@pytest.mark.long("reads many or large files")
 @pytest.mark.parametrize("end", [b"\n", b""])
 def test_a_line_beyond_the_bound_is_refused_alone_and_never_held(
     end: bytes, folder: Path, run: Run, records: Records
 ) -> None:
     file = folder / "z.jsonl"
     with file.open("ab") as opened:
-        opened.write(b'{"id": "b", "title": "')
+        opened.write(b'{"kind": "decision", "id": "b", "title": "')
         opened.truncate(opened.tell() + 20 * LONGEST_LINE)  # 320 MiB that take no place on the disk
         opened.seek(0, os.SEEK_END)
         opened.write(end)
         if end:
-            opened.write(b'{"id": "c", "title": "C"}\n')
+            opened.write(b'{"kind": "decision", "id": "c", "title": "C"}\n')
     tracemalloc.start()
     summary = run(file)
     peak = tracemalloc.get_traced_memory()[1]
@@ -160,7 +219,7 @@ def test_a_file_that_is_too_large_to_be_read_at_once_is_refused_alone(
     name: str, folder: Path, run: Run, records: Records
 ) -> None:
     large = folder / name
-    large.write_text('{"title": "A",\n')
+    large.write_text('{"kind": "decision", "title": "A",\n')
     os.truncate(large, LARGEST_WHOLE + 1)
     reason = "has more than 64 MiB, which only JSONL may: it is read line by line"
     summary = run(folder)
@@ -179,7 +238,7 @@ def test_very_many_folders_in_each_other_are_walked(deep: Path, run: Run, record
 def test_a_folder_that_cannot_be_read_is_refused_alone_and_nothing_is_pruned(
     deep: Path, run: Run, records: Records
 ) -> None:
-    json_lines(deep / "gone.jsonl", {"id": "gone", "title": "Gone"})
+    json_lines(deep / "gone.jsonl", {"kind": "decision", "id": "gone", "title": "Gone"})
     run(deep)
     (deep / "gone.jsonl").unlink()
     nested(deep, "n" * 250, 20)  # a path that is longer than any may be
@@ -193,7 +252,7 @@ def test_a_folder_that_cannot_be_read_is_refused_alone_and_nothing_is_pruned(
 def test_a_file_of_any_name_is_read_or_refused_with_a_name_that_can_be_stored(
     name: str, folder: Path, run: Run, records: Records
 ) -> None:
-    json_lines(folder / f"{name}.jsonl", {"id": "odd", "title": "Odd"})
+    json_lines(folder / f"{name}.jsonl", {"kind": "decision", "id": "odd", "title": "Odd"})
     summary = run(folder)
     if name.isprintable() or "\udce9" not in name:
         assert (summary.rejected, ids(records, Kind.DECISION)) == ((), {"kept", "odd"})
@@ -215,23 +274,35 @@ def test_what_a_folder_holds_besides_is_counted_by_extension(folder: Path, run: 
 
 BROKEN: dict[str, tuple[bytes, str]] = {
     "aliases.yaml": (
-        b"title: A\na: &a [x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\ntext: *b\n",
+        b"stakes: low\ntitle: A\na: &a [x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a]\ntext: *b\n",
         "anchors and aliases are not read",
     ),
-    "twice.yaml": (b"title: A\ntitle: B\n", "'title' is given twice"),
-    "twice.json": (b'{"title": "A", "title": "B", "text": "x"}', "'title' is given twice"),
-    "deep.json": (b'{"title": "A", "text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
-    "deep.yaml": (b"title: A\ntext: " + b"[" * 100 + b"]" * 100, "nested too deeply"),
-    "kept-deep.json": (b'{"title": "A", "x": ' + b"[" * 80 + b"]" * 80 + b"}", "nested too deeply"),
-    "huge.json": (b'{"title": "A", "text": "t", "x": ' + b"9" * 5000 + b"}", "x: the number is too large"),
-    "big.yaml": (b"title: A\ntext: t\nx: 99999999999999999999999\n", "x: a whole number must have at most 64 bits"),
-    "surrogate.json": (b'{"title": "A", "text": "a\\ud800b"}', "text must be text"),
-    "surrogate-kept.json": (b'{"title": "A", "x": "a\\ud800b"}', "x: there must be no NUL and no lone surrogate"),
-    "nul.json": (b'{"title": "A", "text": "a\\u0000b"}', "text must be text"),
-    "nul.yaml": (b"title: A\ntext: a\0b\n", "not valid YAML: a character that is not allowed"),
+    "twice.yaml": (b"stakes: low\ntitle: A\ntitle: B\n", "'title' is given twice"),
+    "twice.json": (b'{"stakes": "low", "title": "A", "title": "B", "text": "x"}', "'title' is given twice"),
+    "deep.json": (
+        b'{"stakes": "low", "title": "A", "text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        "nested too deeply",
+    ),
+    "deep.yaml": (b"stakes: low\ntitle: A\ntext: " + b"[" * 100 + b"]" * 100, "nested too deeply"),
+    "kept-deep.json": (b'{"stakes": "low", "title": "A", "x": ' + b"[" * 80 + b"]" * 80 + b"}", "nested too deeply"),
+    "huge.json": (
+        b'{"stakes": "low", "title": "A", "text": "t", "x": ' + b"9" * 5000 + b"}",
+        "x: the number is too large",
+    ),
+    "big.yaml": (
+        b"stakes: low\ntitle: A\ntext: t\nx: 99999999999999999999999\n",
+        "x: a whole number must have at most 64 bits",
+    ),
+    "surrogate.json": (b'{"stakes": "low", "title": "A", "text": "a\\ud800b"}', "text must be text"),
+    "surrogate-kept.json": (
+        b'{"stakes": "low", "title": "A", "x": "a\\ud800b"}',
+        "x: there must be no NUL and no lone surrogate",
+    ),
+    "nul.json": (b'{"stakes": "low", "title": "A", "text": "a\\u0000b"}', "text must be text"),
+    "nul.yaml": (b"stakes: low\ntitle: A\ntext: a\0b\n", "not valid YAML: a character that is not allowed"),
     "nul.md": (b"# A\n\n## Status\n\nAccepted\n\n## Decision\n\na\0b\n", "without NUL"),
-    "tag.yaml": (b"title: A\ntext: !!python/object/apply:os.system [id]\n", "tags such as"),
-    "latin.yaml": (b"title: caf\xe9\ntext: b\n", "the encoding must be UTF-8"),
+    "tag.yaml": (b"stakes: low\ntitle: A\ntext: !!python/object/apply:os.system [id]\n", "tags such as"),
+    "latin.yaml": (b"kind: decision\ntitle: caf\xe9\ntext: b\n", "the encoding must be UTF-8"),
 }
 
 
@@ -251,7 +322,7 @@ def test_each_broken_file_of_a_folder_is_refused_with_its_line_and_the_rest_is_r
 def test_broken_records_between_good_ones_are_refused_alone(folder: Path, run: Run, records: Records) -> None:
     singles = [json.dumps(json.loads(content)) for content, _ in (BROKEN["surrogate-kept.json"], BROKEN["nul.json"])]
     lines = [*singles, BROKEN["deep.json"][0].decode(), BROKEN["huge.json"][0].decode(), "{", '{"a": 1}']
-    text = "".join(f'{line}\n{{"id": "{at}", "title": "t"}}\n' for at, line in enumerate(lines))
+    text = "".join(f'{line}\n{{"kind": "decision", "id": "{at}", "title": "t"}}\n' for at, line in enumerate(lines))
     (folder / "mixed.jsonl").write_text(text)
     summary = run(folder)
     assert [problem.line for problem in summary.rejected] == [1, 3, 5, 7, 9, 11]
@@ -261,12 +332,14 @@ def test_broken_records_between_good_ones_are_refused_alone(folder: Path, run: R
 def test_a_file_that_is_cut_or_grows_while_it_is_read_is_read_as_it_is_then(
     folder: Path, records: Records, embedder: CountingEmbedder
 ) -> None:
-    cut = json_lines(folder / "a.jsonl", *({"id": f"a{number}", "title": "t"} for number in range(100)))
-    grown = json_lines(folder / "b.jsonl", {"id": "b0", "title": "t"})
+    cut = json_lines(
+        folder / "a.jsonl", *({"kind": "decision", "id": f"a{number}", "title": "t"} for number in range(100))
+    )
+    grown = json_lines(folder / "b.jsonl", {"kind": "decision", "id": "b0", "title": "t"})
 
     def change() -> None:
-        os.truncate(cut, len('{"id": "a0", "title": "t"}\n') + 5)
-        json_lines(grown, *({"id": f"b{number}", "title": "t"} for number in range(100)))
+        os.truncate(cut, len('{"kind": "decision", "id": "a0", "title": "t"}\n') + 5)
+        json_lines(grown, *({"kind": "decision", "id": f"b{number}", "title": "t"} for number in range(100)))
 
     summary = ingest([folder], Options(), records, embedder, Swapping(change))
     assert [(Path(problem.file).name, problem.line) for problem in summary.rejected] == [("a.jsonl", 2)]

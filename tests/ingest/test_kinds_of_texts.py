@@ -108,6 +108,40 @@ def test_in_a_folder_of_decisions_indexes_and_empty_forms_are_passed_over() -> N
         assert _items(path, text, Texts(TextKind.DECISION), explicit=False) is None
 
 
+CONFLICT = "<<<<<<< HEAD\n- id: a\n=======\n- id: b\n>>>>>>> feature\n"
+
+
+@pytest.mark.parametrize("path", ["a.md", "a.txt", "a.yaml", "a.yml", "a.json", "a.jsonl", "adr/0001-a.md"])
+@pytest.mark.parametrize(
+    "conflict",
+    [
+        CONFLICT,
+        CONFLICT.replace("\n", "\r\n"),
+        CONFLICT.replace("=======", "||||||| base\n- id: c\n======="),
+        CONFLICT.replace("- id: a", "```\na\n```").replace("- id: b", "```"),
+        "<<<<<<<\na\n=======\n>>>>>>>",
+    ],
+)
+def test_a_file_with_conflict_markers_is_refused_by_its_lines(path: str, conflict: str) -> None:
+    (item,) = _items(path, f'{{"id": "x", "title": "y"}}\n{conflict}', Texts(), explicit=False) or []
+    assert isinstance(item, RejectedRecord)
+    assert (item.problem.line, "from this line to line" in item.problem.reason) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# Merging\n\n```\n{CONFLICT}```\n\nSolve it.\n",
+        f"# Merging\n\n~~~~ text\n```\n{CONFLICT}~~~~\n",
+        "# Merging\n\n" + "".join(f"    {line}\n" for line in CONFLICT.splitlines()),
+        "Merging\n=======\n\nOf `<<<<<<< HEAD` and of `>>>>>>> other`.\n",
+        "# Marks\n\n>>>>>>> one\n=======\n<<<<<<< two\n",
+    ],
+)
+def test_examples_of_conflict_markers_are_read(text: str) -> None:
+    assert [type(item) for item in _items("a.md", text, Texts()) or []] == [DocumentDraft]
+
+
 def test_other_folders_may_be_those_of_decisions(run: Callable[..., Any], tmp_path: Path) -> None:
     for folder in ("Rulings", "adr"):
         (tmp_path / folder).mkdir()

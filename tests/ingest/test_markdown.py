@@ -28,6 +28,7 @@ def _lines(document: Document) -> list[tuple[int, str]]:
     return [(entry.at, entry.text) for entry in document.entries if isinstance(entry, Line)]
 
 
+@pytest.mark.long("reads many or large files")
 @settings(max_examples=400)
 @given(_LINES, st.booleans())
 def test_blocks_are_whole_lines_in_order_that_cover_all_of_the_body_but_blanks(lines: list[str], code: bool) -> None:
@@ -41,6 +42,7 @@ def test_blocks_are_whole_lines_in_order_that_cover_all_of_the_body_but_blanks(l
     assert "".join(covered.split()) == "".join("".join(document.lines[document.body :]).split())
 
 
+@pytest.mark.long("reads many or large files")
 @settings(max_examples=400)
 @given(_LINES)
 @example(["# a", "\xa0", "    i", "==="])

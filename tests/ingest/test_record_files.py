@@ -17,12 +17,13 @@ from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, Rej
 from cognition_engines.ingest.options import Summary
 from cognition_engines.ingest.structured.aliases import own_names
 from cognition_engines.ingest.structured.json_schema import record_schema
-from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_names
+from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Extraction, content_names
 from cognition_engines.kinds.fields import ISO_8601
 from cognition_engines.kinds.graph import Evidence
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import KnowledgeCard, Place
 from cognition_engines.kinds.registry import kind_of, validated
+from cognition_engines.models import Draft
 from cognition_engines.store.records import Records
 
 Run = Callable[..., Summary]
@@ -57,6 +58,47 @@ def one(**members: Any) -> Any:
     return draft.record
 
 
+def tags(value: Any, path: str) -> list[tuple[str, ...]]:
+    """What one value is read as, as the tags of all kinds of records."""
+    kinds = [kind for kind in SMALL if own_names(KINDS[kind]) & {"tags", "topics"}]
+    given: list[dict[str, Any]] = [{"kind": "decision", "title": "t", "tags": value}]
+    given += [{"kind": kind} | SMALL[kind] | {"topics" if kind == "extraction" else "tags": value} for kind in kinds]
+    card = {"summary": "s", "takeaways": ["a", "b", "c"], "tags": value}
+    given.append({"kind": "chunk", "content": "c", "knowledge_card": card})
+    if path.endswith(".jsonl"):
+        return list(map(tags_of, items(*given)))
+    text = "".join(f"- {json.dumps(one)}\n" for one in given).replace('"1.10"', "1.10").replace('"007"', "007")
+    return list(map(tags_of, read(path, BytesIO(text.encode()), explicit=True) or ()))
+
+
+def tags_of(item: Item) -> tuple[str, ...]:
+    if isinstance(item, Draft):
+        return item.tags
+    assert isinstance(item, RecordDraft | DocumentDraft), item
+    record: Any = item.source if isinstance(item, DocumentDraft) else item.record
+    card = getattr(record, "knowledge_card", None)
+    return tuple(card.tags if card else record.topics if isinstance(record, Extraction) else record.tags)
+
+
+@pytest.mark.parametrize("path", ["r.jsonl", "r.yaml"])
+@pytest.mark.parametrize(
+    ("value", "texts"),
+    [
+        (2024, ("2024",)),
+        (True, ("true",)),
+        (2.5, ("2.5",)),
+        ("billing, 7", ("billing", "7")),
+        ([1, True, 2.5, "a, b"], ("1", "true", "2.5", "a, b")),
+        (["1.10", "007"], ("1.10", "007")),
+    ],
+)
+def test_tags_of_any_kind_that_are_numbers_booleans_or_one_text_are_texts(
+    path: str, value: object, texts: tuple[str, ...]
+) -> None:
+    assert set(tags(value, path)) == {texts}
+    assert len(tags(value, path)) == 6
+
+
 def refusal(**members: Any) -> str:
     """Why these members are refused."""
     (item,) = items(members)
@@ -65,7 +107,7 @@ def refusal(**members: Any) -> str:
 
 
 def test_what_is_given_twice_hides_nothing_else_that_is_wrong() -> None:
-    reason = refusal(kind="chunk", content="c", chunk_index=0, chunkIndex=1, created_at="soon", tags=5)
+    reason = refusal(kind="chunk", content="c", chunk_index=0, chunkIndex=1, created_at="soon", tags={})
     assert [name in reason for name in ("chunk_index is given in both", "created_at must", "tags must")] == [True] * 3
     reason = refusal(kind="edge", sourceEntityId="a", source_entity_id="b", target_id="c", type="t", confidence=2)
     assert reason == "source_entity_id is given in both spellings; confidence must be at most 1"
@@ -113,6 +155,7 @@ def test_every_kind_and_field_is_documented_with_an_example() -> None:
         assert content_names(type)
 
 
+@pytest.mark.long("reads many or large files")
 @pytest.mark.parametrize("respelled", [lambda one: one, in_camel_case], ids=["as written", "in camelCase"])
 def test_every_documented_example_is_read_and_meets_its_schema(
     run: Run, records: Records, tmp_path: Path, respelled: Callable[..., dict[str, Any]]
@@ -171,7 +214,7 @@ def broken(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[Any]
     if "$ref" in schema:
         schema = definitions[schema["$ref"].rpartition("/")[2]]
     options = [option for option in schema.get("anyOf", []) if option.get("type") != "null"]
-    yield "yes" if "boolean" in [option.get("type") for option in options] else True
+    yield from (value for value in (True, "yes") if not fits(value, options or [schema], definitions))
     for option in options:
         yield from (value for value in broken(option, definitions) if not fits(value, options, definitions))
     if schema.get("type") == "string":
@@ -187,7 +230,7 @@ def broken(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[Any]
         if schema.get("pattern") == ISO_8601:
             yield "yesterday"
     if schema.get("type") in {"integer", "number"}:
-        yield "1"
+        yield "a\nb"
         if "minimum" in schema:
             yield schema["minimum"] - 1
         if "maximum" in schema:
@@ -200,6 +243,7 @@ def broken(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[Any]
 
 EVENT = {"kind": "event", "category": "c", "narrative": "n"}
 TURN = {"kind": "turn", "conversation_id": "v", "content": "c"}
+EPISODE = {"kind": "episode", "query": "q", "reward": 1}
 TIMES = (
     "2025-03-05",
     "20250305",
@@ -225,6 +269,8 @@ TIMES = (
         ({"kind": "extraction", "type": "checklist", "content": {"name": "n", "items": "- a\n- b\n"}}, True),
         ({"kind": "extraction", "type": "checklist", "content": {"name": "n", "items": ""}}, False),
         *((TURN | {"ts": time}, True) for time in TIMES),
+        *((EPISODE | {"tags": tags}, True) for tags in (2024, True, 2.5, "a, 2", [1, True, 2.5, "a"], [], None)),
+        *((EPISODE | {"tags": tags}, False) for tags in ({}, [[1]], [None], [""], "", "a" * 101)),
         *((TURN | {"ts": time}, False) for time in ("yesterday", "2025", "05.03.2025", 20250305, "2025-03-05T")),
     ],
 )
@@ -285,6 +331,7 @@ def test_an_artifact_that_no_answer_could_hold_is_refused(letter: str) -> None:
     assert reason == "content must have at most 4,000,000 bytes as JSON in UTF-8, or no answer holds it"
 
 
+@pytest.mark.long("reads many or large files")
 @pytest.mark.parametrize(
     "members", [{"kind": "source", "title": "t"}, {"kind": "artifact"}], ids=["source", "artifact"]
 )

@@ -288,6 +288,7 @@ def mixed(path: Path, first: int, count: int) -> Path:
     return path
 
 
+@pytest.mark.long("reads many or large files")
 def test_many_records_of_mixed_kinds_load_with_flat_memory(tmp_path: Path, records: Records) -> None:
     peaks: list[int] = []
     # the first one fills caches; the others have records of the same length, of which a batch is held at a time

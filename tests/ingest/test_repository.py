@@ -89,6 +89,52 @@ def test_worktrees_and_submodules_name_the_remote_of_their_git_folder(tmp_path: 
     ]
 
 
+@pytest.mark.parametrize("way", ["a file", "a folder in the file", "a link", "a linked config", "a common folder"])
+def test_a_git_folder_in_what_was_named_leads_to_no_configuration_outside_of_it(tmp_path: Path, way: str) -> None:
+    private = checkout(tmp_path / "private", '[remote "origin"]\n\turl = https://h.example/private\n') / ".git"
+    named = tmp_path / "named"
+    marker = named / "inner/.git"
+    marker.parent.mkdir(parents=True)
+    match way:
+        case "a file":
+            marker.write_text(f"gitdir: {private}\n")
+        case "a folder in the file":
+            (named / "lead").symlink_to(private)
+            marker.write_text("gitdir: ../lead\n")
+        case "a link":
+            marker.symlink_to(private)
+        case "a linked config":
+            marker.mkdir()
+            (marker / "config").symlink_to(private / "config")
+        case _:
+            (named / "own").mkdir()
+            (named / "own/commondir").write_text(f"{private}\n")
+            marker.write_text("gitdir: ../own\n")
+    assert Places().of(named / "inner/a.md", named).repository == str(named / "inner")
+
+
+def test_a_worktree_and_a_submodule_that_are_named_have_the_remote_if_it_names_them_in_return(tmp_path: Path) -> None:
+    main = checkout(tmp_path / "main", '[remote "origin"]\n\turl = https://h.example/shop\n') / ".git"
+    for part in ("worktrees/tree", "modules/lib"):
+        (main / part).mkdir(parents=True)
+    (main / "worktrees/tree/commondir").write_text("../..\n")
+    (main / "worktrees/tree/gitdir").write_text(f"{tmp_path / 'tree/.git'}\n")
+    config = '[core]\n\tworktree = ../../../../lib\n[remote "origin"]\n\turl = git@h.example:lib.git\n'
+    (main / "modules/lib/config").write_text(config)
+    targets = {"tree": "worktrees/tree", "lib": "modules/lib", "thief": "worktrees/tree", "other": "modules/lib"}
+    for name, target in targets.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / ".git").write_text(f"gitdir: {main / target}\n")
+    found = {name: Places().of(tmp_path / name / "a.md", tmp_path / name).repository for name in targets}
+    own = {name: str(tmp_path / name) for name in ("thief", "other")}
+    assert found == {"tree": "h.example/shop", "lib": "h.example/lib"} | own
+
+
+def test_the_name_of_a_remote_that_is_a_path_says_nothing_of_links(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("secret")
+    assert named(tmp_path / "repo", "../link/shop") == str(tmp_path / "link/shop")
+
+
 def test_outside_of_a_checkout_the_folder_of_the_file_is_its_repository(tmp_path: Path) -> None:
     found = [Places().of(tmp_path / "docs/a.md", run) for run in (tmp_path, tmp_path / "docs", tmp_path / "docs/a.md")]
     assert {(one.repository, one.path) for one in found} == {(str(tmp_path / "docs"), "a.md")}

@@ -76,9 +76,9 @@ def test_what_is_new_in_a_folder_of_two_levels_has_the_higher_one(
 
 def test_records_that_move_within_a_guarded_file_stay_guarded(run: Run, records: Records, tmp_path: Path) -> None:
     file = tmp_path / "pay.jsonl"
-    file.write_text('{"title": "Salary of A"}\n{"title": "Salary of B"}\n')
+    file.write_text('{"kind": "decision", "title": "Salary of A"}\n{"kind": "decision", "title": "Salary of B"}\n')
     run(file, sensitivity=HIGH)
-    file.write_text('{"title": "First"}\n{"title": "Salary of A"}\n{"title": "Salary of B"}\n')
+    json_lines(file, *({"kind": "decision", "title": title} for title in ("First", "Salary of A", "Salary of B")))
     run(file)
     assert levels(records) == dict.fromkeys(["First", "Salary of A", "Salary of B"], HIGH)
 

@@ -48,6 +48,7 @@ def json_lines(path: Path, *members: dict[str, Any]) -> Path:
     return path
 
 
+@pytest.mark.long("reads many or large files")
 def test_a_first_run_stores_everything_and_a_second_changes_nothing(
     run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any
 ) -> None:
@@ -79,7 +80,7 @@ def test_an_edited_file_is_one_change_embedded_anew(
 
 def test_a_change_of_a_field_that_is_not_embedded_is_a_change(run: Run, records: Records, tmp_path: Path) -> None:
     for confidence, expected in ((0.5, (1, 0, 0, 0)), (0.6, (0, 1, 0, 0)), (0.6, (0, 0, 1, 0))):
-        file = json_lines(tmp_path / "d.jsonl", {"id": "d", "title": "t", "confidence": confidence})
+        file = json_lines(tmp_path / "d.jsonl", {"kind": "decision", "id": "d", "title": "t", "confidence": confidence})
         assert counts(run(file)) == expected
         assert stored(records)["d"].confidence == confidence
 
@@ -88,7 +89,10 @@ def test_rejected_records_are_told_with_file_and_line_and_the_good_ones_are_kept
     run: Run, records: Records, tmp_path: Path
 ) -> None:
     file = json_lines(
-        tmp_path / "d.jsonl", {"id": "a", "title": "one"}, {"id": "b", "title": ""}, {"id": "c", "title": "three"}
+        tmp_path / "d.jsonl",
+        {"kind": "decision", "id": "a", "title": "one"},
+        {"kind": "decision", "id": "b", "title": ""},
+        {"kind": "decision", "id": "c", "title": "three"},
     )
     summary = run(file)
     assert (summary.read, counts(summary)) == (3, (2, 0, 0, 0))
@@ -99,9 +103,14 @@ def test_rejected_records_are_told_with_file_and_line_and_the_good_ones_are_kept
 
 
 def test_an_id_given_twice_in_one_file_is_refused_also_on_one_line(run: Run, records: Records, tmp_path: Path) -> None:
-    lines = json_lines(tmp_path / "lines.jsonl", {"id": "a", "title": "first"}, {"id": "a", "title": "second"})
+    lines = json_lines(
+        tmp_path / "lines.jsonl",
+        {"kind": "decision", "id": "a", "title": "first"},
+        {"kind": "decision", "id": "a", "title": "second"},
+    )
     one_line = tmp_path / "list.json"
-    one_line.write_text('[{"id": "b", "title": "first of list"}, {"id": "b", "title": "first of list"}]')
+    one = '{"kind": "decision", "id": "b", "title": "first of list"}'
+    one_line.write_text(f"[{one}, {one}]")
     summary = run(lines, one_line)
     assert (summary.read, counts(summary)) == (4, (2, 0, 0, 0))
     assert [(one.file, one.line) for one in summary.rejected] == [(str(lines), 2), (str(one_line), 1)]
@@ -109,8 +118,8 @@ def test_an_id_given_twice_in_one_file_is_refused_also_on_one_line(run: Run, rec
 
 
 def test_an_id_given_in_two_files_stays_with_the_first(run: Run, records: Records, tmp_path: Path) -> None:
-    first = json_lines(tmp_path / "a.jsonl", {"id": "x", "title": "first"})
-    second = json_lines(tmp_path / "b.jsonl", {"id": "x", "title": "second"})
+    first = json_lines(tmp_path / "a.jsonl", {"kind": "decision", "id": "x", "title": "first"})
+    second = json_lines(tmp_path / "b.jsonl", {"kind": "decision", "id": "x", "title": "second"})
     for paths in ([first, second], [second], [second, first]):
         summary = run(*paths)
         if paths == [second, first]:
@@ -124,7 +133,7 @@ def test_an_id_given_in_two_files_stays_with_the_first(run: Run, records: Record
 
 
 def test_an_equal_record_in_a_second_file_is_no_conflict(run: Run, records: Records, tmp_path: Path) -> None:
-    files = [json_lines(tmp_path / f"{name}.jsonl", {"id": "x", "title": "same"}) for name in "ab"]
+    files = [json_lines(tmp_path / f"{name}.jsonl", {"kind": "decision", "id": "x", "title": "same"}) for name in "ab"]
     assert counts(run(*files)) == (1, 0, 1, 0)
     assert counts(run(files[1])) == (0, 0, 1, 0)
     files[0].unlink()
@@ -138,7 +147,7 @@ def test_a_made_id_is_the_digest_of_repository_project_path_in_the_checkout_and_
 ) -> None:
     repo, shop = checkout("repo", "git@host.example:acme/shop.git"), "host.example/acme/shop"
     adr(repo / "docs/adr/0001-a.md", "In a checkout")
-    (repo / "two.json").write_text('[{"title": "Zeroth"}, {"title": "First"}]')
+    (repo / "two.json").write_text('[{"kind": "decision", "title": "Zeroth"}, {"kind": "decision", "title": "First"}]')
     outside = adr(tmp_path / "outside/a.md", "Outside")
     run(repo, outside)
     run(repo, project="alpha")
@@ -201,7 +210,7 @@ def test_two_checkouts_of_a_repository_that_differ_are_refused_in_one_run(
 def test_a_moved_file_with_an_id_of_its_own_stays_one_record(run: Run, records: Records, checkout: Checkout) -> None:
     repo = checkout("repo", "https://a.example/shop")
     (repo / "docs/old").mkdir(parents=True)
-    file = json_lines(repo / "docs/old/a.jsonl", {"id": "x", "title": "t"})
+    file = json_lines(repo / "docs/old/a.jsonl", {"kind": "decision", "id": "x", "title": "t"})
     run(repo / "docs")
     file.rename(repo / "docs/b.jsonl")
     assert counts(run(repo / "docs", prune=True)) == (0, 1, 0, 0)
@@ -226,12 +235,16 @@ def test_prune_deletes_what_the_named_folder_no_longer_holds_and_nothing_else(
 ) -> None:
     for name in ("docs/a.md", "docs/b.md", "docs/sub/c.md", "docs2/d.md"):
         adr(tmp_path / name, name)
-    lines = json_lines(tmp_path / "docs/list.jsonl", {"id": "x", "title": "x"}, {"id": "y", "title": "y"})
+    lines = json_lines(
+        tmp_path / "docs/list.jsonl",
+        {"kind": "decision", "id": "x", "title": "x"},
+        {"kind": "decision", "id": "y", "title": "y"},
+    )
     run(tmp_path / "docs", tmp_path / "docs2")
     (tmp_path / "docs/a.md").unlink()
     (tmp_path / "docs/sub/c.md").unlink()
     (tmp_path / "docs2/d.md").unlink()
-    json_lines(lines, {"id": "y", "title": "y"})
+    json_lines(lines, {"kind": "decision", "id": "y", "title": "y"})
     assert counts(run(tmp_path / "docs")) == (0, 0, 2, 0)
     assert counts(run(tmp_path / "docs", prune=True, dry_run=True)) == (0, 0, 2, 3)
     assert sum(records.counts().values()) == 6
@@ -243,9 +256,9 @@ def test_prune_deletes_what_the_named_folder_no_longer_holds_and_nothing_else(
 def test_prune_keeps_what_stood_in_a_file_that_cannot_be_read_now(run: Run, records: Records, tmp_path: Path) -> None:
     file = tmp_path / "docs/list.jsonl"
     file.parent.mkdir()
-    json_lines(file, {"id": "x", "title": "x"}, {"id": "y", "title": "y"})
+    json_lines(file, {"kind": "decision", "id": "x", "title": "x"}, {"kind": "decision", "id": "y", "title": "y"})
     run(tmp_path / "docs")
-    json_lines(file, {"id": "x", "title": ""}, {"id": "y", "title": "y"})
+    json_lines(file, {"kind": "decision", "id": "x", "title": ""}, {"kind": "decision", "id": "y", "title": "y"})
     summary = run(tmp_path / "docs", prune=True)
     assert (len(summary.rejected), counts(summary)) == (1, (0, 0, 1, 0))
     assert set(stored(records)) == {"x", "y"}
@@ -271,7 +284,7 @@ def test_a_dry_run_tells_what_would_happen_and_changes_nothing(
     before, embedder.texts[:] = records.last_seq(), []
     adr(tmp_path / "docs/a.md", "a", "Edited.")
     adr(tmp_path / "docs/c.md", "c")
-    json_lines(tmp_path / "docs/bad.jsonl", {"id": "x", "title": 5})
+    json_lines(tmp_path / "docs/bad.jsonl", {"kind": "decision", "id": "x", "title": 5})
     summary = run(tmp_path / "docs", dry_run=True)
     assert (counts(summary), len(summary.rejected)) == ((1, 1, 1, 0), 1)
     assert (records.last_seq(), embedder.texts) == (before, [])
@@ -280,11 +293,15 @@ def test_a_dry_run_tells_what_would_happen_and_changes_nothing(
 def test_strict_is_all_or_nothing(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
     for number in range(40):
         adr(tmp_path / f"docs/{number:02}.md", f"t{number}")
-    bad = json_lines(tmp_path / "docs/z.jsonl", {"id": "x", "title": "x"}, {"id": "y", "title": 5})
+    bad = json_lines(
+        tmp_path / "docs/z.jsonl",
+        {"kind": "decision", "id": "x", "title": "x"},
+        {"kind": "decision", "id": "y", "title": 5},
+    )
     summary = run(tmp_path / "docs", strict=True, prune=True)
     assert (summary.read, counts(summary), len(summary.rejected)) == (42, (0, 0, 0, 0), 1)
     assert sum(records.counts().values()) == records.last_seq() == 0
-    json_lines(bad, {"id": "x", "title": "x"})
+    json_lines(bad, {"kind": "decision", "id": "x", "title": "x"})
     assert counts(run(tmp_path / "docs", strict=True)) == (41, 0, 0, 0)
     assert sum(records.counts().values()) == 41
 
@@ -294,7 +311,7 @@ def test_strict_with_a_refusal_prunes_nothing(run: Run, adr: Adr, records: Recor
     adr(tmp_path / "docs/b.md", "b")
     run(tmp_path / "docs")
     file.unlink()
-    json_lines(tmp_path / "docs/z.jsonl", {"id": "x", "title": 5})
+    json_lines(tmp_path / "docs/z.jsonl", {"kind": "decision", "id": "x", "title": 5})
     assert run(tmp_path / "docs", strict=True, prune=True).deleted == 0
     assert titles(records) == ["a", "b"]
 
@@ -304,8 +321,8 @@ def test_the_project_and_sensitivity_of_a_record_win_over_the_options(
 ) -> None:
     file = json_lines(
         tmp_path / "d.jsonl",
-        {"id": "own", "title": "t", "project": "mine", "sensitivity": "normal"},
-        {"id": "none", "title": "t"},
+        {"kind": "decision", "id": "own", "title": "t", "project": "mine", "sensitivity": "normal"},
+        {"kind": "decision", "id": "none", "title": "t"},
     )
     run(file, project="given", sensitivity=Sensitivity.SENSITIVE)
     found = stored(records)

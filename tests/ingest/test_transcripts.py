@@ -167,6 +167,59 @@ def test_a_turn_that_cannot_be_stored_is_refused_by_name() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "log",
+    [
+        "[10:15] <ana> Is the gate up?\n[10:16] <@bo> Yes: it is\n",
+        "--- Log opened Tue Mar 12 10:00:00 2024\n10:14 -!- bo [~b@h] has joined #gate\n10:15 <@ana> Is the gate up?\n"
+        "10:16 < bo> Yes: it is\n10:17 -!- bo [~b@h] has quit [bye]\n",
+        "Date: 2024-03-12\n\n[10:15:01] <ana> Is the gate up?\n[10:15:02] *** Joins: cy (c@h)\n"
+        "[10:16:00] <bo> Yes: it is\n",
+        "**** BEGIN LOGGING AT Tue Mar 12 10:00:00 2024\n\nMar 12 10:15:01 <ana>\tIs the gate up?\n"
+        "Mar 12 10:15:03 *\tcy (~c@h) has joined\nMar 12 10:16:01 <bo>\tYes: it is\n",
+        "2024-03-12T10:15:01 <ana> Is the gate up?\n2024-03-12T10:16:01 <bo> Yes: it is\n",
+    ],
+)
+def test_a_log_of_irc_has_its_nicks_as_speakers(log: str) -> None:
+    items = list(transcripts.read("gate.txt", log) or ())
+    turns = [item.record for item in items if isinstance(item, RecordDraft) and isinstance(item.record, Turn)]
+    assert [(turn.speaker, turn.content) for turn in turns] == [("ana", "Is the gate up?"), ("bo", "Yes: it is")]
+    days = {turn.ts.date().isoformat() for turn in turns if turn.ts is not None}
+    assert days == ({"2024-03-12"} if "2024" in log else set())
+    warned = [item.problem.reason for item in items if isinstance(item, Warned)]
+    assert all("lines of the program in a log" in reason for reason in warned)
+    assert bool(warned) == any(word in log for word in ("join", "BEGIN", "Joins"))
+
+
+def test_what_a_nick_does_is_a_turn_and_other_lines_stay_with_the_one_above() -> None:
+    log = "[10:15] <ana> Look:\n* a list\n* of two\n[10:16] * ana waves\n[10:16] <bo> hi\n"
+    items = transcripts.read("a.txt", log + "[10:17] * bo is now known as b\n") or ()
+    turns = [item.record for item in items if isinstance(item, RecordDraft) and isinstance(item.record, Turn)]
+    assert [turn.content for turn in turns] == ["Look:\n* a list\n* of two", "* ana waves", "hi"]
+
+
+def test_nicks_without_times_need_a_conversation() -> None:
+    bare = TALK.replace("Ana:", "<ana>").replace("Ben:", "<@ben>")
+    assert [turn.speaker for turn in _turns(bare)] == ["ana", "ben", "ana", "ben"]
+    assert not _is_transcript("<name> the name\n<file> what to read\n<name> again, once more\n<dir> the folder.\n")
+    assert not _is_transcript("<b> one two three </b>\n<i> four five six </i>\n<b> seven eight </b>\n<i> ten. </i>\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Note: the gate is late.\nAgenda: gates and ships.\nNote: Bo is away.\nTODO: call the yard.\n",
+        "Action: Ana calls the yard.\nDecision: rent another.\nAction item: Bo pays it.\nDecision 2: sell it.\n",
+        "10:00 Agenda: gates\n10:05 Note: late\n10:10 Agenda: ships\n10:15 TODO (Ana): call\n",
+        "Open question: who pays?\nNext steps: ask Bo.\nOpen question: who knows?\nNext steps: ask Ana.\n",
+        "Beschluss: Das Tor wird gebaut.\nAufgabe: Ana ruft an.\nBeschluss: Bo zahlt es.\nAufgabe: Bo fragt nach.\n",
+        "https://a.example: one two three.\nhttps://b.example: four.\nhttps://a.example: five.\n",
+    ],
+)
+def test_lines_of_minutes_are_no_conversation(text: str) -> None:
+    assert not _is_transcript(text)
+
+
 def test_a_long_file_of_colons_takes_no_time() -> None:
     for line in ("a " * 50 + ":", "[10:15] " * 20, "a: " * 20, "A (b): x"):
         _is_transcript(f"{line}\n" * 20_000)

@@ -110,6 +110,7 @@ print(summary.new, len(summary.rejected), flush=True)
 """
 
 
+@pytest.mark.long("starts two processes")
 @pytest.mark.parametrize("repositories", ["one repository", "two repositories"])
 def test_two_processes_lose_nothing(
     stores: Stores, records: Records, tmp_path: Path, checkout: Checkout, repositories: str

@@ -19,8 +19,10 @@ from tests.isolation.world import World, make_world, put, visible
 from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores, wait_for
 
-ROUNDS = 25  # calls of each method
-ROUNDS_ON_SERVERS = 6  # where only SQL could differ
+MORE = (
+    pytest.mark.long("asks every pair of stores, five times as much"),
+    pytest.mark.embedded_only("asks more, where SQL is known to agree"),
+)
 RIGHTS: Sequence[dict[str, Any]] = (
     {"clearance": "normal", "projects": None},
     {"clearance": "normal", "projects": ["alpha"]},
@@ -41,7 +43,6 @@ class Pair:
     part: Serving
     tokens: tuple[str, str]
     model: bool
-    rounds: int
 
     def answers(self, method: str, params: Mapping[str, Any]) -> tuple[Any, Any]:
         name = method.removeprefix("cstp.")
@@ -49,7 +50,21 @@ class Pair:
         return (told(whole), told(part)) if method == "cstp.changes" else (whole, part)
 
 
-@pytest.fixture(scope="module", params=range(len(RIGHTS)), ids=lambda number: str(tuple(RIGHTS[number].values())))
+def _pair(number: int, rounds: int) -> Any:
+    """Return a number of `RIGHTS` and the calls of each method as parameters; one pair is asked of servers as well."""
+    marks = MORE if rounds > 5 else () if number == 1 else MORE[1:]
+    return pytest.param(number, rounds, marks=marks, id=f"{tuple(RIGHTS[number].values())}-{rounds}")
+
+
+ASKED = pytest.mark.parametrize(
+    ("pair", "rounds"),
+    [_pair(1, 5), _pair(3, 5), *(_pair(number, 25) for number in range(len(RIGHTS)))],
+    indirect=["pair"],
+    scope="module",  # else each test would make a pair of its own
+)
+
+
+@pytest.fixture(scope="module")
 def pair(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores
 ) -> Iterator[Pair]:
@@ -67,8 +82,7 @@ def pair(
         _serving(folders / "part", lasting_stores, embedder, seen) as part,
     ):
         tokens = (whole.token(**rights), part.token(**rights))
-        rounds = ROUNDS if lasting_stores.vectors is None else ROUNDS_ON_SERVERS
-        yield Pair(world, whole, part, tokens, embedder is not None, rounds)
+        yield Pair(world, whole, part, tokens, embedder is not None)
 
 
 def told(answer: dict[str, Any]) -> dict[str, Any]:
@@ -114,11 +128,12 @@ def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
         yield f"{place}: {one!r} with the hidden records, {other!r} without"
 
 
-def test_there_are_questions_for_every_method_and_every_parameter(pair: Pair) -> None:
+def test_there_are_questions_for_every_method_and_every_parameter() -> None:
+    world = make_world(Random(5))
     reads = [method for method in METHODS if method.scope in (None, "read")]
     assert set(QUESTIONS) == {method.name for method in reads}
     for method in reads:
-        ask = Asker(Random(1), pair.world, model=True)
+        ask = Asker(Random(1), world, model=True)
         asked = [QUESTIONS[method.name](ask) for _ in range(200)]
         given = {name for params in asked for name in params}
         assert given == {field.alias for field in method.params.model_fields.values()}
@@ -127,19 +142,22 @@ def test_there_are_questions_for_every_method_and_every_parameter(pair: Pair) ->
             assert {name for params in asked for name in params.get("filters", ())} == set(model["properties"])
 
 
+@ASKED
 @pytest.mark.parametrize("method", QUESTIONS)
-def test_a_store_with_hidden_records_answers_as_one_without_them(pair: Pair, method: str) -> None:
+def test_a_store_with_hidden_records_answers_as_one_without_them(pair: Pair, method: str, rounds: int) -> None:
     ask = Asker(Random(method), pair.world, model=pair.model)
-    for _ in range(pair.rounds):
+    takes_parameters = any(QUESTIONS[method](ask) for _ in range(10))
+    for _ in range(rounds if takes_parameters else 1):
         params = QUESTIONS[method](ask)
         whole, part = pair.answers(method, params)
         assert "result" in part or part["error"]["code"] == -32007, (params, part)
         assert alike(whole, part), (params, list(differences(whole, part)))
 
 
+@ASKED
 @pytest.mark.parametrize("method", [name for name in QUESTIONS if name not in ("cstp.whoami", "rpc.discover")])
-def test_what_is_hidden_would_be_in_the_answers_to_one_who_may_see_it(pair: Pair, method: str) -> None:
+def test_what_is_hidden_would_be_in_the_answers_to_one_who_may_see_it(pair: Pair, method: str, rounds: int) -> None:
     ask = Asker(Random(method), pair.world, model=pair.model)
-    questions = [QUESTIONS[method](ask) for _ in range(ROUNDS)]
+    questions = [QUESTIONS[method](ask) for _ in range(5 * rounds)]
     name = method.removeprefix("cstp.")
     assert any(not alike(pair.whole.send(name, **params), pair.part.send(name, **params)) for params in questions)

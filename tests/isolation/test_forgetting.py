@@ -16,7 +16,6 @@ from tests.isolation.world import World, make_world, visible
 from tests.serving import Serving, start
 from tests.stores import Stores
 
-AMPLE = "1000000/minute"
 RIGHTS = ({"clearance": "normal", "projects": None}, {"clearance": "sensitive", "projects": ["alpha"]})
 
 
@@ -32,7 +31,7 @@ def servers(
     stops, running = [], []
     for name, entries in (("whole", world.entries), ("part", visible(world.entries, viewer))):
         (tmp_path / name).mkdir()
-        serving, stop = start(tmp_path / name, stores, None, None, limits={"default": AMPLE, "writes": AMPLE})
+        serving, stop = start(tmp_path / name, stores, None, None)
         stops.append(stop)
         serving.put([_written(one) for one in entries])
         running.append((serving, serving.token(**rights, scopes=["read", "write", "admin"])))
@@ -57,13 +56,14 @@ def _answers(servers: Any, params: dict[str, Any]) -> list[dict[str, Any]]:
     return answers
 
 
+@pytest.mark.long("compares two stores under every method")
 def test_forgetting_answers_with_hidden_records_as_without_them(servers: Any) -> None:
     world, running = servers
     forgotten = 0
     for number, (kind, ids) in enumerate(world.ids.items()):
-        for place, id in enumerate([*ids, "unknown"]):
+        for place, id in enumerate([*ids[::2], "unknown"]):
             params = {"id": id, "kind": kind.label, "confirm": True, "dryRun": (number + place) % 4 > 0}
             whole, part = _answers(running, params)
             assert whole == part, params
             forgotten += "result" in part and not params["dryRun"]
-    assert forgotten > 10
+    assert forgotten > 5

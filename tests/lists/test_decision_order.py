@@ -54,6 +54,7 @@ def expected(entries: list[Any], sort: str, ascending: bool) -> list[str]:
     return [entries[place].record.id for place in [*ordered, *(one for one in places if value(one) is None)]]
 
 
+@pytest.mark.long("makes many records")
 @pytest.mark.parametrize("order", ["asc", "desc"])
 @pytest.mark.parametrize("sort", SORTS)
 def test_a_list_is_in_the_order_that_is_asked_for(serve: Callable[..., Serving], sort: str, order: str) -> None:

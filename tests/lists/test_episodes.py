@@ -143,7 +143,7 @@ def test_a_filter_lets_through_what_it_says(serve: Serve) -> None:
 
 
 REFUSED: list[tuple[dict[str, Any], list[str]]] = [
-    *(({"limit": value}, ["limit"]) for value in (0, 101, -1, "10", 10.5, True, None)),
+    *(({"limit": value}, ["limit"]) for value in (0, 101, -1, "10", 10.5, True)),
     *(({"offset": value}, ["offset"]) for value in (-1, "0", 0.5, False, 1e300)),
     *(({name: "yesterday"}, [name]) for name in ("since", "dateFrom", "dateTo")),
     *(({name: 5}, [name]) for name in ("since", "dateFrom", "dateTo")),
@@ -191,6 +191,7 @@ def test_any_page_takes_two_store_calls(serve: Serve) -> None:
         assert serving.calls.count - before == 2
 
 
+@pytest.mark.long("makes many records")
 def test_random_filters_and_callers_give_what_every_episode_says_of_itself(serve: Serve) -> None:
     serving, random = serve(), Random(5)
     made = []

@@ -218,6 +218,7 @@ def test_the_sources_of_a_page_alone_are_cited(serve: Serve) -> None:
     assert serving.ask("getPatterns", limit=1)["metadata"]["sourcesCited"] == ["A book"]
 
 
+@pytest.mark.long("makes many records")
 @ALL
 def test_a_page_of_500_makes_three_store_calls(serve: Serve, type: str) -> None:
     serving = serve()

@@ -71,6 +71,7 @@ def test_a_seq_between_the_last_change_and_now_does_not_show_when_that_was(serve
         assert serving.ask("queryDecisions", query="oven", mode="keyword", minSeq=seq)["total"] == 1
 
 
+@pytest.mark.long("makes many records")
 def test_what_another_process_wrote_is_in_the_answer_that_asks_for_its_seq(
     serve: Callable[..., Serving], stores: Stores
 ) -> None:
@@ -84,6 +85,7 @@ def test_what_another_process_wrote_is_in_the_answer_that_asks_for_its_seq(
     other.close()
 
 
+@pytest.mark.long("makes many records")
 def test_reads_of_indexes_that_do_not_follow_fail_and_reads_of_records_answer(serve: Callable[..., Serving]) -> None:
     serving = serve()
     for index in serving.indexes.all:

@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
+import pytest
+
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision, DecisionDetails, Sensitivity
 from tests.kinds import entry
@@ -32,6 +34,7 @@ def counts(serving: Serving, token: str | None = None, **params: Any) -> tuple[i
     return found["total"], found["current"], found["superseded"], found["overdue"]
 
 
+@pytest.mark.long("makes many records")
 def test_overdue_is_what_was_to_be_reviewed_by_now_has_no_outcome_and_is_not_superseded(serve: Serve) -> None:
     serving = serve()
     late = record(serving, "Bake bread", reviewBy=PAST)
@@ -85,6 +88,7 @@ def test_a_list_says_when_each_decision_is_to_be_reviewed_and_a_page_counts_all_
     assert ([one["id"] for one in page["decisions"]], page["total"]) == ([due[0]], 3)
 
 
+@pytest.mark.long("makes many records")
 def test_a_decision_becomes_overdue_as_time_passes_though_nothing_is_written(serve: Serve) -> None:
     serving = serve()
     due = datetime.now(UTC) + timedelta(milliseconds=400)
@@ -103,6 +107,7 @@ def test_a_decision_becomes_overdue_as_time_passes_though_nothing_is_written(ser
     assert found == [True] * 3
 
 
+@pytest.mark.long("makes many records")
 def test_what_a_caller_may_not_see_is_not_counted_and_supersedes_nothing(serve: Serve) -> None:
     serving = serve()
     reader = serving.token(clearance="normal", projects=["shop"])
@@ -135,6 +140,7 @@ def random_decision(random: Random, number: int) -> Any:
     return entry(Kind.DECISION, f"dec_{number:03d}", title="Bake", **members)
 
 
+@pytest.mark.long("makes many records")
 def test_what_is_overdue_current_and_superseded_is_listed_and_counted_alike_under_every_filter(serve: Serve) -> None:
     serving, random, now = serve(), Random(7), datetime.now(UTC)
     entries = [random_decision(random, number) for number in range(300)]

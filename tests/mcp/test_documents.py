@@ -30,6 +30,7 @@ def test_there_is_a_configuration_for_each_client() -> None:
     assert {"Claude Desktop", "Claude Code", "VS Code"} <= set(headings)
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 @pytest.mark.parametrize("server", STDIO, ids=lambda server: server["args"][-1])
 async def test_the_commands_start_and_list_the_tools(
     sampled: Path, over_stdio: Connect, server: Mapping[str, Any]
@@ -64,6 +65,7 @@ def test_the_scenarios_that_apply_are_named() -> None:
         assert set(re.findall(r"`([\w-]+)`", shown)) == set(scenarios["applies"])
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 def test_the_example_agent_prints_what_is_known(knowing: Serving) -> None:
     done = _example(knowing, knowing.token(), "index record")
     assert done.returncode == 0, done.stderr
@@ -72,6 +74,7 @@ def test_the_example_agent_prints_what_is_known(knowing: Serving) -> None:
     assert {line.split(" ")[0].rstrip(":") for line in lines[1:]} == {"decided", "read", "beware"}
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 def test_the_example_agent_tells_why_it_was_refused(knowing: Serving) -> None:
     done = _example(knowing, knowing.token(scopes=["admin"]), "index record")
     assert (done.returncode, done.stdout) == (1, "")

@@ -1,13 +1,16 @@
 """What a tool says when it cannot answer: the bodies of the seeds, as results with `isError`."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from mcp import MCPError
+from pydantic.alias_generators import to_snake
 
 from cognition_engines.kinds.kind import Kind
+from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS
 from tests.isolation.world import World
 from tests.mcp.conftest import body_of, mcp_url, over_http
 from tests.serving import Serving
@@ -65,7 +68,7 @@ async def test_list_episodes_refuses_parameters_in_the_words_of_its_seed(
         ({"query": "ok", "max_tokens": 1}, "max_tokens must be at least 500"),
         (
             {"query": "ok", "limit": 51, "foo": 1},
-            "Limit must be between 1 and 50; foo is not a parameter of this method",
+            "Limit must be between 1 and 50; foo is not an argument of this tool",
         ),
     ],
     ids=lambda value: str(value)[:40],
@@ -92,11 +95,11 @@ async def test_lists_refuse_parameters_as_their_seed_has_it(knowing: Serving, to
     assert await failure(knowing, knowing.token(), tool, {"limit": 501, "colour": "red"}) == {
         "error": {
             "code": "VALIDATION_ERROR",
-            "message": "limit must be between 1 and 500; colour is not a parameter of this method",
+            "message": "limit must be between 1 and 500; colour is not an argument of this tool",
             "details": {
                 "violations": [
                     {"field": "limit", "message": "must be at most 500"},
-                    {"field": "colour", "message": "is not a parameter of this method"},
+                    {"field": "colour", "message": "is not an argument of this tool"},
                 ]
             },
         }
@@ -123,7 +126,7 @@ async def test_names_in_errors_are_those_of_the_tool(knowing: Serving) -> None:
             "filters.status[0], filters.status[2] must have at least 1 character(s); "
             "filters.status[1] must be a string",
         ),
-        ({"one": 1, "two": 2}, "one is not a parameter of this method; two is not a parameter of this method"),
+        ({"one": 1, "two": 2}, "one is not an argument of this tool; two is not an argument of this tool"),
     ],
     ids=str,
 )
@@ -173,6 +176,7 @@ async def test_a_store_that_does_not_answer_is_told_in_the_shape_of_each_tool(se
     assert found["error"].startswith("Query failed: records does not answer")
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 async def test_tools_spend_the_limits_of_cstp_at_the_same_cost(live_server: Callable[..., Any]) -> None:
     live = live_server({"limits.default": "7/minute"})
     token = live.token()
@@ -196,3 +200,45 @@ async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(knowing: Ser
             await client.call_tool("secret_tool_name", {})
     assert caught.value.code == -32602
     assert "secret_tool_name" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("query_decisions", {}, "query is required; list_decisions lists decisions without one"),
+        ("query_decisions", {"query": "x", "include_detail": 1}, "use include, or get_decision for one decision"),
+        ("list_decisions", {"search": "x"}, "use query_decisions"),
+        ("review_decision", {"id": "x", "outcome": "success", "result": "y"}, "use actual_result"),
+        ("get_stats", {"reason": 1}, "reason is not an argument of this tool"),
+        ("get_stats", {f"a{n}": 1 for n in range(60)}, "members that are not arguments of this tool"),
+    ],
+    ids=str,
+)
+async def test_errors_name_tools_and_their_arguments(
+    knowing: Serving, tool: str, arguments: dict[str, Any], message: str
+) -> None:
+    body = await failure(knowing, knowing.token(scopes=("read", "write", "review")), tool, arguments)
+    assert message in body["error"]["message"]
+    assert "method" not in json.dumps(body)
+    assert "cstp." not in json.dumps(body)
+
+
+def test_texts_that_models_read_name_no_method() -> None:
+    texts = "".join(tool.listed.model_dump_json() for tool in TOOLS.values()) + INSTRUCTIONS
+    assert "cstp." not in texts
+    notes = [hint for tool in TOOLS.values() for hint in tool.method.params.published.instead.values()]
+    notes += [hint for tool in TOOLS.values() for hint in tool.method.params.published.without.values()]
+    named = {name for note in notes for name in re.findall(r"cstp\.(\w+)", note)}
+    assert {to_snake(name) for name in named} <= set(TOOLS)
+
+
+async def test_of_thousands_of_mistakes_a_tool_tells_a_hundred(serve: Callable[..., Serving]) -> None:
+    serving = serve(server={"port": 0, "max_answer_bytes": 8000})
+    events = [{"category": "a", "narrative": "b", "actors": [{}] * 100}] * 20
+    async with over_http(mcp_url(serving), serving.token(scopes=("read", "write"))) as client:
+        body = body_of(await client.call_tool("remember", {"content": "x", "events": events}))["error"]
+        wide = [{"category": "a", "narrative": "b", "actors": [{"w" * 60: 1}] * 100}] * 9
+        large = body_of(await client.call_tool("remember", {"content": "x", "events": wide}))["error"]
+    assert len(body["details"]["violations"]) == 100
+    assert body["message"].endswith("is required; and 1,900 more")
+    assert large["details"]["component"] == "answer"

@@ -16,6 +16,7 @@ from tests.mcp.conftest import _Quiet, body_of, mcp_url, over_http
 from tests.serving import Serving, start
 from tests.stores import Stores, wait_for
 
+pytestmark = pytest.mark.long("embeds records with the packaged model")
 TOKEN_BYTES = 3
 FILLER = 'The canteen serves soup on Mondays, and "noodles" on Thursdays.\nThe lift is slow in the morning. '
 ANSWER = "Number {}: two engineers on call already know how to restore the database after an outage."

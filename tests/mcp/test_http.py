@@ -22,14 +22,16 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 def ask(request_bytes: Callable[..., bytes]) -> Callable[..., Any]:
     """`ask(server, body, token, Header="value")`: one request on a connection of its own; None leaves a header out."""
 
-    def send(live: Live, body: object, token: str | None, method: str = "POST", **given: str | None) -> Any:
+    def send(
+        live: Live, body: object, token: str | None, method: str = "POST", path: str = "/mcp", **given: str | None
+    ) -> Any:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         fields: dict[str, str | None] = {"Host": f"127.0.0.1:{live.port}", "Content-Type": "application/json", **ACCEPT}
         fields |= {"Authorization": token and f"Bearer {token}"}
         fields |= {name.replace("_", "-"): value for name, value in given.items()}
         headers = [(name, value) for name, value in fields.items() if value is not None]
         with live.connect() as connection:
-            connection.send(request_bytes(data, [*headers, ("Connection", "close")], method, "/mcp"))
+            connection.send(request_bytes(data, [*headers, ("Connection", "close")], method, path))
             return connection.read(method)
 
     return send
@@ -54,12 +56,14 @@ def test_an_answer_is_one_json_document_with_the_headers_of_cstp(
     assert [tool["name"] for tool in reply.json["result"]["tools"]] == list(TOOLS)
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 def test_a_server_imports_nothing_of_mcp_before_it_is_asked() -> None:
     code = "import sys, cstp_server.cli.commands.serve; print([name for name in sys.modules if name.startswith('mcp')])"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 def test_requests_that_come_while_the_endpoint_is_made_are_all_answered(
     live_server: Callable[..., Live], ask: Callable[..., Any]
 ) -> None:
@@ -84,6 +88,7 @@ def test_while_the_endpoint_cannot_be_made_it_is_a_500_and_the_rest_goes_on(
     assert ask(live, LIST, token).status == 200
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 @pytest.mark.parametrize("token", [None, "cstp_0_0", "nothing"])
 def test_without_a_live_token_the_answer_is_401_whatever_the_body(
     live_server: Callable[..., Live], ask: Callable[..., Any], token: str | None
@@ -320,3 +325,86 @@ def test_a_long_text_costs_a_tool_what_it_costs_its_method(
 
     assert left(1024).startswith('"minute";r=48;')
     assert left(4097).startswith('"minute";r=42;')
+
+
+@pytest.mark.parametrize(
+    ("path", "given"),
+    [
+        ("/mcp", {"Accept": None}),
+        ("/mcp", {"Accept": ""}),
+        ("/mcp", {"Accept": "*/*"}),
+        ("/mcp", {"Accept": "application/json"}),
+        ("/mcp/", {}),
+        ("/mcp/", {"Accept": None, "Content_Type": "Application/JSON"}),
+        ("/mcp", {"Content_Type": "APPLICATION/json; Charset=UTF-8"}),
+        ("/mcp", {"Content_Type": "application/json-rpc"}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("version", [None, "2026-07-28"])
+def test_clients_as_they_are_get_an_answer(
+    live: Live, ask: Callable[..., Any], path: str, given: Mapping[str, str | None], version: str | None
+) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+    }
+    modern = {"MCP_Protocol_Version": version, "Mcp_Method": "tools/list"} if version else {}
+    body = {**LIST, "params": {"_meta": meta}} if version else LIST
+    reply = ask(live, body, live.token(), path=path, **modern, **given)
+    assert (reply.status, reply.header("content-type")) == (200, "application/json")
+    assert len(reply.json["result"]["tools"]) == len(TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "id", "code"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\\ud83d"}}', 400, 7, -32700),
+        (b'{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"limit":NaN}}', 400, "a", -32700),
+        ({**LIST, "id": 1.5}, 400, None, -32600),
+        ({**LIST, "id": None}, 400, None, -32600),
+        ({**LIST, "params": [1]}, 400, 1, -32600),
+        ({**LIST, "method": "tools/call", "params": {"name": "search", "arguments": []}}, 200, 1, -32602),
+    ],
+    ids=str,
+)
+def test_every_request_with_an_id_gets_an_answer(
+    live: Live, ask: Callable[..., Any], body: object, status: int, id: object, code: int
+) -> None:
+    reply = ask(live, body, live.token())
+    assert (reply.status, reply.json["id"], reply.code) == (status, id, code)
+
+
+def deep(levels: int) -> str:
+    return '{"a":' * levels + "1" + "}" * levels
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("search", {"query": "crane", "kinds": f"[{'[],' * 300_000}[]]"}, "kinds must have at most 20000 values"),
+        ("search", {"query": "crane", "kinds": "[" * 1020 + "]" * 1020}, "kinds must nest at most 64 levels deep"),
+        ("query_decisions", {"query": "crane", "filters": deep(1020)}, "filters must nest at most 64 levels deep"),
+        ("query_decisions", {"query": "crane", "filters": {"tags": "[" * 65}}, "filters.tags must nest at most 64"),
+        ("record_decision", {"decision": "Oil it", "confidence": 1, "trace": deep(500)}, "trace must nest at most 64"),
+        ("update_decision", {"id": "x", "updates": {"pre_decision": deep(65)}}, "updates.pre_decision must nest"),
+        (
+            "record_decision",
+            {"decision": "Oil it", "confidence": 1, "trace": f"[{'1,' * 12_000}1]", "bridge": f"[{'1,' * 12_000}1]"},
+            "bridge must have at most 20000 values, together with the other JSON texts of the call",
+        ),
+    ],
+    ids=["values", "depth", "object", "inner", "trace", "updates", "sum"],
+)
+def test_a_json_text_has_the_bounds_of_a_body_and_is_read_after_the_charge(
+    common_server: Callable[..., Live], ask: Callable[..., Any], tool: str, arguments: object, told: str
+) -> None:
+    live = common_server({"limits.default": "1000000/minute"})
+    token = live.token(tool + told[:9], scopes=("read", "write"))
+    call = {**LIST, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    reply = ask(live, call, token)
+    assert told in reply.json["result"]["content"][0]["text"]
+    assert len(reply.body) < 1000
+    largest = max(len(value) for value in json.dumps(arguments).split('"'))
+    assert int(re.findall(r"r=(\d+)", reply.header("ratelimit"))[0]) <= 1_000_000 - largest // 1024

@@ -16,6 +16,7 @@ def origin(serving: Serving) -> str:
     return serving.url.removesuffix("/cstp")
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [
@@ -41,6 +42,7 @@ async def test_a_tool_gives_what_the_server_gives(
     assert body_of(refused)["details"] == "limit must be between 1 and 100"
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 async def test_a_server_that_is_not_there_is_an_error_of_the_tool(over_stdio: Connect) -> None:
     words = ("--url", f"http://127.0.0.1:{free_port()}")
     async with over_stdio(*words, CSTP_TOKEN="cstp_a_b", CSTP_SERVER__HANDLER_SECONDS="1") as client:
@@ -52,6 +54,7 @@ async def test_a_server_that_is_not_there_is_an_error_of_the_tool(over_stdio: Co
 TOKEN = {"CSTP_TOKEN": "cstp_a_b"}
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 @pytest.mark.parametrize(
     ("words", "given"),
     [

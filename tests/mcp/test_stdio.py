@@ -73,6 +73,18 @@ def program(sampled: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
         one.communicate()
 
 
+@pytest.fixture(scope="module")
+def answering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Any]]:
+    """`answering(line)`: what one `cstp mcp` answers to a line."""
+    folder = tmp_path_factory.mktemp("answering")
+    create_token(Settings.model_validate({"data_dir": folder}).tokens_path, "reader", lifetime=timedelta(hours=1))
+    words = [sys.executable, "-c", CSTP, "mcp", "--data-dir", str(folder), "--agent", "reader"]
+    given = {**os.environ, "CSTP_EMBEDDING__MODEL": "none"}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=given) as process:
+        said(process, INITIALIZE)
+        yield lambda line: said(process, INITIALIZED, line)
+
+
 def said(process: "subprocess.Popen[str]", *messages: object) -> Any:
     """Sends messages, and reads the one answer to the last."""
     assert process.stdin is not None
@@ -83,6 +95,7 @@ def said(process: "subprocess.Popen[str]", *messages: object) -> Any:
     return json.loads(process.stdout.readline())
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 def test_standard_output_has_messages_alone_and_the_log_goes_to_standard_error(program: Any) -> None:
     process = program("--agent", "reader")
     assert said(process, INITIALIZE)["result"]["serverInfo"]["name"] == "cstp"
@@ -94,6 +107,7 @@ def test_standard_output_has_messages_alone_and_the_log_goes_to_standard_error(p
     assert (line["method"], line["agent"], line["code"]) == ("cstp.listEpisodes", "reader", 0)
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_a_signal_ends_it_in_order_while_its_client_is_still_there(program: Any, number: int) -> None:
     process = program("--agent", "reader")
@@ -103,6 +117,7 @@ def test_a_signal_ends_it_in_order_while_its_client_is_still_there(program: Any,
     assert "Traceback" not in process.stderr.read()
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 def test_a_line_that_is_no_message_does_not_end_it_and_a_request_that_is_too_long_is_answered(program: Any) -> None:
     process = program("--agent", "reader", CSTP_SERVER__MAX_BODY_BYTES="2000")
     said(process, INITIALIZE)
@@ -112,12 +127,59 @@ def test_a_line_that_is_no_message_does_not_end_it_and_a_request_that_is_too_lon
     while 3 not in answers:
         answer = said(process, call(3, "list_episodes", limit=1))
         answers[answer.get("id")] = answer
-    assert answers.keys() <= {None, 2, 3}  # of what is far too long, the id is not read
+    assert answers.keys() == {None, 2, 3, 4}
     assert "result" in answers[3]
-    assert answers[2]["error"]["code"] == -32600
-    assert "server.max_body_bytes" in answers[2]["error"]["message"]
+    for id in (2, 4):
+        assert answers[id]["error"]["code"] == -32600
+        assert "server.max_body_bytes" in answers[id]["error"]["message"]
 
 
+def tool(id: str, arguments: str) -> str:
+    """A call whose arguments need not be JSON."""
+    params = f'{{"name":"search","arguments":{arguments}}}'
+    return f'{{"jsonrpc":"2.0","method":"tools/call","params":{params},"id":{id}}}'
+
+
+@pytest.mark.parametrize(
+    ("line", "id", "code"),
+    [
+        (tool("3", '{"id":9,"query":"half \\ud83d of it"}'), 3, -32700),
+        (tool('"a\\"\\u00e9"', '{"query":"\\udcad"}'), 'a"\u00e9', -32700),
+        (tool("4", '{"query":"\\\\\\"id\\": 5","limit":NaN}'), 4, -32700),
+        (tool("5", '{"query":"x","limit":1e999}'), 5, -32700),
+        (tool("6", "[" * 5000 + "]" * 5000), 6, -32700),
+        (tool("7", f"[{'1,' * 20_001}1]"), 7, -32600),
+        (tool("8", "[1]"), 8, -32602),
+        (tool("9", '"{}"'), 9, -32602),
+        ('{"id":10,"jsonrpc":"2.0","method":"ping","params":{"a":[', 10, -32700),
+        ('\ufeff{"jsonrpc":"2.0","id":11,"method":"ping"}', 11, -32700),
+        ('{"id":12,"method":"ping"}', 12, -32600),
+        ('{"jsonrpc":"2.0","id":13,"method":7}', 13, -32600),
+        ('{"jsonrpc":"2.0","id":14,"method":"ping","params":[]}', 14, -32600),
+        ('{"jsonrpc":"2.0","id":1.5,"method":"ping"}', None, -32600),
+        ('{"jsonrpc":"2.0","id":null,"method":"ping"}', None, -32600),
+        ('{"jsonrpc":"2.0","id":true,"method":"ping"}', None, -32600),
+        ('[{"jsonrpc":"2.0","id":15,"method":"ping"}]', None, -32600),
+        ("hello", None, -32700),
+    ],
+    ids=lambda value: str(value)[:60],
+)
+def test_every_request_is_answered_with_its_id_where_that_can_be_read(
+    answering: Callable[[str], Any], line: str, id: object, code: int
+) -> None:
+    answer = answering(line)
+    assert (answer["id"], answer["error"]["code"]) == (id, code)
+
+
+def test_blank_lines_and_ends_of_other_systems_are_no_messages(answering: Callable[[str], Any]) -> None:
+    assert answering('\n\r\n  \n{"jsonrpc":"2.0","id":16,"method":"ping"}\r') == {
+        "jsonrpc": "2.0",
+        "id": 16,
+        "result": {},
+    }
+
+
+@pytest.mark.long("starts a program that speaks MCP")
 def test_a_file_may_be_standard_input(program: Any, tmp_path: Path) -> None:
     file = tmp_path / "messages.jsonl"
     file.write_text(json.dumps(INITIALIZE) + "\n")
@@ -127,6 +189,7 @@ def test_a_file_may_be_standard_input(program: Any, tmp_path: Path) -> None:
     assert (process.returncode, "Traceback" in err) == (0, False)
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 def test_with_nothing_on_standard_input_it_ends_and_without_one_it_says_so(program: Any) -> None:
     process = program("--agent", "reader", shell='"$@" < /dev/null')
     out, err = process.communicate(timeout=SECONDS)
@@ -137,6 +200,7 @@ def test_with_nothing_on_standard_input_it_ends_and_without_one_it_says_so(progr
     assert "standard input" in err
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 def test_the_token_in_the_environment_counts_and_its_scope_holds(program: Any, sampled: Path) -> None:
     path = Settings.model_validate({"data_dir": sampled}).tokens_path
     _, text = create_token(path, "writer", scopes=["admin"], lifetime=timedelta(hours=1))
@@ -147,6 +211,7 @@ def test_the_token_in_the_environment_counts_and_its_scope_holds(program: Any, s
     assert json.loads(result["content"][0]["text"])["details"] == "the token lacks the scope read"
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 async def test_records_above_the_clearance_of_the_agent_stay_hidden_until_it_has_a_token_for_them(
     over_stdio: Connect, tmp_path: Path
 ) -> None:
@@ -169,6 +234,7 @@ async def test_records_above_the_clearance_of_the_agent_stay_hidden_until_it_has
         assert (found["error"], found["tool"]) == ("Authentication required", "list_episodes")
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 @pytest.mark.parametrize(
     ("words", "environment", "told"),
     [
@@ -188,6 +254,7 @@ def test_without_a_live_token_it_says_what_to_do_and_ends_with_2(
     assert told in err
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 def test_a_folder_that_another_process_holds_is_told_with_what_to_do(program: Any) -> None:
     said(program("--agent", "reader"), INITIALIZE)
     second = program("--agent", "reader")
@@ -197,6 +264,7 @@ def test_a_folder_that_another_process_holds_is_told_with_what_to_do(program: An
     assert "Traceback" not in err
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 @pytest.mark.parametrize("command", ["token", "call", "status", "ingest"])
 def test_other_commands_do_not_import_the_sdk(command: str) -> None:
     code = f"import sys, cstp_server.cli.main, cstp_server.cli.commands.{command}; sys.exit('mcp' in sys.modules)"

@@ -34,6 +34,7 @@ async def test_the_page_is_listed_and_read_with_its_type_and_without_domains(kno
     assert page.model_dump()["text"].startswith("<!doctype html>")
 
 
+@pytest.mark.long("starts a program that speaks MCP")
 async def test_the_page_is_read_over_standard_input_and_output(sampled: Path, over_stdio: Connect) -> None:
     async with over_stdio("--data-dir", sampled, "--agent", "reader") as client:
         (page,) = (await client.read_resource(VIEW)).contents

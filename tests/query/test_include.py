@@ -23,6 +23,7 @@ from tests.stores import Stores, wait_for
 
 __all__ = ["serve"]
 MEMBERS = {"id", "title", "category", "confidence", "stakes", "status", "outcome", "date", "distance"}
+MEMBERS |= {"origin", "recordedBy"}  # and not of the seed
 EVERYTHING = ["snippet", "links", "provenance"]
 ANSWER = "Two engineers on call already know how to restore it after an outage."
 FILLER = "The office kitchen gets new chairs, a kettle and a plant. The plant needs water on Mondays and Thursdays. "
@@ -110,7 +111,7 @@ def has_model(asked: tuple[Serving, Path]) -> bool:
 ALL = "use postgresql mysql a queue poll table keep sessions in files cache memory"
 
 
-def test_without_include_a_decision_has_the_members_of_the_seed_alone(asked: tuple[Serving, Path]) -> None:
+def test_without_include_a_decision_has_the_usual_members_alone(asked: tuple[Serving, Path]) -> None:
     serving, _ = asked
     for nothing in ({}, {"include": []}, {"include": None}):
         for one in serving.ask("queryDecisions", query=ALL, **nothing)["decisions"]:
@@ -208,6 +209,7 @@ def test_provenance_is_the_project_the_file_and_the_status_as_it_is_written(
     assert str(folder) not in json.dumps(found)
 
 
+@pytest.mark.long("makes many records")
 def test_provenance_of_a_file_that_is_in_no_repository_is_its_name(serve: Callable[..., Serving]) -> None:
     server = serve()
     origin = Origin("/home/somebody/notes.jsonl", 0, None, "digest")
@@ -234,6 +236,24 @@ class Thirds(SeededEmbedder):
         return [(number * third, (number + 1) * third) for number in range(3)]
 
 
+def test_links_name_a_successor_by_an_agent_once_its_supersession_is_in_effect(serve: Callable[..., Serving]) -> None:
+    serving = serve()
+    agent = serving.token(scopes=("read", "write", "review", "ratify"))
+
+    def links(id: str, seq: int) -> tuple[list[str], list[str]]:
+        found = serving.ask("queryDecisions", agent, query="Bake", include=["links"], minSeq=seq)["decisions"]
+        (shown,) = (one["links"] for one in found if one["id"] == id)
+        return shown["supersedes"], shown["supersededBy"]
+
+    old = serving.ask("recordDecision", agent, decision="Bake rye", confidence=0.5)["id"]
+    serving.ask("setStatus", agent, id=old, status="accepted", reason="Agreed.")
+    made = serving.ask("recordDecision", agent, decision="Bake wheat", confidence=0.5, supersedes=[old])
+    assert [links(old, made["seq"]), links(made["id"], made["seq"])] == [([], []), ([], [])]
+    seq = serving.ask("setStatus", agent, id=made["id"], status="accepted", reason="Agreed.")["seq"]
+    assert [links(old, seq), links(made["id"], seq)] == [([], [made["id"]]), ([old], [])]
+
+
+@pytest.mark.long("makes many records")
 def test_the_work_for_snippets_is_bounded_and_each_is_of_the_best_window(
     tmp_path: Path, serve: Callable[..., Serving]
 ) -> None:

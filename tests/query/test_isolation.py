@@ -74,6 +74,7 @@ def test_no_answer_shows_or_counts_what_its_token_may_not_see(
                 assert one["distance"] == pytest.approx(reference.distance(one["id"], vector), abs=2e-6)
 
 
+@pytest.mark.long("makes many records")
 @pytest.mark.parametrize("rights", RIGHTS[:5], ids=lambda rights: str(rights["projects"]))
 def test_hidden_records_leave_no_trace_in_what_is_visible(
     kit: ModuleType, asking: Callable[..., Any], rights: dict[str, Any]
@@ -94,6 +95,7 @@ def test_hidden_records_leave_no_trace_in_what_is_visible(
                 assert {**first, "queryTimeMs": 0} == {**second, "queryTimeMs": 0}
 
 
+@pytest.mark.long("makes many records")
 def test_a_word_category_or_status_of_hidden_records_only_is_as_unknown_as_any_other(
     kit: ModuleType, asking: Callable[..., Any]
 ) -> None:
@@ -124,6 +126,7 @@ def test_a_word_category_or_status_of_hidden_records_only_is_as_unknown_as_any_o
     assert server.ask(server.token(clearance="sensitive"), SECRET, mode="keyword")["total"] == 1
 
 
+@pytest.mark.long("makes many records")
 def test_a_record_that_becomes_hidden_or_goes_is_gone_at_once_even_before_the_indexes_follow(
     kit: ModuleType, asking: Callable[..., Any], wait_until: Callable[..., None]
 ) -> None:

@@ -59,6 +59,7 @@ def pools() -> Iterator[Pools]:
     made.close()
 
 
+@pytest.mark.long("waits for deadlines")
 @pytest.mark.parametrize("hanging", [False, True])
 async def test_fusing_asks_for_words_in_their_own_pool_and_names_them_when_they_do_not_answer(
     serve: Any, pools: Pools, hanging: bool

@@ -221,6 +221,7 @@ def test_there_is_a_call_of_every_method() -> None:
     assert {call.method for call in CALLS} == {method.name.removeprefix("cstp.") for method in METHODS}
 
 
+@pytest.mark.long("waits for parts that are down")
 @pytest.mark.parametrize("part", PARTS)
 def test_a_part_that_is_down_is_named_by_what_needs_it_and_missed_by_nothing_else(
     part: str, tmp_path: Path, stores: Stores
@@ -248,6 +249,7 @@ def test_a_part_that_is_down_is_named_by_what_needs_it_and_missed_by_nothing_els
             wait_for(lambda: asking.wrong(None) == [], SECONDS)
 
 
+@pytest.mark.long("waits for parts that are down")
 @pytest.mark.parametrize(
     "change", ["UPDATE counter SET seq = 1", "UPDATE meta SET value = 'x' WHERE name = 'store_id'"]
 )

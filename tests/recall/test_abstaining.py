@@ -147,6 +147,7 @@ def test_to_abstain_needs_a_query(memory: Any) -> None:
     assert error["data"]["violations"] == [{"field": "abstain", "message": "means nothing without query"}]
 
 
+@pytest.mark.long("makes many records")
 def test_the_packaged_model_has_a_least_cosine_and_a_setting_overrules_it() -> None:
     assert least_cosine_of(Relevance(), "minilm-8fdf910da1b3-w254s200") == 0.43
     assert least_cosine_of(Relevance(least_cosine=0.5), "minilm-8fdf910da1b3-w254s200") == 0.5

@@ -111,6 +111,7 @@ def test_a_moment_without_a_query_means_nothing(memory: Any) -> None:
     assert "interpreted" not in by_id
 
 
+@pytest.mark.long("makes many records")
 def test_what_a_caller_may_not_see_changes_no_score(memory: Any, remembering: Callable[..., Any]) -> None:
     without = remembering([one for one in some() if one.record.id != "dec-hidden"])
     asked = {"query": "a crane in May 2023", "explain": True}

@@ -208,6 +208,7 @@ def test_a_score_depends_on_no_other_record_that_is_found(memory: Any, rememberi
     assert alone == [each for each in found(memory, mode="semantic") if each["type"] == "turn"]
 
 
+@pytest.mark.long("makes many records")
 def test_what_is_hidden_changes_no_score(memory: Any, remembering: Callable[..., Any]) -> None:
     hidden = [
         entry(Kind.DECISION, f"no-{number}", title="crane", text=QUERY, sensitivity=Sensitivity.SENSITIVE)

@@ -74,6 +74,7 @@ def test_importance_is_not_confidence(memory: Any) -> None:
     assert memory.recall(token, id="sure", minImportance=0.1)["totalCount"] == 0
 
 
+@pytest.mark.long("makes many records")
 def test_what_a_hidden_chunk_says_orders_nothing(remembering: Callable[..., Any]) -> None:
     """Related records of an artifact by id are compared with the chunks that the caller sees alone."""
     entries = [

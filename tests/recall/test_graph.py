@@ -76,7 +76,8 @@ def test_every_related_item_says_why(memory: Any, token: str) -> None:
     scores = [item["score"] for item in answer["related"]]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
-    assert set(answer["related"][0]) == {"id", "type", "content", "context", "metadata", "score", "reason", "via"}
+    members = {"id", "type", "content", "context", "metadata", "score", "reason", "via", "origin", "recordedBy"}
+    assert set(answer["related"][0]) == members
 
 
 def test_categories_of_related_events_are_those_asked_for(memory: Any, token: str) -> None:
@@ -130,6 +131,7 @@ def test_every_id_in_an_answer_resolves(memory: Any, token: str) -> None:
         assert memory.recall(token, id=id)["results"][0]["id"] == id
 
 
+@pytest.mark.long("makes many records")
 @pytest.mark.parametrize("hidden", ["evt_seed", "art_start", "ent_ana", "1", "evt_out", "ent_bo"])
 def test_what_is_hidden_links_nothing(remembering: Callable[..., Any], hidden: str) -> None:
     """A caller who may not see a record is answered as if there were none."""
@@ -193,6 +195,7 @@ def crowd(remembering: Callable[..., Any]) -> Any:
     return remembering(entries)
 
 
+@pytest.mark.long("makes many records")
 def test_related_items_are_scored_before_they_are_cut(crowd: Any) -> None:
     token = crowd.token()
     params = {"query": "reactor shut down", "context": "note", "graphBudget": 1}
@@ -204,12 +207,14 @@ def test_related_items_are_scored_before_they_are_cut(crowd: Any) -> None:
     assert "evt_needle" in {item["id"] for item in [*answer["results"], *answer["related"]]}
 
 
+@pytest.mark.long("makes many records")
 def test_two_calls_give_the_same_answer(crowd: Any) -> None:
     token = crowd.token()
     params = {"query": "routine", "limit": 20, "graphBudget": 50}
     assert crowd.recall(token, **params) == crowd.recall(token, **params)
 
 
+@pytest.mark.long("makes many records")
 @pytest.mark.parametrize("limit", [1, 10, 50])
 @pytest.mark.parametrize("budget", [0, 1, 50])
 @pytest.mark.parametrize(

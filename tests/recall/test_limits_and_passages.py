@@ -160,6 +160,7 @@ def test_a_filter_that_a_record_by_id_fails_gives_no_result(memory: Any, token: 
     assert (answer["results"], answer["related"], answer["entities"], answer["totalCount"]) == ([], [], [], 0)
 
 
+@pytest.mark.long("makes many records")
 def test_a_chunked_artifact_without_chunks_is_not_counted_among_what_a_query_finds(
     remembering: Callable[..., Any],
 ) -> None:
@@ -187,6 +188,7 @@ class Failing:
         return self.embed_query(text)[None]
 
 
+@pytest.mark.long("makes many records")
 def test_what_waits_for_its_vector_is_counted_once_it_is_found_by_its_words(remembering: Callable[..., Any]) -> None:
     def part(id: str, artifact: str, content: str) -> Any:
         return entry(Kind.ARTIFACT_CHUNK, id, artifact_id=artifact, content=content, chunk_index=0, total_chunks=2)

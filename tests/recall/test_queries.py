@@ -74,6 +74,7 @@ def test_a_mode_without_a_query_is_refused(memory: Any) -> None:
     assert error["data"]["violations"] == [{"field": "mode", "message": "means nothing without query"}]
 
 
+@pytest.mark.long("makes many records")
 def test_events_push_no_document_out_and_lift_the_one_that_they_are_of(remembering: Callable[..., Any]) -> None:
     entries = [entry(Kind.ARTIFACT, f"note{number}", content=f"crane {'tide ' * number}") for number in range(8)]
     entries += [entry(Kind.ARTIFACT, "minutes", content="tide tide tide tide")]
@@ -92,6 +93,7 @@ def test_events_push_no_document_out_and_lift_the_one_that_they_are_of(rememberi
     assert answer["totalCount"] == 21
 
 
+@pytest.mark.long("makes many records")
 def test_an_event_of_no_document_ranks_as_one(remembering: Callable[..., Any]) -> None:
     entries = [
         entry(Kind.ARTIFACT, "note", content="the tide"),

@@ -155,6 +155,7 @@ def token_of(memory: Any, viewer: Viewer) -> str:
     return text
 
 
+@pytest.mark.long("makes many records")
 @pytest.mark.parametrize("seed", range(10))
 def test_each_filter_and_isolation_hold_in_every_part_of_every_answer(world: Any, seed: int) -> None:
     random = Random(seed)
@@ -271,6 +272,7 @@ def group(fact: Fact) -> str:
     return fact.parent if isinstance(fact.record, ArtifactChunk) and fact.parent else str(fact.record.id)
 
 
+@pytest.mark.long("makes many records")
 def test_every_condition_was_met_by_some_record_and_not_by_another(world: Any) -> None:
     """Else the test above would say nothing."""
     _, facts, _, _ = world

@@ -10,7 +10,7 @@ from cognition_engines.kinds.kind import Kind
 from tests.kinds import entry
 
 MEMBERS = {"results", "related", "entities", "totalCount", "selector"}
-ITEM = {"id", "type", "content", "context", "metadata", "score", "events"}
+ITEM = {"id", "type", "content", "context", "metadata", "score", "events", "origin", "recordedBy"}
 
 
 def small() -> list[Any]:
@@ -197,6 +197,7 @@ def test_a_context_lists_newest_first(remembering: Callable[..., Any]) -> None:
     assert memory.recall(token, context="unknown")["results"] == []
 
 
+@pytest.mark.long("makes many records")
 def test_a_deleted_record_is_in_no_answer(remembering: Callable[..., Any]) -> None:
     memory = remembering(small())
     token = memory.token()

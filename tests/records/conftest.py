@@ -13,7 +13,7 @@ from cognition_engines.models import Decision
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import Entry, FloatArray
-from tests.stores import PostgreSQL
+from tests.stores import DATABASES, PostgreSQL
 
 EntryMaker = Callable[..., Entry]
 
@@ -23,14 +23,14 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/store/records.sqlite3"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def new_url(request: pytest.FixtureRequest) -> str:
     """Where no store is yet."""
     value: str = request.getfixturevalue(f"{request.param}_url")
     return value
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def url(request: pytest.FixtureRequest) -> Iterator[str]:
     """Of an empty store; in PostgreSQL it is there already, since its tables take a while to be made."""
     if request.param == "sqlite":

@@ -54,6 +54,7 @@ def numbers(records: Records, **filters: Any) -> list[int]:
     return [row.number for row in records.audit.page(AuditFilters(**filters), None, 100).rows]
 
 
+@pytest.mark.long("writes many records")
 def test_a_row_is_read_as_it_was_written_newest_first(records: Records) -> None:
     odd = entry(3, query='NUL \0 and "quotes" and é', code=-32007, records=(), agent="bén")
     records.audit.append([entry(1), entry(2), odd], [])

@@ -2,12 +2,13 @@
 
 import fcntl
 import os
+import re
 import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -110,6 +111,7 @@ def test_an_empty_store_can_be_backed_up_and_restored(records: Records, file: Pa
         assert records.restore(backup, replace=False, watcher=quiet).contents.records == 0
 
 
+@pytest.mark.long("makes backups beside a writer")
 def test_a_backup_beside_a_writer_holds_whole_transactions_of_one_moment(url: str, file: Path, quiet: Watcher) -> None:
     records = open_records(url)
     writer = subprocess.Popen([sys.executable, "-c", ENDLESS_WRITER, url], stdout=subprocess.PIPE, text=True)
@@ -254,30 +256,35 @@ def test_the_store_itself_is_no_backup(sqlite_url: str, quiet: Watcher) -> None:
         pytest.fail("opened")
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_a_damaged_backup_is_refused_or_whole(
-    sqlite_url: str, seed: int, file: Path, entry: Make, quiet: Watcher
-) -> None:
+@pytest.mark.long("makes backups beside a writer")
+def test_a_damaged_backup_is_refused_or_whole(sqlite_url: str, file: Path, entry: Make, quiet: Watcher) -> None:
     records = open_records(sqlite_url)
     records.put([entry(f"d-{number}", f"text {number}" * 20, windows=2, first=number) for number in range(100)], "m")
     back_up(records, file, quiet)
     records.close()
     with opened_backup(file, quiet) as backup:
         before = backup.notes
-    random = Random(seed)
-    content = bytearray(file.read_bytes())
-    if seed % 4 == 0:
-        del content[random.randrange(100, len(content)) :]
-    else:
-        at = random.randrange(100, len(content))
-        for place in range(at, min(len(content), at + random.choice((1, 16, 5000)))):
-            content[place] ^= random.randrange(1, 256)
-    file.write_bytes(content)
-    with suppress(BackupFailed, ConfigurationError), opened_backup(file, quiet) as backup:
-        assert backup.notes == before  # what was hit holds nothing
-        return
-    with pytest.raises((BackupFailed, ConfigurationError), match=rf"{file} (is damaged|was written by a newer)"):
-        opened_backup(file, quiet).__enter__()
+    whole = file.read_bytes()
+    for seed in range(40):
+        file.write_bytes(damaged(whole, Random(seed), cut=seed % 4 == 0))
+        refused = None
+        try:
+            with opened_backup(file, quiet) as backup:
+                assert backup.notes == before, seed  # what was hit holds nothing
+        except (BackupFailed, ConfigurationError) as error:
+            refused = str(error)
+        assert refused is None or re.search(rf"{file} (is damaged|was written by a newer)", refused), seed
+
+
+def damaged(whole: bytes, random: Random, *, cut: bool) -> bytes:
+    """Return a part of a file, or the file with some other bytes in one place."""
+    content = bytearray(whole)
+    at = random.randrange(100, len(content))
+    if cut:
+        return bytes(content[:at])
+    for place in range(at, min(len(content), at + random.choice((1, 16, 5000)))):
+        content[place] ^= random.randrange(1, 256)
+    return bytes(content)
 
 
 @contextmanager
@@ -309,6 +316,34 @@ def test_a_backup_that_was_edited_is_refused(kept: Records, file: Path, edit: st
         connection.execute(edit)
     with pytest.raises(BackupFailed, match="nightly is damaged"), opened_backup(file, quiet):
         pytest.fail("opened")
+
+
+@pytest.mark.parametrize(
+    ("edits", "named"),
+    [
+        (("ALTER TABLE receipts RENAME TO r", "CREATE VIEW receipts AS SELECT * FROM r"), "view 'receipts'"),
+        (("CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM records; END",), "trigger 't'"),
+        (("CREATE VIRTUAL TABLE v USING fts5(word)",), "table 'v'"),
+        (("ALTER TABLE meta ADD COLUMN c AS (hex(zeroblob(9)))",), "generated column 'c'"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_backup_whose_schema_does_something_is_refused(
+    kept: Records, file: Path, quiet: Watcher, edits: Sequence[str], named: str
+) -> None:
+    back_up(kept, file, quiet)
+    with closing(sqlite3.connect(file)) as connection:
+        for edit in edits:
+            connection.execute(edit)
+        connection.commit()
+    with pytest.raises(BackupFailed, match=f"has the {named}, which no backup has"), opened_backup(file, quiet):
+        pass
+
+
+def test_a_backup_is_read_with_an_untrusted_schema(kept: Records, file: Path, quiet: Watcher) -> None:
+    back_up(kept, file, quiet)
+    with opened_backup(file, quiet) as backup, backup.store.reader.connect() as connection:
+        assert connection.exec_driver_sql("PRAGMA trusted_schema").scalar() == 0
 
 
 @pytest.mark.parametrize("edit", ["PRAGMA user_version = 2", "UPDATE alembic_version SET version_num = '9999'"])

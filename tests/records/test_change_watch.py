@@ -12,10 +12,10 @@ from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
-from tests.stores import PostgreSQL
+from tests.stores import DATABASES, PostgreSQL
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/records.sqlite3"
@@ -52,6 +52,7 @@ def test_a_commit_is_seen_once_and_nothing_else_is(opened: tuple[Records, Record
     watch.close()
 
 
+@pytest.mark.long("restarts a PostgreSQL")
 def test_after_an_outage_it_looks_again(tmp_path: Path) -> None:
     running = PostgreSQL()
     try:

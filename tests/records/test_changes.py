@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -76,6 +77,7 @@ def follow(records: Records, writers: list[subprocess.Popen[str]], limit: int) -
     return seen
 
 
+@pytest.mark.long("writes from several processes")
 def test_a_reader_that_follows_two_writing_processes_misses_nothing(url: str) -> None:
     records = open_records(url)
     seen = follow(records, start_writers(url, 60, "inserts"), limit=7)
@@ -87,6 +89,7 @@ def test_a_reader_that_follows_two_writing_processes_misses_nothing(url: str) ->
     records.close()
 
 
+@pytest.mark.long("writes from several processes")
 def test_a_copy_kept_by_following_ends_as_the_store_does(url: str) -> None:
     records = open_records(url)
     copy: dict[int, Upsert] = {}
@@ -113,6 +116,7 @@ OPERATIONS = st.lists(
 )
 
 
+@pytest.mark.long("writes from several processes")
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=OPERATIONS, limit=st.integers(1, 5))
 def test_pages_of_any_size_tell_the_last_change_of_every_key_in_order(

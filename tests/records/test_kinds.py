@@ -53,6 +53,7 @@ def target(tmp_path: Path) -> Iterator[Records]:
     store.close()
 
 
+@pytest.mark.long("writes many records")
 @pytest.mark.parametrize("kind", Kind)
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
@@ -163,6 +164,7 @@ def test_pages_have_the_columns_of_their_space(records: Records) -> None:
         assert page.seq == records.last_seq()
 
 
+@pytest.mark.long("writes many records")
 def test_pages_of_a_mixed_space_are_whole_and_in_order(records: Records) -> None:
     for number in range(40):
         records.put([small(kind, f"{kind}-{number}") for kind in (Kind.TURN, Kind.EVENT, Kind.DECISION)], None)
@@ -220,6 +222,7 @@ def test_references_that_point_nowhere_are_told_by_file_and_role(records: Record
     assert records.dangling([("", "/notes/other.jsonl")]) == []
 
 
+@pytest.mark.long("writes many records")
 @settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_copy_and_a_backup_hold_records_of_all_kinds(

@@ -98,6 +98,7 @@ def packages(tmp_path: Path) -> Path:
     return copy
 
 
+@pytest.mark.long("writes many records")
 @pytest.mark.embedded_only("runs the engine in a process of its own")
 def test_a_kind_that_is_added_by_its_spec_its_class_and_its_table_is_stored_found_and_recalled(
     packages: Path, tmp_path: Path
@@ -123,12 +124,6 @@ def test_a_kind_that_is_added_by_its_spec_its_class_and_its_table_is_stored_foun
     }
 
 
-def test_the_example_touches_the_spec_the_registry_and_the_table_alone(packages: Path) -> None:
+def test_the_example_touches_the_spec_and_the_registry_alone(packages: Path) -> None:
     touched = json.loads((packages / "touched.json").read_text())
-    assert [Path(name).name for name in touched] == [
-        "commitments.py",
-        "0002_commitments.py",
-        "kind.py",
-        "registry.py",
-        "schema.py",
-    ]
+    assert [Path(name).name for name in touched] == ["commitments.py", "kind.py", "registry.py"]

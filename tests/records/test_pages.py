@@ -111,6 +111,7 @@ def follow(records: Records, columns: Columns, limit: int) -> Snapshot:
     return columns.publish()
 
 
+@pytest.mark.long("writes many records")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(writes=st.lists(WRITES, max_size=15), limit=st.integers(1, 5), stops=st.sets(st.integers(0, 15)))
 def test_columns_made_at_once_or_in_steps_are_what_the_decisions_state(
@@ -130,6 +131,7 @@ def test_columns_made_at_once_or_in_steps_are_what_the_decisions_state(
         assert snapshot.seq == records.last_seq()
 
 
+@pytest.mark.long("writes many records")
 def test_a_snapshot_stays_as_it_was_while_later_changes_are_applied(records: Records) -> None:
     columns = Columns(SPACE, DIM)
     for step, id in enumerate("abcdef" * 20):

@@ -109,6 +109,7 @@ def own() -> Iterator[PostgreSQL]:
     running.close()
 
 
+@pytest.mark.long("restarts a PostgreSQL")
 @pytest.mark.parametrize("end", [PostgreSQL.stop, PostgreSQL.kill], ids=["stopped", "killed"])
 def test_records_are_read_and_written_again_after_a_restart(
     own: PostgreSQL, entry: Make, end: Callable[[PostgreSQL], None], wait_until: Callable[..., None]
@@ -126,6 +127,7 @@ def test_records_are_read_and_written_again_after_a_restart(
     records.close()
 
 
+@pytest.mark.long("restarts a PostgreSQL")
 def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
     own: PostgreSQL,
     entry: Make,
@@ -228,10 +230,12 @@ def refused(done: "subprocess.CompletedProcess[str]") -> bool:
     )
 
 
+@pytest.mark.long("restarts a PostgreSQL")
 def test_a_server_whose_database_is_down_says_so_and_ends_with_1(tmp_path: Path) -> None:
     assert refused(serve(f"postgresql://me:secret@127.0.0.1:{free_port()}/x", tmp_path))
 
 
+@pytest.mark.long("restarts a PostgreSQL")
 def test_a_server_whose_database_hangs_says_so_within_the_connect_timeout_and_ends_with_1(
     own: PostgreSQL, tmp_path: Path
 ) -> None:

@@ -45,6 +45,7 @@ DECISIONS = st.builds(
 ORIGINS = st.builds(Origin, source=TEXT, ordinal=st.integers(0, 2**31 - 1), ingested_as=MAYBE, digest=TEXT)
 
 
+@pytest.mark.long("writes many records")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(decision=DECISIONS, origin=ORIGINS)
 def test_a_decision_comes_back_as_it_was_put(records: Records, decision: Decision, origin: Origin) -> None:
@@ -123,6 +124,7 @@ def test_the_same_text_with_vectors_of_a_second_model_keeps_those_of_the_first(r
     assert after.seq > before.seq
 
 
+@pytest.mark.long("writes many records")
 def test_a_batch_larger_than_a_statement_is_stored_whole_and_in_order(records: Records, entry: Make) -> None:
     batch = [entry(f"d-{number}", windows=2) for number in range(2500)]
     assert set(records.put(batch, "m")) == {Outcome.NEW}

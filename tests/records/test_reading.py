@@ -34,6 +34,7 @@ def may_see(viewer: Viewer, project: str | None, sensitivity: Sensitivity) -> bo
     return sensitivity <= viewer.clearance and (viewer.projects is None or project in viewer.projects)
 
 
+@pytest.mark.long("writes many records")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     held=st.lists(st.tuples(PROJECTS, st.sampled_from(Sensitivity)), min_size=1, max_size=8),
@@ -61,6 +62,7 @@ def test_by_keys_maps_each_key_to_its_record(records: Records, entry: Make) -> N
     assert records.by_keys([], Viewer()) == {}
 
 
+@pytest.mark.long("writes many records")
 def test_a_viewer_of_thousands_of_projects_is_served(records: Records, entry: Make) -> None:
     records.put([entry("a", project="p7"), entry("b", project="q")], None)
     viewer = Viewer(projects=frozenset(f"p{number}" for number in range(20_000)))

@@ -116,6 +116,7 @@ def test_the_lock_of_a_process_that_is_killed_is_free(
         wait_until(lock().held, 5)
 
 
+@pytest.mark.long("restarts a PostgreSQL")
 def test_while_the_database_is_gone_nobody_has_it_and_afterwards_somebody(wait_until: Callable[..., None]) -> None:
     running = PostgreSQL()
     records = open_records(running.url)

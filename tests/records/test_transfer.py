@@ -28,7 +28,7 @@ Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]
 Rows = Callable[[str], dict[str, Any]]
 MANY = PAGE * 2 + 3
-WRITTEN = {"revisions", "reviews", "decision_links", "receipts"}
+WRITTEN = {"revisions", "reviews", "decision_links", "ended_links", "receipts", "receipt_names"}
 CARRIED = {
     *("records", "vectors", "links", "erasures", "audit_rows", "audit_records", "audit_head"),
     *WRITTEN,
@@ -84,12 +84,9 @@ LATER = datetime(2126, 1, 1, 0, 0, 0, 1, UTC)
 
 
 @pytest.fixture
-def other_url(request: pytest.FixtureRequest, url: str, tmp_path: Path) -> str:
+def other_url(postgresql_url: str, url: str, tmp_path: Path) -> str:
     """A second place, on the other kind of database."""
-    if not url.startswith("sqlite"):
-        return f"sqlite:///{tmp_path}/other/records.sqlite3"
-    value: str = request.getfixturevalue("postgresql_url")
-    return value
+    return postgresql_url if url.startswith("sqlite") else f"sqlite:///{tmp_path}/other/records.sqlite3"
 
 
 @pytest.fixture
@@ -115,6 +112,7 @@ def upserts(records: Records) -> list[Upsert]:
     return [change for change in changes_of(records, 0, 10_000, None) if isinstance(change, Upsert)]
 
 
+@pytest.mark.long("writes many records")
 def test_a_copy_equals_its_source_in_everything_but_key_and_seq(
     filled: Records, url: str, other: Records, other_url: str, rows: Rows, quiet: Watcher
 ) -> None:
@@ -217,6 +215,7 @@ def test_a_target_that_fails_is_named_as_such(filled: Records, other: Records, o
         filled.copy_to(other, quiet)
 
 
+@pytest.mark.long("writes many records")
 def test_memory_does_not_grow_with_the_number_of_records(tmp_path: Path, entry: Make, quiet: Watcher) -> None:
     peaks = []
     for count in (PAGE * 2, PAGE * 6):
@@ -306,6 +305,7 @@ def test_every_table_is_carried_or_left_out_on_purpose() -> None:
     assert set(metadata.tables) == CARRIED | LEFT_OUT
 
 
+@pytest.mark.long("writes many records")
 def test_restoring_tells_followers_what_differs_and_nothing_else(
     filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, floats: Floats, quiet: Watcher
 ) -> None:
@@ -338,6 +338,7 @@ def test_restoring_tells_followers_what_differs_and_nothing_else(
     assert filled.last_seq() == seq
 
 
+@pytest.mark.long("writes many records")
 def test_a_restore_that_fails_leaves_what_was_there(
     filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher
 ) -> None:
@@ -357,6 +358,7 @@ def test_a_restore_that_fails_leaves_what_was_there(
         assert filled.last_seq() == seq
 
 
+@pytest.mark.long("writes many records")
 def test_restoring_over_records_needs_to_be_told_and_says_what_would_be_lost(
     filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher
 ) -> None:

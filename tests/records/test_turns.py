@@ -135,6 +135,7 @@ def test_a_turn_is_indexed_again_when_a_neighbour_comes_changes_or_goes(records:
         assert changed(records, seen) - {"art_4"} == {f"art_{place}" for place in (1, 2, 3, 5, 6, 7)}
 
 
+@pytest.mark.long("writes many records")
 def test_whatever_changes_every_turn_whose_words_change_is_reported(records: Records) -> None:
     random = Random(7)
     for _ in range(60):
@@ -153,6 +154,7 @@ def test_whatever_changes_every_turn_whose_words_change_is_reported(records: Rec
         assert differing <= changed(records, seen)
 
 
+@pytest.mark.long("writes many records")
 @pytest.mark.parametrize("levels", [["normal"], ["sensitive"], ["highly_sensitive"], ["normal", *["sensitive"] * 9]])
 def test_twice_as_many_turns_of_a_guarded_conversation_are_at_most_about_twice_the_work(
     tmp_path: Path, levels: list[str]

@@ -81,6 +81,7 @@ def test_an_embedding_stops_when_its_client_has_gone_and_the_place_is_free(
     assert "result" in serving.send("queryDecisions", query="quick")
 
 
+@pytest.mark.long("starts servers or processes, and waits")
 def test_an_embedding_stops_when_its_call_has_failed_at_its_deadline(serve: Serve) -> None:
     embedder = SlowEmbedder()
     serving = serve(embedder)

@@ -14,6 +14,7 @@ from cstp.errors import ParseError
 from cstp_server.limits.bodies import LARGE, Bodies, BodyParser, NoRoom
 from cstp_server.limits.gate import Gate
 from cstp_server.rpc.envelope import read_body
+from cstp_server.rpc.weight import weigh
 
 CALL = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()
 Headers = Callable[..., list[tuple[str, str]]]
@@ -169,3 +170,17 @@ def test_large_bodies_of_both_ways_in_go_through_that_thread(
             connection.send(request_bytes(call.ljust(size), fields, path=path))
             assert connection.read().code == 0
     assert [name == "bodies-pool" for name in threads] == [False, True]
+
+
+async def test_parameters_of_thousands_of_values_are_validated_in_a_thread() -> None:
+    pool = Pool("bodies", 1, 60.0)
+    parser = BodyParser(pool)
+    many: list[object] = [
+        {"kinds": [1] * 2000},
+        {"text": "x" * LARGE},
+        {"kinds": f"[{'1,' * 2000}1]"},
+        {"a" * LARGE: 1},
+    ]
+    threads = [await parser.run_sized("ada", weigh(params).size, current_thread) for params in [*many, {"limit": 1}]]
+    pool.close()
+    assert [one is current_thread() for one in threads] == [False] * len(many) + [True]

@@ -94,6 +94,7 @@ def test_the_body_of_an_answered_request_has_to_arrive_in_time_too(
         assert monotonic() - began < SECONDS
 
 
+@pytest.mark.long("waits for deadlines")
 def test_a_slow_request_that_is_complete_in_time_is_answered(
     common_server: Any, headers: Any, request_bytes: Any
 ) -> None:
@@ -240,6 +241,7 @@ def send_all_that_fits(client: socket.socket, data: bytes) -> None:
         client.settimeout(SECONDS)
 
 
+@pytest.mark.long("waits for deadlines")
 @pytest.mark.parametrize("answers", [1, 300])  # the kernel holds one; many do not fit into it
 def test_a_client_that_does_not_take_its_answers_is_cut_and_leaves_nothing(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None], answers: int
@@ -256,6 +258,7 @@ def test_a_client_that_does_not_take_its_answers_is_cut_and_leaves_nothing(
     assert server.call("cstp.whoami", server.token()).status == 200
 
 
+@pytest.mark.long("waits for deadlines")
 def test_a_client_that_has_not_taken_its_answer_yet_is_not_idle(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any
 ) -> None:
@@ -269,6 +272,7 @@ def test_a_client_that_has_not_taken_its_answer_yet_is_not_idle(
             assert connection.read().status == 200
 
 
+@pytest.mark.long("waits for deadlines")
 def test_a_client_that_takes_its_answers_slowly_gets_them_all(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any
 ) -> None:
@@ -287,6 +291,7 @@ def test_a_client_that_takes_its_answers_slowly_gets_them_all(
     assert monotonic() - began > 2  # twice the deadline
 
 
+@pytest.mark.long("waits for deadlines")
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="on Linux alone: the kernel lists its sockets")
 def test_the_kernel_keeps_nothing_for_a_client_that_is_gone(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
@@ -330,6 +335,7 @@ def descriptors(port: int) -> "Counter[str]":
     return Counter(name for name in opened if "records.sqlite3" not in name and name not in others)
 
 
+@pytest.mark.long("waits for deadlines")
 @pytest.mark.parametrize("end", ["close", "half-close", "reset"])
 @pytest.mark.parametrize("at", ["head", "body", "complete"])
 def test_a_client_that_goes_away_leaves_nothing(
@@ -364,6 +370,7 @@ def test_a_client_that_goes_away_leaves_nothing(
     assert server.call("cstp.whoami", server.token()).status == 200
 
 
+@pytest.mark.long("waits for deadlines")
 def test_a_connection_above_the_maximum_is_told_so_and_the_others_go_on(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
 ) -> None:
@@ -394,6 +401,7 @@ def test_a_connection_above_the_maximum_is_told_so_and_the_others_go_on(
         connection.__exit__()
 
 
+@pytest.mark.long("waits for deadlines")
 def test_a_client_that_asks_gets_the_place_of_the_one_that_has_been_silent_for_longest(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
 ) -> None:
@@ -419,6 +427,7 @@ def test_a_client_that_asks_gets_the_place_of_the_one_that_has_been_silent_for_l
             assert connection.read().status == 200
 
 
+@pytest.mark.long("waits for deadlines")
 def test_refused_connections_use_few_descriptors(
     live_server: Callable[..., Any], headers: Any, request_bytes: Any, wait_until: Callable[..., None]
 ) -> None:

@@ -80,6 +80,7 @@ def check_answer(reply: Any) -> None:
         check_one(answer)
 
 
+@pytest.mark.long("sends many made values")
 @given(body=BODIES)
 @example(body={"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1e308})
 def test_any_json_is_answered_as_the_protocol_says(open_server: Any, body: Any) -> None:
@@ -101,6 +102,7 @@ def is_notification(element: dict[str, Any]) -> bool:
     )
 
 
+@pytest.mark.long("sends many made values")
 @given(data=st.binary(max_size=200) | st.text(max_size=100).map(lambda text: text.encode(errors="surrogatepass")))
 @example(data=b"\xef\xbb\xbf{}")
 @example(data=b"\x00")
@@ -110,6 +112,7 @@ def test_any_bytes_are_answered_as_the_protocol_says(open_server: Any, data: byt
     check_answer(server.post(data, token))
 
 
+@pytest.mark.long("sends many made values")
 @given(
     identifier=st.integers(-(2**66), 2**66) | st.floats(allow_nan=False, allow_infinity=False) | st.text() | st.none()
 )

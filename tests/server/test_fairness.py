@@ -12,6 +12,7 @@ from threading import Semaphore
 from typing import Any
 
 import httpx
+import pytest
 
 from cognition_engines.embedding.base import FloatArray, Wanted, always
 from cognition_engines.errors import NotWanted
@@ -112,6 +113,7 @@ class Modest:
         return reply
 
 
+@pytest.mark.long("starts servers or processes, and waits")
 def test_every_method_and_tool_answers_while_another_agent_asks_for_more_than_there_is(
     serve: Serve, wait_until: Any
 ) -> None:
@@ -151,6 +153,7 @@ def test_every_method_and_tool_answers_while_another_agent_asks_for_more_than_th
     assert "result" in modest.ask("cstp.queryDecisions", {"query": "?"})
 
 
+@pytest.mark.long("starts servers or processes, and waits")
 def test_calls_that_no_thread_takes_in_time_are_refused_as_overload_and_the_server_stays_ready(
     serve: Serve, wait_until: Any
 ) -> None:
@@ -169,6 +172,7 @@ def test_calls_that_no_thread_takes_in_time_are_refused_as_overload_and_the_serv
     assert serving.client.get(serving.url.replace("/cstp", "/readyz")).status_code == 200
 
 
+@pytest.mark.long("starts servers or processes, and waits")
 def test_batches_of_one_agent_share_what_runs_of_them_at_a_time(serve: Serve, wait_until: Any) -> None:
     embedder = EndlessEmbedder()
     serving = serve(embedder, server={"port": 0, "batch_concurrency": 3})

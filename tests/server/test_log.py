@@ -176,6 +176,7 @@ print("logged", flush=True)
 """
 
 
+@pytest.mark.long("writes more than a pipe holds")
 def test_threads_log_on_when_nobody_reads_and_every_line_is_written_or_counted() -> None:
     with start(LOG_IN_THREADS + "sys.stdin.readline(); write_rest(60)", stdin=subprocess.PIPE) as process:
         assert process.stdout is not None
@@ -189,6 +190,7 @@ def test_threads_log_on_when_nobody_reads_and_every_line_is_written_or_counted()
     assert len(lines) - len(lost) + sum(lost) == 3 * HELD
 
 
+@pytest.mark.long("writes more than a pipe holds")
 def test_a_reader_that_is_always_behind_is_told_now_and_then_how_much_is_missing() -> None:
     program = f"""
 from cstp_server.observe import log_output
@@ -238,6 +240,7 @@ log("kept")
     assert len("\n".join([*before, torn])) == 1000
 
 
+@pytest.mark.long("writes more than a pipe holds")
 def test_a_terminal_that_takes_nothing_holds_nothing_up() -> None:
     reader, terminal = os.openpty()  # which nobody reads from
     try:
@@ -249,6 +252,7 @@ def test_a_terminal_that_takes_nothing_holds_nothing_up() -> None:
         os.close(reader)
 
 
+@pytest.mark.long("writes more than a pipe holds")
 def test_an_end_does_not_wait_for_a_slow_reader() -> None:
     with start(LOG_IN_THREADS + "write_rest(); import os; os._exit(0)") as process:
         assert process.stdout is not None

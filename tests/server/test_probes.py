@@ -52,8 +52,27 @@ def test_a_server_that_can_answer_is_ready_and_names_each_part(live_server: Any,
             "embedder": "off",
             "limits": "memory",
             "audit": "ready",
+            "tokens": "ready",
         },
     }
+
+
+@pytest.mark.long("restarts a PostgreSQL, or waits for what hangs")
+def test_a_damaged_or_missing_tokens_file_is_reported(live_server: Any, request_bytes: Any, wait_until: Any) -> None:
+    server = live_server({"auth.reload_seconds": 0.01})
+    assert server.call("cstp.whoami", server.token("reader")).status == 200
+    tokens = server.settings.tokens_path
+    good = tokens.read_bytes()
+
+    def seen() -> tuple[int, str, str]:
+        reply = get(server, request_bytes, "/readyz")
+        return reply.status, reply.json["status"], reply.json["parts"]["tokens"]
+
+    assert seen() == (200, "ready", "ready")
+    tokens.write_bytes(good[:-20])
+    wait_until(lambda: seen() == (200, "degraded", "degraded"))
+    tokens.unlink()
+    wait_until(lambda: seen() == (503, "unavailable", "down"))
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
@@ -76,6 +95,7 @@ def test_a_server_that_drains_is_not_ready(live_server: Any, request_bytes: Any)
     assert get(server, request_bytes, "/healthz").status == 200
 
 
+@pytest.mark.long("restarts a PostgreSQL, or waits for what hangs")
 @pytest.mark.embedded_only("renames a table of an SQLite file")
 @pytest.mark.parametrize("model", ["none", "minilm"])
 def test_a_database_that_fails_makes_the_server_not_ready_until_it_works_again(
@@ -97,6 +117,7 @@ def test_a_database_that_fails_makes_the_server_not_ready_until_it_works_again(
     wait_until(lambda: get(server, request_bytes, "/readyz").status == 200)
 
 
+@pytest.mark.long("restarts a PostgreSQL, or waits for what hangs")
 @pytest.mark.embedded_only("renames a table of an SQLite file")
 @pytest.mark.parametrize(
     ("method", "params"),
@@ -134,6 +155,7 @@ def breakable() -> Iterator[PostgreSQL]:
     running.close()
 
 
+@pytest.mark.long("restarts a PostgreSQL, or waits for what hangs")
 def test_a_database_that_hangs_is_told_and_holds_up_no_other_probe(
     live_server: Any, request_bytes: Any, breakable: PostgreSQL, wait_until: Any
 ) -> None:
@@ -146,7 +168,7 @@ def test_a_database_that_hangs_is_told_and_holds_up_no_other_probe(
         while not noticed.done():
             began = monotonic()
             assert get(server, request_bytes, "/healthz").status == 200
-            assert monotonic() - began < 1.5
+            assert monotonic() - began < 5
         noticed.result()
     assert get(server, request_bytes, "/readyz").json["parts"]["records"] == "down"
     breakable.thaw()
@@ -156,6 +178,7 @@ def test_a_database_that_hangs_is_told_and_holds_up_no_other_probe(
     assert get(server, request_bytes, "/metrics").status == 200
 
 
+@pytest.mark.long("restarts a PostgreSQL, or waits for what hangs")
 def test_a_part_whose_threads_all_hang_is_told(
     live_server: Any, request_bytes: Any, stores: Stores, tmp_path: Path, wait_until: Any, monkeypatch: Any
 ) -> None:
@@ -261,6 +284,7 @@ def test_readiness_repeats_nothing_of_what_is_inside(live_server: Any, request_b
     assert str(tmp_path) not in body
 
 
+@pytest.mark.long("restarts a PostgreSQL, or waits for what hangs")
 def test_nothing_that_a_clearance_hides_is_counted_without_the_scope_admin(
     live_server: Any, request_bytes: Any, stores: Stores, tmp_path: Path
 ) -> None:

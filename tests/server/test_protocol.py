@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from io import StringIO
+from time import process_time
 from typing import Any
 
 import pytest
@@ -256,3 +257,21 @@ def test_a_client_that_only_closes_its_sending_side_still_gets_the_answer_or_a_c
         assert connection.read().status == 200
         connection.socket.shutdown(1)
         assert connection.reader.read() == b""
+
+
+def test_a_query_of_thousands_of_names_takes_no_more_work_than_a_short_one(
+    common_server: Any, request_bytes: Any
+) -> None:
+    live = common_server()
+    headers = [("Host", "localhost"), ("Authorization", f"Bearer {live.token()}")]
+
+    def seconds(query: str) -> float:
+        began = process_time()
+        with live.connect() as connection:
+            connection.send(request_bytes(b"", headers, "GET", f"/cstp/changes?{query}"))
+            assert connection.read("GET").status == 400
+        return process_time() - began
+
+    short = seconds("a&b")
+    for query in ("&".join("a" * 7_000), "&".join(f"{n:x}" for n in range(3_000)), "kinds=" + "a," * 7_000):
+        assert seconds(query) < 10 * max(short, 0.02)

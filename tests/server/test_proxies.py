@@ -8,7 +8,8 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,16 +86,26 @@ class Proxied:
 
     def send(self, path: str, body: object = None, *, source: str = "127.0.0.2", **fields: str) -> httpx.Response:
         """A request to the public name, from `source`, on a connection of its own; a GET without `body`."""
+        with self.sent(path, body, source, **fields) as answer:
+            answer.read()
+            return answer
+
+    @contextmanager
+    def sent(self, path: str, body: object, source: str, **fields: str) -> Iterator[httpx.Response]:
+        """As `send`, with an answer whose body is still to be read."""
         headers = {"Host": NAME} | {name.replace("_", "-"): value for name, value in fields.items()}
         transport = httpx.HTTPTransport(verify=self.trusted, local_address=source)
-        with httpx.Client(transport=transport, timeout=30) as client:
-            return client.request(
+        with (
+            httpx.Client(transport=transport, timeout=60) as client,
+            client.stream(
                 "GET" if body is None else "POST",
                 f"https://127.0.0.1:{self.port}{path}",
                 json=body,
                 headers=headers,
                 extensions={"sni_hostname": NAME},
-            )
+            ) as answer,
+        ):
+            yield answer
 
 
 @pytest.fixture(params=[nginx_command, caddy_command], ids=["nginx", "caddy"])
@@ -154,10 +165,56 @@ def test_agents_reach_what_they_call_and_nothing_else(proxied: Proxied) -> None:
     assert card.json()["supportedInterfaces"][0]["url"] == f"https://{NAME}/cstp"
     again = proxied.send("/.well-known/agent-card.json", If_None_Match=card.headers["etag"])
     assert (again.status_code, again.content) == (304, b"")
+    assert proxied.send("/.well-known/oauth-protected-resource").json()["resource"] == f"https://{NAME}"
     for path in ("/metrics", "/healthz", "/readyz", "/", "/cstp/", "/cstp/../metrics"):
         assert proxied.send(path, Authorization=bearer).status_code == 404, path
 
 
+@pytest.mark.parametrize("command", [nginx_command, caddy_command], ids=["nginx", "caddy"])
+def test_the_page_is_served_under_the_public_name(
+    command: Callable[..., list[str]], live_server: Any, tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    with in_front(command, live_server, {"ui.enabled": True}, tmp_path, wait_until) as running:
+        page = running.send("/ui/")
+        assert "text/html" in page.headers["content-type"]
+        assets = re.findall(r"assets/[^\"]+", page.text)
+        assert {running.send(f"/ui/{name}").status_code for name in assets} == {200}
+        assert running.send("/ui/session", {"code": "wrong"}, Origin=f"https://{NAME}").status_code == 401
+        assert running.send("/ui/session", {"code": "wrong"}, Origin="https://evil.org").status_code == 403
+
+
+def followed(proxied: Proxied) -> tuple[list[dict[str, Any]], list[str]]:
+    """What two calls of half a minute return, and the lines of a stream from its beginning to its first event."""
+    bearer = f"Bearer {proxied.server.token(scopes=('read', 'write'))}"
+    call = {"jsonrpc": "2.0", "id": 1, "method": "cstp.changes", "params": {"since": "now", "waitMs": 30_000}}
+    lines = []
+    with proxied.sent("/cstp/changes", None, "127.0.0.2", Authorization=bearer) as stream:
+        answers = [proxied.send("/cstp", call, Authorization=bearer).json()["result"] for _ in range(2)]
+        decision = {"decision": "Lanterns burn oil", "confidence": 0.5}
+        made = {"jsonrpc": "2.0", "id": 1, "method": "cstp.recordDecision", "params": decision}
+        assert "result" in proxied.send("/cstp", made, Authorization=bearer).json()
+        for line in stream.iter_lines():
+            lines.append(line)
+            if line.startswith("data:"):
+                return answers, lines
+    return answers, lines
+
+
+@pytest.mark.long("follows for a minute")
+def test_following_goes_on_for_a_minute(live_server: Any, tmp_path: Path, wait_until: Callable[..., None]) -> None:
+    with ExitStack() as stack, ThreadPoolExecutor() as pool:
+        running = []
+        for command in (nginx_command, caddy_command):
+            folder = tmp_path / command.__name__
+            folder.mkdir()
+            running.append(stack.enter_context(in_front(command, live_server, {}, folder, wait_until)))
+        for answers, lines in pool.map(followed, running):
+            assert [one["changes"] for one in answers] == [[], []]
+            assert lines.count(": nothing new") >= 3, "comments of a quiet stream"
+            assert '"kind":"decision"' in lines[-1]
+
+
+@pytest.mark.long("starts a proxy")
 def test_mcp_takes_the_public_name(proxied: Proxied) -> None:
     accept = "application/json, text/event-stream"
     bearer = f"Bearer {proxied.server.token()}"
@@ -220,6 +277,7 @@ def test_connections_that_the_proxy_keeps_are_good_when_they_are_used_again(prox
     assert len(proxied.server.state.connections) < 10
 
 
+@pytest.mark.long("starts a proxy")
 def test_behind_nginx_only_what_it_answers_itself_goes_otherwise(
     live_server: Any,
     tmp_path: Path,

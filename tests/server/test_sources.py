@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.ingest.chroma_places import Place
 from tests.ingest.conftest import CountingEmbedder
 from tests.server.test_probes import get, samples
@@ -12,6 +14,7 @@ from tests.stores import free_port
 SEARCH = {"query": "heron", "mode": "keyword"}
 
 
+@pytest.mark.long("starts servers or processes, and waits")
 def test_a_server_answers_from_the_collections_that_its_settings_name(
     live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Callable[..., None]
 ) -> None:
@@ -40,6 +43,7 @@ def test_a_server_answers_from_the_collections_that_its_settings_name(
     assert get(server, request_bytes, "/readyz").status == 200
 
 
+@pytest.mark.long("starts servers or processes, and waits")
 def test_a_server_keeps_in_step_with_the_folders_that_its_settings_name(
     live_server: Any, tmp_path: Path, wait_until: Callable[..., None]
 ) -> None:
@@ -61,6 +65,7 @@ def test_a_server_keeps_in_step_with_the_folders_that_its_settings_name(
     wait_until(lambda: found() == {"More herons"})
 
 
+@pytest.mark.long("starts servers or processes, and waits")
 def test_a_server_reads_what_it_follows_by_a_map_and_by_the_kind_that_its_settings_name(
     live_server: Any, tmp_path: Path, wait_until: Callable[..., None]
 ) -> None:

@@ -110,6 +110,7 @@ def test_old_versions_of_tls_are_refused(https: Callable[..., Https]) -> None:
         old.wrap_socket(plain, server_hostname="localhost")
 
 
+@pytest.mark.long("waits for deadlines")
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_client_that_never_speaks_tls_is_let_go(https: Callable[..., Https], workers: str) -> None:
     server = https(CSTP_SERVER__RECEIVE_SECONDS="0.5", CSTP_SERVER__WORKERS=workers)
@@ -117,6 +118,7 @@ def test_a_client_that_never_speaks_tls_is_let_go(https: Callable[..., Https], w
         assert silent.recv(1) == b""  # uvloop alone would wait 60 s
 
 
+@pytest.mark.long("waits for deadlines")
 def test_a_slow_request_over_https_is_cut_like_any_other(https: Callable[..., Https]) -> None:
     server = https(CSTP_SERVER__RECEIVE_SECONDS="0.5")
     with (

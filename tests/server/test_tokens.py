@@ -6,7 +6,6 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -145,6 +144,7 @@ for number in range(5):
 """
 
 
+@pytest.mark.long("starts servers or processes, and waits")
 def test_creators_in_several_processes_lose_nothing(path: Path) -> None:
     command = [sys.executable, "-c", _CREATOR, str(path)]
     workers = [subprocess.Popen([*command, f"agent-{number}"]) for number in range(4)]
@@ -172,6 +172,7 @@ DAMAGE: list[tuple[str, Any]] = [
     ("projects in a string", lambda text: change(text, "projects", "a")),
     ("revoked is no time", lambda text: change(text, "revoked", True)),
     ("agent is a number", lambda text: change(text, "agent", 7)),
+    ("an id twice", lambda text: json.dumps({"tokens": json.loads(text)["tokens"] * 2})),
 ]
 
 
@@ -240,6 +241,7 @@ def test_a_running_server_logs_once_that_its_tokens_file_fails_and_once_that_it_
     assert told("tokens_file_fails") == 2
 
 
+@pytest.mark.long("starts servers or processes, and waits")
 def test_a_running_server_takes_new_tokens_at_once_and_follows_the_file(live_server: Any, wait_until: Any) -> None:
     server = live_server({"auth.reload_seconds": 5, "limits.auth_failures": "10000/minute"})
     tokens = server.settings.tokens_path
@@ -250,8 +252,6 @@ def test_a_running_server_takes_new_tokens_at_once_and_follows_the_file(live_ser
     _, second = rotate_token(tokens, old.id, lifetime=DAY, overlap=timedelta(hours=1))
     assert server.call("cstp.whoami", second).status == 200
     assert server.call("cstp.whoami", first).status == 200
-    began = monotonic()
     revoke_token(tokens, old.id)
-    wait_until(lambda: server.call("cstp.whoami", first).status == 401, 7)
-    assert monotonic() - began < 7
+    wait_until(lambda: server.call("cstp.whoami", first).status == 401)
     assert server.call("cstp.whoami", second).status == 200

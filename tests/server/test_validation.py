@@ -1,16 +1,21 @@
 """Params: whatever JSON comes, the answer is a result or the violations, and those repeat nothing that was sent."""
 
+from collections.abc import Iterator, Mapping
 from datetime import UTC
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic.alias_generators import to_snake
 
+from cstp.calls import query_decisions, update_decision
 from cstp.errors import InvalidParams, Violation
 from cstp.methods.decisions import QueryDecisionsParams
+from cstp.methods.memory_records import GivenActor, GivenEvent, RememberParams
 from cstp.methods.registry import METHODS
 from cstp.validation import MAX_UNKNOWN, parse_params
+from cstp_server.describe.openrpc import make_document
 
 CANARY = "canary-5b1f"  # no plain word, so that it may not come back even as a member's name
 TEXTS = st.text(max_size=20).map(lambda text: CANARY + text) | st.sampled_from(["", " ", "x", "high", "{min_length}"])
@@ -79,7 +84,7 @@ def query_server(common_server: Any) -> tuple[Any, str]:
     return server, server.token()
 
 
-def test_every_unknown_member_is_named_up_to_a_hundred_and_then_their_parent() -> None:
+def test_every_unknown_member_is_named_up_to_fifty_and_then_their_parent() -> None:
     named = {f"a{n}": 0 for n in range(MAX_UNKNOWN)}
     with pytest.raises(InvalidParams) as caught:
         parse_params(QueryDecisionsParams, named)
@@ -98,7 +103,83 @@ def test_a_list_that_is_too_long_is_one_violation() -> None:
     assert [violation.field for violation in caught.value.violations] == ["filters.stakes"]
 
 
-def test_the_schema_says_what_an_integer_may_be_and_that_a_mode_is_never_null() -> None:
+@pytest.mark.parametrize("method", METHODS, ids=[method.name for method in METHODS])
+def test_every_list_of_a_parameter_has_a_longest_length(method: Any) -> None:
+    """Which pydantic checks while it reads the items, so that a longer list is one violation."""
+    whole = method.params.model_json_schema()
+
+    def unbounded(schema: Any, path: str) -> Iterator[str]:
+        if "$ref" in schema and schema["$ref"] != "#/$defs/JsonValue":
+            yield from unbounded(whole["$defs"][schema["$ref"].rpartition("/")[2]], path)
+        if schema.get("type") == "array" and "items" in schema and "maxItems" not in schema:
+            yield path
+        inner = dict(schema.get("properties", {})) | ({"[]": schema["items"]} if "items" in schema else {})
+        for name, one in [*inner.items(), *enumerate(schema.get("anyOf", ()))]:
+            yield from unbounded(one, f"{path}.{name}")
+
+    assert list(unbounded(whole, method.name)) == []
+
+
+MANY: Mapping[str, tuple[str, Mapping[str, object], list[str]]] = {
+    "a list": ("cstp.search", {"query": "x", "kinds": [1] * 19_900}, ["kinds must have at most 7 items"]),
+    "an object": (
+        "cstp.reviewDecision",
+        {"id": "x", "outcome": "success", "affectedKpis": {f"a{n}": "b" for n in range(9000)}},
+        ["affectedKpis must have at most 100 items"],
+    ),
+    "lists in a list": (
+        "cstp.remember",
+        {"content": "x", "events": [{"category": "a", "narrative": "b", "actors": [{}] * 100}] * 99},
+        ["events[0].actors[99].ref is required; and 9,800 more"],
+    ),
+    "records": (
+        "cstp.storeKnowledge",
+        {"records": [{"kind": "chunk", "content": "x", "tags": [1] * 99}] * 100},
+        ["records[2] and later ones are not checked yet"],
+    ),
+    "a record": (
+        "cstp.storeKnowledge",
+        {"records": [{"kind": "chunk", "content": "x", **{f"a{n}": 0 for n in range(9000)}}]},
+        ["records[0].a99 is not a field of a chunk; and 1 more"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MANY)
+def test_of_thousands_of_mistakes_a_hundred_are_told_and_how_many_more_there_are(common_server: Any, case: str) -> None:
+    method, params, last = MANY[case]
+    live = common_server({"limits.default": "1000000/minute"})
+    reply = live.call(method, live.token(scopes=("read", "write", "review")), params)
+    told = [f"{one['field']} {one['message']}" for one in reply.json["error"]["data"]["violations"]]
+    assert told[-1:] == last
+    assert len(told) <= 100
+    assert len(reply.body) < 12_000
+
+
+def test_names_of_members_are_not_repeated_unless_they_are_short_words(common_server: Any) -> None:
+    live = common_server({"limits.default": "1000000/minute"})
+    token = live.token(scopes=("read", "write", "review"))
+    for key in (CANARY, "k" * 65, CANARY * 30_000):
+        params = {"id": "x", "outcome": "success", "affectedKpis": {key: "much"}}
+        reply = live.call("cstp.reviewDecision", token, params)
+        assert key.encode() not in reply.body
+        assert {one["field"] for one in reply.json["error"]["data"]["violations"]} == {"affectedKpis"}
+    steps = {"kind": "extraction", "type": "pattern", "name": "x", "sections": {CANARY * 3000: {CANARY * 3000: [1]}}}
+    reply = live.call("cstp.storeKnowledge", token, {"records": [steps]})
+    assert len(reply.body) < 2000
+
+
+def test_violations_have_the_bound_of_an_answer_alone_and_in_a_batch(common_server: Any) -> None:
+    live = common_server({"server.max_answer_bytes": 3000, "server.max_batch_answer_bytes": 5000})
+    wrong = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": {f"a{n}": 0 for n in range(50)}}
+    few = {**wrong, "params": {f"a{n}": 0 for n in range(20)}}
+    token = live.token()
+    assert live.post(wrong, token).json["error"]["data"]["component"] == "answer"
+    codes = [one["error"]["code"] for one in live.post([few] * 6, token).json]
+    assert (codes[:2], codes[-1]) == ([-32602] * 2, -32003)
+
+
+def test_the_schema_says_what_an_integer_may_be_and_leaves_null_out() -> None:
     members = QueryDecisionsParams.model_json_schema(by_alias=True)["properties"]
     assert {name: members["limit"].get(name) for name in ("type", "minimum", "maximum")} == {
         "type": "integer",
@@ -107,6 +188,38 @@ def test_the_schema_says_what_an_integer_may_be_and_that_a_mode_is_never_null() 
     }
     assert (members["mode"]["type"], members["mode"]["enum"]) == ("string", ["hybrid", "semantic", "keyword"])
     assert "null" not in repr(members["mode"])
+
+
+@pytest.mark.parametrize("example", make_document()["methods"], ids=lambda one: one["name"])  # type: ignore[attr-defined]
+def test_null_for_what_may_be_left_out_is_the_same_as_leaving_it_out(example: Any) -> None:
+    model = {method.name: method.params for method in METHODS}[example["name"]]
+    given = {one["name"]: one["value"] for one in example["examples"][0]["params"]}
+    optional = {str(one.alias): None for one in model.model_fields.values() if not one.is_required()}
+    plain = parse_params(model, given)
+    for members in ({**optional, **given}, {**{to_snake(name): None for name in optional}, **given}):
+        assert parse_params(model, members).model_dump(exclude_unset=True) == plain.model_dump(exclude_unset=True)
+
+
+def test_null_within_a_parameter_is_absent_but_among_the_members_to_update_it_is_a_value() -> None:
+    event = {"category": "a", "narrative": "b", "event_time": None, "actors": [{"ref": "Mara", "role": None}]}
+    params = parse_params(RememberParams, {"content": "x", "events": [event], "role": None})
+    assert params.events == [GivenEvent(category="a", narrative="b", actors=[GivenActor(ref="Mara")])]
+    filters = {"category": None, "tags": None, "minConfidence": None, "min_confidence": 0.5}
+    assert query_decisions("x", filters=filters, limit=None).params["filters"] == {"minConfidence": 0.5}  # type: ignore[arg-type]
+    assert update_decision("x", {"pr": None, "tags": []}).params["updates"] == {"pr": None, "tags": []}
+    with pytest.raises(InvalidParams, match="must not be taken away"):
+        update_decision("x", {"confidence": None})
+
+
+def test_members_of_objects_in_a_list_are_spelled_in_either_way() -> None:
+    for name in ("event_time", "eventTime"):
+        event = {"category": "a", "narrative": "b", name: "2026-01-31"}
+        (read,) = parse_params(RememberParams, {"content": "x", "events": [event]}).events or ()
+        assert read.event_time is not None
+    both = {"category": "a", "narrative": "b", "event_time": "2026-01-31", "eventTime": "2026-01-31"}
+    with pytest.raises(InvalidParams) as caught:
+        parse_params(RememberParams, {"content": "x", "events": [both]})
+    assert [violation.field for violation in caught.value.violations] == ["events[0].eventTime"]
 
 
 def test_both_spellings_mean_the_same() -> None:
@@ -122,7 +235,7 @@ def test_ten_and_ten_point_nought_are_integers(value: object, limit: int) -> Non
     assert parsed.limit == limit
 
 
-@pytest.mark.parametrize("value", [10.5, True, False, "10", None, [10], {}, 0, 51, -0.0, 1e308, 2**64])
+@pytest.mark.parametrize("value", [10.5, True, False, "10", [10], {}, 0, 51, -0.0, 1e308, 2**64])
 def test_what_is_no_integer_in_bounds_is_refused(value: object) -> None:
     with pytest.raises(InvalidParams) as caught:
         parse_params(QueryDecisionsParams, {"query": "x", "limit": value})

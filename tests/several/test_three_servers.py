@@ -42,7 +42,7 @@ class Several:
     def write(self, through: Served, *ids: str, text: str = "") -> float:
         """Ingests records with the settings of one process; the moment it was done."""
         file = self.folder / "records.jsonl"
-        records = [{"id": id, "title": f"The {id} decision", "text": f"{text} {id}"} for id in ids]
+        records = [{"kind": "decision", "id": id, "title": f"The {id} decision", "text": f"{text} {id}"} for id in ids]
         file.write_text("".join(json.dumps(record) + "\n" for record in records))
         assert through.ingest(file)["rejected"] == []
         return monotonic()

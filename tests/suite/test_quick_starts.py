@@ -77,7 +77,7 @@ def test_its_words_environment_folder_and_files_are_the_given_ones(tmp_path: Pat
     assert "1234" in out
     assert "of the environment" in out
     process = start("ingest", "-", "--json", cwd=tmp_path, env={**os.environ, "CSTP_EMBEDDING__MODEL": "none"})
-    out, err = process.communicate('{"title": "Größer"}\n', timeout=60)
+    out, err = process.communicate('{"kind": "decision", "title": "Größer"}\n', timeout=60)
     assert process.returncode == 0, err
     assert '"new": 1' in out
     assert (tmp_path / "data").is_dir()
@@ -110,7 +110,7 @@ import os, sys
 from importlib import import_module
 from pathlib import Path
 for name in (  # packages of others, and what comes before every command
-    "alembic.command chromadb httpx markdown_it mcp.server numpy onnxruntime orjson prometheus_client pydantic_settings"
+    "chromadb httpx markdown_it mcp.server numpy onnxruntime orjson prometheus_client pydantic_settings"
     " rich.console sqlalchemy.dialects.postgresql.psycopg sqlalchemy.dialects.sqlite starlette.applications structlog"
     " tantivy tokenizers typer uvicorn yaml cstp_server.cli.main"
 ).split():
@@ -136,7 +136,7 @@ def test_a_shell_starts_it_ends_it_and_reads_what_it_prints_and_returns(cstp_for
 PATH={cstp_for_shells}:$PATH
 set -x
 test "$(cstp --version)" = {cstp.__version__} || exit 10
-echo '{{"title": "One"}}' | cstp ingest - --json >given || exit 11
+echo '{{"kind": "decision", "title": "One"}}' | cstp ingest - --json >given || exit 11
 cstp token fly; test $? = 2 || exit 12
 cstp serve --port 0 2>log & server=$!
 until grep -q '"serving"' log; do sleep 0.05; done

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from cstp_server.ui.grants import LINK_LIFETIME, make_grant, write_grant
-from tests.ui.visits import browser, library, picture, visits
+from tests.ui.visits import browser, demo_data, library, picture, visits, windows
 
-__all__ = ["browser", "library", "picture", "visits"]
+__all__ = ["browser", "demo_data", "library", "picture", "visits", "windows"]
 Live = Any
 
 

@@ -1,15 +1,12 @@
 """Conversations, what was read, and single records of the memory."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from cognition_engines.ingest.options import Options
-from cognition_engines.ingest.run import ingest
 from tests.serving import Serving
-from tests.ui.visits import Quiet, Visits, go, shown
+from tests.ui.visits import Visits, go, put, shown
 
 BEGIN = datetime(2026, 8, 1, 9, tzinfo=UTC)
 LONG = "ferry/talk & more"  # a name that an address has to quote
@@ -17,23 +14,18 @@ LONG = "ferry/talk & more"  # a name that an address has to quote
 
 def _talk(serving: Serving, folder: Path, turns: int) -> None:
     """A conversation of so many turns, a minute apart."""
-    lines = [
-        json.dumps(
-            {
-                "kind": "turn",
-                "content": f"Turn {at:03} of the ferry" + (", with a lighthouse" if at == 60 else ""),
-                "conversationId": LONG,
-                "turnIndex": at,
-                "role": ("user", "assistant")[at % 2],
-                "ts": (BEGIN + timedelta(minutes=at)).isoformat(),
-            }
-        )
+    said = [
+        {
+            "kind": "turn",
+            "content": f"Turn {at:03} of the ferry" + (", with a lighthouse" if at == 60 else ""),
+            "conversationId": LONG,
+            "turnIndex": at,
+            "role": ("user", "assistant")[at % 2],
+            "ts": (BEGIN + timedelta(minutes=at)).isoformat(),
+        }
         for at in range(turns)
     ]
-    file = folder / "turns.jsonl"
-    file.write_text("\n".join(lines))
-    ingest([file], Options(repository="cstp"), serving.records, None, Quiet(), 1)
-    serving.caught_up()
+    put(serving, folder, said)
 
 
 def _numbers(page: Page) -> list[int]:

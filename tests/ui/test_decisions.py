@@ -1,9 +1,11 @@
 """The table of decisions, one decision, and what may be done with it."""
 
+from pathlib import Path
+
 from playwright.sync_api import Page, expect
 
 from tests.serving import Serving
-from tests.ui.visits import Visits, go, shown
+from tests.ui.visits import Visits, go, put, shown
 
 
 def _record(serving: Serving, decision: str, **more: object) -> str:
@@ -13,21 +15,10 @@ def _record(serving: Serving, decision: str, **more: object) -> str:
 
 
 def test_a_table_of_thousands_holds_only_the_rows_in_view_and_scrolls_to_its_end(
-    library: Serving, visits: Visits
+    library: Serving, visits: Visits, tmp_path: Path
 ) -> None:
-    for number in range(0, 1200, 100):
-        batch = [
-            {
-                "jsonrpc": "2.0",
-                "id": at,
-                "method": "cstp.recordDecision",
-                "params": {"decision": f"Choice number {at:04}", "confidence": 0.5, "category": "many"},
-            }
-            for at in range(number, number + 100)
-        ]
-        fields = {"Authorization": f"Bearer {library.token(scopes=('read', 'write'))}"}
-        assert library.client.post(library.url, json=batch, headers=fields).status_code == 200
-    library.caught_up()
+    names = [f"Choice number {at:04}" for at in range(1200)]
+    put(library, tmp_path, [{"kind": "decision", "id": one[-4:], "title": one, "category": "many"} for one in names])
     page = visits.signed_in(library, "decisions?category=many&sort=recordedAt&order=asc")
     expect(page.get_by_role("status").first).to_have_text("1,200 decisions")
     assert page.locator(".row").count() < 80
@@ -105,6 +96,17 @@ def test_one_decision_shows_reasons_reviews_links_and_what_it_governs(library: S
     page.get_by_role("link", name="Heat the hall with wood").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Heat the hall with wood")
     expect(page.get_by_text("Refined by")).to_be_visible()
+
+
+def test_a_decision_that_a_file_replaces_says_by_which(library: Serving, visits: Visits, tmp_path: Path) -> None:
+    old = {"kind": "decision", "id": "oil", "title": "Lanterns burn oil", "status": "accepted"}
+    put(library, tmp_path, [old, {**old, "id": "gas", "title": "Lanterns burn gas", "supersedes": "oil"}])
+    page = visits.signed_in(library, "decision/oil")
+    expect(page.get_by_role("note")).to_have_text("Superseded by Lanterns burn gas.")
+    expect(page.get_by_role("region", name="Links")).to_contain_text("Superseded byLanterns burn gas")
+    page.get_by_role("note").get_by_role("link").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Lanterns burn gas")
+    expect(page.get_by_role("region", name="Links")).to_contain_text("SupersedesLanterns burn oil")
 
 
 def test_differences_between_revisions_are_shown(library: Serving, visits: Visits) -> None:

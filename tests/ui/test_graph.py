@@ -1,17 +1,14 @@
 """What is linked to a record: the drawing, the list that has the same, and the kinds of links as filters."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from cognition_engines.ingest.options import Options
-from cognition_engines.ingest.run import ingest
 from tests.serving import Serving, start
 from tests.stores import Stores
-from tests.ui.visits import Quiet, Visits, go
+from tests.ui.visits import Visits, go, put
 
 MANY = 64
 
@@ -57,9 +54,7 @@ RECORDS: list[dict[str, Any]] = [
 def berths(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
     folder = tmp_path_factory.mktemp("graph")
     serving, stop = start(folder / "data", lasting_stores, None, None)
-    file = folder / "records.jsonl"
-    file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), encoding="utf-8")
-    ingest([file], Options(repository="berths"), serving.records, None, Quiet(), 1)
+    put(serving, folder, RECORDS)
     serving.ask("linkDecisions", sourceId="r-1", targetId="c-1", edgeType="refines", context="twice is safer")
     serving.caught_up()
     yield serving

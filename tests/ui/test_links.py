@@ -79,6 +79,7 @@ def test_a_link_that_has_ended_and_one_that_never_was_are_refused_alike(live: Li
     assert "late" not in live.settings.tokens_path.read_text()
 
 
+@pytest.mark.long("starts a demo, or builds the wheel")
 def test_of_many_that_claim_a_link_at_the_same_time_one_gets_a_token(
     live_server: Callable[..., Live], link: Link, claim: Claim, tmp_path: Path
 ) -> None:

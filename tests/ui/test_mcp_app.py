@@ -39,6 +39,16 @@ frame.style.width = "100%";
 frame.srcdoc = html;
 document.body.append(frame);
 }"""
+# keeps of all that is ever shown what is foreign, and what stands in its places when a message has been followed
+WATCH = """selector => {
+window.seen = [];
+window.foreign = [];
+const look = () => foreign.push(...[...document.querySelectorAll(selector)].map((one) => one.outerHTML));
+new MutationObserver(look).observe(document, { subtree: true, childList: true, attributes: true });
+const textOf = (place) => document.querySelector(place)?.textContent;
+addEventListener("message", () =>
+  seen.push({ title: textOf("h1"), button: textOf("button"), said: textOf("p") }));
+}"""
 FOREIGN = (
     "img, image, svg, math, iframe, object, embed, video, audio, link, base, marquee, template, form, input, select, "
     "textarea, table, details, a, layer, xss, custom-element, main script, main style, #cstp, [onerror]"
@@ -233,25 +243,25 @@ def hostile(text: str) -> dict[str, Any]:
 
 def test_hostile_texts_are_text_alone(library: Serving, visits: Visits) -> None:
     """Inline scripts are allowed by a client's policy, so that only what the page does keeps these from running."""
+    messages: list[tuple[str, dict[str, Any]]] = []
+    for text in PAYLOADS:
+        row = hostile(text) | {"snippet": text, "links": {"superseded_by": [text]}}
+        rows = {"decisions": [row], "total": 2, "query": text}
+        messages += [
+            ("tool-result", {"content": [], "structuredContent": {"decision": hostile(text)}}),
+            ("tool-result", {"content": [], "structuredContent": rows}),
+            ("tool-result", {"isError": True, "content": [{"type": "text", "text": json.dumps({"error": text})}]}),
+            ("tool-cancelled", {"reason": text}),
+        ]
     with hosted(visits, library, serverTools={}) as page:
-        for text in PAYLOADS:
-            row = hostile(text) | {"snippet": text, "links": {"superseded_by": [text]}}
-            for found in ({"decision": hostile(text)}, {"decisions": [row], "total": 2, "query": text}):
-                tell(page, "tool-result", content=[], structuredContent=found)
-                shown = "button" if "decisions" in found else "h1"
-                view(page).wait_for_function(
-                    "([selector, text]) => document.querySelector(selector)?.textContent === text", arg=[shown, text]
-                )
-                unharmed(page, text)
-            tell(page, "tool-result", isError=True, content=[{"type": "text", "text": json.dumps({"error": text})}])
-            view(page).wait_for_selector("p:has-text('The tool gave no answer.')")
-            tell(page, "tool-cancelled", reason=text)
-            view(page).wait_for_selector("p:has-text('The call was cancelled.')")
-            unharmed(page, text)
+        view(page).evaluate(WATCH, FOREIGN)
+        given = [{"method": f"ui/notifications/{name}", "params": params} for name, params in messages]
+        page.evaluate("messages => messages.forEach(tell)", given)
+        view(page).wait_for_function("count => seen.length === count", arg=len(messages))
+        shown, foreign, pwned = view(page).evaluate("[seen, foreign, window.pwned]")
+        assert (foreign, pwned, page.evaluate("window.pwned")) == ([], None, None)
+        for number, text in enumerate(PAYLOADS):
+            of_one, of_list, of_failure, of_end = shown[4 * number : 4 * number + 4]
+            assert (of_one["title"], of_list["button"]) == (text, text)
+            assert (of_failure["said"], of_end["said"]) == ("The tool gave no answer.", "The call was cancelled.")
         assert heard(page, "tools/call") == []
-
-
-def unharmed(page: Page, text: str) -> None:
-    foreign = "selector => [...document.querySelectorAll(selector)].map(one => one.outerHTML)"
-    assert view(page).evaluate(foreign, FOREIGN) == [], text
-    assert (view(page).evaluate("window.pwned"), page.evaluate("window.pwned")) == (None, None), text

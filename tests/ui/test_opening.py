@@ -178,7 +178,7 @@ def test_a_backup_has_no_links_and_doctor_finds_nothing_wrong_with_them(ui: Ui, 
     file, other = tmp_path / "backup", tmp_path / "restored"
     assert run_cstp("backup", file, "--data-dir", served.data_dir, cwd=tmp_path).returncode == 0
     assert not any(word in file.read_bytes() for word in (name.encode(), b"kept-out"))
-    assert run_cstp("restore", file, "--data-dir", other, cwd=tmp_path).returncode == 0
+    assert run_cstp("restore", file, "--tokens", "--data-dir", other, cwd=tmp_path).returncode == 0
     assert (other / "tokens.json").is_file()
     assert not (other / "ui-links").exists()
     assert claim(link).status_code == 200
@@ -202,6 +202,7 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
         process.communicate(timeout=60)
 
 
+@pytest.mark.long("starts a demo, or builds the wheel")
 def test_a_demo_begins_with_a_link_that_may_do_everything_once_for_ten_minutes(
     demo: Callable[..., str], tmp_path: Path
 ) -> None:
@@ -217,5 +218,6 @@ def test_a_demo_begins_with_a_link_that_may_do_everything_once_for_ten_minutes(
     assert claim(link).status_code == 401
 
 
+@pytest.mark.long("starts a demo, or builds the wheel")
 def test_a_demo_without_the_page_prints_no_link(demo: Callable[..., str]) -> None:
     assert demo(**{"ui.enabled": False}) == "What an agent writes, as it was just done here:"

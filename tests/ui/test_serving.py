@@ -248,6 +248,7 @@ def test_several_who_ask_first_at_the_same_time_get_the_same_page(live_server: C
     assert {(reply.status, reply.header("etag")) for reply in replies} == {(200, replies[0].header("etag"))}
 
 
+@pytest.mark.long("starts a demo, or builds the wheel")
 def test_a_start_reads_none_of_the_files(tmp_path: Path) -> None:
     program = f"""
 import asyncio, sys

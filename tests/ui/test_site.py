@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ __all__ = ["serve"]
 Serve = Callable[..., Serving]
 LEVELS = ("normal", "sensitive", "highly_sensitive")
 PROJECTS = (None, "alpha", "beta")
+pytestmark = pytest.mark.long("writes many sites")
 MARK = re.compile(rb"mark\d{3}x")
 LARGEST_LIST = 1_000_000
 LARGEST_BUNDLE = 256_000
@@ -216,9 +218,9 @@ def test_lists_are_split_and_texts_are_in_smaller_files(tmp_path: Path) -> None:
 
 
 def test_of_many_records_the_beginnings_are_searched(tmp_path: Path) -> None:
-    count = 1000
+    count = 200
     lines = [
-        {"kind": "episode", "id": n, "query": f"try {n}", "reflection": "x" * 7000, "reward": 0.1}
+        {"kind": "episode", "id": n, "query": f"try {n}", "reflection": "x" * 31_000, "reward": 0.1}
         for n in range(1, count + 1)
     ]
     write_lines(tmp_path / "many.jsonl", lines)
@@ -226,7 +228,7 @@ def test_of_many_records_the_beginnings_are_searched(tmp_path: Path) -> None:
     summary = made(tmp_path, "site")
     assert (summary["searched"], summary["cut"]) == (6_000_000 // count, True)
     assert {len(one["text"]) for one in records(tmp_path / "site", "search")} == {6_000_000 // count}
-    assert len(records(tmp_path / "site", "episodes")[0]["reflection"]) == 7000
+    assert len(records(tmp_path / "site", "episodes")[0]["reflection"]) == 31_000
 
 
 AWKWARD = "'; alert(1); \\u0041 \\ \" </script><!-- \u2028 \u2029 ${x} 🙂 \u00e4 <img src=x onerror=alert(1)>"
@@ -299,12 +301,19 @@ def test_the_summary_is_in_words_or_in_json(marked: tuple[Path, object], tmp_pat
 # --- where it is written
 
 
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder whose `data` has one decision, for tests to copy."""
+    folder = tmp_path_factory.mktemp("small")
+    write_lines(folder / "a.jsonl", [{"kind": "decision", "id": "first", "title": "First", "text": "We do."}])
+    assert cstp(folder, "ingest", "a.jsonl").returncode == 0
+    return folder
+
+
 @pytest.fixture
-def small(tmp_path: Path) -> Path:
-    """A folder whose `data` has one decision."""
-    write_lines(tmp_path / "a.jsonl", [{"kind": "decision", "id": "first", "title": "First", "text": "We do."}])
-    assert cstp(tmp_path, "ingest", "a.jsonl").returncode == 0
-    return tmp_path
+def small(ingested: Path, tmp_path: Path) -> Path:
+    """A folder of this test's own whose `data` has one decision."""
+    return Path(shutil.copytree(ingested, tmp_path, dirs_exist_ok=True))
 
 
 def _state(folder: Path) -> dict[str, bytes]:
@@ -357,15 +366,16 @@ def test_a_second_run_replaces_the_first(small: Path) -> None:
     assert made(small, "new/deep/site")["decisions"] == 1
 
 
-def test_others_may_read_what_is_written_as_any_file(small: Path) -> None:
-    before = os.umask(0o022)
-    try:
-        made(small, "site")
-    finally:
-        os.umask(before)
+@pytest.mark.parametrize("clearance", ["normal", "sensitive"])
+def test_others_may_read_a_site_of_normal_clearance_alone(small: Path, clearance: str) -> None:
+    made(small, "site")
+    made(small, "site", "--clearance", clearance)
+    masked = os.umask(0)
+    os.umask(masked)
     modes = {path.stat().st_mode & 0o777 for path in (small / "site").rglob("*") if path.is_file()}
     folders = {path.stat().st_mode & 0o777 for path in (small / "site", *(small / "site").rglob("*")) if path.is_dir()}
-    assert (modes, folders) == ({0o644}, {0o755})
+    wanted = ({0o666 & ~masked}, {0o777 & ~masked}) if clearance == "normal" else ({0o600}, {0o700})
+    assert (modes, folders) == wanted
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.http_servers import HttpServer
 from tests.serving import Serving
 from tests.ui.sites import cstp, made, write_lines
-from tests.ui.visits import EVERYTHING, Visits, go, shown
+from tests.ui.visits import EVERYTHING, Visits, Windows, go, shown
 
 BARE = {"expand": False, "includeEvents": False, "includeEntities": False}
 ORDERS = [
@@ -100,15 +100,17 @@ def written(library: Serving, tmp_path_factory: pytest.TempPathFactory) -> Writt
     return Written(folder / "site", library, token)
 
 
-@pytest.fixture
-def answers(written: Written, visits: Visits) -> Callable[..., Any]:
-    """`answers("getStats", project="p")`: what the site answers; an error as its code and its data."""
+@pytest.fixture(scope="module")
+def answers(written: Written, windows: Windows) -> Iterator[Callable[..., Any]]:
+    """`answers("getStats", project="p")`: what the site answers, in one page; an error as its code and its data."""
+    visits = Visits(windows)
     page = written.open(visits)
     ask = """async ([method, params]) => {
         try { return await cstp.site.call(`cstp.${method}`, params); }
         catch (error) { return { code: error.code, data: error.data, message: error.message }; }
     }"""
-    return lambda method, **params: page.evaluate(ask, [method, params])
+    yield lambda method, **params: page.evaluate(ask, [method, params])
+    visits.close()
 
 
 def test_lists_of_decisions_have_every_filter_and_order_of_the_server(

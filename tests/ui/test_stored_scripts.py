@@ -1,20 +1,18 @@
 """Texts of records that would be scripts if they were markup, in every field of every kind: the page shows text."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page
 
-from cognition_engines.ingest.options import Options
-from cognition_engines.ingest.run import ingest
 from cstp_server.tokens import create_token
 from tests.serving import Serving, start
 from tests.stores import Stores
 from tests.ui.payloads import PAYLOADS
-from tests.ui.visits import Quiet, Visits, go
+from tests.ui.visits import Visits, go, put
 
 # what markup of the payloads would make of them; the page itself makes none of these in what it shows of records
 _FOREIGN = (
@@ -41,10 +39,14 @@ def _records(number: int, text: str) -> Iterator[Mapping[str, Any]]:
             "id": f"dec_x{number}",
             "title": line,
             "text": text,
-            "context": text,
+            "context": PAYLOADS[(number + 1) % len(PAYLOADS)],
             "category": line[:60],
         },
-        **{"reasons": [{"type": "analysis", "text": text}], "tags": [short], "status": "accepted"},
+        **{
+            "reasons": [{"type": "analysis", "text": PAYLOADS[(number + 2) % len(PAYLOADS)]}],
+            "tags": [short],
+            "status": "accepted",
+        },
     }
     yield {
         "kind": "source",
@@ -114,12 +116,8 @@ def _records(number: int, text: str) -> Iterator[Mapping[str, Any]]:
 def hostile(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
     """A server that holds nothing but such texts."""
     folder = tmp_path_factory.mktemp("hostile")
-    lines = [json.dumps(record) for number, text in enumerate(PAYLOADS) for record in _records(number, text)]
-    (folder / "records.jsonl").write_text("\n".join(lines), encoding="utf-8")
     serving, stop = start(folder / "data", lasting_stores, None, None)
-    summary = ingest([folder / "records.jsonl"], Options(repository="hostile"), serving.records, None, Quiet(), 1)
-    assert list(summary.rejected) == []
-    serving.caught_up()
+    put(serving, folder, [record for number, text in enumerate(PAYLOADS) for record in _records(number, text)])
     yield serving
     stop()
 
@@ -136,42 +134,54 @@ def test_the_corpus_has_a_hundred_payloads_and_more() -> None:
     assert len(set(PAYLOADS)) >= 100
 
 
-@pytest.mark.parametrize("kind", ["decision", "passage", "episode", "memory", "turn"])
-def test_the_page_of_a_record_shows_text_alone(hostile: Serving, visits: Visits, kind: str) -> None:
-    names = {"decision": "decision/dec_x", "passage": "passage/chk_x", "memory": "memory/art_x", "turn": "memory/art_t"}
-    page = visits.signed_in(hostile, "decisions")
-    for number in range(len(PAYLOADS)):
-        go(page, f"episode/{1000 + number}" if kind == "episode" else f"{names[kind]}{number}")
-        assert page.locator("main .failure").count() == 0, PAYLOADS[number]
-        _unharmed(page, f"{kind}: {PAYLOADS[number]}")
-        if kind == "decision":
-            assert page.locator("h1").inner_text() == _line(PAYLOADS[number])
-
-
+# one function makes Markdown for all pages: every third text is on a page of a decision, every tenth on each other page
 @pytest.mark.parametrize(
-    "address",
+    ("address", "numbers"),
     [
-        "decisions?columns=category,tags,project,recordedBy",
-        *(f"search?q={word}&why=1" for word in ("window", "pwned", "onerror", "javascript", "img")),
-        *("knowledge", "knowledge?what=warnings", "knowledge?what=decisions", "timeline?from=2026-01-01&to=2026-01-03"),
-        *("conversations", "conversation/payloads", "conversation/payloads?q=window+onerror", "activity", "server"),
-        *("graph/art_x1", "graph/art_x40", "graph/art_x90"),
+        ("decision/dec_x{}", range(0, len(PAYLOADS), 3)),
+        ("passage/chk_x{}", range(0, len(PAYLOADS), 10)),
+        ("episode/{}", range(1001, 1000 + len(PAYLOADS), 10)),
+        ("memory/art_x{}", range(2, len(PAYLOADS), 10)),
+        ("memory/art_t{}", range(3, len(PAYLOADS), 10)),
     ],
+    ids=["decision", "passage", "episode", "memory", "turn"],
 )
-def test_a_list_of_them_shows_text_alone(hostile: Serving, visits: Visits, address: str) -> None:
-    page = visits.signed_in(hostile, address)
-    _unharmed(page, address)
+def test_the_page_of_a_record_shows_text_alone(
+    hostile: Serving, visits: Visits, address: str, numbers: Sequence[int]
+) -> None:
+    page = visits.signed_in(hostile, "decisions")
+    for number in numbers:
+        text = PAYLOADS[number % 1000]
+        go(page, address.format(number))
+        assert page.locator("main .failure").count() == 0, text
+        _unharmed(page, f"{address}: {text}")
+        if address.startswith("decision"):
+            assert page.locator("h1").inner_text() == _line(text)
+
+
+LISTS = (
+    "decisions?columns=category,tags,project,recordedBy",
+    *(f"search?q={word}&why=1" for word in ("window", "pwned", "onerror", "javascript", "img")),
+    *("knowledge", "knowledge?what=warnings", "knowledge?what=decisions", "timeline?from=2026-01-01&to=2026-01-03"),
+    *("conversations", "conversation/payloads", "conversation/payloads?q=window+onerror", "activity", "server"),
+    *("graph/art_x1", "graph/art_x40", "graph/art_x90"),
+)
+
+
+def test_a_list_of_them_shows_text_alone(hostile: Serving, visits: Visits) -> None:
+    page = visits.signed_in(hostile, "decisions")
+    for address in LISTS:
+        go(page, address)
+        _unharmed(page, address)
 
 
 def test_what_is_in_the_address_shows_text_alone(hostile: Serving, visits: Visits) -> None:
     page = visits.signed_in(hostile, "decisions")
-    for payload in PAYLOADS:
-        for address in ("search?q=", "decision/", "knowledge?topic=", "decisions?category=", "memory/"):
-            page.evaluate(
-                "([address, text]) => { location.hash = '#/' + address + encodeURIComponent(text) }", [address, payload]
-            )
-        page.wait_for_selector("h1")
-        _unharmed(page, payload)
+    addresses = ("search?q=", "decision/", "knowledge?topic=", "decisions?category=", "memory/")
+    for number, payload in enumerate(PAYLOADS):
+        address = addresses[number % len(addresses)] + quote(payload, safe="")
+        go(page, address)
+        _unharmed(page, address)
 
 
 def test_a_name_of_a_payload_as_an_agent_shows_text_alone(hostile: Serving, visits: Visits) -> None:

@@ -1,6 +1,5 @@
 """Decisions, events and episodes over time: bars, a brush, and the list of what it chooses."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,11 +7,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from cognition_engines.ingest.options import Options
-from cognition_engines.ingest.run import ingest
 from tests.serving import SeededEmbedder, Serving, start
 from tests.stores import Stores
-from tests.ui.visits import Quiet, Visits, go
+from tests.ui.visits import Visits, go, put
 
 SHOWN = 56  # days at once; the last one is the latest that has a record
 
@@ -35,18 +32,11 @@ RECORDS: list[dict[str, Any]] = [
 ]
 
 
-def _put(serving: Serving, folder: Path, records: list[dict[str, Any]], embedder: SeededEmbedder | None = None) -> None:
-    file = folder / "records.jsonl"
-    file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    ingest([file], Options(repository="bells"), serving.records, embedder, Quiet(), 1)
-    serving.caught_up()
-
-
 @pytest.fixture(scope="module")
 def bells(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
     folder = tmp_path_factory.mktemp("timeline")
     serving, stop = start(folder / "data", lasting_stores, SeededEmbedder(), None)
-    _put(serving, folder, RECORDS, SeededEmbedder())
+    put(serving, folder, RECORDS, SeededEmbedder())
     yield serving
     stop()
 
@@ -158,7 +148,7 @@ def test_without_a_model_events_come_from_the_newest_documents_and_the_page_says
 ) -> None:
     serving, stop = start(tmp_path / "data", stores, None, None)
     try:
-        _put(serving, tmp_path, RECORDS)
+        put(serving, tmp_path, RECORDS)
         page = visits.signed_in(serving, "timeline")
         assert _numbers(page)["Mar 4, 2026"] == ["0", "1", "0", "1"]
         expect(page.locator("main")).to_contain_text("This server has no model to search by meaning.")
@@ -184,12 +174,8 @@ def test_events_that_one_search_cannot_hold_are_counted_by_shorter_spans(
             for day, most in ((1, 40), (2, 40), (3, 60))
             for number in range(most)
         ]
-        _put(
-            serving,
-            tmp_path,
-            [*records, {"kind": "decision", "id": "d", "title": "Cast it", "date": "2026-03-04"}],
-            embedder,
-        )
+        decision = {"kind": "decision", "id": "d", "title": "Cast it", "date": "2026-03-04"}
+        put(serving, tmp_path, [*records, decision], embedder)
         page = visits.signed_in(serving, "timeline")
         assert {name: row[1] for name, row in _numbers(page).items()} == {
             "Mar 4, 2026": "0",

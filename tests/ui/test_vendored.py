@@ -45,6 +45,7 @@ def test_the_whole_page_is_less_than_400_kb_compressed() -> None:
     assert sum(sizes) < LARGEST_TRANSFER
 
 
+@pytest.mark.long("starts a demo, or builds the wheel")
 def test_the_wheel_has_the_page_with_its_libraries_and_licences(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=100)

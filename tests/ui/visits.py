@@ -1,7 +1,8 @@
 """A real browser that looks at a real server over the project's own records."""
 
+import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
+from cognition_engines.embedding.base import Embedder
 from cognition_engines.ingest.options import Amount, Options
 from cognition_engines.ingest.run import ingest
 from cstp_server.cli.commands.demo import demo_paths
@@ -28,9 +30,9 @@ class Quiet:
     def advance(self, done: Amount) -> None: ...
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One chromium for all tests of a process."""
+    """Start one chromium for a module, no longer: the loop that drives it forbids any other in this thread."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("no chromium")
@@ -42,30 +44,78 @@ def browser() -> Iterator[Browser]:
         opened.close()
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
-    """A server over what `cstp demo` shows: this project's decisions and pages, and the sample of every kind."""
-    serving, stop = start(tmp_path_factory.mktemp("ui") / "data", lasting_stores, None, None)
+def put(serving: Serving, folder: Path, records: Iterable[Mapping[str, Any]], embedder: Embedder | None = None) -> None:
+    """Ingest records from a file in `folder`, and wait until searches know them."""
+    file = folder / "records.jsonl"
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    summary = ingest([file], Options(repository="tests"), serving.records, embedder, Quiet(), 1)
+    assert list(summary.rejected) == []
+    serving.caught_up()
+
+
+@pytest.fixture(scope="session")
+def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the data folder of what `cstp demo` shows, ingested once in a process, for modules to copy."""
+    folder = tmp_path_factory.mktemp("demo") / "data"
+    serving, stop = start(folder, Stores(), None, None)
     ingest(demo_paths(), Options(repository="cstp"), serving.records, None, Quiet(), 1)
     serving.caught_up()
+    stop()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def library(demo_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A server over a copy of what `cstp demo` shows: the project's decisions and pages, a sample of every kind."""
+    folder = shutil.copytree(demo_data, tmp_path_factory.mktemp("ui") / "data")
+    serving, stop = start(folder, Stores(), None, None)
     yield serving
     stop()
+
+
+@dataclass
+class Windows:
+    """The windows of a browser by their options: each takes a second of a processor to open, a page in it a third."""
+
+    browser: Browser
+    opened: dict[str, BrowserContext] = field(default_factory=dict)
+
+    def window(self, options: Mapping[str, Any]) -> BrowserContext:
+        name = json.dumps(options, sort_keys=True)
+        if name not in self.opened:
+            self.opened[name] = self.browser.new_context(**options)
+        return self.opened[name]
+
+
+@pytest.fixture(scope="module")
+def windows(browser: Browser) -> Windows:
+    """Return the windows that the tests of a module share."""
+    return Windows(browser)
+
+
+def _clear(page: Page) -> None:
+    """Close a page, and forget what it has stored."""
+    origin = page.evaluate("location.origin")
+    if origin.startswith("http"):
+        request = {"origin": origin, "storageTypes": "all"}
+        page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", request)
+    page.context.clear_cookies()
+    page.close()
 
 
 @dataclass
 class Visits:
     """Opens pages of a browser, and collects what went wrong in them."""
 
-    browser: Browser
+    windows: Windows
     problems: list[str] = field(default_factory=list)
-    contexts: list[BrowserContext] = field(default_factory=list)
+    pages: list[Page] = field(default_factory=list)
     expected: list[str] = field(default_factory=list)  # parts of problems that a test provokes
 
     def page(self, **options: Any) -> Page:
         """A page that nothing is open in; what it logs as an error fails the test."""
-        context = self.browser.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
-        self.contexts.append(context)
-        page = context.new_page()
+        page = self.windows.window({"viewport": {"width": 1280, "height": 900}} | options).new_page()
+        self.pages.append(page)
         page.set_default_timeout(30_000)
 
         def note(message: ConsoleMessage) -> None:
@@ -89,6 +139,13 @@ class Visits:
     def unexpected(self) -> list[str]:
         return [one for one in self.problems if not any(part in one for part in self.expected)]
 
+    def close(self) -> None:
+        """Close all pages, and fail if one has logged an error or a breach of its security policy."""
+        for page in self.pages:
+            _clear(page)
+        if problems := self.unexpected():
+            pytest.fail("\n".join(problems))
+
 
 def base(serving: Serving) -> str:
     return serving.url.removesuffix("/cstp")
@@ -108,14 +165,11 @@ def go(page: Page, address: str) -> None:
 
 
 @pytest.fixture
-def visits(browser: Browser) -> Iterator[Visits]:
-    """Pages of this test's own. At its end no page may have logged an error, or a breach of its security policy."""
-    made = Visits(browser)
+def visits(windows: Windows) -> Iterator[Visits]:
+    """Pages of this test's own, none of which may have logged an error."""
+    made = Visits(windows)
     yield made
-    for context in made.contexts:
-        context.close()
-    if problems := made.unexpected():
-        pytest.fail("\n".join(problems))
+    made.close()
 
 
 @pytest.fixture(scope="session")

@@ -32,6 +32,7 @@ def asking(doors: Doors, method: str, *calls: tuple[Any, dict[str, Any]]) -> lis
     return doors.all(work)
 
 
+@pytest.mark.long("waits until records expire, or asks with every wrong value")
 def test_two_agents_that_record_the_same_without_keys_have_a_record_each(doors: Doors) -> None:
     done = asking(doors, "recordDecision", *((who, SAME) for who in (ANN, BEN) * 3))
     assert {reply.code for reply in done} == {0}
@@ -60,6 +61,7 @@ def test_an_equal_key_with_other_parameters_at_once_is_one_record_and_conflicts(
     assert doors.ids() == [won]
 
 
+@pytest.mark.long("waits until records expire, or asks with every wrong value")
 def test_of_updates_that_expect_the_same_revision_exactly_one_wins(doors: Doors) -> None:
     id = doors.call(0, ANN, "recordDecision", SAME).value["id"]
     for revision in range(1, 4):
@@ -79,6 +81,7 @@ def test_of_updates_that_expect_the_same_revision_exactly_one_wins(doors: Doors)
         assert found["provenance"]["revision"] == revision + 1
 
 
+@pytest.mark.long("waits until records expire, or asks with every wrong value")
 def test_reviews_at_once_are_all_kept_in_one_order_and_say_whose_decision_it_was(doors: Doors) -> None:
     id = doors.call(0, ANN, "recordDecision", SAME).value["id"]
     outcomes = ("success", "failure", "partial", "abandoned")
@@ -91,6 +94,7 @@ def test_reviews_at_once_are_all_kept_in_one_order_and_say_whose_decision_it_was
     assert sorted(each["reviewId"] for each in reviews) == sorted(reply.value["reviewId"] for reply in done)
 
 
+@pytest.mark.long("waits until records expire, or asks with every wrong value")
 def test_links_at_once_close_no_circle(doors: Doors) -> None:
     one, other = (doors.call(0, ANN, "recordDecision", SAME).value["id"] for _ in range(2))
     ends = [(one, other), (other, one)] * 4

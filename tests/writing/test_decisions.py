@@ -192,6 +192,7 @@ async def test_one_that_fewer_may_see_supersedes_nothing_and_the_author_is_warne
     assert await shown(engine, old) == ("pending", None)
 
 
+@pytest.mark.long("waits until records expire, or asks with every wrong value")
 async def test_links_make_no_circle_and_lead_to_nothing_hidden(engine: Engine) -> None:
     ids = [(await engine.write(ANN, new(f"Bake {n}"))).id for n in range(3)]
     hidden = (await engine.write(ANN, new("Bake x", sensitivity=Sensitivity.HIGHLY_SENSITIVE))).id
@@ -248,6 +249,8 @@ async def test_a_file_owns_its_record_but_reviews_and_links_survive_its_next_ing
     await engine.write(ANN, review(id, "failure"))
     await engine.write(ANN, LinkDecisions(source_id=own, target_id=id, type="supersedes"))
     await engine.write(ANN, review(own))
+    assert await shown(engine, id) == ("accepted", "failure"), "who may not ratify takes nothing out of force"
+    await engine.write(JUDGE, SetStatus(id=own, status="accepted", reason="agreed"))
     assert await shown(engine, id) == ("superseded", "failure")
     file.write_text(ADR.replace("poll", "ask"))
     assert (await engine.ingest([file], Options())).changed == 1
@@ -260,6 +263,8 @@ async def test_copies_and_backups_hold_what_agents_wrote_beside_the_records(
     old = (await engine.write(ANN, new("Bake bread"), "key")).id
     successor = (await engine.write(ANN, new("Bake cake", supersedes=(old,)))).id
     await engine.write(ANN, review(successor, "partial"))
+    for write in (LinkDecisions, UnlinkDecisions):
+        await engine.write(ANN, write(source_id=old, target_id=successor, type="relates_to"))
     target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
     engine.records.copy_to(target, quiet)
     for id in (old, successor):
@@ -269,6 +274,8 @@ async def test_copies_and_backups_hold_what_agents_wrote_beside_the_records(
     target.close()
     again = Engine.open(f"sqlite:///{tmp_path}/copy/records.sqlite3", tmp_path / "others", None)
     assert (await again.write(ANN, new("Bake bread"), "key")).id == old
+    kept = [await one.get_decision(successor, EVERYTHING) for one in (engine, again)]
+    assert [[link.ended_by for link in found.ended] for found in kept if found is not None] == [["ann"], ["ann"]]
     again.close()
 
 

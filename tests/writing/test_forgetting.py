@@ -5,13 +5,18 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
+from cognition_engines.clock_guard import ClockGuard
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions
+from cognition_engines.errors import ConfigurationError
+from cognition_engines.exchange.runs import exported, import_file
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import ReviewContent
@@ -20,12 +25,15 @@ from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.erasure.ledger import Erasure, append_ledger, read_ledger
-from cognition_engines.store.records import open_records
+from cognition_engines.store.reads.decision_walk import GraphRequest
+from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.schema import records
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import Watcher
-from cognition_engines.store.values import Entry
+from cognition_engines.store.values import PART, Entry
 from cognition_engines.writing.erasing import LedgerFile
 from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
+from cognition_engines.writing.memory_requests import PutRecords
 from cognition_engines.writing.requests import (
     DecisionFields,
     Forget,
@@ -36,6 +44,7 @@ from cognition_engines.writing.requests import (
     ReviewDecision,
     Writer,
 )
+from cognition_engines.writing.retention import Retention
 from tests.query.conftest import SeededEmbedder
 from tests.stores import Stores
 from tests.writing.written import Quiet, written
@@ -166,6 +175,38 @@ async def test_a_key_of_what_is_forgotten_stays_spent_and_the_key_of_the_erasure
     assert await recorded(engine, "Sell the oven", key="three") != id  # the same words are another record
 
 
+async def test_an_answer_about_an_erasure_is_given_again_to_a_token_that_would_see_the_record(engine: Engine) -> None:
+    secret = await recorded(engine, "A secret", sensitivity=Sensitivity.SENSITIVE, project="alpha")
+    owner = Writer("ann", Viewer(Sensitivity.SENSITIVE, frozenset({"alpha", "beta"})), SCOPES)
+    first = await engine.write(owner, Forget(id=secret), "one")
+    assert (await engine.write(owner, Forget(id=secret), "one")).seq == first.seq
+    assert (await engine.write(ANN, Forget(id=secret), "one")).seq == first.seq  # sees more
+    for viewer in (Viewer(), Viewer(Sensitivity.SENSITIVE, frozenset({"alpha"})), Viewer(projects=frozenset())):
+        with pytest.raises(RecordNotFound):
+            await engine.write(Writer("ann", viewer, SCOPES), Forget(id=secret), "one")
+        with pytest.raises(WriteConflict) as conflict:
+            await engine.write(Writer("ann", viewer, SCOPES), Forget(id="another"), "one")
+        assert conflict.value.id is None
+    others = await recorded(engine, "Sell the oven", BEN)
+    await engine.write(Writer("ann", EVERYTHING, SCOPES | {"admin"}), Forget(id=others), "two")
+    with pytest.raises(ScopeNeeded, match="admin"):
+        await engine.write(ANN, Forget(id=others), "two")
+
+
+async def test_answers_about_links_and_imports_are_checked_against_the_present_token(engine: Engine) -> None:
+    one, hidden = await recorded(engine, "One"), await recorded(engine, "Two", sensitivity=Sensitivity.SENSITIVE)
+    link = LinkDecisions(source_id=one, target_id=hidden, type="relates_to")
+    await engine.write(ANN, link, "link")
+    with pytest.raises(WriteConflict):
+        await engine.write(Writer("ann", Viewer(), SCOPES), link, "link")
+    entry = replace(written(Kind.ENTITY, id="ent_1", name="One"), origin=Origin("/one.jsonl", 0, None, "digest"))
+    sent = PutRecords(records=(entry,))
+    first = await engine.write(ROOT, sent, "put")
+    assert (await engine.write(ROOT, sent, "put")).seq == first.seq
+    with pytest.raises(WriteRefused, match="highest clearance"):
+        await engine.write(Writer("root", Viewer(), ROOT.scopes), sent, "put")
+
+
 async def test_an_answer_about_another_record_keeps_nothing_of_it(open_engine: Open, embedder: Embedder) -> None:
     engine = open_engine(embedder=embedder)
     id = await recorded(engine, "Sell the old oven now")
@@ -178,13 +219,44 @@ async def test_an_answer_about_another_record_keeps_nothing_of_it(open_engine: O
     assert (again.id, again.created, again.duplicates) == (other.id, False, ())
 
 
+@pytest.mark.long("waits until records expire, or asks with every wrong value")
+async def test_an_erasure_reads_no_answers_but_those_that_name_the_record(
+    open_engine: Open, embedder: Embedder, tmp_path: Path, stores: Stores, quiet: Watcher
+) -> None:
+    engine = open_engine(embedder=embedder)
+    id = await recorded(engine, "Sell the old oven now")
+    other = await recorded(engine, "Sell the old oven now", BEN, "other")
+    for number in range(20):
+        await recorded(engine, f"Paint wall {number} in another colour", BEN, f"key {number}")
+    engine.records.back_up(tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
+    (tmp_path / "copy").mkdir()
+    copied = open_records(stores.records(tmp_path / "copy"))
+    with opened_backup(tmp_path / "backup", quiet) as backup:
+        copied.restore(backup, replace=False, watcher=quiet)
+    asked: list[str] = []
+    sa.event.listen(engine.records._store.writer, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    await forgotten(engine, id)
+    assert [one for one in asked if "receipts" in one] != []
+    assert [one for one in asked if " LIKE " in one.upper()] == []
+    kept = "SELECT answer FROM receipts WHERE idempotency_key = 'other'"
+    with engine.records._store.writer.connect() as connection:
+        answer = str(connection.exec_driver_sql(kept).scalar())
+    assert (id in answer, other in answer) == (False, True)
+    ledger = engine.records.forgetting.erasures()
+    with opened_backup(tmp_path / "backup", quiet) as backup:
+        copied.restore(backup, replace=True, watcher=quiet, erasures=ledger)
+    with copied._store.writer.connect() as connection:
+        assert id not in str(connection.exec_driver_sql(kept).scalar())
+    copied.close()
+
+
 async def test_an_artifact_takes_its_chunks_events_edges_and_entities_along(engine: Engine) -> None:
     engine.records.put(
         [
             written(Kind.ARTIFACT, id="art_1", content="Anna met Bert at Acme."),
             written(Kind.ARTIFACT, id="art_2", content="Bert moved."),
             written(Kind.ARTIFACT_CHUNK, id="c-1", artifact_id="art_1", content="Anna", chunk_index=0, total_chunks=1),
-            written(Kind.EVENT, id="evt_1", agent="ben", artifact_id="art_1", category="meeting", narrative="They met",
+            written(Kind.EVENT, id="evt_1", artifact_id="art_1", category="meeting", narrative="They met",
                     actors=["Anna", "Bert"], evidence=[{"quote": "Anna met Bert"}]),
             written(Kind.EVENT, id="evt_2", artifact_id="art_2", category="move", narrative="Away", actors=["Bert"]),
             written(Kind.ENTITY, id="ent_anna", name="Anna"),
@@ -254,6 +326,51 @@ async def test_a_source_takes_its_chunks_and_what_was_drawn_from_them_alone(engi
     assert {id for kind in Kind for id in engine.records.ids(kind)} == {"s2", "k2", "x12"}
 
 
+async def test_records_of_other_agents_stay_without_what_was_forgotten(engine: Engine) -> None:
+    def part(kind: Kind, id: str, agent: str = "ben", **members: Any) -> Entry:
+        return written(kind, id=id, agent=agent, **members)
+
+    def passage(id: str, agent: str = "ben", **members: Any) -> Entry:
+        given = {"content": id, "chunk_index": 0, "total_chunks": 1, **members}
+        return part(Kind.CHUNK, id, agent, source_id="s1", **given)
+
+    content = {"name": "n", "problem": "p", "solution": "s"}
+    cut = passage("k-cut")
+    engine.records.put(
+        [
+            written(Kind.SOURCE, id="s1", title="One"),
+            replace(cut, origin=replace(cut.origin, ordinal=PART)),
+            passage("k-own", agent="ann"),
+            passage("k-seen"),
+            passage("k-hidden", sensitivity="sensitive"),
+            part(Kind.EXTRACTION, "x-own", "ann", type="pattern", chunk_ids=["k-own"], content=content),
+            part(Kind.EXTRACTION, "x-seen", type="pattern", chunk_ids=["k-own"], content=content),
+            written(Kind.TURN, id="art_1", content="Anna met Bert.", conversation_id="c", sensitivity="sensitive"),
+            part(Kind.EVENT, "evt_seen", artifact_id="art_1", category="a", narrative="n", actors=["Anna"]),
+            part(Kind.EDGE, "edg_seen", source_id="Anna", target_id="Bert", type="KNOWS", artifact_id="art_1"),
+            part(Kind.ENTITY, "ent_anna", "ann", name="Anna"),
+            part(Kind.ENTITY, "ent_carl", "ann", name="Carl"),
+            part(Kind.EDGE, "edg_carl", source_id="Carl", target_id="Bert", type="KNOWS"),
+        ],
+        None,
+    )
+    by_normal = Writer("ann", Viewer(), SCOPES)
+    done = await forgotten(engine, "s1", by_normal)
+    assert (done.cascade.chunks, done.cascade.extractions, done.of_others) == (2, 1, 2)
+    assert done.receipt is not None
+    assert [one.reason for one in done.receipt.pending if one.part == "agents"] == [
+        "2 records that name it stay: other agents wrote them"
+    ]
+    assert {one.id for one in engine.records.forgetting.erasures()} == {"s1", "k-cut", "k-own", "x-own"}
+    done = await forgotten(engine, "art_1", Writer("root", EVERYTHING, frozenset({"admin"})))
+    assert (done.cascade.events, done.cascade.edges, done.cascade.entities, done.of_others) == (0, 0, 0, 2)
+    await forgotten(engine, "ent_carl")
+    left = {id for kind in Kind for id in engine.records.ids(kind)}
+    assert left == {"k-seen", "k-hidden", "x-seen", "evt_seen", "edg_seen", "ent_anna", "edg_carl"}
+    names = [(Kind.EVENT, "evt_seen"), (Kind.EDGE, "edg_seen")]
+    assert engine.records.find(names, Viewer()) == []  # as guarded as they were
+
+
 async def test_a_cascade_counts_only_what_its_forgetter_sees(engine: Engine) -> None:
     engine.records.put(
         [
@@ -298,6 +415,7 @@ async def test_the_ledger_is_in_the_database_and_in_its_file_and_holds_no_conten
     assert read_ledger(tmp_path / "forgotten.jsonl") == [one]
 
 
+@pytest.mark.long("waits until records expire, or asks with every wrong value")
 async def test_a_restore_of_an_older_backup_does_not_bring_it_back(
     engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher
 ) -> None:
@@ -318,6 +436,105 @@ async def test_a_restore_of_an_older_backup_does_not_bring_it_back(
         await engine.write(ANN, new("Sell the oven"), "one")
 
 
+def part(kind: Kind, id: str, agent: str = "ann", *, cut: bool = False, **members: Any) -> Entry:
+    entry = written(kind, id=id, agent=agent, **members)
+    return replace(entry, origin=replace(entry.origin, ordinal=PART)) if cut else entry
+
+
+def before_the_amendment() -> list[Entry]:
+    """What a backup has of an artifact and of a source: later they are cut otherwise, and say something else."""
+    whole = {"chunk_index": 0, "total_chunks": 1}
+    content = {"name": "n", "problem": "p", "solution": "s"}
+    return [
+        part(Kind.ARTIFACT, "art_1", content="The zorble is blue."),
+        part(Kind.ARTIFACT_CHUNK, "c-old", cut=True, artifact_id="art_1", content="The zorble", **whole),
+        part(Kind.EVENT, "evt_old", artifact_id="art_1", category="a", narrative="The zorble came", actors=["Zoe"]),
+        part(Kind.EVENT, "evt_ben", "ben", artifact_id="art_1", category="b", narrative="Ben saw it"),
+        part(Kind.ENTITY, "ent_zoe", name="Zoe"),
+        part(Kind.EDGE, "edg_old", source_id="Zoe", target_id="Bert", type="KNOWS", artifact_id="art_1"),
+        part(Kind.ENTITY, "ent_uma", name="Uma"),
+        part(Kind.EDGE, "edg_uma", source_id="ent_uma", target_id="Bert", type="KNOWS"),
+        part(Kind.SOURCE, "s1", title="Zorbles"),
+        part(Kind.SOURCE, "s2", title="Others"),
+        part(Kind.CHUNK, "k-old", cut=True, source_id="s1", content="zorble text", **whole),
+        part(Kind.CHUNK, "k-else", source_id="s2", content="another", **whole),
+        part(Kind.CHUNK, "k-ben", "ben", source_id="s1", content="Ben's", **whole),
+        part(Kind.EXTRACTION, "x-old", type="pattern", chunk_ids=["k-old"], content=content),
+        part(Kind.EXTRACTION, "x-both", type="pattern", chunk_ids=["k-old", "k-else"], content=content),
+    ]
+
+
+STAYING = {"evt_ben", "ent_zoe", "s2", "k-else", "k-ben", "x-both"}
+
+
+async def amended_and_forgotten(engine: Engine) -> None:
+    """Drops what the amendments of two records drop, then forgets them as their owner and as an admin."""
+    dropped = {
+        Kind.ARTIFACT_CHUNK: ["c-old"],
+        Kind.EVENT: ["evt_old"],
+        Kind.EDGE: ["edg_old", "edg_uma"],
+        Kind.CHUNK: ["k-old"],
+        Kind.EXTRACTION: ["x-old"],
+    }
+    for kind, ids in dropped.items():
+        engine.records.delete(kind, ids)
+    await forgotten(engine, "art_1")
+    await forgotten(engine, "ent_uma")
+    await forgotten(engine, "s1", ROOT)
+
+
+def stored_ids(records: Records) -> set[str]:
+    return {id for kind in Kind for id in records.ids(kind)}
+
+
+@pytest.mark.long("waits until records expire, or asks with every wrong value")
+async def test_a_restore_brings_back_no_part_that_an_amendment_dropped_before_the_erasure(
+    engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher
+) -> None:
+    engine.records.put(before_the_amendment(), None)
+    engine.records.back_up(tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
+    await amended_and_forgotten(engine)
+    with opened_backup(tmp_path / "backup", quiet) as backup:
+        done = engine.records.restore(backup, replace=True, watcher=quiet)
+        assert (stored_ids(engine.records), done.forgotten) == (STAYING, 9)
+        (tmp_path / "other").mkdir()
+        lost = open_records(stores.records(tmp_path / "other"))  # knows of it by the file of the ledger alone
+        lost.restore(backup, replace=False, watcher=quiet, erasures=read_ledger(tmp_path / "forgotten.jsonl"))
+        assert stored_ids(lost) == STAYING
+        lost.close()
+
+
+@pytest.mark.parametrize("known_by", ["the database", "the file of the ledger"])
+async def test_an_import_brings_back_no_part_that_an_amendment_dropped_before_the_erasure(
+    engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher, known_by: str
+) -> None:
+    engine.records.put(before_the_amendment(), None)
+    lines = list(exported(engine.records, list(Kind), quiet))
+    (tmp_path / "lines").write_bytes(b"\n".join(reversed(lines)))
+    await amended_and_forgotten(engine)
+    target, erasures = engine.records, []
+    if known_by != "the database":
+        (tmp_path / "other").mkdir()
+        target, erasures = open_records(stores.records(tmp_path / "other")), read_ledger(tmp_path / "forgotten.jsonl")
+    done = import_file(tmp_path / "lines", target, None, 1, quiet, erasures)
+    assert (stored_ids(target), done.forgotten) == (STAYING, 9)
+    if target is not engine.records:
+        target.close()
+
+
+async def test_an_import_keeps_what_belongs_to_a_record_that_is_there_again(
+    engine: Engine, tmp_path: Path, quiet: Watcher
+) -> None:
+    event = part(Kind.EVENT, "evt_1", artifact_id="art_1", category="a", narrative="It came")
+    engine.records.put([part(Kind.ARTIFACT, "art_1", content="One"), event], None)
+    (tmp_path / "old").write_bytes(b"\n".join(exported(engine.records, [Kind.EVENT], quiet)))
+    engine.records.delete(Kind.EVENT, ["evt_1"])
+    await forgotten(engine, "art_1")
+    assert import_file(tmp_path / "old", engine.records, None, 1, quiet).forgotten == 1
+    engine.records.put([part(Kind.ARTIFACT, "art_1", content="Two")], None)
+    assert import_file(tmp_path / "old", engine.records, None, 1, quiet).new == 1
+
+
 async def test_a_record_that_was_written_after_the_erasure_survives_a_restore(
     engine: Engine, tmp_path: Path, quiet: Watcher
 ) -> None:
@@ -330,6 +547,7 @@ async def test_a_record_that_was_written_after_the_erasure_survives_a_restore(
     assert engine.records.ids(Kind.ARTIFACT) == ["art_1"]
 
 
+@pytest.mark.long("waits until records expire, or asks with every wrong value")
 async def test_what_has_expired_is_not_shown_and_then_forgotten_once_by_all_servers(
     open_engine: Open, caplog: pytest.LogCaptureFixture, wait_until: Callable[..., None]
 ) -> None:
@@ -370,6 +588,56 @@ async def test_the_parts_of_what_has_expired_are_not_shown_before_it_is_forgotte
     assert [one.stored.record.id for one in answer.results] == ["evt_2"]
 
 
+async def test_what_has_expired_is_in_no_graph_and_no_feed_before_it_is_forgotten(engine: Engine) -> None:
+    engine.retention.close(5)
+    near, far = await recorded(engine, "Near"), await recorded(engine, "Far")
+    over, gone = await recorded(engine, "Over"), datetime.now(UTC) - timedelta(seconds=1)
+    for source, target in ((near, over), (over, far)):
+        await engine.write(ANN, LinkDecisions(source_id=source, target_id=target, type="relates_to"))
+    with engine.records._store.writer.begin() as connection:
+        chosen = sa.update(records).where(records.c.id == over)
+        connection.execute(chosen.values(expires_at=int(gone.timestamp() * 1_000_000)))
+    parts = [
+        written(Kind.ARTIFACT, id="art_1", content="Anna met Bert.", expires_at=gone),
+        written(Kind.EVENT, id="evt_1", artifact_id="art_1", category="meeting", narrative="They met"),
+    ]
+    engine.records.put(parts, None)
+    graph = engine.records.decision_graph(GraphRequest(near), EVERYTHING)
+    assert graph is not None
+    assert ([one.record.id for one, _ in graph.nodes], graph.edges) == ([near], ())
+    assert engine.records.decision_graph(GraphRequest(over), EVERYTHING) is None
+    feed = engine.records.seen_changes(EVERYTHING, 0, None, 100)
+    assert {one.id for one in feed.changes} == {near, far}
+    assert engine.records.last_seen(EVERYTHING) == max(one.seq for one in feed.changes)
+    engine.records.forgetting.expire(engine.records.forgetting.expired(datetime.now(UTC), 10), datetime.now(UTC))
+    ends = engine.records.seen_changes(EVERYTHING, feed.covered, None, 100).changes
+    assert {(one.id, one.gone) for one in ends} >= {(over, True), ("art_1", True), ("evt_1", True)}
+
+
+async def test_a_clock_that_jumps_lets_nothing_expire(engine: Engine) -> None:
+    engine.retention.close(5)
+    late = datetime.now(UTC) + timedelta(days=30)
+    engine.records.put([written(Kind.ARTIFACT, id="art_1", content="One", expires_at=late)], None)
+
+    def swept(*steps: timedelta) -> list[int]:
+        times = list(accumulate(steps, initial=datetime.now(UTC)))
+        clock = ClockGuard("nothing goes", iter(times).__next__, count(0, 5).__next__)
+        retention = Retention(engine.records, engine.indexes, LedgerFile(None), clock=clock)
+        return [retention.sweep() for _ in times]
+
+    jump, small = timedelta(days=31), timedelta(hours=23)
+    assert swept(jump, -jump) == [0, 0, 0]
+    assert swept(jump, timedelta(seconds=5)) == [0, 0, 0]
+    assert engine.records.ids(Kind.ARTIFACT) == ["art_1"]
+    # a server that was stopped for long, or whose clock was wrong when it began
+    clock = ClockGuard("nothing goes", lambda: late + jump, count(0, 1800).__next__)
+    retention = Retention(engine.records, engine.indexes, LedgerFile(None), clock=clock)
+    assert [retention.sweep() for _ in range(3)] == [0, 0, 1]
+    engine.records.put([written(Kind.ARTIFACT, id="art_2", content="Two", expires_at=late)], None)
+    assert sum(swept(*[small] * 32)) == 1
+
+
+@pytest.mark.long("waits until records expire, or asks with every wrong value")
 async def test_what_expires_later_is_shown_until_then(open_engine: Open, wait_until: Callable[..., None]) -> None:
     engine = open_engine()
     soon = datetime.now(UTC) + timedelta(seconds=2)
@@ -401,3 +669,46 @@ def test_a_line_that_is_no_erasure_is_refused_by_its_number(tmp_path: Path) -> N
     file.write_text(file.read_text() + '{"kind": "poem"}\n')
     with pytest.raises(Exception, match=r"forgotten\.jsonl:2: "):
         read_ledger(file)
+
+
+async def test_a_torn_last_line_of_the_ledger_is_cut_and_a_whole_one_without_its_end_is_kept(
+    engine: Engine, tmp_path: Path
+) -> None:
+    file = tmp_path / "forgotten.jsonl"
+    await forgotten(engine, await recorded(engine, "Sell the oven"))
+    whole = file.read_bytes()
+    for cut in (1, len(whole) // 2, len(whole) - 2):
+        file.write_bytes(whole + whole[:cut])
+        assert len(read_ledger(file)) == 1
+        assert file.read_bytes() == whole
+    file.write_bytes(whole[:-1])
+    assert len(read_ledger(file)) == 1
+    file.write_bytes(whole + whole[:20])
+    await forgotten(engine, await recorded(engine, "Sell the kettle"))
+    assert (read_ledger(file), file.read_bytes()[: len(whole)]) == (engine.records.forgetting.erasures(), whole)
+    file.write_bytes(b'{"kind": "poem"}\n' + whole)
+    with pytest.raises(ConfigurationError, match=r"forgotten\.jsonl:1: "):
+        read_ledger(file)
+
+
+@pytest.mark.long("waits until records expire, or asks with every wrong value")
+async def test_the_ledger_file_has_each_erasure_of_several_servers_once(open_engine: Open, tmp_path: Path) -> None:
+    engines = [open_engine("one"), open_engine("two")]
+    for number in range(6):
+        await forgotten(engines[number % 2], await recorded(engines[0], f"Sell oven {number}"))
+    for engine in engines:
+        LedgerFile(tmp_path / "forgotten.jsonl").sync(engine.records)
+    assert sorted(one.id for one in read_ledger(tmp_path / "forgotten.jsonl")) == sorted(
+        one.id for one in engines[0].records.forgetting.erasures()
+    )
+
+
+async def test_an_erasure_reads_of_the_ledger_file_only_what_is_new(engine: Engine, tmp_path: Path) -> None:
+    file = tmp_path / "forgotten.jsonl"
+    await forgotten(engine, await recorded(engine, "Sell the oven"))
+    size = file.stat().st_size
+    file.write_bytes(b"#" * size)  # a reader of all of it would fail
+    done = await forgotten(engine, await recorded(engine, "Sell the kettle"))
+    assert done.receipt is not None
+    assert "ledger" not in {one.part for one in done.receipt.pending}
+    assert len(file.read_bytes()[size:].splitlines()) == 1

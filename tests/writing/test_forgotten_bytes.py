@@ -127,9 +127,9 @@ async def everything_about_a_decision(engine: Engine, words: Words, other: str, 
 async def write_and_forget(engine: Engine, words: Words, wait_until: Callable[..., None]) -> None:
     """Leaves no word in a file of the running engine once it has compacted them."""
     kept = (await engine.write(ANN, RecordDecision(fields=DecisionFields(decision="Stay", confidence=0.5)))).id
-    ids = [await everything_about_a_decision(engine, words, kept, str(number)) for number in range(8)]
+    ids = [await everything_about_a_decision(engine, words, kept, str(number)) for number in range(4)]
     vectors = SeededEmbedder().embed_text("x")
-    for number in range(8):
+    for number in range(4):
         artifact, chunk = f"art_{number}", f"art_{number}_1"
         event = {"category": words.new(), "narrative": words.text(), "actors": [words.new()]}
         evidence = [{"quote": words.text()}]
@@ -158,6 +158,7 @@ async def write_and_forget(engine: Engine, words: Words, wait_until: Callable[..
     assert not [word for word in words.made if word in exports.decode().casefold()]
 
 
+@pytest.mark.long("reads every byte that a store wrote")
 async def test_no_file_holds_a_word_of_what_was_forgotten(tmp_path: Path, wait_until: Callable[..., None]) -> None:
     words = Words(tmp_path)
     with opened(tmp_path) as engine:

@@ -233,8 +233,8 @@ async def test_a_decision_of_the_published_server_is_read_with_its_outcome_and_s
     decision = whole.stored.record
     assert isinstance(decision, Decision)
     assert (decision.title, decision.outcome, decision.confidence) == ("Keep orders in PostgreSQL", "success", 0.85)
-    assert decision.metadata["actual_result"] == "No order was lost."
-    assert decision.metadata["lessons"] == "Try restores as well."
+    for text in ("## actual_result\n\nNo order was lost.", "## lessons\n\nTry restores as well."):
+        assert text in decision.text  # which is searched
     with pytest.raises(WriteConflict) as refused:
         await repository.engine.write(ANN, update("5f3a9c1e", category="data"))
     assert refused.value.reason == "fileOwned"

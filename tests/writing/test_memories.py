@@ -26,6 +26,7 @@ from cognition_engines.writing.memory_requests import Remember, Remembered, Stor
 from cognition_engines.writing.requests import Forget, Forgotten, Writer
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
+from tests.writing.written import written
 
 WRITE = frozenset({"read", "write"})
 ANN = Writer("ann", EVERYTHING, WRITE)
@@ -269,3 +270,16 @@ async def test_the_events_of_a_memory_stay_its_owners_when_another_agent_amends_
     done = await engine.write(ANN, Forget(id=event.id))
     assert isinstance(done, Forgotten)
     assert done.kind == "event"
+
+
+async def test_an_amended_memory_keeps_the_events_that_other_agents_attached(engine: Engine) -> None:
+    id = (await remembered(engine, ANN, page("Two tides"))).id
+    engine.records.put(
+        [written(Kind.EVENT, id="evt_1", agent="ben", artifact_id=id, category="Seen", narrative="A low tide.")],
+        None,
+    )
+    amended = await remembered(
+        engine, ANN, page("Three tides", events=(Event(category="Seen", narrative="Three tides."),))
+    )
+    assert [one.narrative for one in amended.events] == ["Three tides."]
+    assert len(engine.records.ids(Kind.EVENT)) == 2

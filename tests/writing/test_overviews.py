@@ -5,6 +5,8 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
+import pytest
+
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import LinkType
@@ -92,6 +94,7 @@ async def link(engine: Engine, source: str, target: str, type: LinkType = "relat
     await engine.write(ANN, LinkDecisions(source_id=source, target_id=target, type=type))
 
 
+@pytest.mark.long("waits until records expire, or asks with every wrong value")
 async def test_a_graph_has_what_is_so_many_links_away_and_all_links_between(engine: Engine) -> None:
     a, b, c, d = [(await engine.write(ANN, new(f"Decide {name}"))).id for name in "abcd"]
     await link(engine, a, b)

@@ -108,7 +108,7 @@ async def test_a_file_s_decision_was_known_as_the_file_has_it_before_it_was_revi
 
 async def test_a_repeated_call_shows_nothing_that_its_author_sees_no_longer(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "decisions.jsonl"
-    file.write_text('{"id": "one", "title": "Use a queue"}')
+    file.write_text('{"kind": "decision", "id": "one", "title": "Use a queue"}')
     await engine.ingest([file], Options())
     (id,) = engine.records.ids(Kind.DECISION)
     first = await engine.write(NARROW, review(id), "key")

@@ -697,7 +697,9 @@ class AsyncMethods(ABC):
     ) -> LinkDecisionsResult:
         """Link two decisions.
 
-        A link from one decision to another. One of the same type between the two is replaced.
+        A link from one decision to another. The agent's own one of that type between the two is replaced.
+
+        `supersedes` needs `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
         """
         call = calls.link_decisions(
             source_id=source_id,
@@ -722,9 +724,9 @@ class AsyncMethods(ABC):
         dry_run: bool = False,
         timeout: float | None = None,
     ) -> LinkDecisionsResult:
-        """End a link between two decisions.
+        """End a link between two decisions; the history keeps it.
 
-        Which link ends: its ends and its type.
+        Which link ends: its ends and its type. Its maker may end it, and a token with `admin`.
         """
         call = calls.unlink_decisions(
             source_id=source_id,

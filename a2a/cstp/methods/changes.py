@@ -60,9 +60,9 @@ class ChangesParams(Wire):
     """
 
     since: Since = Field(description='A `cursor`, or the `seq` of a change or a write; 0 for all, "now" for none yet.')
-    kinds: Annotated[list[KindName], Field(min_length=1), AfterValidator(each_once)] | None = Field(
-        default=None, description="Absent: all."
-    )
+    kinds: (
+        Annotated[list[KindName], Field(min_length=1, max_length=len(KIND_NAMES)), AfterValidator(each_once)] | None
+    ) = Field(default=None, description="Absent: all.")
     limit: Annotated[int, Field(ge=1, le=1000), WHOLE] = 100
     wait_ms: Annotated[int, Field(ge=0, le=LONGEST_WAIT), WHOLE] = Field(
         default=0, description="How long to wait for a change, in milliseconds. In a batch nothing waits: 0."

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_val
 from cstp.contract import Method, PublishedNames, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, Offset, UpperInstant, not_blank, not_later
-from cstp.methods.decision_records import OF_ID, DecisionEdge
+from cstp.methods.decision_records import OF_ID, DecisionEdge, EndedEdge
 from cstp.reads import ReadParams
 from cstp.writes import Names, RecordId
 
@@ -118,8 +118,9 @@ class RecordedRevision(WireResult):
 class WholeDecision(WireResult):
     """A decision with all that it states; what it does not state is null or empty.
 
-    `reviews`, `links` and `history` are there when they were asked for. A decision of a file has no history before what
-    the file says now.
+    `supersedes` and `supersededBy` are the ids of decisions, as files state them and agents link them. `reviews`,
+    `links` and `history` are there when they were asked for, `endedLinks` with `history`. A decision of a file has no
+    history before what the file says now.
     """
 
     id: str
@@ -150,6 +151,8 @@ class WholeDecision(WireResult):
     sources: list[CitedSource]
     valid_from: InstantOut | None
     valid_to: InstantOut | None
+    supersedes: list[str]
+    superseded_by: list[str]
     thread_id: str | None
     trace: JsonValue
     deliberation: JsonValue
@@ -160,6 +163,7 @@ class WholeDecision(WireResult):
     reviews: list[RecordedReview] | None = Field(None, exclude_if=lambda value: value is None)
     links: list[DecisionEdge] | None = Field(None, exclude_if=lambda value: value is None)
     history: list[RecordedRevision] | None = Field(None, exclude_if=lambda value: value is None)
+    ended_links: list[EndedEdge] | None = Field(None, exclude_if=lambda value: value is None)
 
 
 class GetDecisionResult(WireResult):

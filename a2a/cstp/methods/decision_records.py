@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import Annotated, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import Method, PublishedNames, Wire, WireResult
+from cstp.contract import Method, NullTakesAway, PublishedNames, Wire, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.fields import (
     WHOLE,
@@ -16,6 +16,7 @@ from cstp.fields import (
     each_once,
     not_blank,
     not_later,
+    not_over,
 )
 from cstp.writes import (
     MOST,
@@ -131,7 +132,9 @@ class RecordDecisionParams(DecisionMembers, WriteParams):
     sensitivity: Level = "normal"
     review_in: Period | None = Field(default=None, description="As `reviewBy`, from now on; a month has 30 days.")
     supersedes: Annotated[list[RecordId], Field(max_length=MOST), AfterValidator(each_once)] | None = Field(
-        default=None, description="Decisions that it replaces, once it is accepted or reviewed."
+        default=None,
+        description="Decisions that it replaces: accepted ones once it is accepted, others once it is reviewed. Those "
+        "of others, as in `relatedTo`, need `review`.",
     )
     related_to: Annotated[list[Related], Field(max_length=MOST)] | None = None
     dry_run: bool = Field(default=False, description="Checks everything and writes nothing.")
@@ -177,7 +180,7 @@ class RecordDecisionResult(WriteResult):
     warnings: list[WriteWarning]
 
 
-class DecisionUpdates(DecisionMembers):
+class DecisionUpdates(DecisionMembers, NullTakesAway):
     """Members with other values; null, or an empty list, takes a value away."""
 
     decision: LongText | None = None
@@ -243,7 +246,7 @@ class ReviewDecisionParams(WriteParams):
     actual_result: LongText | None = None
     lessons: LongText | None = None
     notes: LongText | None = None
-    affected_kpis: Annotated[dict[Name, float], Field(max_length=MOST)] | None = None
+    affected_kpis: Annotated[dict[Name, float], Field(max_length=MOST), BeforeValidator(not_over(MOST))] | None = None
     observed_at: LowerInstant = None
     evidence: Annotated[list[GivenEvidence], Field(max_length=MOST)] | None = None
     dry_run: bool = Field(default=False, description="Checks everything and writes nothing.")
@@ -280,7 +283,7 @@ class SetStatusResult(WriteResult):
 
 
 class UnlinkDecisionsParams(WriteParams):
-    """Which link ends: its ends and its type."""
+    """Which link ends: its ends and its type. Its maker may end it, and a token with `admin`."""
 
     source_id: RecordId
     target_id: RecordId
@@ -289,7 +292,10 @@ class UnlinkDecisionsParams(WriteParams):
 
 
 class LinkDecisionsParams(UnlinkDecisionsParams):
-    """A link from one decision to another. One of the same type between the two is replaced."""
+    """A link from one decision to another. The agent's own one of that type between the two is replaced.
+
+    `supersedes` needs `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
+    """
 
     weight: Annotated[float, Field(ge=0.0, le=1_000_000.0)] | None = None
     context: LongText | None = None
@@ -305,6 +311,13 @@ class DecisionEdge(WireResult):
     context: str | None
     created_by: str
     created_at: InstantOut
+
+
+class EndedEdge(DecisionEdge):
+    """A link that was ended, or replaced by its maker: when, and by which agent."""
+
+    ended_at: InstantOut
+    ended_by: str
 
 
 class LinkDecisionsResult(WriteResult):
@@ -363,10 +376,11 @@ LINK_DECISIONS = Method(
 )
 UNLINK_DECISIONS = Method(
     name="cstp.unlinkDecisions",
-    summary="End a link between two decisions.",
+    summary="End a link between two decisions; the history keeps it.",
     params=UnlinkDecisionsParams,
     result=LinkDecisionsResult,
     errors=_ERRORS,
     scope="review",
+    other_scopes=("admin",),
     cost=3,
 )

@@ -20,6 +20,7 @@ from cstp.fields import (
     MaxTokens,
     Omitted,
     Query,
+    RecordOrigin,
     SearchMode,
     Truncated,
     UpperInstant,
@@ -37,7 +38,12 @@ Parts = Annotated[
     Field(max_length=3),
     AfterValidator(each_once),
     WithJsonSchema(
-        {"type": "array", "items": {"type": "string", "enum": ["snippet", "links", "provenance"]}, "uniqueItems": True}
+        {
+            "type": "array",
+            "items": {"type": "string", "enum": ["snippet", "links", "provenance"]},
+            "maxItems": 3,
+            "uniqueItems": True,
+        }
     ),
 ]
 Share = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -150,6 +156,7 @@ class DecisionSummary(WireResult):
     and is present exactly when they were asked for; so are `snippet` (empty where there is no text), `links`,
     `provenance` and `explain`. The whole text is what `cstp.recall` gives for the id. `truncated` is
     present with a snippet and `maxTokens`; true says that the snippet is a part of that text.
+    `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
     id: str
@@ -161,6 +168,8 @@ class DecisionSummary(WireResult):
     outcome: str | None
     date: InstantOut | None
     distance: float | None
+    origin: RecordOrigin
+    recorded_by: str | None
     reasons: list[str] | None = Field(None, exclude_if=lambda reasons: reasons is None)
     snippet: str | None = Field(None, exclude_if=lambda snippet: snippet is None)
     links: DecisionLinks | None = Field(None, exclude_if=lambda links: links is None)

@@ -9,7 +9,7 @@ from cstp.abstention import ABSTAIN_DESCRIPTION, NoGoodMatch
 from cstp.contract import Method, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
-from cstp.fields import MODE_DESCRIPTION, WHOLE, InstantOut, Query, SearchMode, UpperInstant
+from cstp.fields import MODE_DESCRIPTION, WHOLE, InstantOut, Query, RecordOrigin, SearchMode, UpperInstant
 from cstp.methods.decision_reads import RecordProvenance
 from cstp.reads import ReadParams
 from cstp.writes import (
@@ -107,10 +107,13 @@ class EpisodeFound(EpisodeMembers):
     """An episode; `score` is better when higher, `distance` the cosine distance to the query or null.
 
     `explain` is present when it was asked for.
+    `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
     score: float
     distance: float | None
+    origin: RecordOrigin
+    recorded_by: str | None
     explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
 
 

@@ -19,6 +19,7 @@ from cstp.fields import (
     MaxTokens,
     Omitted,
     Query,
+    RecordOrigin,
     SearchMode,
     Truncated,
     UpperInstant,
@@ -47,9 +48,9 @@ class SearchParams(ReadParams):
     """
 
     query: Query
-    kinds: Annotated[list[FoundType], Field(min_length=1), AfterValidator(each_once)] | None = Field(
-        default=None, description="The kinds to look for; absent: all."
-    )
+    kinds: (
+        Annotated[list[FoundType], Field(min_length=1, max_length=len(FOUND_TYPES)), AfterValidator(each_once)] | None
+    ) = Field(default=None, description="The kinds to look for; absent: all.")
     project: Whole | None = Field(default=None, description="Of any kind; spelled exactly.")
     tags: Annotated[list[Whole], Field(min_length=1, max_length=64)] | None = Field(
         default=None,
@@ -75,7 +76,7 @@ class SearchParams(ReadParams):
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
-    include: Annotated[list[Part], Field(min_length=1), AfterValidator(each_once)] | None = Field(
+    include: Annotated[list[Part], Field(min_length=1, max_length=1), AfterValidator(each_once)] | None = Field(
         default=None,
         description="What each result has in addition. `content`: its text; of an artifact that is searched in chunks, "
         "the chunk that was found.",
@@ -103,9 +104,11 @@ class SearchedRecord(WireResult):
     in the sets that it was measured on; so scores of all kinds and of several queries can be compared. `source` is the
     title of the source of a chunk or an extraction, the system of an artifact, a turn or an event, and the file of a
     decision; `sourceId` the id of that source, the artifact of an event, or the conversation of a turn. `date` is what
-    `dateFrom` and `dateTo` ask for. `place` is present where that of a chunk is known. `content` and `explain` are
-    present exactly when they were asked for, `truncated` with `maxTokens`; true says that `content`, or without it the
-    snippet, was cut for want of room.
+    `dateFrom` and `dateTo` ask for. `origin` is who made it: a file, an agent, or an import, which is a collection or
+    standard input; `recordedBy` is the agent that wrote it. `status` is that of a decision, and `supersededBy` are the
+    ids of the successors of one that is out of force. `place` is present where that of a chunk is known. `content` and
+    `explain` are present exactly when they were asked for, `truncated` with `maxTokens`; true says that `content`, or
+    without it the snippet, was cut for want of room.
     """
 
     type: FoundType
@@ -116,6 +119,10 @@ class SearchedRecord(WireResult):
     source: str | None
     source_id: str | None
     date: InstantOut | None
+    origin: RecordOrigin
+    recorded_by: str | None
+    status: str | None
+    superseded_by: list[str]
     place: PlaceOut = None
     content: str | None = Field(None, exclude_if=lambda content: content is None)
     explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)

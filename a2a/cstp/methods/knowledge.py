@@ -16,6 +16,7 @@ from cstp.fields import (
     MaxTokens,
     Omitted,
     Query,
+    RecordOrigin,
     SearchMode,
     Topic,
     Truncated,
@@ -160,6 +161,7 @@ class KnowledgeFound(WireResult):
     cosine distance to the query, 0 to 2. `explain` is
     present when it was asked for, `place` where that of a chunk is known, `truncated` exactly with `maxTokens`; true
     says that `content` is a part of what `cstp.getChunk` gives for the `chunkId`. Extractions are never cut.
+    `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
     id: str
@@ -174,6 +176,8 @@ class KnowledgeFound(WireResult):
     chunk_info: str | None
     place: PlaceOut = None
     source: SourceReference | None
+    origin: RecordOrigin
+    recorded_by: str | None
     explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
     truncated: Truncated = None
 

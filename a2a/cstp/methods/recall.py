@@ -20,6 +20,7 @@ from cstp.fields import (
     LowerInstant,
     MaxTokens,
     Omitted,
+    RecordOrigin,
     SearchMode,
     Truncated,
     UpperInstant,
@@ -248,6 +249,7 @@ class RecallItem(WireResult):
     `events` are those of an artifact, or of the artifact that a chunk belongs to: newest first, those without a time
     last. `explain` is present with a query when it was asked for, `truncated` exactly with `maxTokens`; true says that
     `content` is a part of what `cstp.recall` gives for the `id`. So it is for related items and turns.
+    `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
     id: str
@@ -256,6 +258,8 @@ class RecallItem(WireResult):
     context: str | None
     metadata: RecordMetadata
     score: float | None
+    origin: RecordOrigin
+    recorded_by: str | None
     events: list[AttachedEvent]
     explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
     truncated: Truncated = None
@@ -274,6 +278,8 @@ class RelatedItem(WireResult):
     context: str | None
     metadata: ArtifactMetadata | EventMetadata
     score: float | None
+    origin: RecordOrigin
+    recorded_by: str | None
     reason: Reason
     via: str
     truncated: Truncated = None

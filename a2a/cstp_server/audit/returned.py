@@ -56,8 +56,8 @@ def _query_decisions(result: QueryDecisionsResult) -> Named:
 
 
 def _get_decision(result: GetDecisionResult) -> Named:
-    yield from _of(Kind.DECISION, result.decision.id)
-    for link in result.decision.links or ():
+    yield from _of(Kind.DECISION, result.decision.id, *result.decision.supersedes, *result.decision.superseded_by)
+    for link in (*(result.decision.links or ()), *(result.decision.ended_links or ())):
         yield from _of(Kind.DECISION, link.source_id, link.target_id)
 
 
@@ -110,6 +110,7 @@ def _search(result: SearchResult) -> Named:
             yield from _of(Kind.SOURCE, one.source_id)
         elif one.type == "event":
             yield from _of(Kind.ARTIFACT, one.source_id)
+        yield from _of(Kind.DECISION, *one.superseded_by)
 
 
 def _recall(result: RecallResult) -> Named:

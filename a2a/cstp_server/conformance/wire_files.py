@@ -18,8 +18,8 @@ A conversation reads aloud:
     <-- {"jsonrpc": "2.0", "id": 1, ...}     the whole body; none means an empty one
 
 `<a x 3>` is `aaa`; in requests `<token>` is the token, `<hex ff00>` are bytes; `Transfer-Encoding: chunked` sends the
-body in chunks (`# chunk: 1` sets their size). In answers `<anything>`, `<number>`, `<text>`, `<time>`, `<list>`,
-`<object>` and `<request id>` (that of the header) stand for what varies, and `<url>` in a header for an address.
+body in chunks (`# chunk: 1` sets their size). In answers `<anything>`, `<boolean>`, `<number>`, `<text>`, `<time>`,
+`<list>`, `<object>` and `<request id>` (that of the header) stand for what varies, `<url>` in a header for an address.
 Everything else is compared exactly: members, types, and the digits of numbers. `<noted NAME>` in an answer is any text;
 later in the conversation, `<NAME>` stands for it, where NAME is in capitals.
 """
@@ -214,6 +214,7 @@ def agree(want: object, got: object, request_id: str | None, where: str, noted: 
         return
     fits = {
         "<anything>": True,
+        "<boolean>": isinstance(got, bool),
         "<number>": isinstance(got, Number),
         "<text>": type(got) is str,
         "<list>": isinstance(got, list),

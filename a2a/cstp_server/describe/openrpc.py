@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Mapping
 from importlib.resources import files
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -25,12 +26,13 @@ OPENRPC: Final = "1.3.2"
 _ABOUT: Final = (
     "The Cognition State Transfer Protocol: ask an agent what it decided, learned and remembers. JSON-RPC 2.0 over "
     "POST /cstp with Authorization: Bearer. Parameters are given by name, in camelCase or snake_case; unknown ones are "
-    "refused; null counts as absent where a schema allows it. Whole numbers may be written as 10 or 10.0. In the "
+    "refused; null for one that is not required counts as absent. Whole numbers may be written as 10 or 10.0. In the "
     "errors of this document, data is the JSON Schema of an error's data."
 )
 _NAMED: Final = re.compile("<(?:noted )?([A-Z_]+)>")
 _NAMES: Final = {"FIRST": "dec_2f6b0c9d4e1a8b37", "RECORDED": "<time>"}  # what conversations note
 _FILLED: Final[Mapping[str, object]] = {
+    "<boolean>": True,
     "<number>": 1,
     "<text>": "text",
     "<time>": "2026-01-31T09:30:00Z",
@@ -105,7 +107,7 @@ def _method(method: Method[Any, Any], params: Schema, result: Schema) -> dict[st
         "description": f"{needs} A call costs {method.cost} of the agent's limit unless the server says otherwise, and "
         "one more for each 1,024 characters of a text beyond its first 1,024; up to three more where characters other "
         "than ASCII letters, digits and spaces, which count as four, make more of it.\n\n"
-        f"{str(method.params.__doc__).strip()}",
+        f"{cleandoc(str(method.params.__doc__))}",
         "paramStructure": "by-name",
         "params": [_param(name, schema, name in required) for name, schema in params["properties"].items()]
         if "properties" in params

@@ -10,6 +10,8 @@ from typing import Final
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.folder_lock import holder, is_address
+from cognition_engines.ingest.formats.converted import Unreadable
+from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import StoreContents, StoreState, inspect_store, other_schema, sqlite_file
@@ -111,6 +113,21 @@ def check_records(held: StoreContents, model: Model | None) -> CheckResult[None]
             findings.append(Finding("records", Level.WARNING, seen, "cstp reindex drops them"))
     seen = f"all {held.embedded:,} records with a text have vectors of {model.identity}"
     return CheckResult(findings or [Finding("records", Level.OK, seen)])
+
+
+def check_documents() -> CheckResult[None]:
+    """Whether this system sets every limit of the process that reads documents of other formats."""
+    try:
+        missing = FormatReader().missing_limits()
+    except Unreadable as error:
+        seen = f"a document of another format {error}"
+        return CheckResult([Finding("documents", Level.PROBLEM, seen, "check that this Python starts and can import")])
+    if not missing:
+        seen = "the process that reads them can open no file and no connection, and start no process"
+        return CheckResult([Finding("documents", Level.OK, seen)])
+    seen = f"this system cannot limit the process that reads them by {', '.join(missing)}"
+    remedy = "read documents of other formats only from people you trust, or run on Linux with seccomp"
+    return CheckResult([Finding("documents", Level.WARNING, seen, remedy)])
 
 
 def check_limits(settings: Settings) -> CheckResult[None]:

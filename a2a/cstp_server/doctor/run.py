@@ -45,6 +45,8 @@ def diagnose(loaded: LoadedSettings) -> Iterator[Finding]:
     if settings.sources:
         remedy = "check that what is followed is up (sources)"
         yield from within(_INDEX_SECONDS, "sources", remedy, lambda: check_sources(settings)).findings
+    remedy = "check that Python starts a process here"
+    yield from within(_SECONDS, "documents", remedy, parts.check_documents).findings
     remedy = "see the limits settings (cstp config); without its Redis each server counts by itself"
     yield from within(_SECONDS, "limits", remedy, lambda: parts.check_limits(settings)).findings
     remedy = "see the server's log; stop it and start it again"

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from inspect import cleandoc
 from textwrap import fill
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
@@ -308,7 +309,7 @@ def _made(constant: str, names: Sequence[str]) -> Iterator[str]:
 
 def _docstring(method: Method[Any, Any]) -> Iterator[str]:
     """The summary and what the parameters' model says, with names as Python has them."""
-    said = str(method.params.__doc__).strip()
+    said = cleandoc(str(method.params.__doc__))
     if not method.params.model_fields:
         yield f'    """{method.summary}"""'
         return

@@ -129,7 +129,7 @@ def _section(field: FieldInfo) -> type[Section] | None:
 
 
 def _summary(section: type[Section]) -> str:
-    return str(section.__doc__).strip()
+    return cleandoc(str(section.__doc__))
 
 
 def _entry(indent: str, name: str, field: FieldInfo, value: object) -> Iterator[str]:

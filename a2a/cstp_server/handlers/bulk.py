@@ -11,6 +11,7 @@ from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
 from cognition_engines.writing.bulk import check_import
 from cognition_engines.writing.errors import WritesRefused
 from cognition_engines.writing.memory_requests import PutOutcomes, PutRecords
+from cstp.errors import MAX_VIOLATIONS
 from cstp.methods import bulk
 from cstp.methods.bulk import (
     PUT_RECORDS,
@@ -32,7 +33,9 @@ def bulk_methods(engine: Engine) -> tuple[AnyBound, ...]:
         with refusals():
             writer = writer_of(call, params)
             check_import(writer)
-            request = PutRecords(records=_entries(params), replaces=_replaces(params))
+            caller = engine.pools.caller(call.agent)
+            entries = await engine.pools.writes.run(caller, _entries, params)
+            request = PutRecords(records=entries, replaces=_replaces(params))
             before = await engine.look_up(_look_up(params.look_up or bulk.LookUp()), call.agent)
             seq, indexed = before.seq, True
             outcomes: tuple[Outcome, ...] = ()
@@ -55,7 +58,7 @@ def bulk_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
 
 def _entries(params: PutRecordsParams) -> tuple[Entry, ...]:
-    """Raises WritesRefused with what is wrong with each record."""
+    """Return the records of a call. Raises WritesRefused with what is wrong with them, at most a hundred."""
     found: list[Entry] = []
     faults: list[tuple[str, str]] = []
     for place, given in enumerate(params.records or ()):
@@ -63,6 +66,8 @@ def _entries(params: PutRecordsParams) -> tuple[Entry, ...]:
             found.append(read_object(given))
         except UnreadableLine as error:
             faults.append((f"records[{place}]", str(error)))
+            if len(faults) == MAX_VIOLATIONS:
+                break
     if faults:
         raise WritesRefused(faults)
     return tuple(found)

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 from cognition_engines.engine import Engine
 from cognition_engines.indexes.columns.sorting import RECORDED, Order
 from cognition_engines.kinds.reviews import Review
-from cognition_engines.models import SENSITIVITIES, Decision, Filters, Overdue
+from cognition_engines.models import SENSITIVITIES, Decision, DecisionDetails, Filters, Overdue
+from cognition_engines.queries.decisions import joined_links
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.writing.decisions import content_hash, ratified_by
@@ -28,7 +29,7 @@ from cstp.methods.decision_reads import (
     RecordProvenance,
     WholeDecision,
 )
-from cstp_server.handlers.decision_records import edge_of
+from cstp_server.handlers.decision_records import edge_of, ended_edge_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _COLUMNS = {name: name for name in ("confidence", "category", "stakes", "status")} | {
@@ -105,7 +106,8 @@ def _listed(stored: StoredRecord) -> ListedDecision:
 def _whole(found: DecisionHistory, params: GetDecisionParams) -> WholeDecision:
     decision = found.stored.record
     assert isinstance(decision, Decision)
-    details = decision.details
+    details = decision.details or DecisionDetails(decision.text)
+    links = joined_links(decision.id, found.stated, found.links)
     return WholeDecision(
         id=decision.id,
         title=decision.title,
@@ -116,39 +118,38 @@ def _whole(found: DecisionHistory, params: GetDecisionParams) -> WholeDecision:
         status=decision.status,
         outcome=decision.outcome,
         date=decision.date,
-        context=None if details is None else details.context,
+        context=details.context,
         reasons=[RecordedReason(type=one.type, text=one.text, strength=one.strength) for one in decision.reasons],
-        alternatives=[
-            RecordedAlternative(option=one.option, why=one.why) for one in (details.alternatives if details else ())
-        ],
+        alternatives=[RecordedAlternative(option=one.option, why=one.why) for one in details.alternatives],
         tags=list(decision.tags),
-        pattern=None if details is None else details.pattern,
-        kpi_indicators=list(details.kpi_indicators) if details else [],
-        mental_state=None if details is None else details.mental_state,
+        pattern=details.pattern,
+        kpi_indicators=list(details.kpi_indicators),
+        mental_state=details.mental_state,
         review_by=decision.review_by,
         project=decision.project,
         sensitivity=_LEVELS[decision.sensitivity],
         feature=decision.feature,
         pr=decision.pr,
-        file=None if details is None else details.file,
-        line=None if details is None else details.line,
-        commit=None if details is None else details.commit,
-        affects=[AffectedPart(type=one.type, pattern=one.pattern) for one in (details.affects if details else ())],
-        sources=[
-            CitedSource(uri=one.uri, quote=one.quote, hash=one.hash) for one in (details.sources if details else ())
-        ],
+        file=details.file,
+        line=details.line,
+        commit=details.commit,
+        affects=[AffectedPart(type=one.type, pattern=one.pattern) for one in details.affects],
+        sources=[CitedSource(uri=one.uri, quote=one.quote, hash=one.hash) for one in details.sources],
         valid_from=decision.valid_from,
         valid_to=decision.valid_to,
-        thread_id=None if details is None else details.thread_id,
-        trace=None if details is None else details.trace,
-        deliberation=None if details is None else details.deliberation,
-        bridge=None if details is None else details.bridge,
-        pre_decision=None if details is None else details.pre_decision,
+        supersedes=list(links.supersedes),
+        superseded_by=list(links.superseded_by),
+        thread_id=details.thread_id,
+        trace=details.trace,
+        deliberation=details.deliberation,
+        bridge=details.bridge,
+        pre_decision=details.pre_decision,
         given=decision.metadata,
         provenance=_provenance(found, decision),
         reviews=[_review(one) for one in found.reviews] if params.include_reviews else None,
         links=[edge_of(one) for one in found.links] if params.include_links else None,
         history=[_revision(one) for one in found.revisions] if params.include_history else None,
+        ended_links=[ended_edge_of(one) for one in found.ended] if params.include_history else None,
     )
 
 

@@ -32,6 +32,7 @@ from cstp.methods.decision_records import (
     DecisionMembers,
     DecisionUpdates,
     Duplicate,
+    EndedEdge,
     LinkDecisionsParams,
     LinkDecisionsResult,
     Quality,
@@ -241,6 +242,13 @@ def edge_of(link: DecisionLink) -> DecisionEdge:
         created_by=link.agent,
         created_at=link.at,
     )
+
+
+def ended_edge_of(link: DecisionLink) -> EndedEdge:
+    """An ended link on the wire."""
+    assert link.ended_at is not None
+    assert link.ended_by is not None
+    return EndedEdge(**edge_of(link).model_dump(), ended_at=link.ended_at, ended_by=link.ended_by)
 
 
 def _fields(members: DecisionMembers, decision: str, confidence: float | None) -> DecisionFields:

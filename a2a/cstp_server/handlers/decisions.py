@@ -139,6 +139,8 @@ def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -
         outcome=decision.outcome,
         date=decision.date,
         distance=match.distance,
+        origin=match.origin.made_by,
+        recorded_by=match.origin.recorded_by,
         reasons=[reason.type for reason in decision.reasons] if reasons else None,
         snippet=match.snippet,
         links=None if match.links is None else _links(match.links, edges="edges" in include),

@@ -118,7 +118,14 @@ def _members(episode: Episode) -> dict[str, Any]:
 
 def _found(match: EpisodeMatch) -> EpisodeFound:
     reason = explained(match.explanation, match.window)
-    return EpisodeFound(**_members(match.episode), score=match.score, distance=match.distance, explain=reason)
+    return EpisodeFound(
+        **_members(match.episode),
+        score=match.score,
+        distance=match.distance,
+        origin=match.origin.made_by,
+        recorded_by=match.origin.recorded_by,
+        explain=reason,
+    )
 
 
 def _whole(stored: StoredRecord) -> GetEpisodeResult:

@@ -197,6 +197,8 @@ def _found(match: KnowledgeMatch, cited: Citation) -> KnowledgeFound:
         chunk_info=place(record) if isinstance(record, Chunk) else None,
         place=shown_place(record),
         source=None if cited.title is None else SourceReference(source_id=cited.source_id, title=cited.title),
+        origin=match.origin.made_by,
+        recorded_by=match.origin.recorded_by,
         explain=explained(match.explanation, match.window),
     )
 

@@ -20,8 +20,9 @@ def knowledge_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
     async def store_knowledge(params: StoreKnowledgeParams, call: Call) -> StoreKnowledgeResult:
         with refusals():
             writer = writer_of(call, params)
+            pools = engine.pools
             request = StoreKnowledge(
-                records=read_given(params.records),
+                records=await pools.writes.run(pools.caller(call.agent), read_given, params.records),
                 project=params.project,
                 sensitivity=SENSITIVITIES[params.sensitivity],
             )

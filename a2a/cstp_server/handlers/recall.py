@@ -189,6 +189,8 @@ def _item(result: Result) -> wire.RecallItem:
         context=_context(stored),
         metadata=_metadata(stored),
         score=result.score,
+        origin=stored.origin.made_by,
+        recorded_by=stored.origin.recorded_by,
         events=[_attached(event) for event in result.events],
         explain=explained(result.explanation, result.window),
     )
@@ -205,6 +207,8 @@ def _related(related: RelatedRecord) -> wire.RelatedItem:
         context=_context(stored),
         metadata=metadata,
         score=related.score,
+        origin=stored.origin.made_by,
+        recorded_by=stored.origin.recorded_by,
         reason=related.reason.value,
         via=related.via,
     )

@@ -118,10 +118,16 @@ class BodyParser:
     async def run(
         self, agent: str, parse: Callable[Concatenate[bytes, P], T], body: bytes, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """What `parse` makes of a body of `agent`; raises what it raises, and Overloaded when no thread is free."""
-        if len(body) <= LARGE:
-            return parse(body, *args, **kwargs)
+        """Return what `parse` makes of a body. Raises what it raises, and Overloaded if no thread is free."""
+        return await self.run_sized(agent, len(body), parse, body, *args, **kwargs)
+
+    async def run_sized(
+        self, agent: str, size: int, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """As `run`, of a function whose work is that of parsing `size` bytes."""
+        if size <= LARGE:
+            return function(*args, **kwargs)
         try:
-            return await self._pool.run(Caller(agent, inf), parse, body, *args, **kwargs)
+            return await self._pool.run(Caller(agent, inf), function, *args, **kwargs)
         except ComponentFailed as error:
             raise Overloaded(_RETRY_SECONDS) from error

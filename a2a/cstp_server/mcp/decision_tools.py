@@ -54,6 +54,7 @@ DECISION_TOOLS: Final[tuple[Tool, ...]] = (
         "Record a decision that you made: what, how sure you are that it turns out well (confidence, 0 to 1), why, and "
         "what else could have been done. Record choices between alternatives that others will ask about, not the "
         "state of a task. Give an idempotency_key, so that a repeated call records nothing twice.",
+        quotes=True,  # the titles of possible duplicates
     ),
     make_tool(
         UPDATE_DECISION,
@@ -84,7 +85,7 @@ DECISION_TOOLS: Final[tuple[Tool, ...]] = (
         "link_decisions",
         "Link two decisions",
         "Link one decision to another: supersedes, depends_on, relates_to, contradicts, refines, caused_by or blocks. "
-        "A link of the same type between the two is replaced.",
+        "Your own link of the same type between the two is replaced.",
         adds=False,
         repeatable=True,
     ),
@@ -92,7 +93,9 @@ DECISION_TOOLS: Final[tuple[Tool, ...]] = (
         UNLINK_DECISIONS,
         "unlink_decisions",
         "End a link",
-        "End a link between two decisions, named by its source, its target and its type. The decisions stay.",
+        "End a link between two decisions, named by its source, its target and its type. The decisions stay, and the "
+        "history keeps the link.",
+        quotes=True,  # the context of the link
         adds=False,
         repeatable=True,
     ),

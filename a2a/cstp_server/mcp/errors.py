@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from pydantic.alias_generators import to_snake
+from pydantic.alias_generators import to_camel, to_snake
 
 from cstp.errors import (
     AuthenticationRequired,
@@ -26,13 +26,17 @@ Shape: TypeAlias = Callable[[CstpError, Mapping[str, Any]], Body]
 
 NO_SELECTOR: Final = "Must provide query, id, conversation_id, or context filter"
 _LIMITS: Final = re.compile(r"must (?:be|have) at (?:least|most) \S+( characters?| items?)?(?:\(s\))?")
+_SENTENCES: Final = ("expected", "found")  # details in words; others are data
+_WORD: Final = re.compile(r"[A-Za-z]+")
 _LARGEST_TOLD: Final = 10**6
 
 
 def coded(error: CstpError, schema: Mapping[str, Any]) -> Body:
     """`{"error": {"code", "message", "details"}}`: F000, and the tools whose specification has no shape."""
     data = error.data if isinstance(error.data, Mapping) else {}
-    details: Mapping[str, JsonValue] = {to_snake(name): value for name, value in data.items() if name != "violations"}
+    details: Mapping[str, JsonValue] = {
+        to_snake(name): _named(value, schema) if name in _SENTENCES else value for name, value in data.items()
+    }
     message = error.message
     if isinstance(error, InvalidParams):
         found = _in_snake_case(error.violations)
@@ -89,7 +93,21 @@ def _explained(error: CstpError) -> str:
 
 
 def _in_snake_case(violations: Sequence[Violation]) -> list[Violation]:
-    return [Violation(in_snake_case(one.field), in_snake_case(one.message)) for one in violations]
+    return [Violation(in_snake_case(one.field), _worded(one.message)) for one in violations]
+
+
+def _worded(message: str) -> str:
+    """Return what is wrong in the words of MCP: a tool has arguments, a method has parameters."""
+    message = message.replace("a parameter of this method", "an argument of this tool")
+    return in_snake_case(message.replace("parameters of this method", "arguments of this tool"))
+
+
+def _named(text: JsonValue, schema: Mapping[str, Any]) -> JsonValue:
+    """Return a detail with the names of arguments as the tool has them."""
+    if not isinstance(text, str):
+        return text
+    spelled = {to_camel(name): name for name in schema.get("properties", {})}
+    return _WORD.sub(lambda word: spelled.get(word[0], word[0]), text)
 
 
 def _sentences(violations: Sequence[Violation], schema: Mapping[str, Any]) -> list[str]:

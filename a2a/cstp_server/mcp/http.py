@@ -14,18 +14,20 @@ from typing import Final
 
 import orjson
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-from mcp_types import INVALID_REQUEST, PARSE_ERROR
+from mcp_types import INVALID_PARAMS
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cstp.errors import CstpError, InvalidRequest, Overloaded, ParseError
-from cstp_server.http.endpoint import WRONG_HOST, WRONG_ORIGIN, Face, Reply, answer_post, refuse, send_reply
+from cstp.errors import CstpError, Overloaded
+from cstp_server.http.auth import Header
+from cstp_server.http.endpoint import JSON, WRONG_HOST, WRONG_ORIGIN, Face, Reply, answer_post, refuse, send_reply
 from cstp_server.http.hosts import allowed_hosts, allowed_origins, host_allowed, origin_allowed
 from cstp_server.mcp.errors import coded
+from cstp_server.mcp.incoming import RefusedMessage, read_message
 from cstp_server.mcp.server import Context, make_mcp_server
+from cstp_server.mcp.tool import Tool, run_tool
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Dispatcher, Outcome
-from cstp_server.rpc.envelope import parse_body
 from cstp_server.settings import Settings
 
 _ASKED: Final = "cstp.call"  # where a request's scope has what is asked,
@@ -54,11 +56,11 @@ class _Parts:
 async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIterator[ASGIApp]:
     """The endpoint over `dispatcher`, for as long as the application runs."""
 
-    async def run(method: str, arguments: Mapping[str, object], context: Context) -> Outcome:
+    async def run(tool: Tool | None, arguments: Mapping[str, object], context: Context) -> Outcome:
         assert context.request is not None
         asked: _Authorized = context.request.scope[_ASKED]
         asked.charged = True
-        return await dispatcher.run(method, arguments, replace(asked.call, via="mcp"))
+        return await run_tool(dispatcher, tool, arguments, replace(asked.call, via="mcp"))
 
     largest = settings.server.max_body_bytes
     sessions = StreamableHTTPSessionManager(
@@ -116,9 +118,7 @@ async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    # the HTTP parser leaves blanks at the end of a value, and the SDK compares values
-    fields = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
-    await parts.sessions.handle_request({**scope, "headers": fields, _ASKED: asked}, receive, send)
+    await parts.sessions.handle_request({**scope, "headers": _fields(scope), _ASKED: asked}, receive, send)
     if not asked.charged and (limited := await parts.dispatcher.charge(call)):
         return refuse(429, limited, _error_body)
     start, *rest = sent
@@ -126,32 +126,39 @@ async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
     return Reply(start["status"], b"".join(message.get("body", b"") for message in rest), headers)
 
 
+def _fields(scope: Scope) -> list[Header]:
+    """Return the headers as the SDK compares them: without blanks at the end, with the type that was checked already.
+
+    A request without Accept takes any type.
+    """
+    given = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+    accepted = b", ".join(value for name, value in given if name == b"accept" and value)
+    others = [field for field in given if field[0] not in (b"accept", b"content-type")]
+    return [*others, (b"content-type", JSON), (b"accept", accepted or b"*/*")]
+
+
 async def _refused(body: bytes, asked: _Authorized, dispatcher: Dispatcher) -> Reply | None:
-    """For a body that is not a JSON object as strict as for `/cstp`: the SDK would repeat it in its answer.
+    """Return the answer to a body that the SDK does not get, and to one whose charge is not paid.
 
     What calls no tool costs a unit, whatever it is; a tool costs what its method does.
     """
-    refused, document = None, None
+    refused = None
     try:
-        document = await dispatcher.parser.run(asked.call.token.agent, parse_body, body)
-        if not isinstance(document, Mapping):
-            refused = _json_rpc_error(INVALID_REQUEST, "Invalid Request: send one JSON-RPC object")
-    except ParseError as error:
-        refused = _json_rpc_error(PARSE_ERROR, error.message)
-    except InvalidRequest as error:
-        refused = _json_rpc_error(INVALID_REQUEST, error.message)
+        message = await dispatcher.parser.run(asked.call.token.agent, read_message, body)
+        if message.get("method") == "tools/call":
+            return None
+    except RefusedMessage as error:
+        refused = _json_rpc_error(error)
     except Overloaded as error:
         return refuse(503, error, _error_body)
-    if isinstance(document, Mapping) and document.get("method") == "tools/call":
-        return None
     asked.charged = True
     limited = await dispatcher.charge(asked.call)
     return refused if limited is None else refuse(429, limited, _error_body)
 
 
-def _json_rpc_error(code: int, message: str) -> Reply:
-    body = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
-    return Reply(400, orjson.dumps(body), [])
+def _json_rpc_error(error: RefusedMessage) -> Reply:
+    body = {"jsonrpc": "2.0", "id": error.id, "error": {"code": error.code, "message": error.message}}
+    return Reply(200 if error.code == INVALID_PARAMS else 400, orjson.dumps(body), [])
 
 
 _MCP: Final = Face(_answer, _error_body)

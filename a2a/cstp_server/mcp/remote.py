@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from random import getrandbits
-from typing import Any, Final
+from typing import Any
 
 import structlog
 from pydantic_core import to_json
@@ -10,15 +10,13 @@ from pydantic_core import to_json
 from cstp.call import Call
 from cstp.client.async_client import AsyncClient
 from cstp.client.errors import TransportError
-from cstp.contract import Method
 from cstp.errors import CstpError, JsonValue, MethodNotFound, QueryFailed
-from cstp.methods.registry import METHODS
 from cstp_server.mcp.server import Context, Run
 from cstp_server.mcp.stdio import answer
+from cstp_server.mcp.tool import Tool
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 
-_METHODS: Final[Mapping[str, Method[Any, Any]]] = {method.name: method for method in METHODS}
 _log = structlog.get_logger("cstp.mcp")
 
 
@@ -31,24 +29,24 @@ async def answer_from_server(client: AsyncClient, settings: Settings) -> None:
 def remote_run(client: AsyncClient) -> Run:
     """Runs calls on the server of `client`; one that gives no answer fails as its component `server`."""
 
-    async def run(method: str, arguments: Mapping[str, Any], _: Context) -> Outcome:
-        known = _METHODS.get(method)
-        if known is None:
+    async def run(tool: Tool | None, arguments: Mapping[str, Any], _: Context) -> Outcome:
+        if tool is None:
             return Outcome(error=MethodNotFound())
+        method = tool.method
 
         def in_snake_case(result: JsonValue) -> str:
             # members that a newer server has in addition to ours are no error
-            found = known.result.model_validate_json(to_json(result), extra="ignore")
+            found = method.result.model_validate_json(to_json(result), extra="ignore")
             text: str = found.model_dump_json(by_alias=False)
             return text
 
         try:
-            return Outcome(result=await client.send(Call(method, arguments, True, in_snake_case)))
+            return Outcome(result=await client.send(Call(method.name, tool.arguments(arguments), True, in_snake_case)))
         except CstpError as error:
             return Outcome(error=error)
         except TransportError as error:
             failure = QueryFailed("server", f"{getrandbits(128):032x}")
-            _log.error("no_answer", request_id=failure.request_id, reason=str(error), method=method)
+            _log.error("no_answer", request_id=failure.request_id, reason=str(error), method=method.name)
             return Outcome(error=failure)
 
     return run

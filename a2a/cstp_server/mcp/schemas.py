@@ -9,7 +9,10 @@ import orjson
 from pydantic import BaseModel, JsonValue
 from pydantic.alias_generators import to_camel, to_snake
 
-_CAMEL_CASE: Final = re.compile(r"\b[a-z]+(?:[A-Z][a-z]+)+\b")
+from cstp.errors import InvalidParams, Violation
+from cstp_server.rpc.envelope import MAX_DEPTH, MAX_VALUES, shape_of
+
+_WIRE_NAME: Final = re.compile(r"\bcstp\.([a-z]+(?:[A-Z][a-z]+)*)\b|\b([a-z]+(?:[A-Z][a-z]+)+)\b")
 _INSTANT: Final = "ISO 8601: 2026-01-31T09:30:00Z, or a date such as 2026-01-31"
 _READ: Final[Mapping[str, type]] = {"object": dict, "array": list}
 Schema = dict[str, Any]
@@ -38,22 +41,51 @@ def schemas_of(params: type[BaseModel], result: type[BaseModel], defaults: Mappi
 
 
 def read_texts(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """The arguments with JSON texts of objects and lists read, where the schema has one and the text is of one."""
-    members: Mapping[str, Schema] = schema.get("properties", {})
-    spelled = {to_camel(name): inner for name, inner in members.items()} | dict(members)
-    return {name: _read(value, spelled.get(name, {})) for name, value in arguments.items()}
+    """Return the arguments with JSON texts of objects and lists read, if the schema has one and the text is of one.
+
+    Raises InvalidParams for a text that nests too deep, and for texts that together have more values than a body may.
+    """
+    return _Texts().read_members(arguments, schema, "")
 
 
-def _read(value: Any, schema: Schema) -> Any:
-    branches = schema.get("anyOf", [schema])
-    wanted = tuple(_READ[one["type"]] for one in branches if one.get("type") in _READ)
-    if isinstance(value, str) and wanted:
+class _Texts:
+    """The JSON texts of one request, which have the bounds of a body together."""
+
+    def __init__(self) -> None:
+        self._left = MAX_VALUES
+
+    def read_members(self, given: Mapping[str, Any], schema: Schema, path: str) -> dict[str, Any]:
+        members: Mapping[str, Schema] = schema["properties"]
+        spelled = {to_camel(name): inner for name, inner in members.items()} | dict(members)
+        return {
+            name: self._read(value, spelled[name], path + name) if name in spelled else value
+            for name, value in given.items()
+        }
+
+    def _read(self, value: Any, schema: Schema, path: str) -> Any:
+        branches = schema.get("anyOf", [schema])
+        wanted = tuple(_READ[one["type"]] for one in branches if one.get("type") in _READ)
+        if isinstance(value, str) and wanted:
+            found = self._parse(value, path)
+            value = found if isinstance(found, wanted) else value
+        if isinstance(value, dict) and "properties" in schema:
+            return self.read_members(value, schema, path + ".")
+        return value
+
+    def _parse(self, text: str, path: str) -> Any:
+        """Return the JSON of a text, or the text if it is none."""
+        body = text.encode("utf-8", "surrogatepass")
+        values, levels = shape_of(body)
+        if levels > MAX_DEPTH:
+            raise InvalidParams((Violation(path, f"must nest at most {MAX_DEPTH} levels deep"),))
+        if values > self._left:
+            message = f"must have at most {MAX_VALUES} values, together with the other JSON texts of the call"
+            raise InvalidParams((Violation(path, message),))
+        self._left -= values
         try:
-            found = orjson.loads(value)
+            return orjson.loads(body)
         except orjson.JSONDecodeError:
-            return value
-        value = found if isinstance(found, wanted) else value
-    return read_texts(value, schema) if isinstance(value, dict) else value
+            return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +139,8 @@ def _without(schema: Schema, key: str) -> Schema:
 
 
 def in_snake_case(text: str) -> str:
-    """The text with names such as `minConfidence` as they are in MCP."""
-    return _CAMEL_CASE.sub(lambda name: to_snake(name[0]), text)
+    """Return the text with names as they are in MCP: `min_confidence`, and `get_chunk` for `cstp.getChunk`."""
+    return _WIRE_NAME.sub(lambda name: to_snake(name[1] or name[2]), text)
 
 
 def _lean(schema: Schema) -> Schema:

@@ -24,20 +24,21 @@ from mcp_types import (
 import cstp
 from cstp.errors import MethodNotFound
 from cstp_server.mcp.errors import coded
+from cstp_server.mcp.tool import Tool
 from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS
 from cstp_server.mcp.views import listed_views, read_view, view_file
-from cstp_server.rpc.dispatch import UNKNOWN, Outcome
+from cstp_server.rpc.dispatch import Outcome
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
-Run: TypeAlias = Callable[[str, Mapping[str, object], Context], Awaitable[Outcome]]
+Run: TypeAlias = Callable[[Tool | None, Mapping[str, object], Context], Awaitable[Outcome]]
 # what a client may cache for five minutes: it changes with the server's version only
 _CACHED: Final = CacheHint(ttl_ms=300_000, scope="public")
 
 
 def make_mcp_server(run: Run) -> Server[Any]:
-    """A server whose tools are run by `run(method, arguments, context)`, which raises nothing.
+    """Return a server whose tools are run by `run(tool, arguments, context)`, which raises nothing.
 
-    Raises OSError where the page of MCP Apps cannot be read.
+    `tool` is None for a name that no tool has.     Raises OSError where the page of MCP Apps cannot be read.
     """
     listed = ListToolsResult(tools=[tool.listed for tool in TOOLS.values()])
 
@@ -46,11 +47,7 @@ def make_mcp_server(run: Run) -> Server[Any]:
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
         tool = TOOLS.get(params.name)
-        given = params.arguments or {}
-        if tool is None:
-            outcome = await run(UNKNOWN, given, context)
-        else:
-            outcome = await run(tool.method.name, tool.arguments(given), context)
+        outcome = await run(tool, params.arguments or {}, context)
         if isinstance(outcome.error, MethodNotFound):
             raise MCPError(code=INVALID_PARAMS, message="Unknown tool; tools/list names those there are")
         if outcome.error is not None:

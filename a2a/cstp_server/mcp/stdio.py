@@ -15,10 +15,9 @@ from typing import BinaryIO
 from mcp.server.stdio import stdio_server
 from mcp.shared._stream_protocols import WriteStream
 from mcp.shared.message import SessionMessage
-from mcp_types import ErrorData, JSONRPCError
-from pydantic_core import from_json
+from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
 
-from cstp.errors import InvalidRequest
+from cstp_server.mcp.incoming import RefusedMessage, id_of, read_message
 from cstp_server.mcp.server import Run, make_mcp_server
 from cstp_server.process.stop import Watchdog
 from cstp_server.settings import Settings
@@ -75,7 +74,7 @@ def _pollable(source: BinaryIO) -> BinaryIO:
 
 
 class _Lines:
-    """The lines of standard input. A request that is too long is answered here, and what has no id becomes no JSON."""
+    """The messages on standard input, one a line. A line that is none is answered here, with its id if it has one."""
 
     def __init__(self, reader: asyncio.StreamReader, longest: int) -> None:
         self._reader = reader
@@ -83,34 +82,34 @@ class _Lines:
         self.answers: WriteStream[SessionMessage] | None = None
 
     async def __aiter__(self) -> AsyncIterator[str]:
+        while line := await self._next():
+            try:
+                if not line.strip():
+                    continue
+                if len(line) > self._longest:
+                    message = f"Invalid Request: longer than {self._longest} bytes (server.max_body_bytes); send less"
+                    raise RefusedMessage(INVALID_REQUEST, message, id_of(line))
+                read_message(line)
+            except RefusedMessage as error:
+                await self._refuse(error)
+            else:
+                yield line.decode()
+
+    async def _next(self) -> bytes:
+        """Return the next line, the beginning of one that is far too long, and nothing at the end."""
+        beginning = b""
         while True:
             try:
-                line = await self._reader.readline()
-            except ValueError:
-                line = b"\n"
-            if not line:
-                return
-            if len(line) > self._longest:
-                identifier = _id_of(line)
-                if identifier is not None and self.answers is not None:
-                    await self.answers.send(self._refusal(identifier))
-                    continue
-                line = b"\n"
-            yield line.decode("utf-8", errors="replace")
+                line = await self._reader.readuntil(b"\n")
+            except asyncio.IncompleteReadError as end:
+                line = end.partial
+            except asyncio.LimitOverrunError as overrun:
+                piece = await self._reader.readexactly(overrun.consumed)
+                beginning = beginning or piece
+                continue
+            return beginning or line
 
-    def _refusal(self, identifier: int | str) -> SessionMessage:
-        message = f"Invalid Request: longer than {self._longest} bytes (server.max_body_bytes); send less"
-        error = ErrorData(code=InvalidRequest.code, message=message)
-        return SessionMessage(JSONRPCError(jsonrpc="2.0", id=identifier, error=error))
-
-
-def _id_of(line: bytes) -> int | str | None:
-    """The id of a request; None for anything else."""
-    try:
-        document = from_json(line)
-    except ValueError:
-        return None
-    match document:
-        case {"id": int(identifier) | str(identifier), "method": str()}:
-            return identifier
-    return None
+    async def _refuse(self, error: RefusedMessage) -> None:
+        assert self.answers is not None
+        data = ErrorData(code=error.code, message=error.message)
+        await self.answers.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=error.id, error=data)))

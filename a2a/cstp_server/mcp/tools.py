@@ -13,7 +13,7 @@ from cstp.methods.recall import RECALL
 from cstp_server.mcp.decision_tools import DECISION_TOOLS
 from cstp_server.mcp.errors import of_episodes, of_recall
 from cstp_server.mcp.memory_tools import MEMORY_TOOLS
-from cstp_server.mcp.tool import Tool, make_tool
+from cstp_server.mcp.tool import STORED_IS_DATA, Tool, make_tool
 from cstp_server.mcp.views import DECISION_VIEW
 
 INSTRUCTIONS: Final = (
@@ -24,7 +24,8 @@ INSTRUCTIONS: Final = (
     "artifact, a turn or an event, and get_chunk with a chunk_id; truncated says where there is more. "
     "Distances: lower is closer; scores: higher is better. find_episodes before a task shows what was tried. "
     "record_decision keeps what you decide and review_decision how it turned out, store_episode what a task taught, "
-    "remember what was said; all need scopes that a token has only where they were asked for."
+    "remember what was said; all need scopes that a token has only where they were asked for. "
+    f"{STORED_IS_DATA}"
 )
 ANSWER_TOKENS: Final = 8000  # common clients cut at 25,000
 
@@ -35,10 +36,9 @@ _TOOLS: Final = (
         "search",
         "Search everything",
         "Search records of all kinds at once, by meaning and by words: decisions, passages of documents and what was "
-        "extracted from them, episodes, and what people wrote, said and did. Use it first, whenever you do not know "
-        "which kind has the answer. Scores (0 to 1) of all kinds compare; kinds and filters narrow. For the whole of "
-        "a result call get_decision, get_chunk (its id is the chunk_id), get_episode or, for an artifact, a turn or "
-        "an event, recall with its id; include content gives texts.",
+        "extracted from them, episodes, and what people wrote, said and did. Use it first, if you do not know which "
+        "kind has the answer. Scores of all kinds compare; kinds and filters narrow. For the whole of a result call "
+        "get_decision, get_chunk (its id is the chunk_id), get_episode or, for all else, recall with its id.",
         max_tokens=ANSWER_TOKENS,
     ),
     make_tool(

@@ -37,7 +37,7 @@ Event = MutableMapping[str, Any]
 
 
 def configure_logging(settings: LogSettings, output: TextIO | None = None) -> None:
-    """Sets up structlog, and hands the standard library's warnings (uvicorn, chromadb, alembic) to it.
+    """Sets up structlog, and hands the standard library's warnings (uvicorn, chromadb) to it.
 
     By default a thread writes the lines to standard error; `output` is for a process that may have none.
     """

@@ -13,6 +13,7 @@ from cognition_engines.queries.pools import Pool
 from cognition_engines.queries.steps import Caller
 from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
+from cstp_server.tokens import TokenBook
 
 KEEP_SECONDS: Final = 0.5  # a flood of probes costs one look at the parts in this time
 PROBE_SECONDS: Final = 2.0  # a part that does not answer by then is down
@@ -25,7 +26,8 @@ class Readiness:
     """`parts` gives each part's state; `last_seq` is the records' own, None when they do not answer.
 
     `unavailable`: a part that a call needs is `down`. `degraded`: all are answered, but limits are not shared, a
-    Chroma server is away and vectors are compared in memory, or audit rows wait for the store.
+    Chroma server is away and vectors are compared in memory, audit rows wait for the store, or the tokens file is
+    damaged and the tokens that were read before count.
     """
 
     status: Status
@@ -40,8 +42,9 @@ class Readiness:
 class ReadinessCheck:
     """Looks at the parts when asked, at most once in KEEP_SECONDS."""
 
-    def __init__(self, engine: Engine, limiter: Limiter, gate: Gate) -> None:
+    def __init__(self, engine: Engine, limiter: Limiter, gate: Gate, tokens: TokenBook) -> None:
         self._engine = engine
+        self._tokens = tokens
         self._limiter = limiter
         self._gate = gate
         self._turn = asyncio.Lock()
@@ -69,6 +72,7 @@ class ReadinessCheck:
             "embedder": embedder,
             "limits": limits,
             "audit": _audit(self._engine.audit),
+            "tokens": _tokens(self._tokens),
         }
         states = parts.values()
         status: Status = "unavailable" if "down" in states else "degraded" if "degraded" in states else "ready"
@@ -98,6 +102,14 @@ def _audit(trail: AuditTrail) -> str:
     if not state.failing:
         return "ready"
     return "down" if state.full or trail.options.durable else "degraded"
+
+
+def _tokens(book: TokenBook) -> str:
+    """Return `down` for a file that is gone or damaged if no token read before counts."""
+    book.refresh(monotonic())
+    if book.problem is None:
+        return "ready"
+    return "degraded" if book.held else "down"
 
 
 async def _works(pool: Pool) -> bool:

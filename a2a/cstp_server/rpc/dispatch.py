@@ -8,10 +8,9 @@ id. jsonrpcserver dispatches one checked element at a time.
 import asyncio
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import BoundArguments, Signature, signature
-from string import ascii_letters, digits, whitespace
 from time import monotonic, perf_counter
 from typing import Any, Final, Protocol
 from weakref import WeakValueDictionary
@@ -22,13 +21,13 @@ from jsonrpcserver import Error, Result, Success
 from jsonrpcserver.async_dispatcher import dispatch_request
 from jsonrpcserver.request import Request as Element
 
-from cognition_engines.embedding.windows import QUERY_WINDOWS
 from cognition_engines.errors import ComponentBusy, ComponentFailed, UnknownChange
 from cstp.contract import Method, Wire
 from cstp.errors import (
     CstpError,
     Forbidden,
     InternalError,
+    InvalidParams,
     InvalidRequest,
     MethodNotFound,
     Overloaded,
@@ -45,13 +44,13 @@ from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.audited_calls import AuditedCalls, AuditNotes
 from cstp_server.rpc.bound import AnyBound, Call
 from cstp_server.rpc.envelope import Malformed, Request, read_body
+from cstp_server.rpc.weight import weigh
 
 UNKNOWN: Final = "unknown"  # stands for every method that is not served
 _RETRY_SECONDS: Final = 1
-TEXT_UNIT: Final = 1024  # characters of a text parameter; each further ones cost a unit
-_DENSE: Final = 4  # a token of the model is about four plain characters, or one of any other kind
-_PLAIN: Final = (ascii_letters + digits + whitespace).encode()
 Guarded = Callable[..., Coroutine[Any, Any, Result]]
+Validate = Callable[[type[Wire], object], Wire]  # what makes the parameters of a call; raises InvalidParams
+_Validating = Callable[[type[Wire], object], Awaitable[Wire]]
 
 
 class Reached(Protocol):
@@ -174,12 +173,13 @@ class Dispatcher:
         allowed = method.scope is None or bool(set(method.scopes) & set(call.token.scopes))
         return None if allowed or method.scope is None else Forbidden(method.scope)
 
-    async def run(self, method: str, params: object, call: Call) -> Outcome:
-        """One call that came by no JSON-RPC, with its result in snake_case; all else is as for one that did."""
+    async def run(self, method: str, params: object, call: Call, validate: Validate = parse_params) -> Outcome:
+        """Run one call that came by no JSON-RPC, with its result in snake_case; all else is as for one that did."""
         began = perf_counter()
         outcome = Outcome(snake_case=True)
-        await self._dispatch(method, params, call, outcome)
-        if len(outcome.result.encode()) > self._bounds.answer_bytes:
+        await self._dispatch(method, params, call, outcome, validate)
+        wrong = error_body(outcome.error) if isinstance(outcome.error, InvalidParams) else b""
+        if max(len(outcome.result.encode()), len(wrong)) > self._bounds.answer_bytes:
             outcome.error = QueryFailed("answer", call.request_id)
         await self._add_to_audit(method, call, outcome)
         self._note_outcome(method, call, outcome, began)
@@ -226,11 +226,11 @@ class Dispatcher:
         outcome = Outcome(error=QueryFailed(missed, call.request_id) if missed else None)
         if not missed:
             await self._dispatch(request.method, request.params, call, outcome)
-        body = (
-            b""
-            if outcome.error
-            else orjson.dumps({"jsonrpc": "2.0", "result": orjson.Fragment(outcome.result), "id": request.id})
-        )
+        body = b""
+        if outcome.error is None:
+            body = orjson.dumps({"jsonrpc": "2.0", "result": orjson.Fragment(outcome.result), "id": request.id})
+        elif isinstance(outcome.error, InvalidParams):  # the one error that may be long
+            body = error_body(outcome.error, request.id)
         if not request.notification and not room.holds(body):
             outcome.error = QueryFailed("answer", call.request_id)
         if request.notification:
@@ -241,9 +241,11 @@ class Dispatcher:
             return Answer(None)
         return Answer(room.taken(error_body(outcome.error, request.id) if outcome.error else body), outcome.error)
 
-    async def _dispatch(self, method: str, params: object, call: Call, outcome: Outcome) -> None:
+    async def _dispatch(
+        self, method: str, params: object, call: Call, outcome: Outcome, validate: Validate = parse_params
+    ) -> None:
         guarded = self._guarded.get(method, self._unknown)
-        await dispatch_request({method: guarded}, (call, outcome), Element(method, [params], 0))
+        await dispatch_request({method: guarded}, (call, outcome, validate), Element(method, [params], 0))
 
     def _guard(self, bound: AnyBound | None) -> Guarded:
         """The method as jsonrpcserver calls it: with the params as one value, by name or not; never an exception.
@@ -252,12 +254,17 @@ class Dispatcher:
         """
         name = "" if bound is None else bound.method.name
 
-        async def run(context: tuple[Call, Outcome], sent: object, /) -> Result:
-            call, outcome = replace(context[0], method=name), context[1]
+        async def run(context: tuple[Call, Outcome, Validate], sent: object, /) -> Result:
+            call, outcome, validate = replace(context[0], method=name), context[1], context[2]
             try:
-                await self._limiter.charge(call.token.agent, name, _units_of_texts(sent))
+                weight = weigh(sent)
+                await self._limiter.charge(call.token.agent, name, weight.units)
                 outcome.audit.admitted = True
-                result = await self._run(bound, sent, call, outcome.audit)
+
+                def validated(model: type[Wire], given: object) -> Awaitable[Wire]:
+                    return self.parser.run_sized(call.agent, weight.size, validate, model, given)
+
+                result = await self._run(bound, sent, call, outcome.audit, validated)
                 outcome.result = result.model_dump_json(by_alias=not outcome.snake_case)
                 return Success()
             except CstpError as error:
@@ -281,13 +288,15 @@ class Dispatcher:
         run.__signature__ = _Fitting(list(signature(run).parameters.values()))  # type: ignore[attr-defined]
         return run
 
-    async def _run(self, bound: AnyBound | None, sent: object, call: Call, notes: AuditNotes) -> Wire:
+    async def _run(
+        self, bound: AnyBound | None, sent: object, call: Call, notes: AuditNotes, validate: _Validating
+    ) -> Wire:
         if bound is None:
             raise MethodNotFound
         method = bound.method
         if method.scope is not None and not set(method.scopes) & set(call.token.scopes):
             raise Forbidden(method.scope)
-        params = parse_params(method.params, sent)
+        params = await validate(method.params, sent)
         self._audit.asked(method.name, params, notes)
         if isinstance(params, ReadParams) and params.min_seq is not None:
             await self._reached(params.min_seq, call.agent, searched=not method.from_records)
@@ -330,25 +339,3 @@ class _Fitting(Signature):
 
     def bind(self, /, *args: Any, **kwargs: Any) -> BoundArguments:
         return BoundArguments(self, OrderedDict())
-
-
-def _units_of_texts(sent: object) -> int:
-    """What the texts in the parameters cost, each by itself."""
-    if isinstance(sent, str):
-        return _units_of(sent)
-    inner = sent.values() if isinstance(sent, Mapping) else sent if isinstance(sent, list) else ()
-    return sum(map(_units_of_texts, inner))
-
-
-def _units_of(text: str) -> int:
-    """Nothing for the first TEXT_UNIT characters, and a unit for each further ones.
-
-    A text whose characters fill more windows of the model than that costs a unit for each window of a query but one.
-    """
-    units = max(0, len(text) - 1) // TEXT_UNIT
-    if units >= QUERY_WINDOWS - 1 or _DENSE * len(text) <= TEXT_UNIT:
-        return units
-    encoded = text.encode("utf-8", "surrogatepass")
-    plain = len(encoded) - len(encoded.translate(None, _PLAIN))
-    filled = plain + _DENSE * (len(text) - plain)
-    return max(units, min(QUERY_WINDOWS - 1, (filled - 1) // TEXT_UNIT))

@@ -42,7 +42,7 @@ def parse_body(body: bytes) -> object:
     # counting all marks, those in texts as well, is cheaper and nearly always enough
     containers = body.count(b"[") + body.count(b"{")
     if containers > MAX_DEPTH or containers + body.count(b",") > MAX_VALUES:
-        values, levels = _shape(body)
+        values, levels = shape_of(body)
         if levels > MAX_DEPTH:
             raise ParseError
         if values > MAX_VALUES:
@@ -53,8 +53,8 @@ def parse_body(body: bytes) -> object:
         raise ParseError from error
 
 
-def _shape(body: bytes) -> tuple[int, int]:
-    """How many members all lists and objects have together, and the levels; exact for a body that is JSON."""
+def shape_of(body: bytes) -> tuple[int, int]:
+    """Return how many members all lists and objects have together, and the levels; exact if the body is JSON."""
     text = np.frombuffer(body.replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)  # quotes left: those of texts
     within = np.cumsum(text == ord('"'), dtype=np.uint8) & 1
     marks = text[(within == 0) & (text > ord(" "))]  # a text leaves its last quote, so that ["a"] is not empty
@@ -62,6 +62,14 @@ def _shape(body: bytes) -> tuple[int, int]:
     values = left.count(b",") + left.count(b"[") + left.count(b"{") - left.count(b"[]") - left.count(b"{}")
     steps = _STEPS[marks]
     return values, int(np.cumsum(steps, dtype=np.int32).max(initial=0))
+
+
+def outer_bytes(body: bytes) -> bytes:
+    """Return a JSON object without what is in the lists and objects in it, also if it is broken or cut off."""
+    text = np.frombuffer(body.replace(b"\\\\", b"__").replace(b'\\"', b"__"), np.uint8)
+    within = np.cumsum(text == ord('"'), dtype=np.uint8) & 1
+    levels = np.cumsum(np.where(within == 0, _STEPS[text], 0), dtype=np.int32)
+    return np.frombuffer(body, np.uint8)[levels <= 1].tobytes()
 
 
 def read_body(body: bytes, max_batch: int) -> "Request | Malformed | list[Request | Malformed]":

@@ -45,18 +45,23 @@ def _written_files(folder: Path) -> frozenset[str] | None:
 
 
 @contextmanager
-def replaced(folder: Path) -> Iterator[Path]:
+def replaced(folder: Path, *, private: bool) -> Iterator[Path]:
     """A new folder, which takes the place of `folder` in the end; after an exception it is gone, and nothing changed.
+
+    All of a private one is for its owner alone: files 0600, folders 0700.
 
     Raises FolderRefused as `check_replaceable`, and OSError.
     """
     place = folder.resolve()  # a link stays one
     place.parent.mkdir(parents=True, exist_ok=True)
     new, old = (place.parent / f".{place.name}.{word}-{token_hex(4)}" for word in ("new", "old"))
-    new.mkdir()
+    new.mkdir(mode=0o700 if private else 0o777)
     try:
         yield new
         _write_marker(new)
+        if private:
+            for path in new.rglob("*"):
+                path.chmod(0o700 if path.is_dir() else 0o600)
         check_replaceable(folder)
         if place.exists():
             place.rename(old)

@@ -208,7 +208,8 @@ def _write_passages(methods: Methods, ids: Sequence[str], files: DataFiles, sear
         except NotFound:
             continue
         file = files.add("passageTexts", _json(chunk))
-        files.add("passages", to_json({"id": id, "file": file, "metadata": recalled.metadata}, by_alias=True).decode())
+        passage = recalled.model_dump(mode="json", by_alias=True, include={"metadata", "origin", "recorded_by"})
+        files.add("passages", to_json({"id": id, "file": file, **passage}).decode())
         search.add(passage_entry(chunk, _source_of(methods, chunk, recalled, titles)))
         count += 1
     return count

@@ -29,10 +29,13 @@ def write_site(
 ) -> WrittenSite:
     """Writes what `methods` answer into `folder`, all of it or nothing. Without a title it has the agent's name.
 
+    With a clearance above normal, only the owner of the files can read them.
+
     Raises FolderRefused, CstpError, OSError, and what `methods` raise where no answer comes.
     """
-    agent = methods.whoami().server
-    with replaced(folder) as new:
+    caller = methods.whoami()
+    agent = caller.server
+    with replaced(folder, private=caller.clearance != "normal") as new:
         data = new / "data"
         data.mkdir()
         files = DataFiles(data)

@@ -9,12 +9,13 @@ from asyncio import AbstractEventLoop, Future
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import islice
 from threading import Condition, Thread
 from time import monotonic
 from typing import Final
 
+from cognition_engines.clock_guard import ClockGuard
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.store.audit.audit_rows import AuditEntry, ChainHead
 from cognition_engines.store.audit.chain import AuditChain
@@ -64,7 +65,9 @@ class _Waiter:
 class AuditTrail:
     """Takes the rows of calls and writes them. Its thread begins with the first one, or with `start`."""
 
-    def __init__(self, chain: AuditChain, options: AuditOptions, call_seconds: float) -> None:
+    def __init__(
+        self, chain: AuditChain, options: AuditOptions, call_seconds: float, clock: ClockGuard | None = None
+    ) -> None:
         self.options: Final = options
         self._chain: Final = chain
         self._call_seconds: Final = call_seconds
@@ -78,6 +81,7 @@ class AuditTrail:
         self._attempts: list[ChainHead] = []  # of the batch that failed last, which is tried again as it was
         self._failed_size = 0  # of that batch
         self._thread: Thread | None = None
+        self._clock = ClockGuard("audit rows are not pruned") if clock is None else clock
 
     @property
     def state(self) -> TrailState:
@@ -221,7 +225,9 @@ class AuditTrail:
 
     def _prune(self, days: int) -> None:
         with suppress(ComponentFailed):  # another time
-            self._chain.prune(datetime.now(UTC) - timedelta(days=days))
+            at = self._clock.trusted_now(self._chain.last_at())
+            if at is not None:
+                self._chain.prune(at - timedelta(days=days))
 
 
 def _answer(waiter: _Waiter, error: ComponentFailed | None) -> None:

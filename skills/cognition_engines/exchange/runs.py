@@ -5,7 +5,7 @@ the file has it is left alone.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 from multiprocessing.pool import ThreadPool
@@ -14,12 +14,14 @@ from typing import Final, TypeVar
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.exchange.forgotten_lines import LineRefs, Name, forgotten_names, is_older, refs_of
 from cognition_engines.exchange.lines import UnreadableLine, line_of, read_line
 from cognition_engines.ingest.open_file import lines_of
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text, kind_of
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Problem
+from cognition_engines.store.erasure.ledger import Erasure
 from cognition_engines.store.origins import namesakes
 from cognition_engines.store.records import Records
 from cognition_engines.store.transfer.copy import Watcher
@@ -60,21 +62,30 @@ def exported(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Itera
 
 
 def import_file(
-    path: Path, records: Records, embedder: Embedder | None, threads: int, watcher: Watcher
+    path: Path,
+    records: Records,
+    embedder: Embedder | None,
+    threads: int,
+    watcher: Watcher,
+    erasures: Sequence[Erasure] = (),
 ) -> ImportSummary:
     """Brings the records of a file into the store, all of them or, where a line is wrong, none.
 
-    The file is read twice, so a pipe will not do. Raises OSError for a file that cannot be read, ComponentFailed when
-    the store or the embedder fails, or when the file was not the same the second time.
+    Leaves out what was forgotten since, by the ledger of the store and `erasures`, which are added to it. The file is
+    read twice, so a pipe will not do. Raises OSError for a file that cannot be read, ComponentFailed when the store or
+    the embedder fails, or when the file was not the same the second time.
     """
-    kinds, problems, lines = _checked(path, records)
+    kinds, problems, lines, refs = _checked(path, records)
     if problems:
         return ImportSummary(lines, 0, 0, 0, tuple(problems), {})
+    if erasures:
+        records.forgetting.note(erasures)
+    lost = forgotten_names(refs, records)
     counts: Counter[str] = Counter()
     watcher.start("importing", lines)
     with ThreadPool(threads) as pool:
         for batch in _pages(_entries(path), BATCH):
-            counts.update(_write(batch, records, embedder, pool))
+            counts.update(_write(batch, lost, records, embedder, pool))
             watcher.advance(len(batch))
     if counts.total() != lines:
         raise ComponentFailed("import", f"{path}: the file was changed meanwhile: {lines} lines, then {counts.total()}")
@@ -89,10 +100,11 @@ class _Line:
     kind: Kind
     origin: Origin
     project: str | None
+    refs: LineRefs
 
 
-def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem], int]:
-    """The records of each kind, what is wrong with the file, and how many lines have something."""
+def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem], int, list[LineRefs]]:
+    """The records of each kind, what is wrong with the file, how many lines have something, and what they refer to."""
     kinds: Counter[Kind] = Counter()
     problems: list[Problem] = []
     first: dict[tuple[Kind, str], _Line] = {}
@@ -105,7 +117,7 @@ def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem
             place = (namesakes(kind)[0], id)
             if place in first:
                 raise UnreadableLine(f"record.id is that of line {first[place].number}")
-            first[place] = _Line(number, kind, entry.origin, entry.record.project)
+            first[place] = _Line(number, kind, entry.origin, entry.record.project, refs_of(entry))
             kinds[kind] += 1
         except UnreadableLine as error:
             problems.append(Problem(str(path), number, str(error)))
@@ -113,7 +125,8 @@ def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem
             break
     if not problems:
         problems += islice(_taken(path, records, first), MOST)
-    return {kind.label: kinds[kind] for kind in sorted(kinds)}, problems, lines
+    refs = [line.refs for line in first.values()]
+    return {kind.label: kinds[kind] for kind in sorted(kinds)}, problems, lines, refs
 
 
 def _taken(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _Line]) -> Iterator[Problem]:
@@ -152,8 +165,10 @@ def _entries(path: Path) -> Iterator[Entry]:
             raise ComponentFailed("import", f"{path}:{number}: the file was changed meanwhile: {error}") from None
 
 
-def _write(batch: Sequence[Entry], records: Records, embedder: Embedder | None, pool: ThreadPool) -> Counter[str]:
-    alive = _unforgotten(batch, records)
+def _write(
+    batch: Sequence[Entry], lost_names: Set[Name], records: Records, embedder: Embedder | None, pool: ThreadPool
+) -> Counter[str]:
+    alive = _unforgotten(batch, lost_names, records)
     lost, batch = len(batch) - len(alive), alive
     known = _known(batch, records)
     fresh = []
@@ -177,14 +192,14 @@ def _write(batch: Sequence[Entry], records: Records, embedder: Embedder | None, 
     return counts
 
 
-def _unforgotten(batch: Sequence[Entry], records: Records) -> list[Entry]:
-    """The entries but those of records that were forgotten since: they do not come back."""
-    names = [(kind_of(entry.record), str(entry.record.id)) for entry in batch]
-    gone = records.forgetting.forgotten(names)
+def _unforgotten(batch: Sequence[Entry], lost: Set[Name], records: Records) -> list[Entry]:
+    """Return the entries that are not lost, but those forgotten since the file was checked."""
+    refs = [refs_of(entry) for entry in batch]
+    gone = records.forgetting.erased([one.name for one in refs])
     return [
         entry
-        for entry, name in zip(batch, names, strict=True)
-        if name not in gone or (entry.updated_at is not None and entry.updated_at > gone[name])
+        for entry, one in zip(batch, refs, strict=True)
+        if one.name not in lost and not (one.name in gone and is_older(one, gone[one.name]))
     ]
 
 

@@ -5,30 +5,59 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Final
+from unicodedata import normalize
 
 FIRST_YEAR: Final = 1900
 LAST_YEAR: Final = 2199
 
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_NAME = (
-    r"(?P<{0}>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
-    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+# Each month in English, German, French, Spanish, Italian, Portuguese, Dutch, Scandinavian, Polish and Russian.
+_MONTHS: Final = (
+    "january jan januar jänner janvier janv enero gennaio janeiro januari stycznia января",
+    "february feb februar februari février févr febrero febbraio fevereiro lutego февраля",
+    "march mar märz mär mrz mars marzo março maart marts marca марта",
+    "april apr avril avr abril aprile kwietnia апреля",
+    "may mai mayo maggio maio mei maj maja мая",
+    "june jun juni juin junio giugno junho czerwca июня",
+    "july jul juli juillet juil julio luglio julho lipca июля",
+    "august aug août agosto augustus augusti sierpnia августа",
+    "september sept sep septembre septiembre setiembre settembre setembro września сентября",
+    "october oct oktober okt octobre octubre ottobre outubro października октября",
+    "november nov novembre noviembre novembro listopada ноября",
+    "december dec dezember dez décembre déc diciembre dicembre dezembro grudnia декабря",
 )
+# Letters with marks may be written as two characters each.
+_MONTH_OF: Final = {
+    normalize(form, name): number
+    for number, names in enumerate(_MONTHS, 1)
+    for name in names.split()
+    for form in ("NFC", "NFD")
+}
+_NAME = rf"(?P<{{0}}>{'|'.join(sorted(_MONTH_OF, key=len, reverse=True))})\.?"
+_OF = r"(?:\s(?:of|de|del))?"
 _NUMERIC = r"(?P<a>\d{1,6})(?P<sep>[-/.])(?P<b>\d{1,4})(?P=sep)(?P<c>\d{1,6})"
 _MONTH_FIRST = _NAME.format("m1") + r"\s{1,3}(?P<d1>\d{1,2})(?:st|nd|rd|th)?(?:,\s{0,3}|\s{1,3})(?P<y1>\d{4})"
 _DAY_FIRST = (
-    r"(?P<d2>\d{1,2})(?:st|nd|rd|th)?(?:\sof)?[\s/-]{1,3}"
+    rf"(?P<d2>\d{{1,2}})(?:(?:st|nd|rd|th|er|[ºª])?{_OF}[\s/-]{{1,3}}|\.\s{{0,3}})"
     + _NAME.format("m2")
-    + r"(?:,\s{0,3}|[\s/-]{1,3})(?P<y2>\d{4})"
+    + rf"(?:,\s{{0,3}}|{_OF}[\s/-]{{1,3}})(?P<y2>\d{{4}})"
 )
 _YEAR_FIRST = r"(?P<y3>\d{4})[\s/-]{1,3}" + _NAME.format("m3") + r"[\s/-]{1,3}(?P<d3>\d{1,2})"
-_DATE = re.compile(rf"(?<![\w./+-])(?:{_NUMERIC}|{_MONTH_FIRST}|{_DAY_FIRST}|{_YEAR_FIRST})(?!\d)", re.IGNORECASE)
+# Chinese, Japanese and Korean, where no blank stands before; a Japanese year may be that of an era.
+_ERAS: Final = {"令和": 2018, "平成": 1988}
+_SIGNED = (
+    r"(?<!\d)(?:(?P<era>令和|平成)(?P<in_era>\d{1,2}|元)|(?P<y4>\d{4}))\s?[年년]\s{0,2}"
+    r"(?P<m4>\d{1,2})\s?[月월]\s{0,2}(?P<d4>\d{1,2})\s?[日号號일]"
+)
+_DATE = re.compile(
+    rf"(?<![\w./+-])(?:{_NUMERIC}|{_MONTH_FIRST}|{_DAY_FIRST}|{_YEAR_FIRST})(?!\d)|{_SIGNED}", re.IGNORECASE
+)
 _TIME = re.compile(
     r"[Tt ]\s?(?P<h>\d{2}):(?P<min>\d{2})(?::(?P<s>\d{2})(?:[.,]\d{1,9})?)?"
     r"(?:\s?(?P<zone>[Zz]|UTC|GMT|[+-]\d{2}(?::?\d{2})?)(?!\w))?"
 )
 _ISO = re.compile(r"\d{4}-\d{1,2}-\d{1,2}")
 _IN_NAME = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?![0-9])|(\d{4})(\d{2})(\d{2})(?=[-_. ])")
+_STAMP = re.compile(r"(\d{4})(\d{2})(\d{2})(?:[-_T ]?(\d{2})(\d{2})(\d{2})?)?(?![^\W_])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +111,13 @@ def _numeric(match: re.Match[str]) -> Hit | None:
 
 
 def _hit(match: re.Match[str], text: str) -> Hit | None:
+    if match["d4"]:
+        in_era = 1 if match["in_era"] == "元" else int(match["in_era"] or 0)
+        year = _ERAS[match["era"]] + in_era if match["era"] else int(match["y4"])
+        return Hit(match.start(), match.end(), _day(year, int(match["m4"]), int(match["d4"])))
     if match["sep"] is None:
         index = "1" if match["m1"] else "2" if match["m2"] else "3"
-        month = _MONTHS.index(match["m" + index][:3].lower()) + 1
+        month = _MONTH_OF[match["m" + index].lower()]
         return Hit(match.start(), match.end(), _day(int(match["y" + index]), month, int(match["d" + index])))
     hit = _numeric(match)
     if hit is None or hit.date is None or len(match["a"]) != 4:
@@ -131,3 +164,15 @@ def date_in_name(stem: str) -> Hit | None:
     year, month, day = match.groups()[:3] if match[1] else match.groups()[3:]
     date = _day(int(year), int(month), int(day))
     return None if date is None and match[4] else Hit(0, match.end(), date)
+
+
+def date_of_note(stem: str) -> datetime | None:
+    """The day, and the time if there is one, that the name of a note begins with, as in `13-02-2024 Meeting`."""
+    stamp = _STAMP.match(stem)
+    if stamp is not None:
+        day = _day(int(stamp[1]), int(stamp[2]), int(stamp[3]))
+        hour, minute, second = (int(part or 0) for part in stamp.groups()[3:])
+        timed = day is not None and hour < 24 and minute < 60 and second < 60
+        return day.replace(hour=hour, minute=minute, second=second) if day is not None and timed else None
+    hit = first_date(stem.replace("_", "-"))
+    return hit.date if hit is not None and hit.start == 0 and not hit.short_year else None

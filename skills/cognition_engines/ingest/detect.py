@@ -1,23 +1,27 @@
 """One file to what it holds, item by item."""
 
+import re
 from collections.abc import Iterator
 from io import BytesIO
 from itertools import chain
+from pathlib import Path
 from typing import BinaryIO, Final
 
 from cognition_engines.ingest import documents, transcripts
 from cognition_engines.ingest.adr.reader import read_adr
-from cognition_engines.ingest.conversations import chat_exports
+from cognition_engines.ingest.conversations import chat_exports, notion
 from cognition_engines.ingest.formats.converted import Unreadable
 from cognition_engines.ingest.formats.converted_document import as_document
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.formats.suffixes import FORMATS, WRITTEN_AS_TEXT, Format
 from cognition_engines.ingest.items import Item, RejectedRecord, Warned
+from cognition_engines.ingest.markdown.blobs import without_blobs
 from cognition_engines.ingest.markdown.document import MOST_LINES, Document, read_markdown
 from cognition_engines.ingest.memories.basic_memory import with_graph
 from cognition_engines.ingest.memories.dumps import read_dump
 from cognition_engines.ingest.open_file import LARGEST_WHOLE
 from cognition_engines.ingest.options import BY_MARKS, TextKind, Texts
+from cognition_engines.ingest.parse.merge_conflicts import BLOCKS, FENCES, find_conflict
 from cognition_engines.ingest.structured.reader import read_json, read_json_lines, read_lines, read_yaml, starts_lines
 from cognition_engines.models import Problem
 
@@ -35,24 +39,31 @@ def read(
     explicit: bool = False,
     texts: Texts = BY_MARKS,
     formats: FormatReader | None = None,
+    below: Path | None = None,
 ) -> Iterator[Item] | None:
     """Read one file, recognised by its content unless `texts` gives a kind; None when it is of no form that is known.
 
     `path` serves its extension and name, and stands verbatim in every problem. `explicit` says that a person named
     this very file, so that one that is broken is refused rather than passed over. JSONL is read as it is asked for,
     all else at once, up to LARGEST_WHOLE bytes. `file` is seekable. `formats` reads documents that are no text; without
-    it they are read as text. Raises OSError where it does.
+    it they are read as text. `below` is the folder whose other files may be read with it. Raises OSError where it does.
     """
     suffix = _suffix(path)
     if formats is not None and (format := FORMATS.get(suffix)) is not None:
         return _read_format(path, format, file, explicit, texts, formats)
+    if suffix == chat_exports.ZIP and (pages := notion.read(path, file, _read_page)) is not None:
+        return pages
     mapped = suffix not in MARKDOWN | PLAIN
+    if suffix in STRUCTURED and (refused := _refused_conflict(path, file, None)) is not None:
+        return refused
     if mapped and texts.map is not None and (items := read_dump(path, file, texts.map)) is not None:
         return items
     if texts.kind is None or suffix not in PLAIN:
-        items = chat_exports.read(path, file, explicit, texts)
+        items = chat_exports.read(path, file, explicit, texts, below)
         if items is not None or suffix in chat_exports.SUFFIXES:
             return items
+    if suffix not in STRUCTURED and (refused := _refused_conflict(path, file, FENCES)) is not None:
+        return refused
     if mapped and (items := read_dump(path, file, None)) is not None:
         return items
     if suffix not in MARKDOWN and (texts.kind is None or suffix in STRUCTURED) and starts_lines(file):
@@ -64,16 +75,32 @@ def read(
     try:
         return _read_text(path, content.decode("utf-8-sig"), explicit, texts)
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-        if suffix in JSON_LINES and not wide:
-            return read_lines(path, BytesIO(content), explicit)
-        stand_in = content.decode("utf-16" if wide else "latin-1", errors="replace")
-        if explicit or _read_text(path, stand_in, explicit=False, texts=texts) is not None:
-            found = "UTF-16" if wide else "another encoding, such as Latin-1"
-            reason = f"the encoding must be UTF-8; this line is in {found}"
-            return iter([RejectedRecord(Problem(path, line, reason))])
+        return _read_other_encoding(path, content, error.start, explicit, texts)
+
+
+def _read_page(path: str, content: bytes) -> Iterator[Item] | None:
+    return read(path, BytesIO(content), True, Texts(TextKind.DOCUMENT))
+
+
+def _read_other_encoding(path: str, content: bytes, at: int, explicit: bool, texts: Texts) -> Iterator[Item] | None:
+    """Refuse what is no UTF-8 from the byte `at` on, of JSONL only such lines; None if it would be read as nothing."""
+    wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if _suffix(path) in JSON_LINES and not wide:
+        return read_lines(path, BytesIO(content), explicit)
+    stand_in = content.decode("utf-16" if wide else "latin-1", errors="replace")
+    if not explicit and _read_text(path, stand_in, explicit=False, texts=texts) is None:
         return None
+    found = "UTF-16" if wide else "another encoding, such as Latin-1"
+    reason = f"the encoding must be UTF-8; this line is in {found}"
+    return iter([RejectedRecord(Problem(path, content.count(b"\n", 0, at) + 1, reason))])
+
+
+def _refused_conflict(path: str, file: BinaryIO, fences: re.Pattern[bytes] | None) -> Iterator[Item] | None:
+    found = find_conflict(file, fences)
+    if found is None:
+        return None
+    reason = f"a merge left conflict markers, from this line to line {found[1]:,}: resolve the conflict first"
+    return iter([RejectedRecord(Problem(path, found[0], reason))])
 
 
 def _too_large(path: str, explicit: bool) -> Iterator[Item]:
@@ -85,6 +112,10 @@ def _too_large(path: str, explicit: bool) -> Iterator[Item]:
 def _read_format(
     path: str, format: Format, file: BinaryIO, explicit: bool, texts: Texts, formats: FormatReader
 ) -> Iterator[Item] | None:
+    written = format in WRITTEN_AS_TEXT
+    fences = BLOCKS if format is Format.ASCIIDOC else FENCES
+    if written and (refused := _refused_conflict(path, file, fences)) is not None:
+        return refused
     content = file.read(LARGEST_WHOLE + 1)
     if len(content) > LARGEST_WHOLE:
         return _too_large(path, explicit)
@@ -93,9 +124,9 @@ def _read_format(
     except Unreadable as error:
         return iter([RejectedRecord(Problem(path, None, str(error)))])
     document = as_document(converted, format)
-    may_decide = texts.kind is TextKind.DECISION or (texts.kind is None and format in WRITTEN_AS_TEXT)
+    may_decide = texts.kind is TextKind.DECISION or (texts.kind is None and written)
     items = _read_adr(path, document, texts) if may_decide else None
-    items = items or documents.read(path, document, explicit, marks=converted.marks)
+    items = items or documents.read(path, document, explicit, marks=converted.marks, converted=True)
     return None if items is None else chain((Warned(Problem(path, None, each)) for each in converted.warnings), items)
 
 
@@ -123,7 +154,7 @@ def _read_text(path: str, text: str, explicit: bool, texts: Texts) -> Iterator[I
     items = read_json(path, text, explicit=False) if text.lstrip()[:1] in {"{", "["} else None
     if suffix not in PLAIN:
         items = items or _read_adr(path, read_markdown(text), texts) or read_yaml(path, text, explicit=False)
-    return items or transcripts.read(path, text) or _read_plain(path, text, explicit)
+    return items or transcripts.read(path, without_blobs(text).text) or _read_plain(path, text, explicit)
 
 
 def _read_note(path: str, document: Document, explicit: bool) -> Iterator[Item] | None:
@@ -149,7 +180,7 @@ def _read_as(kind: TextKind, path: str, text: str, explicit: bool) -> Iterator[I
         case TextKind.DOCUMENT:
             return _read_plain(path, text, explicit)
         case TextKind.TRANSCRIPT:
-            return transcripts.read(path, text, is_transcript=True)
+            return transcripts.read(path, without_blobs(text).text, is_transcript=True)
 
 
 def _read_adr(path: str, document: Document, texts: Texts) -> Iterator[Item] | None:

@@ -2,15 +2,18 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from errno import ESTALE
 from pathlib import Path
 from typing import Final
 
 from cognition_engines.ingest.detect import SUFFIXES
-from cognition_engines.ingest.file_filter import IGNORE_FILE, BadPattern, Filter, filter_of, patterns_in
+from cognition_engines.ingest.file_filter import IGNORE_FILE, Filter, filter_of, patterns_in
 from cognition_engines.ingest.open_file import kind_of_place
 from cognition_engines.ingest.options import ALL_FILES, Selection
+from cognition_engines.ingest.parse.patterns import BadPattern
 from cognition_engines.models import Problem
 
 _LEFT_OUT: Final = frozenset({"node_modules", "venv", "__pycache__"})
@@ -56,18 +59,22 @@ class _Walk:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder to list, by its path and that relative to the folder that was named, which ends with a slash."""
+    """A folder to list, by its path and that relative to the folder that was named, which ends with a slash.
+
+    `identity` is its device and inode as it was found: another folder in its place, or a link, is not read.
+    """
 
     path: str
     base: str
     filter: Filter
+    identity: tuple[int, int] | None = None  # None for the folder that was named
 
 
 def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
     """Every file below the folder whose extension can hold records, and that no pattern leaves out.
 
     Hidden files and folders, `node_modules` and virtual environments are left out and not counted. No link is followed.
-    A folder whose `.cstpignore` is no list of patterns is refused. Raises BadPattern for one of `selection`.
+    A folder whose `.cstpignore` is no list of patterns is refused. Raises BadPattern for a pattern of `selection`.
     """
     state = _Walk(str(folder), [_Folder(str(folder), "", filter_of(selection))])
     while state.waiting:
@@ -80,14 +87,20 @@ def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
     return Walked(tuple(state.files), tuple(state.refused), tuple(state.warnings), dict(state.skipped), state.ignored)
 
 
+def may_be_listed(name: str) -> bool:
+    """Return whether a folder of this name is looked into."""
+    return name not in _LEFT_OUT and not name.startswith(".")
+
+
 def _list(folder: _Folder, state: _Walk) -> None:
-    """Looks at what a folder has."""
+    """Look at what a folder has."""
     try:
-        patterns = patterns_in(Path(folder.path))
-        chosen = folder.filter.within(folder.base, patterns) if patterns else folder.filter
-        with os.scandir(folder.path) as entries:
-            listed = sorted(entries, key=lambda entry: entry.name)
-        inner = [_look(entry, folder.base, chosen, state) for entry in listed if not entry.name.startswith(".")]
+        with _opened(folder) as descriptor:
+            patterns = patterns_in(descriptor)
+            chosen = folder.filter.within(folder.base, patterns) if patterns else folder.filter
+            with os.scandir(descriptor) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+            inner = [_look(entry, folder, chosen, state) for entry in listed if not entry.name.startswith(".")]
     except BadPattern as error:
         place = str(Path(folder.path, IGNORE_FILE))
         state.refused.append(Problem(place, None, f"{error}; the folder is not read"))
@@ -98,16 +111,31 @@ def _list(folder: _Folder, state: _Walk) -> None:
     state.waiting += (each for each in reversed(inner) if each is not None)
 
 
-def _look(entry: os.DirEntry[str], base: str, chosen: Filter, state: _Walk) -> _Folder | FoundFile | None:
-    """A folder to list, or a file to read; what is neither is noted."""
-    name = f"{base}{entry.name}"
+@contextmanager
+def _opened(folder: _Folder) -> Iterator[int]:
+    """Give a descriptor of the folder. Raises OSError, also if something else stands in its place by now."""
+    named = folder.identity is None
+    descriptor = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if named else os.O_NOFOLLOW))
+    try:
+        found = os.fstat(descriptor)
+        if not named and folder.identity != (found.st_dev, found.st_ino):
+            raise OSError(ESTALE, "another one stands in its place")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _look(entry: os.DirEntry[str], within: _Folder, chosen: Filter, state: _Walk) -> _Folder | FoundFile | None:
+    """Return a folder to list, or a file to read; note anything else."""
+    name, path = f"{within.base}{entry.name}", os.path.join(within.path, entry.name)
     if entry.is_dir(follow_symlinks=False):
-        if entry.name in _LEFT_OUT:
+        if not may_be_listed(entry.name):
             return None
         if chosen.leaves_out(f"{name}/"):
             state.ignored += 1
             return None
-        return _Folder(entry.path, f"{name}/", chosen)
+        identity = entry.stat(follow_symlinks=False)
+        return _Folder(path, f"{name}/", chosen, (identity.st_dev, identity.st_ino))
     suffix = Path(entry.name).suffix.lower()
     if suffix not in SUFFIXES:
         state.skipped[LINK if entry.is_symlink() else suffix] += 1
@@ -117,6 +145,6 @@ def _look(entry: os.DirEntry[str], base: str, chosen: Filter, state: _Walk) -> _
         return None
     found = entry.stat(follow_symlinks=False)
     if (reason := kind_of_place(found.st_mode)) is not None:
-        state.warnings.append(Problem(entry.path, None, reason))
+        state.warnings.append(Problem(path, None, reason))
         return None
-    return FoundFile(Path(entry.path), found.st_size, found.st_mtime_ns, found.st_ino)
+    return FoundFile(Path(path), found.st_size, found.st_mtime_ns, found.st_ino)

@@ -1,21 +1,21 @@
 """A Markdown or plain text file that records no decision to a source and the chunks of its text."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
 from cognition_engines.ingest.adr.reader import is_form
-from cognition_engines.ingest.adr.titles import file_name
-from cognition_engines.ingest.dates import first_date
+from cognition_engines.ingest.adr.titles import name_of_text
+from cognition_engines.ingest.dates import date_of_note, first_date
 from cognition_engines.ingest.formats.converted import Mark
 from cognition_engines.ingest.formats.converted_document import placed
 from cognition_engines.ingest.items import DocumentDraft, Item, Piece, RejectedRecord, Warned
-from cognition_engines.ingest.markdown.chunking import cut, too_long
+from cognition_engines.ingest.markdown.chunking import cut, in_whole, too_long
 from cognition_engines.ingest.markdown.document import Document
 from cognition_engines.ingest.markdown.front_matter import FrontMatter, plain_name, read_front_matter
-from cognition_engines.ingest.markdown.inline import bare, one_line, plain_text, without_links
+from cognition_engines.ingest.markdown.inline import bare, is_title, one_line, plain_text, without_links
 from cognition_engines.ingest.parse.plain_values import RefusedValue, Value
 from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.ingest.structured.records import read_other
@@ -36,6 +36,7 @@ _SAYS: Final = {"created_at": "date", "authors": "list of authors", "tags": "lis
 _LOOKED_AT: Final = 4000  # characters of what may be a licence
 # possessive: both runs take blanks and pipes, and to share them out in every way would be quadratic
 _LINKED: Final = re.compile(r"[\s>|]*+(?:[-*+]|\d{1,6}[.)])?[\s*_|\d]*+\[[^\[\]\n]{1,1000}\][(\[]")
+_TIGHT: Final = re.compile(r"#{1,6}[^#\s]")  # no heading: notes begin with tags such as #harbour
 _TITLED: Final = re.compile(r"(?:subject|title|betreff):[ \t]+(\S.*)", re.IGNORECASE)
 # The members of front matter that are fields of a source, by their name without blanks and marks.
 _RIGHTS: Final = {"id": "id", "docid": "id", "project": "project", "sensitivity": "sensitivity"}
@@ -49,10 +50,14 @@ _FIELDS: Final = {
     "year": "year",
     "category": "category",
     "tags": "tags",
+    "tag": "tags",
+    "keywords": "tags",
     "date": "created_at",
     "created": "created_at",
     "createdat": "created_at",
 }
+_ALIASES: Final = ("aliases", "alias")
+_FENCES: Final = ("---", "...")
 MEMBERS: Final = _RIGHTS.keys() | _FIELDS.keys()
 
 
@@ -65,14 +70,21 @@ class _Head:
 
 
 def read(
-    path: str, document: Document, explicit: bool = False, markdown: bool = True, marks: Sequence[Mark] = ()
+    path: str,
+    document: Document,
+    explicit: bool = False,
+    markdown: bool = True,
+    marks: Sequence[Mark] = (),
+    *,
+    converted: bool = False,
 ) -> Iterator[Item] | None:
     """The document in a file as one item, with warnings before it; None when there is none.
 
     Empty forms are none. Neither are pages that are mostly a list of links and, with a warning, the texts of licences;
     but they are when a person named the file (`explicit`). The positions of its chunks count characters from the start
     of the file, line ends as one. In plain text (`markdown` False) what is indented is no code.
-    `marks` say where the pages, slides or cells of another format begin.
+    `marks` say where the pages, slides or cells of another format begin. A document that was `converted` from another
+    format may be called by the heading that it begins with, whatever its level.
     """
     text = document.text
     if not text.strip() or (markdown and is_form(path, document)):
@@ -82,15 +94,17 @@ def read(
         return iter([Warned(Problem(path, None, "the text of a licence is not read; name the file itself to read it"))])
     if not explicit and markdown and is_index(document):
         return None
-    pieces = placed(cut(text, document.blocks), marks)
-    if not pieces:
-        return None
     front = read_front_matter(document.front, document.flaw)
+    pieces = cut(text, document.blocks)
+    pieces = [*_properties(document, front, aliases=bool(pieces)), *pieces]
+    pieces = placed([in_whole(piece, document.shortened) for piece in pieces], marks)
+    if not pieces and front.flaw is None:
+        return None
     if front.flaw is not None:
         return iter([RejectedRecord(Problem(path, front.flaw.line, front.flaw.reason))])
     try:
         _check(text, pieces)
-        head = _head(path, front, _title(path, document, markdown))
+        head = _head(path, front, _title(path, document, markdown, converted))
         source = read_other(Kind.SOURCE, head.members, named_kind=True).record
     except Unacceptable as error:
         return iter([RejectedRecord(Problem(path, _line(document, str(error)), str(error)))])
@@ -106,19 +120,48 @@ def _check(text: str, pieces: Sequence[Piece]) -> None:
         raise Unacceptable(reason)
 
 
-def _title(path: str, document: Document, markdown: bool) -> str:
-    """The heading that the text begins with, else its first of level 1, else the words of the file's name."""
-    first = document.headings[0] if document.headings else None
-    if first is not None and document.entries and document.entries[0].at < first.start:
-        first = next((heading for heading in document.headings if heading.level == 1), None)
+def _properties(document: Document, front: FrontMatter, *, aliases: bool) -> Iterator[Piece]:
+    """The front matter as a piece: its aliases alone, or all of it if it says more than rights."""
+    names = _ALIASES if aliases else front.members.keys() - _RIGHTS.keys()
+    wanted = [front.members[name] for name in names if name in front.members and front.text(name)]
+    if not wanted:
+        return
+    if not aliases:
+        wanted = list(document.front)
+    begins = {member.line - 1 for member in document.front}
+    written = [member for member in wanted if member.name in document.lines[member.line - 1]]
+    for first, end in _spans(document, sorted(member.line - 1 for member in written), begins):
+        start = sum(len(line) + 1 for line in document.lines[:first])
+        words = "\n".join(document.lines[first:end]).rstrip()
+        yield Piece(words, start, start + len(words))
+
+
+def _spans(document: Document, starts: Sequence[int], begins: Collection[int]) -> Iterator[tuple[int, int]]:
+    """The lines of some members (0-based, end exclusive); those of members that follow each other are one span."""
+    first = end = -1
+    for start in starts:
+        if start != end:
+            if first >= 0:
+                yield first, end
+            first = start
+        end = start + 1
+        while end < document.body and end not in begins and document.lines[end].strip() not in _FENCES:
+            end += 1
+    if first >= 0:
+        yield first, end
+
+
+def _title(path: str, document: Document, markdown: bool, converted: bool) -> str:
+    """The first heading of level 1, else in plain text a line `Subject:`, else the whole name of the file."""
+    above = document.entries[0].at if converted and document.entries else len(document.lines) if converted else -1
+    headings = [one for one in document.headings if not (markdown and _TIGHT.match(document.lines[one.start]))]
+    titles = (heading for heading in headings if heading.level == 1 or heading == document.headings[0])
+    first = next((heading for heading in titles if heading.level == 1 or heading.start < above), None)
     title = one_line(plain_text(first.text)) if first is not None else ""
     if not title and not markdown:
         beginning = document.lines[document.body : document.body + _HEADER_LINES]
         title = next((match[1].strip() for line in beginning if (match := _TITLED.fullmatch(line))), "")
-    if title and len(title) <= _LONGEST_TITLE and title.isprintable():
-        return title
-    name = file_name(path)
-    return name.words() or name.stem
+    return title if title and len(title) <= _LONGEST_TITLE and is_title(title) else name_of_text(path)
 
 
 def is_index(document: Document) -> bool:
@@ -152,13 +195,19 @@ def _head(path: str, front: FrontMatter, title: str) -> _Head:
             continue
         field = _FIELDS.get(name)
         read = None if field is None else _read_field(front, name, field)
-        if field is None or read is None or field in members.keys() - {"title"}:
+        before = members.get("tags")
+        if field == "tags" and isinstance(read, list) and isinstance(before, list):
+            members["tags"] = [*before, *(tag for tag in read if tag not in before)]
+        elif field is None or read is None or field in members.keys() - {"title"}:
             metadata[member.name] = shown
         else:
             members[field] = read
         if field is not None and read is None:
             reason = f"{member.name} is no {_SAYS.get(field, field)} of a document: it is kept in the metadata"
             notices.append(Problem(path, member.line, reason))
+    named = date_of_note(name_of_text(path))
+    if "created_at" not in members and named is not None:
+        members["created_at"] = named.isoformat()
     return _Head(members | {"metadata": metadata}, tuple(notices))
 
 
@@ -170,13 +219,17 @@ def _read_field(front: FrontMatter, name: str, field: str) -> Value:
         return None if hit is None or hit.date is None or hit.short_year else hit.date.isoformat()
     if field == "title":
         value = one_line(plain_text(front.text(name)))
-    elif field == "tags":
-        value = list(front.tags())
+    elif field == "tags" and (isinstance(value, str) or _is_texts(value)):
+        value = list(front.tags(name))
     try:
         read_other(Kind.SOURCE, {"title": "title", field: value}, named_kind=True)
     except Unacceptable:
         return None
     return value
+
+
+def _is_texts(value: Value) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _line(document: Document, reason: str) -> int:

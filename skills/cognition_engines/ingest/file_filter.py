@@ -1,25 +1,17 @@
 """Which files of a folder are read: patterns as in a `.gitignore`, of a run and of the folders themselves."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import accumulate
 from typing import Final
 
-from pathspec import GitIgnoreSpec
-from pathspec.patterns.gitignore import GitIgnorePatternError
-
+from cognition_engines.ingest.open_file import NotAFile, open_in
 from cognition_engines.ingest.options import Selection
+from cognition_engines.ingest.parse.patterns import BadPattern, Pattern, parse_patterns
 
 IGNORE_FILE: Final = ".cstpignore"
-_ANYTHING: Final = "."  # what pathspec makes of `*`, and of `*/`
-_ANY_FOLDER: Final = "(?P<ps_d>/)"
-_LARGEST: Final = 1_000_000  # bytes of such a file
-_ALL_WITHIN: Final = re.compile(r"(?<=/\*\*)(?=/?\s*$)")  # the end of `a/**`, which pathspec takes for `a/` itself
-
-
-class BadPattern(ValueError):
-    """A pattern that means nothing; the message gives its 1-based number among its lines, and the pattern."""
+_LARGEST: Final = 250_000  # bytes of such a file
+_MOST_IN_FORCE: Final = 2_000  # patterns that the folders of a path have together
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +19,7 @@ class _Rules:
     """The patterns of one folder, which is `base` below the folder that was named, "" for that one."""
 
     base: str
-    spec: GitIgnoreSpec
-
-    def ignores(self, path: str) -> bool | None:
-        """None where no pattern says anything of the path, which is relative to the folder that was named."""
-        return _ignores(self.spec, path.removeprefix(self.base))
+    patterns: tuple[Pattern, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,72 +29,66 @@ class Filter:
     Paths are POSIX, relative to the folder that was named; that of a folder ends with a slash.
     """
 
-    include: GitIgnoreSpec | None
-    exclude: GitIgnoreSpec | None
+    include: tuple[Pattern, ...] | None
+    exclude: tuple[Pattern, ...]
     rules: tuple[_Rules, ...] = ()
 
-    def within(self, base: str, patterns: Sequence[str]) -> "Filter":
-        """The same with those of one folder more. Raises BadPattern."""
-        return Filter(self.include, self.exclude, (*self.rules, _Rules(base, compiled(patterns))))
+    def within(self, base: str, lines: Sequence[str]) -> "Filter":
+        """Return the same with the patterns of one folder more. Raises BadPattern."""
+        rules = (*self.rules, _Rules(base, parse_patterns(lines)))
+        if sum(len(each.patterns) for each in rules) > _MOST_IN_FORCE:
+            raise BadPattern(f"with those of the folders above it has more than {_MOST_IN_FORCE:,} patterns")
+        return Filter(self.include, self.exclude, rules)
 
     def leaves_out(self, path: str) -> bool:
-        """Whether a file or a folder with all in it is not read."""
-        if self.exclude is not None and _ignores(self.exclude, path):
+        """Return whether a file or a folder with all in it is not read."""
+        folder = path.endswith("/")
+        path = path.removesuffix("/")
+        if _last_match(self.exclude, path, folder=folder):
             return True
-        if self.include is not None and not path.endswith("/") and not self.include.match_file(path):
+        if self.include is not None and not folder and not _includes(self.include, path):
             return True
-        found = (rules.ignores(path) for rules in reversed(self.rules))
+        found = (
+            _last_match(rules.patterns, path.removeprefix(rules.base), folder=folder) for rules in reversed(self.rules)
+        )
         return next((ignored for ignored in found if ignored is not None), False)
 
 
-def _ignores(spec: GitIgnoreSpec, path: str) -> bool | None:
-    """What the last pattern says that matches the path itself; None where none does.
+def _last_match(patterns: Sequence[Pattern], path: str, *, folder: bool) -> bool | None:
+    """Return whether the last pattern that matches the path itself is not negated; None if none does.
 
     As in git, one that matches a folder above says nothing here: a walk has asked for that folder before.
     """
-    for pattern in reversed(spec.patterns):
-        if pattern.include is not None and pattern.regex is not None and _matches(pattern.regex, path):
-            return pattern.include
-    return None
+    last = next((each for each in reversed(patterns) if each.matches(path, folder=folder)), None)
+    return None if last is None else not last.negated
 
 
-def _matches(regex: re.Pattern[str], path: str) -> bool:
-    """Whether it is this path, and not a folder above, that a pattern stands for."""
-    if regex.pattern == _ANY_FOLDER:
-        return path.endswith("/")
-    return regex.pattern == _ANYTHING or regex.fullmatch(path) is not None
-
-
-def compiled(patterns: Sequence[str]) -> GitIgnoreSpec:
-    """Raises BadPattern."""
-    for number, pattern in enumerate(patterns, start=1):
-        if "[[:" in pattern:
-            raise BadPattern(f"pattern {number} has a class of characters by name, which is not known: {pattern!r}")
-        try:
-            GitIgnoreSpec.from_lines([pattern])
-        except GitIgnorePatternError:
-            raise BadPattern(f"pattern {number} is none of a .gitignore: {pattern!r}") from None
-    return GitIgnoreSpec.from_lines([_ALL_WITHIN.sub("/*", pattern, count=1) for pattern in patterns])
+def _includes(patterns: Sequence[Pattern], path: str) -> bool:
+    """Return whether the patterns choose a file: by the last that matches it, else the last of a folder above."""
+    chosen = _last_match(patterns, path, folder=False)
+    if chosen is not None:
+        return chosen
+    above = list(accumulate(path.split("/")[:-1], "{}/{}".format))
+    last = next((each for each in reversed(patterns) if any(each.matches(part, folder=True) for part in above)), None)
+    return last is not None and not last.negated
 
 
 def filter_of(selection: Selection) -> Filter:
-    """Raises BadPattern."""
-    return Filter(
-        compiled(selection.include) if selection.include else None,
-        compiled(selection.exclude) if selection.exclude else None,
-    )
+    """Return the filter of a run. Raises BadPattern."""
+    include = parse_patterns(selection.include) if selection.include else None
+    return Filter(include, parse_patterns(selection.exclude))
 
 
-def patterns_in(folder: Path) -> list[str]:
-    """The lines of the folder's ignore file; none without one.
+def patterns_in(folder: int) -> list[str]:
+    """Return the lines of the ignore file of a folder, which is open as this descriptor; none without a regular file.
 
-    Raises OSError, and BadPattern where it is no text in UTF-8 or too large; a link is not followed.
+    Raises OSError, and BadPattern if it is no text in UTF-8 or too large.
     """
-    file = folder / IGNORE_FILE
-    if file.is_symlink() or not file.is_file():
+    try:
+        with open_in(folder, IGNORE_FILE) as opened:
+            content = opened.read(_LARGEST + 1)
+    except (FileNotFoundError, NotAFile):
         return []
-    with file.open("rb") as opened:
-        content = opened.read(_LARGEST + 1)
     if len(content) > _LARGEST:
         raise BadPattern(f"it has more than {_LARGEST:,} bytes")
     try:

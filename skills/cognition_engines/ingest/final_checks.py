@@ -20,6 +20,7 @@ _TARGETS: Final[Mapping[Role, str]] = {
     Role.ARTIFACT: "an artifact or turn",
     Role.FROM: "an entity",
     Role.TO: "an entity",
+    Role.SUPERSEDED_BY: "a successor",
 }
 _KINDS: Final[Mapping[Role, Sequence[Kind]]] = {
     Role.SOURCE: (Kind.SOURCE,),
@@ -28,6 +29,7 @@ _KINDS: Final[Mapping[Role, Sequence[Kind]]] = {
     Role.ARTIFACT: PARENTS,
     Role.FROM: (Kind.ENTITY,),
     Role.TO: (Kind.ENTITY,),
+    Role.SUPERSEDED_BY: (Kind.DECISION,),
 }
 
 

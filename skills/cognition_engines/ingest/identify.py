@@ -172,7 +172,7 @@ class Settling:
         if record.id is not None:
             return given_identity(kind, self._repository, prefixed(kind, str(record.id)))
         if isinstance(draft, DocumentDraft) and draft.is_file:
-            return self._file_identity()
+            return self._file_identity(draft.member)
         if isinstance(record, Episode):
             text = episode_text(record)
             self._episodes[text] += 1
@@ -204,8 +204,11 @@ class Settling:
     def _conversation(self, turn: Turn, project: str | None) -> str:
         return conversation_id(self._repository, project, self._place.path, turn.conversation_id)
 
-    def _file_identity(self) -> str:
-        return path_identity(Kind.SOURCE, self._repository, self._place.path, 0)
+    def _file_identity(self, member: str | None = None) -> str:
+        return path_identity(Kind.SOURCE, self._repository, self._path(member), 0)
+
+    def _path(self, member: str | None) -> str:
+        return self._place.path if member is None else f"{self._place.path}/{member}"
 
     def _file_id(self, project: str | None) -> str:
         return made_id(Kind.SOURCE, self._file_identity(), project)
@@ -248,7 +251,7 @@ class Settling:
     def _document(self, draft: DocumentDraft, identity: str, rights: Rights) -> Unit:
         head = _with_rights(draft.head, rights)
         if draft.is_file and isinstance(head, Source) and head.path is None:
-            head = replace(head, path=self._place.path)
+            head = replace(head, path=self._path(draft.member))
         candidate = self._candidate(head, identity, rights, draft.ordinal, draft.line, draft.head.id)
         head = replace(head, id=candidate.name[1])
         # with the text, which a source does not hold: another text under its id is another document

@@ -58,7 +58,8 @@ class DocumentDraft:
     """A source or an artifact and what its text was cut into; all of it is stored in one transaction, or none.
 
     The chunks are made of `pieces` when the id of `head` is settled. `is_file` says that the file is the document,
-    so that its id comes from the path; else it comes from what `head` says. An artifact is `chunked`.
+    so that its id comes from the path, with that of its `member` if the file is an archive; else it comes from what
+    `head` says. An artifact is `chunked`.
     """
 
     head: Source | Artifact
@@ -66,6 +67,7 @@ class DocumentDraft:
     ordinal: int
     line: int
     is_file: bool = False
+    member: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack
+from errno import ELOOP
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -24,7 +25,18 @@ def open_file(path: Path, below: Path | None = None) -> BinaryIO:
     `below` is the folder in which `path` was found: then no part of the path from there on may be a link, whatever
     has changed since. One that a person named (None) may be a link. Raises NotAFile, and OSError like `open`.
     """
-    descriptor = os.open(path, _READ) if below is None else _open_below(below, path.relative_to(below).parts)
+    return _regular(os.open(path, _READ) if below is None else _open_below(below, path.relative_to(below).parts))
+
+
+def open_in(folder: int, name: str) -> BinaryIO:
+    """Return a regular file of a folder that is open as the descriptor `folder`, opened for reading.
+
+    Raises NotAFile for anything else, such as a link, and OSError like `open`.
+    """
+    return _regular(_open_unless_link(name, folder))
+
+
+def _regular(descriptor: int) -> BinaryIO:
     with ExitStack() as undo:
         undo.callback(os.close, descriptor)
         if (reason := kind_of_place(os.fstat(descriptor).st_mode)) is not None:
@@ -32,6 +44,15 @@ def open_file(path: Path, below: Path | None = None) -> BinaryIO:
         file = os.fdopen(descriptor, "rb")
         undo.pop_all()
         return file
+
+
+def _open_unless_link(name: str, folder: int) -> int:
+    try:
+        return os.open(name, _READ | os.O_NOFOLLOW, dir_fd=folder)
+    except OSError as error:
+        if error.errno == ELOOP:
+            raise NotAFile(kind_of_place(stat.S_IFLNK) or "") from None
+        raise
 
 
 def kind_of_place(mode: int) -> str | None:
@@ -54,7 +75,7 @@ def _open_below(folder: Path, parts: tuple[str, ...]) -> int:
             inner = os.open(part, _FOLDER, dir_fd=held)
             os.close(held)
             held = inner
-        return os.open(parts[-1], _READ | os.O_NOFOLLOW, dir_fd=held)
+        return _open_unless_link(parts[-1], held)
     finally:
         os.close(held)
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic.alias_generators import to_camel, to_snake
 from pydantic_core import ErrorDetails
 
-from cognition_engines.ingest.parse.plain_values import Value, named
+from cognition_engines.ingest.parse.plain_values import LONGEST_NAME, Value, named
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
 from cognition_engines.kinds.kind import Kind
 
@@ -32,6 +32,7 @@ _MESSAGES: Final = {
     "dict_type": "must be an object",
 }
 _OF_TYPE: Final = {"union_tag_invalid", "union_tag_not_found"}
+MOST_FAULTS: Final = 100  # of what is wrong with one record
 _WHOLE: Final = {"blank", "positions", "position", "ends"}  # our own, whose text names the members
 _OURS: Final = {"line", "text", "id", "instant", "sensitivity", "metadata"}
 
@@ -43,17 +44,23 @@ def reasons(
 
     That those in `absent` are missing is not said: they were given, and are refused for another reason.
     """
-    found = error.errors(include_url=False, include_input=False)
-    return [
-        _worded(details, kind, members)
-        for details in found
+    found = [
+        details
+        for details in error.errors(include_url=False, include_input=False)
         if details["type"] != "missing" or to_snake(str(details["loc"][-1])) not in absent
     ]
+    worded = [_worded(details, kind, members) for details in found[:MOST_FAULTS]]
+    return worded if len(found) <= MOST_FAULTS else [*worded, f"and {len(found) - MOST_FAULTS:,} more"]
 
 
 def faults_of(error: ValidationError, kind: Kind, members: Mapping[str, Value]) -> list[tuple[str, str]]:
-    """All that is wrong with a record, each with the path of its member, which is empty for the whole record."""
-    return [_fault(details, kind, members) for details in error.errors(include_url=False, include_input=False)]
+    """Return what is wrong with a record, each with the path of its member, which is empty for the whole record.
+
+    Of more than a hundred the first are returned, and one of the whole record that says how many more there are.
+    """
+    found = error.errors(include_url=False, include_input=False)
+    faults = [_fault(details, kind, members) for details in found[:MOST_FAULTS]]
+    return faults if len(found) <= MOST_FAULTS else [*faults, ("", f"has {len(found) - MOST_FAULTS:,} more faults")]
 
 
 def _fault(details: ErrorDetails, kind: Kind, members: Mapping[str, Value]) -> tuple[str, str]:
@@ -106,19 +113,20 @@ def kinds(kind: Kind, count: int = 2) -> str:
 def _path(details: ErrorDetails, members: Mapping[str, Value]) -> str:
     """Where it is, as the file spells it; the steps by which pydantic distinguishes a union's parts are left out."""
     path = ""
-    current: Value = dict(members)
+    current: Value | Mapping[str, Value] = members
     steps: Sequence[int | str] = details["loc"]
     for place, step in enumerate(steps):
         if isinstance(step, int):
             path += f"[{step}]"
             current = current[step] if isinstance(current, list) and step < len(current) else None
             continue
-        if not isinstance(current, dict):
+        if not isinstance(current, Mapping):
             continue
         spelling = next((one for one in (step, to_snake(step), to_camel(step)) if one in current), None)
         if spelling is None and not (details["type"] == "missing" and place == len(steps) - 1):
             continue
         name = to_snake(step) if spelling is None else spelling
-        path += f".{name}" if path else name
+        shown = name if len(name) <= LONGEST_NAME else "a member"
+        path += f".{shown}" if path else shown
         current = current.get(name)
     return path

@@ -2,16 +2,21 @@
 
 A repository is named by the host and path of its remote as `.git/config` has it, whatever way it is fetched; without
 a remote by the absolute folder of the checkout, outside of one by the absolute folder of the file.
+
+Inside a folder that was named, `.git` leads to no file outside of it, unless that names the checkout in return.
 """
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from cognition_engines.ingest.open_file import NotAFile, open_file
+
 _SECTION: Final = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\](.*)')
-_URL: Final = re.compile(r"\s*url\s*=\s*(.*)", re.IGNORECASE)
+_ENTRY: Final = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)")
 _SCP: Final = re.compile(r"(?:[^@/\s]+@)?(\[[^\]/]+\]|[^:/\s]+):(?!//)(.*)")
 _LARGEST: Final = 1_000_000  # bytes of a file of git's that is read
 _LONGEST: Final = 1_000  # characters of a name
@@ -58,7 +63,7 @@ class Places:
         top = self._resolved(file.parent if run == file else run)
         where = top / file.relative_to(file.parent if run == file else run)
         folder, scope = where.parent, where if run == file else top
-        found = self._checkout(folder)
+        found = self._checkout(folder, None if run == file else top)
         if found is not None:
             name, root = found
             return self._place(file, name, where, _scope(scope, root), root)
@@ -70,8 +75,8 @@ class Places:
         path = where.relative_to(root).as_posix()
         return FilePlace(str(file), self._override or name, path, scope, root)
 
-    def _checkout(self, folder: Path) -> tuple[str, Path] | None:
-        """The name and the folder of the checkout around a folder."""
+    def _checkout(self, folder: Path, top: Path | None) -> tuple[str, Path] | None:
+        """Return the name and the folder of the checkout around a folder; `top` is the folder that was named."""
         passed: list[Path] = []
         found: tuple[str, Path] | None = None
         for each in (folder, *folder.parents):
@@ -79,8 +84,9 @@ class Places:
                 found = self._checkouts[each]
                 break
             passed.append(each)
-            if _exists(each / ".git"):
-                found = remote_of(each) or each.as_posix(), each
+            if os.path.lexists(each / ".git"):
+                inside = top if top is not None and each.is_relative_to(top) else None
+                found = remote_of(each, inside) or each.as_posix(), each
                 break
         self._checkouts.update(dict.fromkeys(passed, found))
         return found
@@ -89,13 +95,6 @@ class Places:
         if folder not in self._tops:
             self._tops[folder] = folder.resolve()
         return self._tops[folder]
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:
-        return False
 
 
 def _scope(run: Path, root: Path) -> str:
@@ -109,12 +108,14 @@ def within(scope: str, other: str | None) -> bool:
     return PurePosixPath(scope).is_relative_to(PurePosixPath(other))
 
 
-def remote_of(root: Path) -> str | None:
-    """The name of the checkout's remote, `origin` before others; None without one. Includes are not followed."""
-    config = _config_of(root / ".git")
-    text = None if config is None else _text_of(config)
-    remotes = {} if text is None else _remotes(text)
-    url = remotes.get("origin") or next(iter(remotes.values()), None)
+def remote_of(root: Path, inside: Path | None = None) -> str | None:
+    """Return the name of the checkout's remote, `origin` before others; None without one. Includes are not followed.
+
+    `inside` is the folder that was named if the checkout is in it: what others put there must not lead elsewhere.
+    """
+    text = _config_of(root, inside)
+    urls = {} if text is None else _values(text, "remote", "url")
+    url = urls.get("origin") or next((url for name, url in urls.items() if name), None)
     return None if url is None else named(url, root)
 
 
@@ -141,46 +142,64 @@ def _parts(url: str, root: Path | None) -> tuple[str, str]:
         return scp[1].strip("[]").lower(), scp[2]
     if root is None:
         raise ValueError("no remote")
-    return "", (root / url).resolve().as_posix()
+    return "", os.path.normpath(root / url)
 
 
-def _config_of(marker: Path) -> Path | None:
-    """The configuration of a checkout, of which `marker` is the `.git`: a folder, or a file that names one."""
-    try:
-        if marker.is_dir():
-            return marker / "config"
-    except OSError:
-        return None
-    line = _text_of(marker)
+def _config_of(root: Path, inside: Path | None) -> str | None:
+    """Return the configuration of a checkout, whose `.git` is a folder, or a file that names one."""
+    marker = root / ".git"
+    if (text := _text_of(marker / "config", inside)) is not None:
+        return text
+    line = _text_of(marker, inside)
     if line is None or not line.startswith("gitdir:"):
         return None
-    folder = marker.parent / line.removeprefix("gitdir:").strip()
-    common = _text_of(folder / "commondir")  # of a worktree
-    return (folder if common is None else folder / common.strip()) / "config"
-
-
-def _text_of(path: Path) -> str | None:
-    try:
-        if not path.is_file() or path.stat().st_size > _LARGEST:
+    folder = _joined(root, line.removeprefix("gitdir:"))
+    if inside is not None and not folder.is_relative_to(inside):
+        if not _names(folder, root):
             return None
-        return path.read_bytes().decode(errors="replace")
-    except (OSError, ValueError):
+        inside = None
+    common = _text_of(folder / "commondir", inside)  # of a worktree
+    return _text_of((folder if common is None else _joined(folder, common)) / "config", inside)
+
+
+def _names(folder: Path, root: Path) -> bool:
+    """Return whether a folder of git's is that of the worktree or submodule at `root`, as it says itself."""
+    worktree = _text_of(folder / "gitdir", None)
+    if worktree is not None:
+        return _joined(folder, worktree) == root / ".git"
+    submodule = _values(_text_of(folder / "config", None) or "", "core", "worktree").get("")
+    return submodule is not None and _joined(folder, submodule) == root
+
+
+def _joined(folder: Path, written: str) -> Path:
+    """Return a path that a file of git's gives, without a look at what is there."""
+    return Path(os.path.normpath(folder / written.strip()))
+
+
+def _text_of(path: Path, inside: Path | None) -> str | None:
+    """Return the text of a file; None if there is none, or not inside that folder without a link."""
+    if inside is not None and not path.is_relative_to(inside):
         return None
+    try:
+        with open_file(path, inside) as file:
+            content = file.read(_LARGEST + 1)
+    except (OSError, ValueError, NotAFile):
+        return None
+    return content.decode(errors="replace") if len(content) <= _LARGEST else None
 
 
-def _remotes(config: str) -> dict[str, str]:
-    """The first URL of each remote, in the order of the file."""
+def _values(config: str, section: str, key: str) -> dict[str, str]:
+    """Return the first value of a key in each subsection of a section, "" for none, in the order of the file."""
     found: dict[str, str] = {}
-    remote: str | None = None
+    within: str | None = None
     for line in config.splitlines():
-        section = _SECTION.match(line)
-        if section is not None:
-            is_remote = section[1].lower() == "remote" and section[2] is not None
-            remote = re.sub(r"\\(.)", r"\1", section[2]) if is_remote else None
-            line = section[3]
-        url = _URL.match(line)
-        if remote is not None and url is not None and (value := _value(url[1])):
-            found.setdefault(remote, value)
+        header = _SECTION.match(line)
+        if header is not None:
+            within = re.sub(r"\\(.)", r"\1", header[2] or "") if header[1].lower() == section else None
+            line = header[3]
+        entry = _ENTRY.match(line)
+        if within is not None and entry is not None and entry[1].lower() == key and (value := _value(entry[2])):
+            found.setdefault(within, value)
     return found
 
 

@@ -268,7 +268,7 @@ def _read(file: _File, texts: Texts, tally: Tally, formats: FormatReader | None)
         return
     try:
         with open_file(file.path, file.below) as opened:
-            items = read(source, opened, file.explicit, texts, formats)
+            items = read(source, opened, file.explicit, texts, formats, file.below or file.path.parent)
             if items is None:
                 problem = Problem(source, None, "holds no record in a format that is known")
                 tally.unrecognised(source, problem, explicit=file.explicit)

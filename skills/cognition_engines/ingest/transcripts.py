@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from cognition_engines.ingest.adr.titles import file_name
+from cognition_engines.ingest.adr.titles import name_of_text
+from cognition_engines.ingest.conversations.irc import Log, read_log
 from cognition_engines.ingest.dates import first_date, iso_date
 from cognition_engines.ingest.documents import MEMBERS
 from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
@@ -29,13 +30,38 @@ _HEADER: Final = re.compile(
     rf"(?:[\[(]?(?P<before>{_CLOCK})[\])]?[ \t]{{0,3}}(?:[-–][ \t])?)?\*{{0,2}}(?P<name>{_NAME})\*{{0,2}}"
     rf"(?:[ \t]?[\[(](?P<after>{_CLOCK})[\])])?:\*{{0,2}}(?:[ \t]+(?P<rest>\S.*)|[ \t]*)"
 )
-_FIELD: Final = re.compile(r"[ \t#*]{0,6}(?P<name>[^\W\d_][^:\n]{0,40}):(?:[ \t]+(?P<value>.*)|[ \t]*)")
+_FIELD: Final = re.compile(r"[ \t#*]{0,6}(?P<name>[^\W\d_][^:\n]{0,40}):(?:[ \t]++(?P<value>.*)|[ \t]*)")
 # What mails, minutes and decision records begin with.
 _FORMS: Final = frozenset({"from", "to", "cc", "bcc", "subject", "attendees", "status", "reply-to", "agenda"})
 _NO_NAMES: Final = _FORMS | frozenset(
     {"date", "note", "notes", "nb", "todo", "warning", "caution", "important", "tip", "hint", "update", "edit"}
     | {"example", "examples", "usage", "summary", "title", "version", "license", "copyright", "see", "also", "ps"}
     | {"added", "changed", "deprecated", "removed", "fixed", "security", "error", "info", "debug", "http", "https"}
+)
+# What a line of minutes begins with, alone or next to another word, as in "Action items" and "Decision 3".
+_OF_MINUTES: Final = _NO_NAMES | frozenset(
+    {"action", "actions", "decision", "decisions", "decided", "agreed", "resolved", "resolution", "topic", "topics"}
+    | {"item", "items", "minutes", "motion", "vote", "question", "questions", "answer", "answers", "discussion"}
+    | {"conclusion", "result", "results", "outcome", "background", "context", "apologies", "present", "absent"}
+    | {"participants", "deadline", "due", "owner", "next", "follow-up", "followup", "fixme", "risk", "risks", "issue"}
+    | {"issues", "remark", "remarks", "reason", "idea", "ideas", "aob", "reminder", "announcement", "announcements"}
+    | {"beschluss", "beschlüsse", "entscheidung", "aufgabe", "aufgaben", "hinweis", "anmerkung", "thema", "themen"}
+    | {"tagesordnung", "protokoll", "teilnehmer", "anwesend", "frage", "fragen", "ergebnis", "notiz", "termin", "top"}
+    | {"décision", "décisions", "ordre", "remarque", "présents", "absents", "sujet", "résultat", "acuerdo", "acuerdos"}
+    | {
+        "decisión",
+        "nota",
+        "notas",
+        "tema",
+        "temas",
+        "asistentes",
+        "tarea",
+        "tareas",
+        "decisão",
+        "ação",
+        "ações",
+        "pauta",
+    }
 )
 # Names of fields rather than of people: a text in which no person speaks is a list of settings or of records.
 _FIELDS: Final = _NO_NAMES | frozenset(
@@ -50,7 +76,7 @@ _LEAST_WORDS: Final = 3
 _RIGHTS: Final = ("project", "sensitivity")
 _ROLES: Final = frozenset({"user", "assistant", "system"})
 _PARTS: Final = re.compile(
-    r"(?:(?P<date>\d{4}-\d{2}-\d{2})[ T])?(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?[\d.,]*"
+    r"(?:(?P<date>\d{4}-\d{2}-\d{2})[ T])?(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?[\d.,]*+"
     r"[ \t]?(?P<half>[AaPp])?[.Mm]*"
 )
 _HALF_A_DAY: Final = timedelta(hours=12)
@@ -80,6 +106,7 @@ class _Spoken:
     preamble: str
     day: datetime | None
     headers: Sequence[_Header]
+    events: int = 0  # lines of a log that are left out
 
 
 def read(path: str, text: str, *, is_transcript: bool = False) -> Iterator[Item] | None:
@@ -135,6 +162,9 @@ def _with_rights(path: str, spoken: _Spoken, front: FrontMatter) -> Iterator[Ite
 
 
 def _spoken(lines: Sequence[str], certain: bool) -> _Spoken | None:
+    log = read_log(lines)
+    if log is not None and (logged := _logged(lines, log, certain)) is not None:
+        return logged
     begin, day = _preamble(lines, certain)
     if begin is None:
         return None
@@ -144,6 +174,18 @@ def _spoken(lines: Sequence[str], certain: bool) -> _Spoken | None:
     preamble = "\n".join(lines[: found[0].line]).strip()
     long = len(preamble) > _LONGEST_PREAMBLE and not certain
     return None if long else _Spoken(lines, preamble, day, found)
+
+
+def _logged(lines: Sequence[str], log: Log, certain: bool) -> _Spoken | None:
+    """Return what was said in a log of IRC; None if names in angle brackets alone are likelier those of fields."""
+    said = [_Header(each.line, each.nick, each.time, each.text, first=True) for each in log.messages]
+    if not (certain or log.is_timed):
+        fields = any(header.speaker in _FIELDS or f"</{header.name}" in lines[header.line] for header in said)
+        if fields or not _talk(lines, 0, said):
+            return None
+    spoken = ["" if at in log.events else line for at, line in enumerate(lines)]
+    _, day = _preamble(lines, certain=True)
+    return _Spoken(spoken, "\n".join(spoken[: said[0].line]).strip(), day, said, len(log.events))
 
 
 def _talk(lines: Sequence[str], begin: int, found: Sequence[_Header]) -> bool:
@@ -189,10 +231,17 @@ def _preamble(lines: Sequence[str], certain: bool) -> tuple[int | None, datetime
 def _headers(lines: Sequence[str], begin: int) -> Iterator[_Header]:
     for at in range(begin, len(lines)):
         match = _HEADER.fullmatch(lines[at].strip())
-        if match is None or len(match["name"]) > _LONGEST_NAME or match["name"].casefold() in _NO_NAMES:
+        if match is None or len(match["name"]) > _LONGEST_NAME or _is_label(match["name"]):
             continue
         time = match["before"] or match["after"]
         yield _Header(at, match["name"].strip("*"), time, match["rest"] or "", _is_first(lines, at))
+
+
+def _is_label(name: str) -> bool:
+    """Return whether these are words that stand before a colon and no name: the first or the last of them says so."""
+    words = name.partition(" (")[0].strip("*").casefold().split()
+    numbered = len(words) > 1 and words[-1].strip("#.").isdigit()
+    return words[0] in _OF_MINUTES or words[-2 if numbered else -1] in _OF_MINUTES
 
 
 def _chosen(found: Sequence[_Header]) -> Sequence[_Header]:
@@ -223,7 +272,7 @@ def _turns(path: str, spoken: _Spoken, rights: Mapping[str, Value]) -> Iterator[
             metadata["time"] = header.time
         ts = spoken.day if moment is None else moment
         members: dict[str, Value] = {
-            "conversation_id": file_name(path).stem,
+            "conversation_id": name_of_text(path),
             "content": content,
             "turn_index": index,
             "speaker": header.name,
@@ -234,6 +283,9 @@ def _turns(path: str, spoken: _Spoken, rights: Mapping[str, Value]) -> Iterator[
         }
         yield _turn(path, members, index, header.line + 1)
         index += 1
+    if spoken.events:
+        reason = f"lines of the program in a log, such as who joined, are left out: {spoken.events:,}"
+        yield Warned(Problem(path, None, reason))
 
 
 def _times(spoken: _Spoken) -> list[datetime | None]:

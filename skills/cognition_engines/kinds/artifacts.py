@@ -31,6 +31,7 @@ from cognition_engines.kinds.spec import (
     titled,
 )
 from cognition_engines.kinds.spec import Role as ReferenceRole
+from cognition_engines.unicode_forms import fold_text
 
 Context: TypeAlias = Literal[
     "meeting",
@@ -143,7 +144,7 @@ def _named_in_turn(turn: Turn) -> Iterator[tuple[ReferenceRole, str]]:
 
 def _artifact_facets(artifact: Artifact) -> Facets:
     at = first(artifact.ts, artifact.ingested_at, artifact.document_date)
-    system = artifact.source_system.casefold()
+    system = fold_text(artifact.source_system)
     return Facets(*own(artifact), at, artifact.context, system, artifact.importance)
 
 
@@ -200,7 +201,7 @@ ARTIFACTS: Final = (
         embedding_text=turn_text,
         day=lambda turn: None if turn.ts is None else turn.ts.date(),
         shown_text=lambda turn: str(turn.content),
-        facets=lambda turn: Facets(*own(turn), turn.ts, CONVERSATION, turn.source_system.casefold(), turn.importance),
+        facets=lambda turn: Facets(*own(turn), turn.ts, CONVERSATION, fold_text(turn.source_system), turn.importance),
         names=_named_in_turn,
         aliases={**named_ids("turn_id", "artifact_id"), "text": "content"},
         has_members=_is_turn,

@@ -13,10 +13,12 @@ from typing import Final
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import MAX_ID, Facets, KindSpec, Origin, Reference, Role, first, own, short_key
 from cognition_engines.models import SUPERSEDED, Decision
+from cognition_engines.unicode_forms import fold_text
 
 BY_ID: Final = "id "  # before an id as answers have it
 ANYWHERE: Final = "given "  # before an id that a file gives: a name that counts where one decision has it
 ENDED: Final = (SUPERSEDED, "deprecated", "rejected")  # the statuses of what is not in force
+UNDECIDED: Final = ("draft", "proposed", "pending")  # the statuses that agents give their own decisions
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDINGS: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")  # of files that are one decision each
 _PAGES: Final = ("readme", "index")  # the name of such a file is its folder's
@@ -42,7 +44,7 @@ def named_by(reference: str, origin: Origin) -> list[str]:
     if len(reference) > MAX_ID:
         return []  # no record is called so, and the index takes no longer ones
     id = reference.strip()
-    folder, text = _place(origin)[0], id.casefold()
+    folder, text = _place(origin)[0], fold_text(id)
     names = [in_repository(origin.repository, id), _within(folder, text)]
     if number := _NUMBER.fullmatch(text):
         names.append(_within(folder, f"#{number[1]}"))
@@ -77,10 +79,10 @@ def _place(origin: Origin) -> tuple[str, str, str]:
     """The folder of a file in its repository, its name without ending, and its ending, the latter two in lower case."""
     repository, path = origin.place
     folder, file = posixpath.split(path)
-    stem, ending = posixpath.splitext(file.casefold())
+    stem, ending = posixpath.splitext(fold_text(file))
     if stem in _PAGES and ending in _ENDINGS:
         folder, stem = posixpath.split(folder)
-    return f"{repository}\0{folder}", stem.casefold(), ending
+    return f"{repository}\0{folder}", fold_text(stem), ending
 
 
 def _facets(decision: Decision) -> Facets:

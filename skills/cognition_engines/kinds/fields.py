@@ -26,6 +26,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from cognition_engines.models import SENSITIVITIES, Sensitivity
+from cognition_engines.unicode_forms import fold_text
 
 _CONTROL: Final = r"\u0000-\u001f\u007f-\u009f\u2028\u2029"
 ONE_LINE: Final = rf"^[^{_CONTROL}]*[^\s{_CONTROL}][^{_CONTROL}]*$"  # and not blank
@@ -295,5 +296,5 @@ def placed(index: int, total: int) -> None:
 
 
 def normal(ref: str) -> str:
-    """A name as names are compared: case folded, blanks collapsed."""
-    return " ".join(ref.casefold().split())
+    """Return a name as names are compared: in NFKC, case folded, blanks collapsed."""
+    return " ".join(fold_text(ref).split())

@@ -17,6 +17,7 @@ from cognition_engines.kinds.spec import (
     plain_facets,
     titled,
 )
+from cognition_engines.unicode_forms import fold_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,7 @@ class Cluster(Base):
 
 
 def _chunk_facets(chunk: Chunk) -> Facets:
-    system = None if chunk.source is None else chunk.source.casefold()
+    system = None if chunk.source is None else fold_text(chunk.source)
     return Facets(*own(chunk), first(chunk.last_highlighted_at, chunk.created_at), system=system)
 
 

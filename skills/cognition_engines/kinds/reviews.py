@@ -50,7 +50,8 @@ class Review:
 class DecisionLink:
     """A link that an agent made, by the ids of its ends.
 
-    `effective_at` is since when a supersession is in effect; None for one that is not, and for other types.
+    `effective_at` is since when a supersession is in effect; None for one that is not, and for other types. `ended_at`
+    and `ended_by` are of a link that an agent ended, or replaced by another one.
     """
 
     source: str
@@ -61,3 +62,5 @@ class DecisionLink:
     weight: float | None = None
     context: str | None = None
     effective_at: datetime | None = None
+    ended_at: datetime | None = None
+    ended_by: str | None = None

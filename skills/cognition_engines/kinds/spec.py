@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import IntEnum
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity
@@ -18,6 +18,9 @@ MAX_ID: Final = 512  # characters
 WRITTEN: Final = "wire"  # the source of what agents wrote
 INGESTED: Final = "ingest"  # the way of what was read from files
 OTHER_IDS: Final = ("_id", "doc_id")  # names of an id in other systems, for any kind
+
+
+Maker: TypeAlias = Literal["file", "agent", "import"]
 
 
 def short_key(text: str) -> str:
@@ -61,6 +64,13 @@ class Origin:
         return self.source == WRITTEN
 
     @property
+    def made_by(self) -> Maker:
+        """Return who made it: an agent, a file, or an import of a collection or of standard input."""
+        if self.written:
+            return "agent"
+        return "file" if self.recorded_by is None and self.source.startswith("/") else "import"
+
+    @property
     def content_hash(self) -> str:
         """64 hexadecimal digits of the content, wherever the record is from."""
         return sha256(self.digest.partition(".")[0].encode()).hexdigest()
@@ -101,8 +111,8 @@ class Facets:
     """What records of all kinds are filtered by. A child has those of its artifact, whose key is `parent`.
 
     `project` and `sensitivity` are what isolation goes by, `at` is in UTC, `importance` 0.0 to 1.0; `context` and
-    `system` are case folded. It holds from `since`, None where that is unknown, until `until`, None where no end is
-    known; both are in UTC.
+    `system` are folded by `fold_text`. It holds from `since`, None where that is unknown, until `until`, None where no
+    end is known; both are in UTC.
     """
 
     project: str | None

@@ -62,12 +62,16 @@ def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | N
     status, outcome = record.status, record.outcome
     if reviews:
         status, outcome = status if status in _KEPT else REVIEWED, reviews[-1].outcome
-    if status not in ENDED and any(_ended_by(one, record, moment) for one in found.links):
+    lasting = [one for one in (*found.links, *found.ended) if one.ended_at is None or one.ended_at > moment]
+    stated = found.superseded_at is not None and found.superseded_at <= moment
+    if status not in ENDED and (stated or any(_ended_by(one, record, moment) for one in lasting)):
         status = SUPERSEDED
     record = replace(record, status=status, outcome=outcome)
     stored = replace(found.stored, record=record, revision=revisions[-1].number if revisions else found.stored.revision)
-    links = tuple(one for one in found.links if one.at <= moment)
-    return replace(found, stored=stored, revisions=revisions, reviews=reviews, links=links)
+    links = tuple(replace(one, ended_at=None, ended_by=None) for one in lasting if one.at <= moment)
+    ended = tuple(one for one in found.ended if one.ended_at is not None and one.ended_at <= moment)
+    named = found.stated if stated else replace(found.stated, superseded_by=())
+    return replace(found, stored=stored, revisions=revisions, reviews=reviews, links=links, ended=ended, stated=named)
 
 
 def _ended_by(link: DecisionLink, decision: Decision, moment: datetime) -> bool:

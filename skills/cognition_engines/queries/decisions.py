@@ -153,17 +153,18 @@ class Decisions:
         if not question.include & {"links", "edges"}:
             return {}
         stored = [hit.stored for hit in hits]
-        return await self._pools.records.run(caller, _links_of, self._records, stored, question.viewer)
+        return await self._pools.records.run(caller, links_of, self._records, stored, question.viewer)
 
 
-def _links_of(records: Records, found: Sequence[StoredRecord], viewer: Viewer) -> dict[int, FoundLinks]:
-    """By key. A supersession that an agent made counts once it is in effect."""
+def links_of(records: Records, found: Sequence[StoredRecord], viewer: Viewer) -> dict[int, FoundLinks]:
+    """Return the links of decisions by key. A supersession that an agent made counts once it is in effect."""
     stated = records.supersessions(found, viewer)
     made = records.decision_links([str(one.record.id) for one in found], viewer)
-    return {one.key: _joined(str(one.record.id), stated[one.key], made) for one in found}
+    return {one.key: joined_links(str(one.record.id), stated[one.key], made) for one in found}
 
 
-def _joined(id: str, stated: Supersession, made: Sequence[DecisionLink]) -> FoundLinks:
+def joined_links(id: str, stated: Supersession, made: Sequence[DecisionLink]) -> FoundLinks:
+    """Return what files state and agents linked about one decision; a link to supersede it counts once in effect."""
     edges = tuple(link for link in made if id in (link.source, link.target))
     effective = [link for link in edges if link.type == "supersedes" and link.effective_at is not None]
     return FoundLinks(

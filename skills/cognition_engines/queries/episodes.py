@@ -8,6 +8,7 @@ from cognition_engines.filters import Conditions, HasAll, between
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.pools import Pools
@@ -50,6 +51,7 @@ class EpisodeMatch:
     """
 
     episode: Episode
+    origin: Origin
     score: float
     distance: float | None
     window: Window | None = None
@@ -91,5 +93,5 @@ class Episodes:
             # a record may have changed since the snapshot: then the conditions are asked again
             if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
                 assert isinstance(stored.record, Episode)
-                matches.append(EpisodeMatch(stored.record, hit.score, hit.distance, window, reason))
+                matches.append(EpisodeMatch(stored.record, stored.origin, hit.score, hit.distance, window, reason))
         return matches

@@ -1,7 +1,7 @@
 """One search over records of all kinds that have a text, in one order, by scores that mean the same for each kind."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -9,11 +9,13 @@ from cognition_engines.errors import NoGoodMatch
 from cognition_engines.filters import Conditions, HasAll, MemoryFilters, OneOf, one_of
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.artifacts import ArtifactChunk
+from cognition_engines.kinds.decisions import ENDED
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, Record, embedding_text, prefixed
 from cognition_engines.models import Decision, Mode, Viewer
+from cognition_engines.queries.decisions import links_of
 from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
@@ -59,7 +61,7 @@ class FoundRecord:
 
     `score` is 0 to 1, alike for all kinds and queries; `text` is what the record says, without a title; `source` is
     known of chunks and extractions. `window` is the one of its text that is nearest to the query, None where there is
-    none or words alone decide.
+    none or words alone decide. `superseded_by` are the ids of the successors of a decision out of force.
     """
 
     kind: Kind
@@ -71,6 +73,7 @@ class FoundRecord:
     source: SourceName | None
     window: Window | None
     explanation: Explanation | None
+    superseded_by: tuple[str, ...] = ()
 
 
 class Everything:
@@ -104,8 +107,9 @@ class Everything:
             if stored is not None and (stored.seq == seq or accepts(query.sought[hit.part].conditions, stored)):
                 shown.append((hit, stored, window if stored.seq == seq else None, reason))
         snippets = await self._snippets(caller, request.text, [(stored, window) for _, stored, window, _ in shown])
+        successors = await self._successors(caller, [stored for _, stored, _, _ in shown], request.viewer)
         results = [
-            _found(hit, stored, read, snippet, window, reason)
+            replace(_found(hit, stored, read, snippet, window, reason), superseded_by=successors.get(stored.key, ()))
             for (hit, stored, window, reason), snippet in zip(shown, snippets, strict=True)
         ]
         return sorted(results, key=lambda each: (-each.score, each.id))
@@ -119,6 +123,16 @@ class Everything:
             return NoGoodMatch()
         kind, id = _shown_as(read[none.key])
         return NoGoodMatch(id, none.cosine, none.key, kind.label)
+
+    async def _successors(
+        self, caller: Caller, found: Sequence[StoredRecord], viewer: Viewer
+    ) -> dict[int, tuple[str, ...]]:
+        """Return the ids of the successors of decisions that are out of force: a proposed one replaces nothing yet."""
+        decisions = [one for one in found if isinstance(one.record, Decision) and one.record.status in ENDED]
+        if not decisions:
+            return {}
+        links = await self._pools.records.run(caller, links_of, self._records, decisions, viewer)
+        return {key: its.superseded_by for key, its in links.items()}
 
     async def _snippets(
         self, caller: Caller, query: str, found: Sequence[tuple[StoredRecord, Window | None]]

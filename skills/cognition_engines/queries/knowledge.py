@@ -7,6 +7,7 @@ from cognition_engines.filters import Conditions, one_of
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.lists import about
@@ -49,6 +50,7 @@ class KnowledgeMatch:
     """
 
     record: Chunk | Extraction
+    origin: Origin
     source: SourceName | None
     score: float
     distance: float | None
@@ -101,5 +103,5 @@ class KnowledgeSearch:
                 assert isinstance(record, Chunk | Extraction)
                 source = None if record.source_id is None else read.sources.get(record.source_id)
                 current = window if stored.seq == seq else None
-                matches.append(KnowledgeMatch(record, source, hit.score, hit.distance, current, reason))
+                matches.append(KnowledgeMatch(record, stored.origin, source, hit.score, hit.distance, current, reason))
         return matches

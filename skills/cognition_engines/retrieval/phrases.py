@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from cognition_engines.indexes.keywords.words import is_phrase
 from cognition_engines.retrieval.fusion import Hit
+from cognition_engines.unicode_forms import fold_text
 
 BEST: Final = 20  # results that are looked at, of however many
 LONGEST: Final = 1 << 16  # characters of a text that are looked at
@@ -16,16 +18,22 @@ _AROUND: Final = ".,;:!?()[]{}<>\"'“”‘’«»¿¡"  # around a word of a q
 
 
 def pairs_of(query: str, is_content: Callable[[str], bool]) -> tuple[str, ...]:
-    """The pairs of words that stand side by side in a query, each once, of which one at least `is_content`."""
-    words = [word for each in query.lower().split() if (word := each.strip(_AROUND))]
+    """Return the pairs of words side by side in a query, each once, of which one at least `is_content`.
+
+    A word that is a phrase by itself, such as `QD-4711`, comes after them.
+    """
+    written = [word for each in query.split() if (word := each.strip(_AROUND))]
+    words = [fold_text(word) for word in written]
     content = [is_content(word) for word in words]
     sides = zip(words, words[1:], content, content[1:], strict=False)
-    return tuple(dict.fromkeys(f"{one} {other}" for one, other, first, second in sides if first or second))[:MOST_PAIRS]
+    pairs = [f"{one} {other}" for one, other, first, second in sides if first or second]
+    alone = [word for word, as_written in zip(words, written, strict=True) if is_phrase(as_written)]
+    return tuple(dict.fromkeys([*pairs, *alone]))[:MOST_PAIRS]
 
 
 def share_of(pairs: Sequence[str], text: str) -> float:
     """The share of the pairs that are in a text word for word, 0 to 1."""
-    flat = text[:LONGEST].lower().replace("\n", " ")
+    flat = fold_text(text[:LONGEST]).replace("\n", " ")
     return sum(pair in flat for pair in pairs) / len(pairs)
 
 

@@ -1,14 +1,15 @@
 """The words by which a question names a time, for each language of a search."""
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
+from unicodedata import combining
 
 from cognition_engines.indexes.keywords.language import MONTHS
 from cognition_engines.relevance import Language
+from cognition_engines.unicode_forms import normalize_text
 
 Words = frozenset[str]
 _OPENING, _CLOSING = "\"'“”‘’«([{¿¡", "\"'“”‘’»)]}.;:?!…"
@@ -77,7 +78,7 @@ def fold(text: str) -> str:
     """In lower case, without accents."""
     if text.isascii():
         return text.lower()
-    return "".join(each for each in unicodedata.normalize("NFKD", text.lower()) if not unicodedata.combining(each))
+    return "".join(each for each in normalize_text("NFKD", text.lower()) if not combining(each))
 
 
 def _set(words: str) -> Words:

@@ -15,6 +15,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS, Record, kind_of
 from cognition_engines.kinds.spec import short_key
 from cognition_engines.models import Reason, Sensitivity
+from cognition_engines.unicode_forms import fold_text
 
 Cell: TypeAlias = str | int | float | bytes | None
 CellType: TypeAlias = Literal["text", "whole", "real", "json"]
@@ -64,7 +65,7 @@ def place_key(place: tuple[str, str]) -> str:
 
 def title_key(title: str) -> str:
     """By which sources are found by their title, in any case."""
-    return short_key(title.casefold())
+    return short_key(fold_text(title))
 
 
 def columns_of(record: Record) -> dict[str, Cell]:

@@ -1,21 +1,21 @@
-"""From a URL to a migrated database: the engines, SQLite's pragmas, the lock around migrations."""
+"""From a URL to an open database: the engines, SQLite's pragmas, and the tables of a new one."""
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from sqlite3 import Connection as SQLiteConnection
 from typing import Final
+from uuid import uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.store.record_cache import RecordCache
-from cognition_engines.store.schema import HEAD, meta
+from cognition_engines.store.schema import HEAD, audit_head, counter, meta, metadata, schema_version
 
 SETTING: Final = "store.url"  # what errors of a URL name, unless it came from elsewhere
 CALLS: Final = 8  # that use a store at a time, by default
@@ -24,8 +24,7 @@ WAIT: Final = 30  # seconds that a writer waits for another one
 SPARE_SECONDS: Final = 1.0  # that PostgreSQL has beyond a read's deadline before it cancels it
 OLDEST_POSTGRESQL: Final = 14  # the first to end sessions that are idle for too long, see shared_lock.py
 
-_UPGRADING: Final = "cognition_engines.store.migrations.run"  # loads alembic
-_REVISION: Final = sa.table("alembic_version", sa.column("version_num", sa.Text))
+_CREATION_LOCK: Final = 6_021_887_411  # any number that nothing else in the database uses
 # A server that vanished without a word is noticed: by keepalives on an idle connection, else by what stays unanswered.
 _CONNECTION: Final[Mapping[str, int | str]] = {
     "client_encoding": "UTF8",  # else a database without one answers with bytes, which SQLAlchemy cannot read
@@ -123,7 +122,7 @@ def _open_sqlite(target: sa.URL, named: str, calls: int) -> Store:
     writer = engine.execution_options(begin="BEGIN IMMEDIATE")
     try:
         with _file_locked(path):
-            return _migrated(Store(engine, writer, store_id=""), named)
+            return _ready(Store(engine, writer, store_id=""), named)
     except OSError as error:
         raise ConfigurationError(
             f"{named}: cannot use {path}: {error.strerror}; let this user write there, or name another place"
@@ -169,19 +168,19 @@ def _open_postgresql(target: sa.URL, deadline_seconds: float | None, named: str,
     )
     writer = engine.execution_options(isolation_level="READ COMMITTED")
     reader = engine.execution_options(isolation_level="REPEATABLE READ")
-    return _migrated(Store(reader, writer, store_id=""), named)
+    return _ready(Store(reader, writer, store_id=""), named)
 
 
-def _migrated(store: Store, named: str) -> Store:
-    """The store with its tables up to date and its id filled in; closed again if that fails."""
+def _ready(store: Store, named: str) -> Store:
+    """Return the store with its tables made and its id filled in; closed again if that fails."""
     with ExitStack() as stack:
         stack.callback(store.reader.dispose)
         with store.reader.begin() as connection:
             _check_version(connection, named)
-            ready = revision_of(connection) == HEAD
-        if not ready:
+            exists = schema_of(connection) == HEAD
+        if not exists:
             with store.writer.begin() as connection:
-                upgrade(connection, named)
+                create_tables(connection, named)
         with store.reader.begin() as connection:
             store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
         stack.pop_all()
@@ -194,25 +193,37 @@ def _check_version(connection: sa.Connection, named: str) -> None:
         raise ConfigurationError(f"{named}: needs PostgreSQL {OLDEST_POSTGRESQL} or newer, and this is {found[0]}")
 
 
-def upgrade(connection: sa.Connection, named: str = SETTING) -> None:
-    """Bring the tables up to date. Raises ConfigurationError for those of a newer version of the program."""
-    run: Callable[[sa.Connection, str], None] = import_module(_UPGRADING).upgrade
-    run(connection, named)
+def create_tables(connection: sa.Connection, named: str = SETTING) -> None:
+    """Create the tables of a database that has none. Raises ConfigurationError for those of another program version."""
+    without_deadline(connection)
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
+        if connection.execute(sa.text("SHOW server_encoding")).scalar_one() != "UTF8":
+            raise ConfigurationError(f"{named}: the PostgreSQL database must have the encoding UTF8")
+    refuse_unknown(connection, named)
+    if schema_of(connection) == HEAD:  # another process made them
+        return
+    metadata.create_all(connection, checkfirst=False)
+    schema_version.create(connection, checkfirst=True)
+    connection.execute(schema_version.insert().values(version_num=HEAD))
+    connection.execute(meta.insert().values(name="store_id", value=uuid4().hex))
+    connection.execute(counter.insert().values(seq=0, key=0))
+    connection.execute(audit_head.insert().values(number=0, hash="0" * 64, pruned=0, pruned_hash="0" * 64))
 
 
-def revision_of(connection: sa.Connection) -> str | None:
-    """The schema that the database has; None without one."""
-    if not sa.inspect(connection).has_table(_REVISION.name):
+def schema_of(connection: sa.Connection) -> str | None:
+    """Return the schema that the database has; None without one."""
+    if not sa.inspect(connection).has_table(schema_version.name):
         return None
-    found: str | None = connection.execute(sa.select(_REVISION.c.version_num)).scalar()
+    found: str | None = connection.execute(sa.select(schema_version.c.version_num)).scalar()
     return found
 
 
 def refuse_unknown(connection: sa.Connection, named: str) -> None:
-    """Raises ConfigurationError where the database has a schema that this version of the program does not know."""
-    revision = revision_of(connection)
-    if revision not in (None, HEAD):
+    """Raise ConfigurationError if the database has a schema that this version of the program does not know."""
+    schema = schema_of(connection)
+    if schema not in (None, HEAD):
         raise ConfigurationError(
-            f"{named}: a newer version of this program wrote the database (its schema is {revision}, the newest known "
+            f"{named}: a newer version of this program wrote the database (its schema is {schema}, the newest known "
             f"here is {HEAD}): upgrade the program"
         )

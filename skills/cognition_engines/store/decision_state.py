@@ -1,21 +1,30 @@
 """What is shown of a decision: what it states itself, its reviews and its successors, in this order.
 
+A successor is linked by an agent, or stated by a file: see reads/stated_ends.py.
+
 The columns `status` and `outcome` and the facet `until` hold what is shown; `own_status` and `own_outcome` what the
 decision states. They are computed in the transaction that changes one of these.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.decisions import EARLIEST, ENDED
+from cognition_engines.kinds.decisions import EARLIEST, ENDED, UNDECIDED
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import SUPERSEDED
 from cognition_engines.spaces import OPEN
 from cognition_engines.store.codec import Cell, microseconds
 from cognition_engines.store.numbering import allocate
+from cognition_engines.store.reads.stated_ends import (
+    StatedEnd,
+    all_named_as_old,
+    named_by_any,
+    stated_ends,
+    takes_effect,
+)
 from cognition_engines.store.schema import TABLES, decision_links, records, reviews
 from cognition_engines.store.transactions import pages
 
@@ -36,34 +45,41 @@ _OWN: Final = (
 )
 
 
-def settle_decisions(connection: sa.Connection, keys: Iterable[int]) -> None:
+def settle_decisions(connection: sa.Connection, keys: Iterable[int], others: Iterable[int] = ()) -> None:
     """Compute what is shown of these decisions, which have a new `seq`, and of those that they supersede.
 
-    Of a decision that neither has a review nor a link nothing is read: it shows what it states.
+    `others` are those that depended on their names before. Of a decision that neither has a review nor a link, and that
+    no file says to be superseded, nothing is read: it shows what it states.
     """
-    known = sorted(set(keys))
-    concerned = [key for page in pages(known) for key in _concerned(connection, page)]
+    known = set(keys)
+    concerned = [key for page in pages(sorted(known)) for key in _concerned(connection, page)]
     ended = [key for each in concerned for key in _note_effects(connection, each)]
-    for key in dict.fromkeys([*concerned, *ended]):
-        _show(connection, key, numbered=key in known)
+    _show(connection, {*concerned, *ended, *named_by_any(connection, known), *others}, known)
 
 
 def show_again(connection: sa.Connection, keys: Iterable[int]) -> None:
-    """As `settle_decisions`, of decisions that lost a review or a link, and have no new `seq` yet."""
-    for key in sorted(set(keys)):
-        _show(connection, key, numbered=False)
+    """As `settle_decisions`, of decisions that lost a review, a link or a successor, and have no new `seq` yet."""
+    _show(connection, set(keys), set())
 
 
 def show_all(connection: sa.Connection) -> None:
-    """As `settle_decisions`, of all decisions that have reviews or links, in a transaction that wrote them all."""
+    """As `settle_decisions`, of all decisions that are reviewed, linked or superseded, which have a new `seq`."""
     linked = (
         sa.select(records.c.key)
         .join(decision_links, decision_links.c.target == records.c.id)
         .where(records.c.kind == int(Kind.DECISION))
     )
     found = sa.union(sa.select(reviews.c.key), sa.select(decision_links.c.key), linked)
-    for key in connection.execute(found).scalars().all():
-        _show(connection, key, numbered=True)
+    keys = {*connection.execute(found).scalars(), *all_named_as_old(connection)}
+    _show(connection, keys, keys)
+
+
+def void_unratified(connection: sa.Connection, id: str) -> None:
+    """End the effect of supersessions of a decision by decisions that do not bind."""
+    status = _decisions.c.own_status
+    unratified = sa.select(_decisions.c.key).where(status.in_((*UNDECIDED, *ENDED)))
+    links = decision_links.c.target == id, decision_links.c.type == SUPERSEDES, decision_links.c.key.in_(unratified)
+    connection.execute(sa.update(decision_links).where(*links).values(effective_at=None))
 
 
 def superseded_by(connection: sa.Connection, keys: Sequence[int]) -> list[int]:
@@ -91,8 +107,14 @@ def _concerned(connection: sa.Connection, keys: Sequence[int]) -> list[int]:
     return list(connection.execute(named.where(sa.or_(*about)).order_by(records.c.key)).scalars())
 
 
-def _show(connection: sa.Connection, key: int, *, numbered: bool) -> None:
-    """Write what is shown of a decision; a new `seq` where that changes, unless it is `numbered` already."""
+def _show(connection: sa.Connection, keys: Collection[int], numbered: Collection[int]) -> None:
+    """Write what is shown of decisions; a new `seq` if that changes, unless one is `numbered` already."""
+    ends = stated_ends(connection, all_named_as_old(connection, keys))
+    for key in sorted(keys):
+        _show_one(connection, key, ends.get(key, ()), numbered=key in numbered)
+
+
+def _show_one(connection: sa.Connection, key: int, ends: Sequence[StatedEnd], *, numbered: bool) -> None:
     row = connection.execute(sa.select(*_OWN).join_from(records, _decisions).where(records.c.key == key)).one()
     review = connection.execute(
         sa.select(reviews.c.outcome).where(reviews.c.key == key).order_by(reviews.c.number.desc()).limit(1)
@@ -102,7 +124,9 @@ def _show(connection: sa.Connection, key: int, *, numbered: bool) -> None:
             decision_links.c.target == row.id, decision_links.c.type == SUPERSEDES
         )
     ).scalar()
-    shown = _shown(row, review, superseded_at)
+    if superseded_at is not None:
+        ends = [*ends, StatedEnd(superseded_at, superseded_at)]
+    shown = _shown(row, review, ends)
     if shown == {name: getattr(row, name) for name in shown}:
         return
     of_decision = {name: shown[name] for name in ("status", "outcome")}
@@ -111,22 +135,26 @@ def _show(connection: sa.Connection, key: int, *, numbered: bool) -> None:
     connection.execute(sa.update(records).where(records.c.key == key).values(until=shown["until"], **numbers))
 
 
-def _shown(row: Any, review: str | None, superseded_at: int | None) -> Mapping[str, Cell]:
+def _shown(row: Any, review: str | None, ends: Sequence[StatedEnd]) -> Mapping[str, Cell]:
+    """Return the columns of a decision; one that its file calls superseded is so though its successor is not stored."""
     status, until = row.own_status, OPEN if row.valid_to is None else row.valid_to
     if review is not None and status not in _SETTLED:
         status = REVIEWED
-    if status in ENDED:
+    if status in ENDED and status != SUPERSEDED:
         until = microseconds(EARLIEST)
-    elif superseded_at is not None:
-        status, until = SUPERSEDED, min(until, superseded_at)
+    elif status == SUPERSEDED or ends:
+        moments = [one.since for one in ends if one.since is not None] or [microseconds(EARLIEST)]
+        status = SUPERSEDED
+        until = min(until, *moments)
     return {"status": status, "outcome": row.own_outcome if review is None else review, "until": until}
 
 
 def _note_effects(connection: sa.Connection, key: int) -> list[int]:
     """Note since when supersessions by and of a decision are in effect; the decisions for which that changed.
 
-    One is in effect where the successor is accepted or reviewed, and seen by all who see the decision: else its end
-    would show that there is something hidden. It stays when the successor is superseded or deprecated in turn.
+    One is in effect if the successor binds, or is reviewed and the decision does not bind, and if all who see the
+    decision see the successor: else its end would show that there is something hidden. It stays when the successor is
+    superseded or deprecated in turn.
     """
     changed = [row for row in connection.execute(_SUPERSESSIONS, {"row_key": key}) if _takes_effect(row) != _has(row)]
     now = microseconds(datetime.now(UTC))
@@ -148,13 +176,13 @@ def _has(row: sa.Row[Any]) -> bool:
 def _takes_effect(row: sa.Row[Any]) -> bool:
     if row.project != row.own_project or row.sensitivity < row.own_sensitivity:
         return False
-    stays = _has(row) and row.own_status in ENDED
-    return row.own_status != "rejected" and (row.own_status == "accepted" or bool(row.reviewed) or stays)
+    return takes_effect(row.own_status, bool(row.reviewed), row.old_status, _has(row))
 
 
 _old: Final = records.alias()
+_old_decision: Final = _decisions.alias()
 # The supersessions by and of a decision: the old decision, and what its successor is.
-_SUPERSESSIONS: Final = (
+_SUPERSESSIONS: Final[sa.Select[Any]] = (
     sa.select(
         _old.c.key,
         _old.c.project,
@@ -165,12 +193,14 @@ _SUPERSESSIONS: Final = (
         records.c.project.label("own_project"),
         records.c.sensitivity.label("own_sensitivity"),
         _decisions.c.own_status,
+        _old_decision.c.own_status.label("old_status"),
         sa.exists().where(reviews.c.key == records.c.key).label("reviewed"),
     )
     .select_from(decision_links)
     .join(records, records.c.key == decision_links.c.key)
     .join(_decisions, _decisions.c.key == decision_links.c.key)
     .join(_old, sa.and_(_old.c.id == decision_links.c.target, _old.c.kind == int(Kind.DECISION)))
+    .join(_old_decision, _old_decision.c.key == _old.c.key)
     .where(
         decision_links.c.type == SUPERSEDES,
         sa.or_(decision_links.c.key == sa.bindparam("row_key"), _old.c.key == sa.bindparam("row_key")),

@@ -8,8 +8,9 @@ import sqlalchemy as sa
 from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.store.schema import records
+from cognition_engines.unicode_forms import fold_text
 
-_LABELS: Final[Mapping[str, bool]] = {"project": False, "context": True, "system": True}  # whether stored case folded
+_LABELS: Final[Mapping[str, bool]] = {"project": False, "context": True, "system": True}  # whether stored folded
 _NUMBERS: Final = ("at", "importance", "parent", "sensitivity")
 
 
@@ -40,7 +41,7 @@ def _one_of(column: str, texts: tuple[str, ...]) -> sa.ColumnElement[bool]:
         return records.c.kind.in_([int(KINDS[text]) for text in texts if text in KINDS])
     if column not in _LABELS:
         raise ValueError(f"{column}: not every record has this column")
-    return records.c[column].in_([text.casefold() if _LABELS[column] else text for text in texts])
+    return records.c[column].in_([fold_text(text) if _LABELS[column] else text for text in texts])
 
 
 def _number(column: str) -> sa.ColumnElement[Any]:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import Space
-from cognition_engines.store.database import SETTING, Store, parse_url, revision_of
+from cognition_engines.store.database import SETTING, Store, parse_url, schema_of
 from cognition_engines.store.reads.by_key import EMBEDDED, counts_of, models_of, stored_dimension, windows
 from cognition_engines.store.rows import SELECT_STORED, stored
 from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
@@ -150,12 +150,12 @@ def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
 
 def _schema(url: str, file: Path | None) -> str | None:
     with _read_only(url, file) as store, reading(store) as connection:
-        return revision_of(connection)
+        return schema_of(connection)
 
 
 def _glance(url: str, file: Path | None) -> Glance | None:
     with _read_only(url, file) as store, reading(store) as connection:
-        schema = revision_of(connection)
+        schema = schema_of(connection)
         if schema is None:
             return None
         if schema != HEAD:
@@ -174,7 +174,7 @@ def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
         else:
             encoding = str(connection.exec_driver_sql("PRAGMA encoding").scalar_one())
             log_bytes = _size(_log_of(file))
-        schema = revision_of(connection)
+        schema = schema_of(connection)
         damage = _missing_tables(connection) or _damaged_records(connection) if schema == HEAD else None
         held = _held(connection, model) if schema == HEAD and damage is None else None
         return StoreState(engine, schema, encoding, damage, log_bytes, held)

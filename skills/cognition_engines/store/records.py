@@ -26,6 +26,7 @@ from cognition_engines.store.reads.decision_walk import DecisionGraph, GraphRequ
 from cognition_engines.store.reads.decisions import DecisionHistory, decision_history, decision_links_of
 from cognition_engines.store.reads.graph import NamedEntity, Neighbourhood
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
+from cognition_engines.store.reads.stated_ends import dangling_successors
 from cognition_engines.store.reads.supersession import Supersession
 from cognition_engines.store.reads.viewer_changes import SeenChanges
 from cognition_engines.store.transactions import failures
@@ -261,7 +262,7 @@ class Records:
 
     def dangling(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
         """The references in records of these files that name nothing stored, by file, kind and role."""
-        return read.dangling(self._store, places)
+        return [*read.dangling(self._store, places), *dangling_successors(self._store, places)]
 
     def exposed(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
         """The chunks and extractions of these files that are less sensitive than their source, by file and kind."""

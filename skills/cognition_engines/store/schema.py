@@ -1,4 +1,4 @@
-"""The tables. A change here needs the same change in `migrations/versions`; a test compares the two.
+"""The tables, of which a new database is made. A change after the first release needs a migration as well.
 
 Every record has a row in `records` and one, of the same key, in the table of its kind, whose columns are the fields
 of the kind.
@@ -14,7 +14,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS
 from cognition_engines.store.codec import COLUMNS, DERIVED, CellType
 
-HEAD: Final = "0001"  # the newest migration
+HEAD: Final = "0001"  # the schema that these tables are
 
 _BIGINT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -25,6 +25,11 @@ metadata: Final = sa.MetaData(
         "uq": "uq_%(table_name)s_%(column_0_name)s",
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     }
+)
+
+# The schema of a database, named as alembic does, which will migrate the tables of releases.
+schema_version: Final = sa.Table(
+    "alembic_version", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True)
 )
 
 # The id of the store, and the dimension of each model's vectors.
@@ -212,6 +217,24 @@ decision_links: Final = sa.Table(
     sa.Index(None, "target", "type"),
 )
 
+# Links that agents ended or replaced, numbered from 1 by owner. `effective_at` is what it was until then.
+ended_links: Final = sa.Table(
+    "ended_links",
+    metadata,
+    _owner(),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("type", sa.Text, nullable=False),
+    sa.Column("target", sa.Text, nullable=False),
+    sa.Column("at", _BIGINT, nullable=False),
+    sa.Column("agent", sa.Text, nullable=False),
+    sa.Column("weight", sa.Double),
+    sa.Column("context", sa.Text),
+    sa.Column("effective_at", _BIGINT),
+    sa.Column("ended_at", _BIGINT, nullable=False),
+    sa.Column("ended_by", sa.Text, nullable=False),
+    sa.Index(None, "target"),
+)
+
 # The first answer under each key that agents gave; null once what was written is forgotten.
 receipts: Final = sa.Table(
     "receipts",
@@ -226,7 +249,19 @@ receipts: Final = sa.Table(
     sa.Index(None, "record"),
 )
 
+# The records that the answer of a receipt names besides its own, for the one that is forgotten.
+receipt_names: Final = sa.Table(
+    "receipt_names",
+    metadata,
+    sa.Column("agent", sa.Text, primary_key=True),
+    sa.Column("method", sa.Text, primary_key=True),
+    sa.Column("idempotency_key", sa.Text, primary_key=True),
+    sa.Column("record", sa.Text, primary_key=True),
+    sa.Index(None, "record"),
+)
+
 # The records that were forgotten, by their last erasure: no content, and no more than a hash of it. Backups carry it.
+# `owner` wrote the record; null if that is `agent`.
 erasures: Final = sa.Table(
     "erasures",
     metadata,
@@ -237,6 +272,7 @@ erasures: Final = sa.Table(
     sa.Column("hash", sa.Text, nullable=False),
     sa.Column("agent", sa.Text),
     sa.Column("reason", sa.Text),
+    sa.Column("owner", sa.Text),
     sa.Index(None, "seq"),
 )
 

@@ -48,10 +48,10 @@ _REASONS: Final[Mapping[str, str]] = {
 # of a connection that could not be made libpq keeps the SQLSTATE to itself: by what PostgreSQL, libpq and psycopg say
 _REFUSALS: Final[Mapping[re.Pattern[str], str]] = {
     re.compile("the database system is"): _GONE,  # starting up, shutting down, in recovery
-    re.compile('database ".*" does not exist'): _NO_DATABASE,
+    re.compile('database "[^"]*" does not exist'): _NO_DATABASE,
     re.compile("too many clients|too many connections|connection slots are reserved"): _NO_PLACE,
     re.compile("authentication failed|no password supplied|no pg_hba.conf entry"): _NO_ENTRY,
-    re.compile('role ".*" (does not exist|is not permitted)'): _NO_ENTRY,
+    re.compile('role "[^"]*" (does not exist|is not permitted)'): _NO_ENTRY,
     re.compile("failed to resolve host|could not translate host name"): _NO_HOST,
     re.compile("failed: FATAL"): "the database refuses the connection; its own log says why",
 }

@@ -71,7 +71,8 @@ class Text(NamedTuple):
     """What a record is found by in words, under its key, who may see it, and what filters ask of it.
 
     `title` is the part of `body` that is its title, `day` when it was spoken. `adjacent` are the bodies of the turns
-    around a turn: those one turn away, two turns away, and so on. `marks` are those of keywords/label_terms.py.
+    around a turn: those one turn away, two turns away, and so on. `marks` are those of keywords/label_terms.py. By `id`
+    it is found before what names the id.
     """
 
     key: int
@@ -82,6 +83,7 @@ class Text(NamedTuple):
     title: str | None = None
     day: date | None = None
     adjacent: tuple[tuple[str, ...], ...] = ()
+    id: str | None = None
 
 
 class Outcome(StrEnum):
@@ -168,12 +170,13 @@ class ExposedRecords:
 class Receipt:
     """What was answered under a key: the digest of what was asked, the record's id, and the answer as JSON.
 
-    `answer` is None once the record is forgotten.
+    `answer` is None once the record is forgotten; `names` are the ids of other records in it, empty if it was read.
     """
 
     digest: str
     record: str | None
     answer: str | None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

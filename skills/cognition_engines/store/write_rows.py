@@ -17,11 +17,13 @@ from cognition_engines.store.inheritance import lent_to, release, renumber, sett
 from cognition_engines.store.links import CHILDREN, PARENTS, link_rows
 from cognition_engines.store.numbering import allocate, allocate_keys
 from cognition_engines.store.reads.by_key import stored_dimension
+from cognition_engines.store.reads.stated_ends import named_by_any
 from cognition_engines.store.rows import spine_of, window_rows
 from cognition_engines.store.schema import (
     TABLES,
     decision_links,
     dimension_name,
+    ended_links,
     links,
     meta,
     records,
@@ -64,6 +66,8 @@ def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
     turns = [key for each, key, _ in fresh if kind_of(each.entry.record) is Kind.TURN]
     touched = lent_to(connection, sorted(set(turns) & set(changed)))
     before = rights_of(connection, changed)
+    decisions = [key for each, key, _ in fresh if kind_of(each.entry.record) is Kind.DECISION]
+    others = named_by_any(connection, set(decisions) & set(changed))
     for page in pages(changed):
         connection.execute(sa.delete(vectors).where(vectors.c.key.in_(page)))
         connection.execute(sa.delete(links).where(links.c.key.in_(page)))
@@ -72,7 +76,7 @@ def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
         connection.execute(_UPDATE, same)
     _write(connection, fresh, now)
     _inherit(connection, fresh)
-    settle_decisions(connection, [key for each, key, _ in fresh if kind_of(each.entry.record) is Kind.DECISION])
+    settle_decisions(connection, decisions, others)
     renumber(connection, (touched | lent_to(connection, turns)) - set(keys))
     note_departures(connection, before)
     return keys
@@ -125,7 +129,8 @@ def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> No
     touched = lent_to(connection, [key for kind, _, key in gone if kind is Kind.TURN]) - set(keys)
     release(connection, [id for kind, id, _ in gone if kind in PARENTS])
     decisions = [(id, key) for kind, id, key in gone if kind is Kind.DECISION]
-    revived = set(superseded_by(connection, [key for _, key in decisions])) - set(keys)
+    gone_decisions = [key for _, key in decisions]
+    revived = {*superseded_by(connection, gone_decisions), *named_by_any(connection, gone_decisions)} - set(keys)
     numbers = allocate(connection, len(gone))
     rights = rights_of(connection, keys)
     stones = [
@@ -143,7 +148,8 @@ def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> No
     for page in pages(keys):
         connection.execute(sa.delete(records).where(records.c.key.in_(page)))  # takes all else along
     for of_decisions in pages([id for id, _ in decisions]):
-        connection.execute(sa.delete(decision_links).where(decision_links.c.target.in_(of_decisions)))
+        for table in (decision_links, ended_links):
+            connection.execute(sa.delete(table).where(table.c.target.in_(of_decisions)))
     show_again(connection, revived)
     renumber(connection, touched)
 

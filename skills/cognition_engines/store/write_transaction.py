@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 import orjson
 import sqlalchemy as sa
@@ -20,7 +20,7 @@ from cognition_engines.store.audit.audit_rows import AuditEntry, record_of
 from cognition_engines.store.audit.chain import append_rows, changed_since
 from cognition_engines.store.codec import columns_of, microseconds
 from cognition_engines.store.database import Store
-from cognition_engines.store.decision_state import settle_decisions, show_again
+from cognition_engines.store.decision_state import settle_decisions, show_again, void_unratified
 from cognition_engines.store.erasure.cascade import Cascade, Doomed, Erasable, cascade_of, erasable
 from cognition_engines.store.erasure.expiry import named_records
 from cognition_engines.store.erasure.ledger import erase
@@ -31,7 +31,9 @@ from cognition_engines.store.reads.decisions import REVIEW, links_of, reviews_of
 from cognition_engines.store.schema import (
     TABLES,
     decision_links,
+    ended_links,
     links,
+    receipt_names,
     receipts,
     records,
     reviews,
@@ -93,6 +95,9 @@ class WriteTransaction:
                 answer=receipt.answer,
             )
         )
+        place = {"agent": self.author.agent, "method": method, "idempotency_key": key}
+        if names := [{**place, "record": id} for id in receipt.names]:
+            self._connection.execute(sa.insert(receipt_names), names)
 
     def find(self, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
         """The record of an id, or of one that a file gives where the viewer sees just one such record."""
@@ -203,11 +208,11 @@ class WriteTransaction:
         return [one for one in links_of(self._connection, ids, viewer) if one.type == type and one.source in ids]
 
     def add_link(self, source: StoredRecord, target: StoredRecord, link: DecisionLink) -> StoredRecord:
-        """Adds a link, or replaces the one of its type between the two; the source as it is then.
+        """Add a link, end the one of its type between the two, whose effect lasts; return the source as it is then.
 
         Each of the two has a new `seq` where all who see it see the other one: others must not learn of the link.
         """
-        self._drop_link(source, target, link.type)
+        before = self._end_link(source, target, link.type)
         self._connection.execute(
             sa.insert(decision_links).values(
                 key=source.key,
@@ -217,6 +222,7 @@ class WriteTransaction:
                 agent=link.agent,
                 weight=link.weight,
                 context=link.context,
+                effective_at=None if before is None else before.effective_at,
             )
         )
         self._renumber_ends(source, target)
@@ -224,12 +230,16 @@ class WriteTransaction:
         return self._read(source.key, source.kind)
 
     def remove_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> bool:
-        """Removes a link and ends its effect; whether it was there. New `seq` as by `add_link`."""
-        if not self._drop_link(source, target, type):
+        """End a link and its effect; return whether it was there. New `seq` as by `add_link`."""
+        if self._end_link(source, target, type) is None:
             return False
         self._renumber_ends(source, target)
         show_again(self._connection, [target.key])
         return True
+
+    def void_unratified(self, stored: StoredRecord) -> None:
+        """End the effect of supersessions of a decision by decisions that do not bind, for it is ratified now."""
+        void_unratified(self._connection, str(stored.record.id))
 
     def of_any_kind(self, id: str, viewer: Viewer) -> list[StoredRecord]:
         """The records of any kind that an id means for the viewer; several where kinds have it in common."""
@@ -258,13 +268,22 @@ class WriteTransaction:
         others = [one for one in entry.records if replace(one, written=True) not in written]
         append_rows(self._connection, [replace(entry, records=(*written, *others))], [])
 
-    def _drop_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> bool:
-        chosen = sa.delete(decision_links).where(
+    def _end_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> sa.Row[Any] | None:
+        """Move a link to those that the author ended; return it, or None if there is none."""
+        chosen = (
             decision_links.c.key == source.key,
             decision_links.c.type == type,
             decision_links.c.target == str(target.record.id),
         )
-        return self._connection.execute(chosen).rowcount > 0
+        link = self._connection.execute(sa.select(decision_links).where(*chosen)).one_or_none()
+        if link is None:
+            return None
+        last = sa.select(sa.func.max(ended_links.c.number)).where(ended_links.c.key == source.key)
+        number = (self._connection.execute(last).scalar() or 0) + 1
+        ended = {"number": number, "ended_at": microseconds(self.author.at), "ended_by": self.author.agent}
+        self._connection.execute(sa.insert(ended_links).values(**link._asdict(), **ended))
+        self._connection.execute(sa.delete(decision_links).where(*chosen))
+        return link
 
     def _renumber_ends(self, source: StoredRecord, target: StoredRecord) -> None:
         ends = ((source, target), (target, source))

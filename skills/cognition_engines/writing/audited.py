@@ -41,6 +41,13 @@ def audit_entry(
     )
 
 
+def other_names(request: Request | MemoryRequest, answer: Answer | MemoryAnswer) -> tuple[str, ...]:
+    """Return the ids of other records in an answer that is kept; an answer about an erasure keeps its ids."""
+    if isinstance(answer, Forgotten | PutOutcomes):
+        return ()
+    return tuple(sorted({one.id for one in _named(request, answer, stored=True)} - {answer.id}))
+
+
 def _named(
     request: Request | MemoryRequest, answer: Answer | MemoryAnswer, *, stored: bool
 ) -> tuple[AuditedRecord, ...]:

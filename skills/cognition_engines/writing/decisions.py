@@ -7,6 +7,7 @@ from secrets import token_hex
 from typing import Final
 
 from cognition_engines.ingest.ids import decision_digest, with_place
+from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.kinds.reviews import ACYCLIC, DecisionLink, LinkType, Review
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.models import Decision, DecisionDetails
@@ -30,13 +31,21 @@ from cognition_engines.writing.requests import (
     Warning,
     Writer,
 )
-from cognition_engines.writing.rules import check_owner, check_sensitivity, decision_of, project_for
+from cognition_engines.writing.rules import (
+    RATIFY,
+    check_link_owner,
+    check_links,
+    check_owner,
+    check_sensitivity,
+    check_validity,
+    decision_of,
+    project_for,
+)
 from cognition_engines.writing.text import completeness, title_and_text
 
 FIRST_STATUS: Final = "pending"
-# The statuses that an agent gives its own decisions; all others bind others.
-OWN_STATUSES: Final = ("draft", "proposed", FIRST_STATUS)
-RATIFY: Final = "ratify"
+ACCEPTED: Final = "accepted"
+SUPERSEDES: Final[LinkType] = "supersedes"
 # Where a member of a decision is kept, if not under its own name.
 _IN_DETAILS: Final = frozenset(DecisionDetails.__dataclass_fields__) - {"statement"}
 _ON_DECISION: Final = frozenset(DecisionFields.__dataclass_fields__) - _IN_DETAILS - {"decision"}
@@ -99,19 +108,13 @@ def record(transaction: WriteTransaction, writer: Writer, asked: RecordDecision,
         sensitivity=asked.sensitivity,
     )
     decision = decision_from(fields, bare)
-    targets = [
-        (f"supersedes[{place}]", decision_of(transaction, writer, id), "supersedes", None)
-        for place, id in enumerate(asked.supersedes)
-    ] + [
-        (f"related_to[{place}].id", decision_of(transaction, writer, one.id), one.type, one.context)
-        for place, one in enumerate(asked.related_to)
-    ]
+    targets = _targets(transaction, writer, asked)
     entry = _entry(decision, writer, made)
     stored = transaction.put(entry, made.model, None)
     transaction.revise(stored, entry, ("decision",), None)
     warnings = []
     for member, target, type, context in targets:
-        link = DecisionLink(decision.id, str(target.record.id), _checked(type), writer.agent, at, None, context)
+        link = DecisionLink(decision.id, str(target.record.id), type, writer.agent, at, None, context)
         stored = transaction.add_link(stored, target, link)
         warnings += [replace(one, message=f"{member}: {one.message}") for one in _about(stored, target, link.type)]
     return RecordedDecision(
@@ -125,6 +128,26 @@ def record(transaction: WriteTransaction, writer: Writer, asked: RecordDecision,
         duplicates=made.duplicates,
         warnings=tuple(warnings),
     )
+
+
+def _targets(
+    transaction: WriteTransaction, writer: Writer, asked: RecordDecision
+) -> list[tuple[str, StoredRecord, LinkType, str | None]]:
+    """Return the links of a new decision: member, target, type and context. Raises as `link` does."""
+    targets = [
+        (f"supersedes[{place}]", decision_of(transaction, writer, id), SUPERSEDES, None)
+        for place, id in enumerate(asked.supersedes)
+    ] + [
+        (f"related_to[{place}].id", decision_of(transaction, writer, one.id), one.type, one.context)
+        for place, one in enumerate(asked.related_to)
+    ]
+    check_links((target for _, target, _, _ in targets), writer)
+    known: set[tuple[int, str]] = set()
+    for member, target, type, _ in targets:
+        if (target.key, type) in known:
+            raise WriteRefused(member, f"must not name a decision twice with the type {type}")
+        known.add((target.key, type))
+    return targets
 
 
 def update(transaction: WriteTransaction, writer: Writer, asked: UpdateDecision, made: Prepared) -> UpdatedDecision:
@@ -142,6 +165,7 @@ def update(transaction: WriteTransaction, writer: Writer, asked: UpdateDecision,
     changed = tuple(name for name in asked.names if getattr(fields, name) != getattr(fields_of(before), name))
     if "confidence" in changed and transaction.reviews(stored):
         raise WriteConflict(id, "state", "a decision without a review", "a review, which froze the confidence")
+    check_validity(before, changed, writer)
     if not changed:
         return UpdatedDecision(id=id, seq=stored.seq, updated=(), revision=stored.revision)
     entry = _entry(decision_from(fields, before), writer, made, stored)
@@ -190,16 +214,18 @@ def set_status(transaction: WriteTransaction, writer: Writer, asked: SetStatus, 
     if not stored.origin.written:
         check_owner(stored, writer)
     if RATIFY not in writer.scopes:
-        if asked.status not in OWN_STATUSES:
+        if asked.status not in UNDECIDED:
             raise ScopeNeeded(RATIFY)
         check_owner(stored, writer)
-        if _own(transaction, stored).status not in OWN_STATUSES:
+        if _own(transaction, stored).status not in UNDECIDED:
             raise ScopeNeeded(RATIFY)
     if stored.revision != made.revision:
         raise Outdated
     before = _own(transaction, stored)
     entry = _entry(replace(before, status=asked.status, status_text=asked.status), writer, made, stored)
     if before.status != asked.status:
+        if asked.status == ACCEPTED:
+            transaction.void_unratified(stored)
         stored = transaction.put(entry, made.model, stored)
         transaction.revise(stored, entry, ("status",), asked.reason)
     return ChangedStatus(
@@ -218,6 +244,11 @@ def link(transaction: WriteTransaction, writer: Writer, asked: LinkDecisions) ->
     if source.key == target.key:
         raise WriteRefused("target_id", "must be another decision than sourceId")
     source_id, target_id = str(source.record.id), str(target.record.id)
+    known = _link(transaction, source, target, asked.type)
+    if known is not None and known.agent != writer.agent:
+        raise WriteConflict(source_id, "state", f"no link {asked.type} of another agent to targetId", "one")
+    if asked.type == SUPERSEDES and known is None and RATIFY not in writer.scopes and not _awaits(transaction, source):
+        raise ScopeNeeded(RATIFY)
     if asked.type in ACYCLIC and source_id in _reachable(transaction, writer, target_id, asked.type):
         raise WriteConflict(source_id, "state", f"no circle of {asked.type}", "a way back from targetId")
     at = transaction.author.at
@@ -232,10 +263,12 @@ def unlink(transaction: WriteTransaction, writer: Writer, asked: UnlinkDecisions
     source = decision_of(transaction, writer, asked.source_id)
     target = decision_of(transaction, writer, asked.target_id)
     id = str(source.record.id)
-    kept = [one for one in transaction.links([id], asked.type) if one.target == str(target.record.id)]
-    if not kept or not transaction.remove_link(source, target, asked.type):
+    kept = _link(transaction, source, target, asked.type)
+    if kept is None:
         raise WriteConflict(id, "state", f"a link {asked.type} to targetId", "none")
-    return LinkedDecisions(id=id, seq=transaction.seq(), link=kept[0], removed=True)
+    check_link_owner(kept, writer)
+    transaction.remove_link(source, target, asked.type)
+    return LinkedDecisions(id=id, seq=transaction.seq(), link=kept, removed=True)
 
 
 def content_hash(decision: Decision) -> str:
@@ -256,7 +289,20 @@ def ratified_by(revisions: Sequence[Revision]) -> str | None:
 
 
 def _binds(found: object) -> bool:
-    return isinstance(found, Decision) and found.status not in OWN_STATUSES
+    return isinstance(found, Decision) and found.status not in UNDECIDED
+
+
+def _awaits(transaction: WriteTransaction, stored: StoredRecord) -> bool:
+    """Return whether a decision is still to be ratified, and with it its supersessions."""
+    return stored.origin.written and _own(transaction, stored).status in UNDECIDED
+
+
+def _link(
+    transaction: WriteTransaction, source: StoredRecord, target: StoredRecord, type: LinkType
+) -> DecisionLink | None:
+    """Return the link of a type between two decisions."""
+    found = transaction.links([str(source.record.id)], type)
+    return next((one for one in found if one.target == str(target.record.id)), None)
 
 
 def _own(transaction: WriteTransaction, stored: StoredRecord) -> Decision:
@@ -277,14 +323,10 @@ def _entry(decision: Decision, writer: Writer, made: Prepared, known: StoredReco
     return Entry(decision, with_place(origin), made.vectors, expires_at=expires_at)
 
 
-def _checked(type: str) -> LinkType:
-    return type  # type: ignore[return-value]  # one of them: requests hold no other
-
-
 def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[Warning]:
     """That a supersession will not take effect, where some see the old decision and not the new one."""
     new, old = source.facets, target.facets
-    if type != "supersedes" or (new.project == old.project and new.sensitivity <= old.sensitivity):
+    if type != SUPERSEDES or (new.project == old.project and new.sensitivity <= old.sensitivity):
         return []
     message = "the old decision stays in force: some who see it do not see the new one (project or sensitivity)"
     return [Warning("supersessionWithoutEffect", message)]

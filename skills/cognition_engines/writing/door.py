@@ -23,8 +23,8 @@ from cognition_engines.queries.steps import Caller
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Receipt, StoredRecord
 from cognition_engines.store.write_transaction import Author, WriteTransaction, now
-from cognition_engines.writing.audited import audit_entry
-from cognition_engines.writing.bulk import put_records, records_put
+from cognition_engines.writing.audited import audit_entry, other_names
+from cognition_engines.writing.bulk import check_import, put_records, records_put
 from cognition_engines.writing.decisions import (
     Outdated,
     Prepared,
@@ -40,7 +40,7 @@ from cognition_engines.writing.decisions import (
 )
 from cognition_engines.writing.entries import PreparedTexts, texts_of
 from cognition_engines.writing.episodes import episode_from, store_episode
-from cognition_engines.writing.erasing import ErasureCheck, LedgerFile, forget
+from cognition_engines.writing.erasing import ErasureCheck, LedgerFile, check_repeated, forget
 from cognition_engines.writing.errors import RecordNotFound, WriteConflict
 from cognition_engines.writing.knowledge import knowledge_stated, store_knowledge
 from cognition_engines.writing.memories import memory_from, remember
@@ -173,7 +173,8 @@ class Writing:
             if not keep:
                 return replace(answer, seq=0)  # nothing to wait for
             if key is not None and known is None:
-                receipt = Receipt(digest, answer.id, _ANSWERS[type(request)].dump_json(answer).decode())
+                kept = _ANSWERS[type(request)].dump_json(answer).decode()
+                receipt = Receipt(digest, answer.id, kept, other_names(request, answer))
                 transaction.keep_receipt(type(request).__name__, key, receipt)
             transaction.audit(audit_entry(writer, request, answer, author.at, stored=True))
             return answer
@@ -288,18 +289,35 @@ def _apply(transaction: WriteTransaction, writer: Writer, request: Request, made
 def _answered(transaction: WriteTransaction, writer: Writer, request: Request, key: str, digest: str) -> Answer | None:
     """What the agent was answered under a key, without what it sees no longer.
 
-    Raises WriteConflict where it asked something else under the key, or the record is gone, or hidden by now.
+    Raises WriteConflict where it asked something else under the key, or the record is gone, or hidden by now, and as
+    the request itself does for a token that may not ask it any more.
     """
     known = transaction.receipt(type(request).__name__, key)
     if known is None:
         return None
+    if isinstance(request, PutRecords):
+        check_import(writer)
     shown = isinstance(request, _OF_RECORDS) and known.record is not None
     lost = shown and not transaction.of_any_kind(str(known.record), writer.viewer)
     if known.digest != digest:
-        raise WriteConflict(None if lost else known.record, "idempotency", "the parameters of the first call", "others")
+        hidden = lost or isinstance(request, Forget)
+        raise WriteConflict(
+            None if hidden else known.record, "idempotency", "the parameters of the first call", "others"
+        )
     if known.answer is None or lost:
         raise _spent()
     answer: Answer = _ANSWERS[type(request)].validate_json(known.answer)
+    return _shown_again(transaction, writer, answer)
+
+
+def _shown_again(transaction: WriteTransaction, writer: Writer, answer: Answer) -> Answer:
+    """Return a kept answer as the writer may see it now; see `_answered`."""
+    if isinstance(answer, Forgotten):
+        check_repeated(answer, writer)
+    if isinstance(answer, LinkedDecisions):
+        ends = (answer.link.source, answer.link.target)
+        if not all(transaction.find(Kind.DECISION, id, writer.viewer) for id in ends):
+            raise _spent()
     if isinstance(answer, StoredKnowledge):
         if not all(transaction.find(KINDS[one.kind], one.id, writer.viewer) for one in answer.records):
             raise _spent()

@@ -14,12 +14,12 @@ from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.space import HeldKeys
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.steps import Caller
-from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked, read_ledger
+from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked, read_locked
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import WriteTransaction, now
-from cognition_engines.writing.errors import RecordNotFound, WriteRefused
+from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteRefused
 from cognition_engines.writing.requests import ErasureReceipt, Forget, Forgotten, PendingErasure, Writer
-from cognition_engines.writing.rules import check_owner
+from cognition_engines.writing.rules import AMEND_OTHERS, check_owner
 
 T = TypeVar("T")
 
@@ -39,20 +39,28 @@ class LedgerFile:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._lock = Lock()
-        self._seq = 0
+        self._seq = 0  # up to which the file has the ledger
+        self._begin = 0  # the size of the file then, in bytes
 
     def sync(self, records: Records) -> None:
         """Adds what the database has and the file has not. Raises ComponentFailed, ConfigurationError or OSError."""
         if self._path is None:
             return
         with self._lock:
-            last = records.forgetting.last_erasure()
-            if last > self._seq:
+            if records.forgetting.last_erasure() > self._seq:
                 with ledger_locked(self._path):
-                    known = {(one.kind, one.id, one.at) for one in read_ledger(self._path)}
-                    found = records.forgetting.erasures(self._seq)
-                    append_ledger(self._path, [one for one in found if (one.kind, one.id, one.at) not in known])
-                self._seq = last
+                    self._add(self._path, records)
+
+    def _add(self, path: Path, records: Records) -> None:
+        """Add the erasures since the last time, without those that other processes have added to the file since."""
+        if not path.exists() or path.stat().st_size < self._begin:
+            self._seq, self._begin = 0, 0  # another file, so all of it
+        last = records.forgetting.last_erasure()
+        added, _ = read_locked(path, self._begin)
+        known = {(one.kind, one.id, one.at) for one in added}
+        found = records.forgetting.erasures(self._seq)
+        append_ledger(path, [one for one in found if (one.kind, one.id, one.at) not in known])
+        self._seq, self._begin = last, path.stat().st_size
 
 
 def forget(transaction: WriteTransaction, writer: Writer, request: Forget) -> Forgotten:
@@ -76,7 +84,17 @@ def forget(transaction: WriteTransaction, writer: Writer, request: Forget) -> Fo
         cascade=cascade,
         gone=going.gone,
         of_files=going.of_files,
+        of_others=going.of_others,
+        viewer=writer.viewer,
     )
+
+
+def check_repeated(done: Forgotten, writer: Writer) -> None:
+    """Raise what a token gets that asks for an answer about an erasure again, and may not have it."""
+    if not writer.viewer.covers(done.viewer):
+        raise RecordNotFound(done.id)
+    if done.gone[0].owner != writer.agent and AMEND_OTHERS not in writer.scopes:
+        raise ScopeNeeded(AMEND_OTHERS)
 
 
 class ErasureCheck:
@@ -121,6 +139,9 @@ class ErasureCheck:
             pending.append(PendingErasure("vectors", "the index of vectors has not followed yet, or does not answer"))
         if done.of_files:
             pending.append(PendingErasure("files", f"{done.of_files} records that name it stay: files have them"))
+        if done.of_others:
+            reason = f"{done.of_others} records that name it stay: other agents wrote them"
+            pending.append(PendingErasure("agents", reason))
         sure = followed and found is not None and found.all_vectors
         receipt = ErasureReceipt(
             seq=done.seq,

@@ -19,16 +19,24 @@ from cognition_engines.writing.memory_requests import GivenRecord
 KINDS: Final = (Kind.SOURCE, Kind.CHUNK, Kind.EXTRACTION)
 LONGEST_TEXT: Final = 32_768  # characters of a text that is sent
 MOST_ITEMS: Final = 100  # of a list
+MOST_FAULTS: Final = 100
 _KIND: Final = "kind"
 Fault = tuple[str, str]
 
 
 def read_given(sent: Sequence[Mapping[str, JsonValue]]) -> tuple[GivenRecord, ...]:
-    """The records that objects state. Raises WritesRefused with all that is wrong, each with the path of its member."""
+    """Return the records that objects state. Raises WritesRefused with what is wrong, by the path of each member.
+
+    Once a hundred faults are found, later records are not looked at.
+    """
     found: list[GivenRecord] = []
     faults: list[Fault] = []
     seen: set[tuple[Kind, str]] = set()
     for place, members in enumerate(sent):
+        if len(faults) >= MOST_FAULTS:
+            raise WritesRefused(
+                [*faults[: MOST_FAULTS - 1], (f"records[{place}]", "and later ones are not checked yet")]
+            )
         path = f"records[{place}]"
         kind = _kind(members)
         if kind is None:

@@ -69,13 +69,13 @@ def remember(transaction: WriteTransaction, writer: Writer, asked: Remember, mad
     if known is None:
         memory = memory_from(asked, ARTIFACT + token_hex(8), project, at)
         _put(transaction, writer, memory, made, None)
-        return _remembered(transaction, memory, "created")
+        return _remembered(transaction, memory, "created", writer.agent)
     memory = _as_stored(memory_from(asked, str(known.record.id), project, at), known)
     if known.expires_at == memory.expires_at and _is_same(transaction, memory, known):
-        return replace(_remembered(transaction, memory, "unchanged"), seq=known.seq)
+        return replace(_remembered(transaction, memory, "unchanged", known.origin.recorded_by), seq=known.seq)
     check_owner(known, writer)
     _put(transaction, writer, memory, made, known)
-    return _remembered(transaction, memory, "changed")
+    return _remembered(transaction, memory, "changed", known.origin.recorded_by)
 
 
 def _known(transaction: WriteTransaction, writer: Writer, asked: Remember, project: str | None) -> StoredRecord | None:
@@ -112,7 +112,7 @@ def _is_same(transaction: WriteTransaction, memory: Memory, known: StoredRecord)
         return False
     if memory.events is None:
         return True
-    return _sayings(memory.events) == _sayings(_events_of(transaction, str(stored.id)))
+    return _sayings(memory.events) == _sayings(_events_of(transaction, str(stored.id), known.origin.recorded_by))
 
 
 def _sayings(events: Sequence[Event]) -> list[str]:
@@ -129,28 +129,36 @@ def _put(
     transaction.revise(stored, entry, ("content",), None)
     if known is not None:
         if memory.events is not None:
-            transaction.drop(transaction.children(Kind.EVENT, id))
-        transaction.drop(transaction.children(Kind.ARTIFACT_CHUNK, id))
+            transaction.drop(_children(transaction, Kind.EVENT, id, known.origin.recorded_by))
+        transaction.drop(_children(transaction, Kind.ARTIFACT_CHUNK, id, known.origin.recorded_by))
     for chunk in memory.chunks:
         transaction.put(owned_as(entry_of(chunk, writer, made, ordinal=PART), known), made.model, None)
     for event in memory.events or ():
         transaction.put(owned_as(entry_of(event, writer, made), known), made.model, None)
 
 
-def _remembered(transaction: WriteTransaction, memory: Memory, status: str) -> Remembered:
+def _remembered(transaction: WriteTransaction, memory: Memory, status: str, owner: str | None) -> Remembered:
     id = str(memory.head.id)
+    events = _events_of(transaction, id, owner)
     return Remembered(
         id=id,
         seq=transaction.seq(),
         status=status,
         chunks=len(memory.chunks),
         tokens=count_tokens(memory.head.content),
-        events=tuple(RememberedEvent(str(one.id), one.category, one.narrative) for one in _events_of(transaction, id)),
+        events=tuple(RememberedEvent(str(one.id), one.category, one.narrative) for one in events),
     )
 
 
-def _events_of(transaction: WriteTransaction, id: str) -> list[Event]:
-    return [one.record for one in transaction.children(Kind.EVENT, id) if isinstance(one.record, Event)]
+def _events_of(transaction: WriteTransaction, id: str, owner: str | None) -> list[Event]:
+    found = _children(transaction, Kind.EVENT, id, owner)
+    return [one.record for one in found if isinstance(one.record, Event)]
+
+
+def _children(transaction: WriteTransaction, kind: Kind, id: str, owner: str | None) -> list[StoredRecord]:
+    """Return the passages cut from a memory, or its owner's events; other agents may have attached theirs."""
+    found = transaction.children(kind, id)
+    return [one for one in found if one.origin.ordinal == PART or one.origin.recorded_by == owner]
 
 
 def _turn(asked: Remember, conversation: str, id: str, project: str | None) -> Turn:

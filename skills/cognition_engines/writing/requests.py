@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import DecisionLink, LinkType, OutcomeName, ReviewContent
-from cognition_engines.models import AffectedPart, Alternative, CitedSource, Reason, Sensitivity, Viewer
+from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, CitedSource, Reason, Sensitivity, Viewer
 from cognition_engines.store.erasure.cascade import Cascade, Doomed
 
 Scope: TypeAlias = Literal["read", "write", "review", "ratify", "admin"]
@@ -261,12 +261,17 @@ class ErasureReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten(Written):
-    """A record was forgotten, and with it all of `gone`; `of_files` is how many stay because files have them."""
+    """A record was forgotten, and with it all of `gone`; `of_files` and `of_others`: see `Erasable`.
+
+    `viewer` is the rights of the token that asked: the counts are those that it saw.
+    """
 
     kind: str
     cascade: Cascade
     gone: tuple[Doomed, ...] = ()
     of_files: int = 0
+    of_others: int = 0
+    viewer: Viewer = EVERYTHING
     receipt: ErasureReceipt | None = None
 
 

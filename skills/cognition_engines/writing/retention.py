@@ -5,10 +5,12 @@ from threading import Event, Thread
 from time import monotonic
 from typing import Final
 
+from cognition_engines.clock_guard import ClockGuard
 from cognition_engines.errors import EngineError
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.workers import ALONE, WorkerNumber
+from cognition_engines.store.codec import moment
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import now
 from cognition_engines.writing.erasing import LedgerFile
@@ -30,11 +32,19 @@ class Retention:
     Of several workers the first does, and the others compact their own words.
     """
 
-    def __init__(self, records: Records, indexes: Indexes, ledger: LedgerFile, worker: WorkerNumber = ALONE) -> None:
+    def __init__(
+        self,
+        records: Records,
+        indexes: Indexes,
+        ledger: LedgerFile,
+        worker: WorkerNumber = ALONE,
+        clock: ClockGuard | None = None,
+    ) -> None:
         self._records = records
         self._indexes = indexes
         self._ledger = ledger
         self._worker = worker
+        self._clock = ClockGuard("records do not expire") if clock is None else clock
         self._closing = Event()
         self._next_compaction = 0.0
         self._outage = Outage("what has expired cannot be forgotten")
@@ -64,10 +74,11 @@ class Retention:
                 self._outage.note(error)
 
     def sweep(self) -> int:
-        """Forgets what has expired by now, and logs its ids; how many records that were."""
+        """Forgets what has expired by now, and logs its ids; how many records that were: 0 if the clock jumped."""
         count = 0
-        while not self._closing.is_set():
-            at = now()
+        last = self._records.last_seq()
+        at = self._clock.trusted_now(moment(last) if last else None)
+        while at is not None and not self._closing.is_set():
             if not (keys := self._records.forgetting.expired(at, BATCH)):
                 break
             for kind, id in self._records.forgetting.expire(keys, at):
@@ -91,7 +102,7 @@ class Retention:
         self._next_compaction = monotonic() + max(PAUSE_SECONDS, PAUSES * took)
 
     def _until_next(self) -> float:
-        if not self._worker.writes:
+        if not self._worker.writes or self._clock.holding:
             return POLL_SECONDS
         expires = self._records.forgetting.next_expiry()
         left = POLL_SECONDS if expires is None else (expires - now()).total_seconds()

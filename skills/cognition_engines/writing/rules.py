@@ -1,15 +1,20 @@
 """The rules that every write obeys: who may, which project, whose record it is."""
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
+from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Sensitivity
+from cognition_engines.kinds.reviews import DecisionLink
+from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.requests import Writer
 
 AMEND_OTHERS: Final = "admin"
+REVIEW: Final = "review"
+RATIFY: Final = "ratify"
 
 
 def project_for(writer: Writer, asked: str | None) -> str | None:
@@ -46,4 +51,23 @@ def check_owner(stored: StoredRecord, writer: Writer) -> None:
         path = stored.origin.path or stored.origin.source.rpartition("/")[2]
         raise WriteConflict(str(stored.record.id), "fileOwned", "a record that an agent wrote", f"the file {path}")
     if stored.origin.recorded_by != writer.agent and AMEND_OTHERS not in writer.scopes:
+        raise ScopeNeeded(AMEND_OTHERS)
+
+
+def check_links(targets: Iterable[StoredRecord], writer: Writer) -> None:
+    """Raise ScopeNeeded for a link to a decision of a file or another agent, unless the writer may review."""
+    if REVIEW not in writer.scopes and any(one.origin.recorded_by != writer.agent for one in targets):
+        raise ScopeNeeded(REVIEW)
+
+
+def check_validity(decision: Decision, changed: Sequence[str], writer: Writer) -> None:
+    """Raise ScopeNeeded for other times of a decision that binds others, unless the writer may ratify."""
+    moved = "valid_from" in changed or "valid_to" in changed
+    if moved and decision.status not in UNDECIDED and RATIFY not in writer.scopes:
+        raise ScopeNeeded(RATIFY)
+
+
+def check_link_owner(link: DecisionLink, writer: Writer) -> None:
+    """Raise ScopeNeeded for the end of another agent's link, unless the writer may amend what others wrote."""
+    if link.agent != writer.agent and AMEND_OTHERS not in writer.scopes:
         raise ScopeNeeded(AMEND_OTHERS)

@@ -5,8 +5,9 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
+from cstp_server.tokens import Token
 from tests.chaos.machine.base import AGENTS, UNKNOWN, Base, key, pick, server, who
-from tests.chaos.machine.model import ACYCLIC, CONFLICT, INVALID, NOT_FOUND, Link
+from tests.chaos.machine.model import ACYCLIC, CONFLICT, FORBIDDEN, INVALID, NOT_FOUND, OWN_STATUSES, Link
 
 EDGES = ("supersedes", "supersedes", "depends_on", "depends_on", "relates_to")
 
@@ -53,11 +54,15 @@ class Linking(Base):
         self, door: int, name: str, begin: int, end: int, type: str, weight: float | None, again: int | None
     ) -> None:
         agent, one, other = AGENTS[name], self.target(begin), self.target(end)
-        code = 0
+        code, known = 0, self.model.links.get((one, type, other))
         if self.model.find(agent, one) is None or self.model.find(agent, other) is None:
             code = NOT_FOUND
         elif one == other:
             code = INVALID
+        elif known is not None and known.by != name:
+            code = CONFLICT
+        elif type == "supersedes" and known is None and not self.may_supersede(agent, one):
+            code = FORBIDDEN
         elif type in ACYCLIC and self.model.reaches(agent, other, one, type):
             code = CONFLICT
         params: dict[str, Any] = {"sourceId": one, "targetId": other, "edgeType": type}
@@ -65,15 +70,21 @@ class Linking(Base):
         done = self.write(door, agent, "linkDecisions", params, again, code)
         if done is None:
             return
-        self.model.links[one, type, other] = Link(name, weight)
+        self.model.links[one, type, other] = Link(name, weight, effective=known is not None and known.effective)
         self.model.settle()
         self.look(door + 1, AGENTS["boss"], other)
+
+    def may_supersede(self, agent: Token, id: str) -> bool:
+        """Whether somebody ratifies a decision after a link from it, or who links may do so."""
+        one = self.model.decisions[id]
+        return "ratify" in agent.scopes or (one.owner is not None and one.status in OWN_STATUSES)
 
     @rule(door=server, name=who, number=pick, again=key)
     def unlink(self, door: int, name: str, number: int, again: int | None) -> None:
         names = [*self.model.links, (self.target(number), "relates_to", UNKNOWN)]
         agent, (one, type, other) = AGENTS[name], names[number % len(names)]
-        code = 0 if (one, type, other) in self.model.links else CONFLICT
+        known = self.model.links.get((one, type, other))
+        code = CONFLICT if known is None else 0 if name == known.by or "admin" in agent.scopes else FORBIDDEN
         if self.model.find(agent, one) is None or self.model.find(agent, other) is None:
             code = NOT_FOUND
         params = {"sourceId": one, "targetId": other, "edgeType": type}

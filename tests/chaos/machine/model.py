@@ -125,7 +125,15 @@ class Model:
     def _takes_effect(new: Known, old: Known, before: bool) -> bool:
         if new.project != old.project or new.level > old.level or new.status == "rejected":
             return False
-        return new.status == "accepted" or bool(new.reviews) or (before and new.status in ENDED)
+        if new.status == "accepted" or (before and new.status in ENDED):
+            return True
+        return bool(new.reviews) and old.status != "accepted"
+
+    def ratify(self, one: Known) -> None:
+        """Ends what decisions that nobody accepted made of one that is accepted now."""
+        for (source, type, target), link in self.links.items():
+            if self.ends(type, target, one) and self.decisions[source].status != "accepted":
+                link.effective = False
 
     def reaches(self, who: Token, start: str, end: str, type: str) -> bool:
         """Whether links of a type that this reader sees whole lead from one decision to another."""

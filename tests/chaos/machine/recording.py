@@ -166,6 +166,8 @@ class Amending(Base):
             code = CONFLICT
         else:
             code, changed = self.change(one, updates)
+            if not code and {"valid_from", "valid_to"} & set(changed) and one.status not in OWN_STATUSES:
+                code = FORBIDDEN  # without ratify, which no one has who may amend
         done = self.write(door, agent, "updateDecision", params, again, code)
         if done is None or one is None:
             return
@@ -206,6 +208,8 @@ class Amending(Base):
             return
         before = one.status
         if before != status:
+            if status == "accepted":
+                self.model.ratify(one)
             one.status = status
             one.revision += 1
             one.history.append((name, ["status"]))

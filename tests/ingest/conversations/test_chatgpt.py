@@ -5,6 +5,8 @@ import tracemalloc
 from io import BytesIO
 from pathlib import Path
 
+import pytest
+
 from cognition_engines.ingest.conversations.chat_exports import read
 from cognition_engines.ingest.items import RecordDraft
 from cognition_engines.ingest.options import Texts
@@ -96,6 +98,7 @@ def test_a_conversation_that_is_nested_too_deeply_is_refused(run: Run, tmp_path:
     ])  # fmt: skip
 
 
+@pytest.mark.long("reads a large export")
 def test_many_conversations_are_read_one_by_one() -> None:
     one = json.dumps(chatgpt([QUESTION, chatgpt_node("a", "q", "assistant", "words " * 1000)], "a"))
     file = BytesIO(("[" + ",".join([one] * 5000) + "]").encode())

@@ -4,10 +4,22 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 from cognition_engines.ingest.options import Texts
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records
-from tests.ingest.conversations.samples import Json, claude, claude_message, packed, session_entry, unpacked, written
+from tests.ingest.conversations.samples import (
+    Json,
+    chatgpt,
+    chatgpt_node,
+    claude,
+    claude_message,
+    packed,
+    session_entry,
+    unpacked,
+    written,
+)
 from tests.ingest.runs import Run, counts, json_lines, stored
 
 
@@ -60,6 +72,12 @@ def test_calls_of_tools_in_a_message_are_read_by_a_setting(run: Run, records: Re
     run(path, texts=Texts(system_messages=True))
     words = 'Look it up\n\n[web_search] {"query": "tides"}\n\nNoon.\n\nAt noon'
     assert said(records, "claude:7f-c") == [("assistant", words)]
+
+
+def test_one_conversation_alone_is_a_conversation(run: Run, records: Records, tmp_path: Path) -> None:
+    run(written(tmp_path / "tides.json", claude([claude_message("1", "human", "High water?")])))
+    run(written(tmp_path / "berths.json", chatgpt([chatgpt_node("q", "root", "user", "How deep?")], "q")))
+    assert {turn.conversation_id for turn in stored(records, Kind.TURN)} == {"claude:7f-c", "chatgpt:65-a"}
 
 
 def test_a_message_of_wrong_types_is_refused_alone(run: Run, tmp_path: Path) -> None:
@@ -128,6 +146,79 @@ def test_entries_of_one_time_stay_in_their_order(run: Run, records: Records, tmp
     words: Iterable[str] = ("one", "two", "three")
     run(session(tmp_path, *(session_entry(f"z{3 - n}", "user", word, timestamp=at) for n, word in enumerate(words))))
     assert [content for _, content in said(records, "claude_code:9a-s")] == ["one", "two", "three"]
+
+
+def thought(words: str) -> list[Json]:
+    return [{"type": "thinking", "thinking": "Hm", "signature": "s"}, {"type": "text", "text": words}]
+
+
+TALK = (
+    session_entry("1", "user", "How deep?"),
+    session_entry("2", "assistant", thought("Two metres."), "1", timestamp="2024-01-01T00:00:02.000Z"),
+)
+
+
+def test_history_that_a_compacted_session_repeats_is_stored_once(run: Run, records: Records, tmp_path: Path) -> None:
+    call = [{"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "ls"}}]
+    boundary = session_entry("7777", "system", "") | {"subtype": "compact_boundary", "content": "Compacted"}
+    summary = session_entry("8", "user", "It is continued.", "7", isCompactSummary=True)
+    path = session(
+        tmp_path,
+        *TALK,
+        session_entry("333", "assistant", call, "2"),
+        boundary,
+        summary,
+        session_entry("55555", "user", "How deep?"),
+        session_entry("666666", "assistant", [{"type": "text", "text": "Two metres."}], "55555"),
+        session_entry("7777777", "assistant", call, "666666"),
+        session_entry("88888888", "user", "How deep?", "666666"),
+    )
+    done = run(path)
+    assert done.new == 3
+    repeated = "3 messages are left out that repeat the beginning of their session"
+    assert repeated in [one.reason for one in done.warnings]
+    talk = [("user", "How deep?"), ("assistant", "Two metres."), ("user", "How deep?")]
+    assert said(records, "claude_code:9a-s") == talk
+    assert counts(run(path, texts=Texts(system_messages=True))) == (3, 1, 2, 0)  # the call, the boundary, the summary
+
+
+def test_what_is_said_twice_is_stored_twice(run: Run, records: Records, tmp_path: Path) -> None:
+    again = session_entry("333", "user", "How deep?")
+    other = session_entry("4444", "assistant", "Three.", "333")
+    at_once = session_entry("5555", "assistant", "Three.", "4444")
+    assert run(session(tmp_path, *TALK, again, other, at_once, other)).new == 5
+    last = [("user", "How deep?"), ("assistant", "Three."), ("assistant", "Three.")]
+    assert said(records, "claude_code:9a-s")[2:] == last
+
+
+def test_a_session_may_end_where_it_says_its_beginning_again(run: Run, tmp_path: Path) -> None:
+    assert run(session(tmp_path, *TALK, session_entry("333", "user", "How deep?"))).new == 3
+
+
+def test_history_that_a_resumed_session_repeats_is_stored_once(run: Run, records: Records, tmp_path: Path) -> None:
+    session(tmp_path, *TALK)
+    copies = ({**entry, "sessionId": "9b-s", "uuid": f"b{entry['uuid']}"} for entry in TALK)
+    new = session_entry("b3", "user", "Paint it.", "b2", sessionId="9b-s", timestamp="2024-01-01T00:00:03.000Z")
+    json_lines(tmp_path / "projects/-home-ana-ferry/9b-s.jsonl", *copies, new)
+    assert run(tmp_path / "projects").new == 3
+    assert sorted(turn.content for turn in stored(records, Kind.TURN)) == ["How deep?", "Paint it.", "Two metres."]
+    assert counts(run(tmp_path / "projects")) == (0, 0, 5, 0)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        [{"type": "worktree-state", "sessionId": "9a-s"}],
+        [{"type": "progress", "uuid": f"p{number}", "sessionId": "9a-s"} for number in range(2_000)],
+        [{"type": "queue-operation", "content": "x" * 300_000}] * 3,
+    ],
+)
+def test_a_session_is_known_by_its_first_message_whatever_entries_are_before_it(
+    run: Run, records: Records, tmp_path: Path, before: list[Json]
+) -> None:
+    session(tmp_path, *before, *TALK)
+    assert counts(run(tmp_path / "projects")) == (2, 0, 0, 0)
+    assert said(records, "claude_code:9a-s") == [("user", "How deep?"), ("assistant", "Two metres.")]
 
 
 def test_records_of_ours_that_look_like_a_session_are_read_as_records(run: Run, tmp_path: Path) -> None:

@@ -69,6 +69,15 @@ def test_a_data_package_has_the_messages_of_the_account(run: Run, records: Recor
     assert counts(run(packed(tmp_path / "package.zip", older)))[:3] == (0, 0, 2)
 
 
+def test_the_account_of_a_package_is_not_read_above_the_folder_that_was_named(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    folder = unpacked(tmp_path / "package", package(OWN))
+    (inner,) = folder.glob("[Mm]essages")
+    run(inner)
+    assert {turn.speaker for turn in stored(records, Kind.TURN)} == {None}
+
+
 def test_a_table_that_is_cut_off_keeps_what_comes_before(run: Run, tmp_path: Path) -> None:
     table = 'ID,Timestamp,Contents,Attachments\n1,2024-01-01 10:00:05,Fine,\n2,2024-01-01 10:00:05,"cut'
     summary = run(packed(tmp_path / "package.zip", package(table, "csv")))

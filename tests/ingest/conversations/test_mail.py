@@ -1,9 +1,13 @@
 """Mails, alone and in an mbox."""
 
 import mailbox
+from base64 import b64encode
+from collections.abc import Sequence
 from email.message import EmailMessage
 from pathlib import Path
-from time import monotonic
+from time import process_time
+
+import pytest
 
 from cognition_engines.ingest.options import Texts
 from cognition_engines.kinds.kind import Kind
@@ -70,9 +74,9 @@ def test_broken_html_is_read_as_text(run: Run, records: Records, tmp_path: Path)
 
 def test_html_that_closes_nothing_takes_no_longer_than_its_length(run: Run, tmp_path: Path) -> None:
     page = "<p>High water</p>" + "<a " * 10_000
-    began = monotonic()
+    began = process_time()
     assert run(written(tmp_path / "m.eml", mail("1", page, "Content-Type: text/html; charset=utf-8"))).new == 1
-    assert monotonic() - began < 5
+    assert process_time() - began < 5  # of the processor: it took minutes
 
 
 def test_a_signature_and_the_quoted_end_of_a_reply_are_left_out(run: Run, records: Records, tmp_path: Path) -> None:
@@ -96,14 +100,128 @@ def test_a_mail_without_an_id_is_the_same_in_a_longer_mbox(run: Run, tmp_path: P
     assert counts(run(written(tmp_path / "b.mbox", mbox(mail("2", "New"), without)))) == (1, 0, 1, 0)
 
 
-def test_what_is_no_mail_by_its_rules_is_refused_alone(run: Run, tmp_path: Path) -> None:
-    dated = mail("1", "x").replace("Mon, 1 Jan 2024 10:00:00 +0100", "soon")
-    encoded = mail("2", "x", "Content-Type: text/plain; charset=no-such")
-    summary = run(written(tmp_path / "a.mbox", mbox(dated, encoded, mail("3", "ok"))))
-    assert (summary.new, [(one.line, one.reason) for one in summary.rejected]) == (1, [
-        (1, "the Date of the mail cannot be read"),
-        (10, "the text of the mail is in an encoding that is not known"),
-    ])  # fmt: skip
+def raw_mail(label: str, content: bytes, *, subject: bytes = b"S", way: str = "8bit") -> bytes:
+    top = mail("1", "", f"Content-Type: text/plain; charset={label}", f"Content-Transfer-Encoding: {way}", subject="@")
+    return top.encode().replace(b"@\n", subject + b"\n", 1)[:-1] + content
+
+
+@pytest.mark.parametrize(
+    ("label", "text", "encoding"),
+    [
+        ("x-sjis", "クレーン", "cp932"),
+        ("euc-jp", "①クレーン", "euc_jis_2004"),
+        ("windows-874", "ปั้นจั่น", "cp874"),
+        ("ks_c_5601-1987", "크레인 똠", "cp949"),
+        ("gb2312", "镕基", "gb18030"),
+        ("iso-8859-8-i", "מנוף", "iso8859-8"),
+        ("x-mac-cyrillic", "Кран", "mac_cyrillic"),
+        ("iso-8859-1", "“Kran” 5 €", "cp1252"),
+        ("utf-16", "Größe", "utf-16"),
+        ("utf-16", "no zero byte in it", "ascii"),
+        ("us-ascii", "Größe", "utf-8"),
+        ("utf-8", "Größe", "latin-1"),
+        ("unknown", "Größe", "latin-1"),
+        ("x-no-such-1", "Größe", "utf-8"),
+        ("punycode", "of-Kran", "ascii"),
+        ("rot13", "Kran", "ascii"),
+        ('"utf-8;"', "Größe", "utf-8"),
+    ],
+)
+def test_texts_and_headers_are_read_whatever_charset_they_name(
+    run: Run, records: Records, tmp_path: Path, label: str, text: str, encoding: str
+) -> None:
+    content = text.encode(encoding)
+    word = b"=?%s?B?%s?=" % (label.strip('"').encode(), b64encode(content))
+    (tmp_path / "m.eml").write_bytes(raw_mail(label, content, subject=word))
+    assert run(tmp_path / "m.eml").rejected == ()
+    (turn,) = stored(records, Kind.TURN)
+    assert (turn.content, turn.metadata["subject"]) == (text, text)
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "soon",
+        "",
+        "Tue, 99 Jun 2025 10:00",
+        "Tue, 03 Jun 2025 10:00:00 +9999",
+        "Tue, 03 Jun 9025 10:00:00",
+        "\0",
+        "Mon, 1 Jan 0001 00:00:00 +0000",
+        "1-Jan-0099 00:00:00 +0000",
+    ],
+)
+def test_a_mail_whose_date_cannot_be_read_has_no_time(run: Run, records: Records, tmp_path: Path, date: str) -> None:
+    run(written(tmp_path / "m.eml", mail("1", "High water").replace("Mon, 1 Jan 2024 10:00:00 +0100", date)))
+    assert [(turn.content, turn.ts) for turn in stored(records, Kind.TURN)] == [("High water", None)]
+
+
+def test_what_no_store_holds_is_replaced_in_texts_and_headers(run: Run, records: Records, tmp_path: Path) -> None:
+    shown = '"=?utf-8?Q?Ana=0AR=00eyes?= \0" <a\0@x.example>'
+    run(written(tmp_path / "m.eml", mail("1", "High\0 water", subject="A\0 B", sender=shown)))
+    (turn,) = stored(records, Kind.TURN)
+    assert (turn.content, turn.speaker) == ("High\ufffd water", "Ana R eyes \ufffd")
+    assert (turn.metadata["subject"], turn.metadata["from"]) == ("A\ufffd B", "a\ufffd@x.example")
+
+
+def test_parts_and_lines_that_break_the_rules_lose_no_words(run: Run, records: Records, tmp_path: Path) -> None:
+    mails = {
+        "cut": raw_mail("utf-8", b64encode("High water ✓✓".encode()) + b"=!!x", way="base64"),
+        "half": raw_mail("gb2312", "高水位在中午到达".encode("gb18030") + b"\xff"),
+        "unbound": mail("1", "High water", "Content-Type: multipart/mixed; boundary=x").encode(),
+        "noted": mail("1", "High water", "Content-Type: text/enriched").encode(),
+        "long": mail("1", "High water", "Content-Type: text/plain; x=" + '"' * 50_000, "Cc: " + "(" * 50_000).encode(),
+        "blank": mail("1", "", subject="High water").encode(),
+    }
+    found = {}
+    for name, content in mails.items():
+        (tmp_path / f"{name}.eml").write_bytes(content.replace(b"<1@", f"<{name}@".encode()))
+        assert run(tmp_path / f"{name}.eml").new == 1
+    for turn in stored(records, Kind.TURN):
+        found[turn.id.partition("email-")[2].partition("@")[0]] = turn.content
+    assert found == dict.fromkeys(mails, "High water") | {"cut": "High water ✓✓", "half": "高水位在中午到达\ufffd"}
+
+
+def _part(kind: str, text: str) -> str:
+    return f"--x\nContent-Type: {kind}\n\n{text}\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "parts", "words"),
+    [
+        ("alternative", (("text/plain", " "), ("text/html", "<p>High water")), "High water"),
+        ("alternative", (("text/html", "<p>No"), ("text/plain", "High water")), "High water"),
+        ("mixed", (("text/plain", "High"), ("image/png", "x"), ("text/plain", "water")), "High\n\nwater"),
+        ("mixed", (("text/plain", "High"), ("text/plain; name=list.txt", "a file")), "High"),
+        ("mixed", (("text/calendar", "BEGIN"), ("text/plain", "High")), "High"),
+    ],
+)
+def test_each_text_of_a_mail_is_read_and_the_best_of_alternatives(
+    run: Run, records: Records, tmp_path: Path, kind: str, parts: Sequence[tuple[str, str]], words: str
+) -> None:
+    body = "".join(_part(*part) for part in parts) + "--x--"
+    run(written(tmp_path / "m.eml", mail("1", body, f"Content-Type: multipart/{kind}; boundary=x")))
+    assert [turn.content for turn in stored(records, Kind.TURN)] == [words]
+
+
+def test_a_mail_in_a_japanese_encoding_may_have_characters_of_windows(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    (tmp_path / "m.eml").write_bytes(raw_mail("iso-2022-jp", b"\x1b$B-!%/%l!<%s\x1b(B"))
+    run(tmp_path / "m.eml")
+    assert [turn.content for turn in stored(records, Kind.TURN)] == ["①クレーン"]
+
+
+@pytest.mark.parametrize(
+    "first", ["\n\n", "From ana@x.example Mon Jan  1 10:00:00 2024\n", "\ufeffFrom - Mon\r\n", "\n>From x\n"]
+)
+def test_an_eml_may_begin_with_the_line_of_an_mbox_or_blank_ones(
+    run: Run, records: Records, tmp_path: Path, first: str
+) -> None:
+    words = "We met.\n\nFrom x Mon Jan  1 10:00:00 2024"
+    run(written(tmp_path / "m.eml", first + mail("1", words)))
+    assert [turn.content for turn in stored(records, Kind.TURN)] == [words]
+    assert run(written(tmp_path / "n.eml", "From the quay we saw\nnothing.\n")).new == 0
 
 
 def test_a_line_that_begins_like_a_mail_is_part_of_its_text(run: Run, records: Records, tmp_path: Path) -> None:
@@ -118,3 +236,28 @@ def test_mails_in_an_archive_are_read_and_other_texts_named_mbox_are_not(run: Ru
     assert run(packed(tmp_path / "takeout.zip", members)).new == 1
     summary = run(written(tmp_path / "list.mbox", "From the start it was clear.\n\nAll is well.\n"))
     assert [one.reason for one in summary.rejected] == ["holds no record in a format that is known"]
+
+
+def test_a_mail_with_more_headers_than_are_looked_at_is_refused_by_name(run: Run, tmp_path: Path) -> None:
+    many = "".join(f"X-Filter-{number}: filler filler filler\n" for number in range(3_000)) + mail("1", "Berth four?")
+    for name, content in {"1.eml": many, "inbox": mbox(many), "all.mbox": mbox(many)}.items():
+        summary = run(written(tmp_path / name, content))
+        assert (summary.new, ["64 KiB of headers" in one.reason for one in summary.rejected]) == (0, [True])
+
+
+def test_a_boundary_that_is_too_long_refuses_its_mail_alone(run: Run, records: Records, tmp_path: Path) -> None:
+    boundary = "b" * 1_200
+    parts = f"--{boundary}\nContent-Type: text/plain\n\nBerth four?\n--{boundary}--\n"
+    long = mail("1", parts, f'Content-Type: multipart/mixed; boundary="{boundary}"')
+    summary = run(written(tmp_path / "all.mbox", mbox(long, mail("2", "Berth five?"))))
+    assert ["Content-Type" in one.reason for one in summary.rejected] == [True]
+    assert [turn.content for turn in stored(records, Kind.TURN)] == ["Berth five?"]
+
+
+def test_a_long_name_of_a_file_keeps_it_an_attachment(run: Run, records: Records, tmp_path: Path) -> None:
+    parts = (
+        "--b\nContent-Type: text/plain\n\nBerth four?\n"
+        f'--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename="{"a" * 1_200}"\n\nraw\n--b--\n'
+    )
+    run(written(tmp_path / "1.eml", mail("1", parts, "Content-Type: multipart/mixed; boundary=b")))
+    assert [turn.content for turn in stored(records, Kind.TURN)] == ["Berth four?"]

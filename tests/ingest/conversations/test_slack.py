@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from cognition_engines.ingest.options import Texts
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity
@@ -69,6 +71,64 @@ def test_direct_messages_are_sensitive_unless_an_option_gives_a_sensitivity(
     assert levels == {"Hello": Sensitivity.NORMAL, "Between us": Sensitivity.SENSITIVE}
     run(tmp_path / "e.zip", sensitivity=Sensitivity.NORMAL)
     assert {turn.sensitivity for turn in stored(records, Kind.TURN)} == {Sensitivity.NORMAL}
+
+
+@pytest.mark.parametrize("missing", [(), ("dms.json",), ("dms.json", "channels.json"), ("dms.json", "users.json")])
+def test_folders_of_direct_messages_are_sensitive_whatever_lists_are_missing(
+    run: Run, records: Records, tmp_path: Path, missing: tuple[str, ...]
+) -> None:
+    private = ["D05PAIR", "G0GROUP1", "D1", "mpdm-ana--bo-1"]
+    days = {f"{folder}/2024-01-01": [slack_message(at, folder)] for at, folder in enumerate(private)}
+    export = slack({DAY: [slack_message(9, "general")], **days})
+    run(packed(tmp_path / "e.zip", {name: content for name, content in export.items() if name not in missing}))
+    levels = {turn.content: turn.sensitivity for turn in stored(records, Kind.TURN)}
+    assert levels == dict.fromkeys(private, Sensitivity.SENSITIVE) | {"general": Sensitivity.NORMAL}
+
+
+def test_a_channel_is_public_only_if_a_list_says_so_and_nothing_in_it_speaks_against(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    flags = ["is_private", "is_group", "is_im", "is_mpim"]
+    days = {f"{name}/2024-01-01": [slack_message(at, name)] for at, name in enumerate([*flags, "bare", "unlisted"])}
+    export = slack(days)
+    channels = [{"id": f"C{at}", "name": flag, "members": [], flag: True} for at, flag in enumerate(flags)]
+    export["channels.json"] = [*channels, {"id": "C9", "name": "bare"}]
+    run(packed(tmp_path / "e.zip", export))
+    levels = {turn.content: turn.sensitivity for turn in stored(records, Kind.TURN)}
+    assert levels == dict.fromkeys([*flags, "unlisted"], Sensitivity.SENSITIVE) | {"bare": Sensitivity.NORMAL}
+
+
+@pytest.mark.parametrize("broken", ["", "[", "{}", "[1]", "[]", "null", "<html>"])
+@pytest.mark.parametrize("archive", [True, False])
+def test_a_list_that_is_empty_or_broken_is_named_and_makes_channels_sensitive(
+    run: Run, records: Records, tmp_path: Path, broken: str, archive: bool
+) -> None:
+    export = slack({DAY: [slack_message(1, "Hello")]})
+    export["channels.json"] = broken
+    del export["dms.json"]
+    summary = run(packed(tmp_path / "e.zip", export) if archive else unpacked(tmp_path / "export", export))
+    (turn,) = stored(records, Kind.TURN)
+    assert (turn.speaker, turn.sensitivity) == ("Ana", Sensitivity.SENSITIVE)
+    assert any("channels.json of the export is empty or broken" in one.reason for one in summary.warnings)
+
+
+def test_a_list_of_users_that_is_broken_is_named(run: Run, records: Records, tmp_path: Path) -> None:
+    summary = run(packed(tmp_path / "e.zip", slack({DAY: [slack_message(1, "Hello")]}) | {"users.json": "[{"}))
+    assert [turn.speaker for turn in stored(records, Kind.TURN)] == ["U1"]
+    assert ["users.json of the export is empty or broken" in one.reason for one in summary.warnings] == [True]
+
+
+def test_lists_outside_of_the_folder_that_was_named_and_linked_ones_are_not_read(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    folder = unpacked(tmp_path / "export", slack({DAY: [slack_message(1, "Hello")]}))
+    assert run(folder / "general").new == 1
+    (turn,) = stored(records, Kind.TURN)
+    assert (turn.speaker, turn.conversation_id) == ("U1", "slack:general")
+    (folder / "users.json").rename(tmp_path / "users.json")
+    (folder / "users.json").symlink_to(tmp_path / "users.json")
+    run(folder)
+    assert {turn.speaker for turn in stored(records, Kind.TURN)} == {"U1"}
 
 
 def test_a_user_that_is_not_listed_is_called_by_the_message_or_by_the_id(

@@ -210,6 +210,9 @@ RIGHTS: dict[str, Callable[[str], bytes]] = {
     "f.epub": lambda level: samples.epub({"one": "<p>Words.</p>"}, f'<meta name="sensitivity" content="{level}"/>'),
     "g.ipynb": lambda level: samples.notebook(("markdown", "Words."), sensitivity=level),
     "h.html": lambda level: f"---\ntitle: Tides\nsensitivity: {level}\n---\n<p>Words.</p>".encode(),
+    "j.rst": lambda level: f"---\ntitle: T\n---\n\n---\nsensitivity: {level}\n---\nTides\n=====\n\nWords.\n".encode(),
+    "k.html": lambda level: f"---\ntitle: T\n---\n---\nsensitivity: {level}\n---\n<p>Words.</p>".encode(),
+    "l.adoc": lambda level: f"---\n---\n---\nsensitivity: {level}\n---\n= Tides\n\nWords.\n".encode(),
     "i.ipynb": lambda level: samples.notebook(("raw", f"---\nsensitivity: {level}\n---\n"), ("markdown", "Words.")),
 }
 
@@ -277,6 +280,23 @@ def test_a_decision_record_in_these_formats_is_a_decision(
     assert (decision.title, decision.status) == ("Use tides", "accepted")
 
 
+def test_front_matter_above_a_record_in_rst_may_be_two_blocks(run: Run, records: Records, tmp_path: Path) -> None:
+    front = "---\nstatus: rejected\n---\n---\nsensitivity: highly_sensitive\n---\n"
+    text = "-----\nTides\n-----\n\nDecision\n========\n\nWe use them.\n\nContext\n=======\n\nproject: none\n"
+    (tmp_path / "0001-use-tides.rst").write_text(front + text)
+    assert run(tmp_path).rejected == ()
+    (decision,) = stored(records, Kind.DECISION)
+    assert (decision.status, decision.sensitivity) == ("rejected", Sensitivity.HIGHLY_SENSITIVE)
+
+
+@pytest.mark.parametrize("name", ["a.rst", "a.html", "a.adoc"])
+def test_a_second_block_of_front_matter_that_cannot_be_read_refuses_the_file(
+    run: Run, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("---\ntitle: T\n---\n---\nsensitivity:secret\n---\n\nWords.\n")
+    assert [problem.line for problem in run(tmp_path).rejected] == [5]
+
+
 def test_a_page_is_read_in_the_encoding_that_it_declares(run: Run, records: Records, tmp_path: Path) -> None:
     (tmp_path / "a.html").write_bytes('<meta charset="iso-8859-1"><p>Grüße</p>'.encode("latin-1"))
     (tmp_path / "b.html").write_bytes("<p>Čas</p>".encode("utf-16"))
@@ -326,6 +346,7 @@ def test_empty_documents_and_lists_of_links_are_no_documents(run: Run, records: 
     assert (summary.read, summary.rejected, len(summary.warnings)) == (0, (), 3)
 
 
+@pytest.mark.long("starts the process that reads documents, and limits it")
 def test_without_the_libraries_of_a_format_its_files_are_counted_and_one_warning_says_what_to_do(
     run: Run, records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -346,6 +367,7 @@ def test_without_the_libraries_of_a_format_its_files_are_counted_and_one_warning
         assert "make documents" in refused.reason
 
 
+@pytest.mark.long("starts the process that reads documents, and limits it")
 def test_what_cannot_be_read_any_more_is_not_pruned(
     run: Run, records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -363,6 +385,7 @@ def test_what_cannot_be_read_any_more_is_not_pruned(
     assert run(tmp_path, prune=True).deleted == len(before) + 2
 
 
+@pytest.mark.long("starts the process that reads documents, and limits it")
 def test_a_run_over_text_alone_starts_no_process(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# Tides\n\nNeap.\n")
     with FormatReader() as reader:

@@ -1,8 +1,10 @@
 """Hostile and broken documents: each refuses itself alone, in bounded time and memory, and reaches no other file."""
 
+import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -133,6 +135,7 @@ def test_a_hostile_document_refuses_itself_alone(run: Run, records: Records, tmp
     assert sorted(one.path[-6:] for one in stored(records, Kind.SOURCE)) == ["a.html", "c.html"]
 
 
+@pytest.mark.long("starts the process that reads documents, and limits it")
 def test_a_document_that_takes_too_long_ends_its_reader_and_the_others_are_read(
     run: Run, records: Records, tmp_path: Path
 ) -> None:
@@ -145,6 +148,7 @@ def test_a_document_that_takes_too_long_ends_its_reader_and_the_others_are_read(
     assert len(stored(records, Kind.SOURCE)) == 2
 
 
+@pytest.mark.long("starts the process that reads documents, and limits it")
 def test_a_document_that_needs_too_much_memory_is_refused_and_the_others_are_read(
     run: Run, records: Records, tmp_path: Path
 ) -> None:
@@ -157,6 +161,7 @@ def test_a_document_that_needs_too_much_memory_is_refused_and_the_others_are_rea
     assert len(stored(records, Kind.SOURCE)) == 2
 
 
+@pytest.mark.long("starts the process that reads documents, and limits it")
 def test_a_reader_that_was_killed_is_replaced(
     run: Run, records: Records, tmp_path: Path, formats: FormatReader
 ) -> None:
@@ -168,6 +173,7 @@ def test_a_reader_that_was_killed_is_replaced(
     assert len(stored(records, Kind.SOURCE)) == 1
 
 
+@pytest.mark.long("starts the process that reads documents, and limits it")
 def test_a_reader_is_replaced_after_a_number_of_documents_and_after_one_that_needed_much() -> None:
     with FormatReader(FormatLimits(documents=2)) as reader:
         used = []
@@ -180,6 +186,7 @@ def test_a_reader_is_replaced_after_a_number_of_documents_and_after_one_that_nee
         assert reader.process_id is None
 
 
+@pytest.mark.long("starts the process that reads documents, and limits it")
 def test_the_memory_of_the_process_that_starts_a_reader_does_not_count() -> None:
     program = (
         "from cognition_engines.ingest.formats.reader import FormatLimits, FormatReader\n"
@@ -215,6 +222,7 @@ os._exit(1)
 """
 
 
+@pytest.mark.long("starts the process that reads documents, and limits it")
 def test_a_reader_ends_when_the_program_that_started_it_is_killed() -> None:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", PROGRAM], text=True, **pipes) as program:
@@ -227,6 +235,89 @@ def test_a_reader_ends_when_the_program_that_started_it_is_killed() -> None:
             os.close(reader)
 
 
+HOSTILE_LIBRARY = """
+import os, socket, subprocess
+
+def outcome(name, action):
+    try:
+        action()
+    except OSError:
+        return f"{name}: refused"
+    return f"{name}: done"
+
+def connect(kind, place):
+    with socket.socket(kind) as one:
+        one.connect(place)
+
+class MarkdownConverter:
+    def __init__(self, **options):
+        pass
+
+    def convert_soup(self, element):
+        target = element.get_text().strip()
+        return "\\n".join([
+            outcome("read", lambda: open("/etc/hosts").close()),
+            outcome("write", lambda: open(target, "w").close()),
+            outcome("list", lambda: os.listdir("/")),
+            outcome("connect", lambda: connect(socket.AF_INET, ("127.0.0.1", PORT))),
+            outcome("connect", lambda: connect(socket.AF_UNIX, target)),
+            outcome("rename", lambda: os.rename(target, target + "x")),
+            outcome("fork", lambda: os.fork() or os._exit(0)),
+            outcome("start", lambda: subprocess.run(["/bin/true"])),
+        ])
+"""
+
+
+@pytest.mark.long("starts the process that reads documents, and limits it")
+def test_a_library_that_is_taken_over_opens_no_file_and_no_connection_and_starts_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "target"
+    target.touch()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        code = HOSTILE_LIBRARY.replace("PORT", str(server.getsockname()[1]))
+        (tmp_path / "markdownify.py").write_text(code)
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
+        with FormatReader() as reader:
+            said = reader.convert(Format.HTML, f"<p>{target}</p>".encode()).text.splitlines()
+    assert len(said) == 8
+    assert {one.partition(": ")[2] for one in said} == {"refused"}, said
+
+
+@pytest.mark.parametrize("format", ["html", "epub"])
+@pytest.mark.parametrize("encoding", ["windows-1251", "koi8-r", "iso-8859-5"])
+def test_an_encoding_that_python_loads_late_is_read_without_opening_a_file(
+    formats: FormatReader, format: str, encoding: str
+) -> None:
+    page = f'<?xml version="1.0" encoding="{encoding}"?><html><body><p>Причал</p></body></html>'.encode(encoding)
+    opf = (
+        f'<?xml version="1.0" encoding="{encoding}"?><package><metadata><title>Причал</title></metadata>'
+        '<manifest><item id="a" href="a.xhtml" media-type="text/html"/></manifest>'
+        '<spine><itemref idref="a"/></spine></package>'
+    ).encode(encoding)
+    book = samples.epub({}, **{"OEBPS/a.xhtml": page, "OEBPS/content.opf": opf})
+    read = formats.convert(Format(format), page if format == "html" else book)
+    assert read.text == "Причал"
+    assert format == "html" or [one.values for one in read.members] == [("Причал",)]
+
+
+def test_a_notebook_of_an_older_form_is_read_without_opening_its_schema(formats: FormatReader) -> None:
+    heading = {"cell_type": "heading", "level": 1, "source": "Tides"}
+    sheets = [{"cells": [heading], "metadata": 7}]  # against the schema
+    book = {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": sheets}
+    assert formats.convert(Format.NOTEBOOK, json.dumps(book).encode()).text == "# Tides"
+
+
+def test_images_of_rst_are_their_alternative_text(formats: FormatReader) -> None:
+    text = (
+        ".. image:: a.png\n   :alt: A *boat*\n   :target: https://pier.example/\n\n.. image:: b.png\n\n"
+        ".. figure:: c.svg\n   :alt: A pier\n\n   At low tide\n\nSee |tide| here.\n\n.. |tide| image:: d.mp4\n"
+    )
+    read = formats.convert(Format.RESTRUCTURED, text.encode())
+    assert read.text == "[A *boat*](https://pier.example/)\n\nA pier\n\nAt low tide\n\nSee tide here."
+
+
+@pytest.mark.long("starts the process that reads documents, and limits it")
 def test_no_document_reaches_another_file(run: Run, records: Records, tmp_path: Path) -> None:
     secret = tmp_path / "outside" / "secret.txt"
     secret.parent.mkdir()
@@ -235,7 +326,9 @@ def test_no_document_reaches_another_file(run: Run, records: Records, tmp_path: 
     inside.mkdir()
     (inside / "a.rst").write_text(
         f"Words\n\n.. include:: {secret}\n\n.. literalinclude:: {secret}\n\n.. raw:: html\n   :file: {secret}\n\n"
-        f".. csv-table::\n   :file: {secret}\n"
+        f".. csv-table::\n   :file: {secret}\n\n"
+        f".. image:: {secret}#.svg\n   :loading: embed\n\n.. figure:: {secret}#.svg\n   :loading: embed\n\n"
+        f".. |pier| image:: {secret}#.svg\n   :loading: embed\n\nThe |pier| here.\n"
     )
     (inside / "b.adoc").write_text(f"Words\n\ninclude::{secret}[]\n")
     (inside / "c.html").write_text(

@@ -416,7 +416,7 @@ def test_a_decision_of_the_published_server_is_read_with_its_review(run: Run, re
     assert run(path).rejected == ()
     (decision,) = stored(records, Kind.DECISION)
     assert (decision.title, decision.outcome, decision.status) == ("Keep SQLite", "success", "reviewed")
-    assert decision.metadata["lessons"] == "Measure first."
+    assert "## lessons\n\nMeasure first." in decision.text
 
 
 def test_a_document_with_a_title_and_the_status_of_a_decision_is_one(run: Run, tmp_path: Path) -> None:
@@ -429,3 +429,49 @@ def test_a_document_with_a_title_and_the_status_of_a_decision_is_one(run: Run, t
     (refused,) = summary.rejected
     assert "no entry of the map mongodb fits" in refused.reason
     assert summary.kinds == {"decision": 1}
+
+
+ANA = {"name": "Ana_Reyes", "entityType": "Person", "observations": ["Pilots the Heron", "Speaks Dutch"]}
+GRAPH = [ANA, {"name": "Heron", "entityType": "Ship", "observations": []}]
+PILOTS = {"from": "Ana_Reyes", "to": "Heron", "relationType": "pilots"}
+
+
+@pytest.mark.parametrize("form", ["memory.json", "memory.jsonl", "read_graph.json"])
+def test_the_memory_of_the_mcp_server_is_entities_facts_and_edges(
+    run: Run, records: Records, tmp_path: Path, form: str
+) -> None:
+    lines = [*({"type": "entity", **one} for one in GRAPH), {"type": "relation", **PILOTS}]
+    answer = {"entities": GRAPH, "relations": [PILOTS]}
+    path = tmp_path / form
+    summary = run(whole(path, answer) if form == "read_graph.json" else json_lines(path, *lines))
+    assert (summary.kinds, summary.rejected, summary.warnings) == ({"artifact": 1, "edge": 1, "entity": 2}, (), ())
+    (fact,), (edge,) = stored(records, Kind.ARTIFACT), stored(records, Kind.EDGE)
+    assert (fact.content, fact.title, list(fact.participants)) == (
+        *("Pilots the Heron\nSpeaks Dutch", "Ana_Reyes"),
+        ["Ana_Reyes"],
+    )
+    assert (edge.source_id, edge.target_id, edge.type) == ("Ana_Reyes", "Heron", "PILOTS")
+    assert {(one.name, one.type, tuple(one.aliases)) for one in stored(records, Kind.ENTITY)} == {
+        *{("Ana_Reyes", "person", ("Ana Reyes",)), ("Heron", "other", ())}
+    }
+
+
+def test_what_is_wrong_in_the_memory_of_the_mcp_server_is_refused_alone(run: Run, tmp_path: Path) -> None:
+    lines = [{"type": "entity", **ANA}, {"from": "a", "relationType": "knows"}]
+    lines.append({"type": "entity", **ANA, "name": "Bo", "observations": [{"text": "x"}]})
+    texts = [json.dumps(line) for line in lines]
+    path = tmp_path / "memory.json"
+    path.write_text("\n".join([texts[0], json.dumps(PILOTS) * 2, *texts[1:]]))
+    summary = run(path)
+    assert summary.kinds == {"artifact": 1, "entity": 2}
+    assert [problem.line for problem in summary.rejected] == [2, 3, 4]
+    assert ["target_id" in reasons(summary)[1], "content" in reasons(summary)[2]] == [True, True]
+
+
+def test_an_entity_with_more_observations_takes_the_place_of_the_former_one(
+    run: Run, records: Records, tmp_path: Path
+) -> None:
+    run(json_lines(tmp_path / "memory.json", {"type": "entity", **ANA}, {"type": "relation", **PILOTS}))
+    longer = [*ANA["observations"], "Reads charts"]
+    run(json_lines(tmp_path / "memory.json", {"type": "entity", **ANA, "observations": longer}, PILOTS))
+    assert [one.content for one in stored(records, Kind.ARTIFACT)] == ["\n".join(longer)]

@@ -37,6 +37,7 @@ def follow(tmp_path: Path, stores: Stores, embedder: CountingEmbedder) -> Iterat
         engine.close()
 
 
+@pytest.mark.long("reads many pages from a server")
 def test_what_others_add_change_and_delete_in_mongodb_is_found(follow: Follow, wait_until: Callable[..., None]) -> None:
     def texts(engine: Engine) -> dict[str, Any]:
         return {one.id: one.content for one in stored(engine.records, Kind.ARTIFACT)}
@@ -56,6 +57,7 @@ def test_what_others_add_change_and_delete_in_mongodb_is_found(follow: Follow, w
         }
 
 
+@pytest.mark.long("reads many pages from a server")
 def test_a_source_that_is_away_is_named_without_its_password(
     follow: Follow, wait_until: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:

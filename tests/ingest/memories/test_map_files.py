@@ -243,3 +243,10 @@ def test_a_map_of_a_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(NOTES)
     assert opened_map(str(path)).records[0].kind == "artifact"
+
+
+def test_a_map_with_aliases_is_refused_before_they_are_written_out() -> None:
+    nested = "\n".join(f"    v{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12))
+    text = f"records:\n- kind: artifact\n  when:\n    v0: &a0 [x]\n{nested}\n"
+    with pytest.raises(ConfigurationError, match=r"m\.yaml, line 5: aliases are not read: write the value out"):
+        parsed_map(text, "m.yaml")

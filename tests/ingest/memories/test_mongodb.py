@@ -97,6 +97,7 @@ def test_a_map_reads_what_has_names_of_its_own(mongo: Mongo, take: Callable[...,
     assert stored(records, Kind.ARTIFACT)[0].id == "art_7"
 
 
+@pytest.mark.long("reads many pages from a server")
 def test_all_batches_are_read_and_reading_twice_changes_nothing(mongo: Mongo, take: Callable[..., Summary]) -> None:
     notes(mongo, *({"_id": f"n{number:04}", "text": f"Text {number}"} for number in range(1203)))
     assert take().new == 1203
@@ -139,6 +140,7 @@ def test_one_that_may_not_list_the_collections_reads_it(mongo: Mongo, take: Call
     assert take().new == 1
 
 
+@pytest.mark.long("reads many pages from a server")
 def test_a_server_that_goes_away_midway_is_named_and_what_was_read_is_kept(
     mongo: Mongo, take: Callable[..., Summary], records: Records
 ) -> None:

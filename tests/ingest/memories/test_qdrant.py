@@ -138,6 +138,7 @@ def test_points_arrive_with_their_payloads(
     assert counts(take(address)) == (0, 0, 2, 0)
 
 
+@pytest.mark.long("reads many pages from a server")
 def test_all_pages_are_read(qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
     address = qdrant.fill({number: {"text": f"Text {number}"} for number in range(600)}, embedder)
     assert take(address).new == 600
@@ -209,6 +210,7 @@ def test_an_unknown_collection_is_refused_with_the_names_there_are(qdrant: Qdran
         pass
 
 
+@pytest.mark.long("reads many pages from a server")
 @pytest.mark.parametrize(
     ("status", "content", "reason"),
     [

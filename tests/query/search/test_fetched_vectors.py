@@ -23,6 +23,7 @@ from cognition_engines.sync_engine import SyncEngine
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 
+pytestmark = pytest.mark.long("makes thousands of vectors")
 DIM = 192
 COUNT = 3000
 LONG = 25  # records with many windows

@@ -87,6 +87,7 @@ def large(
     opened.records.close()
 
 
+@pytest.mark.long("makes many records")
 @pytest.mark.parametrize(
     ("filters", "asks"),
     [(Filters(), True), (Filters(category="half"), True), (Filters(category="c-7"), False)],
@@ -116,6 +117,7 @@ def test_many_matches_ask_the_neighbour_index_and_few_are_ranked_exactly(
     assert hits >= 0.9 * 20 * len(expected)
 
 
+@pytest.mark.long("makes many records")
 def test_what_the_neighbour_index_has_not_seen_is_ranked_all_the_same(large: tuple[World, Neighbours]) -> None:
     world, neighbours = large
     snapshot = world.columns.snapshot
@@ -130,6 +132,7 @@ def test_what_the_neighbour_index_has_not_seen_is_ranked_all_the_same(large: tup
     assert not any(f"d-{number:04}" in found for number in range(100, 140))
 
 
+@pytest.mark.long("makes many records")
 def test_a_neighbour_index_that_is_lost_leaves_the_exact_answer(large: tuple[World, Neighbours]) -> None:
     world, neighbours = large
 

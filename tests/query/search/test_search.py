@@ -21,6 +21,12 @@ QUERIES = ("database queue", "retry", "shard shard log", "nowhere", "token budge
 World = Any  # the one of conftest.py
 
 
+def seeds(count: int) -> list[Any]:
+    """Return `count` seeds, of which the first ten are asked of servers as well."""
+    again = pytest.mark.embedded_only("ten questions show that the stores agree")
+    return [pytest.param(seed, marks=again if seed >= 10 else ()) for seed in range(count)]
+
+
 def names(found: Sequence[tuple[str, float]]) -> list[str]:
     return [id for id, _ in found]
 
@@ -36,7 +42,7 @@ def as_in_a_large_space(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("large", [False, True])
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_every_mode_equals_the_reference_under_random_filters(
     mixed: World, seed: int, large: bool, request: pytest.FixtureRequest
 ) -> None:
@@ -60,7 +66,7 @@ def test_every_mode_equals_the_reference_under_random_filters(
     assert names(mixed.hybrid(snapshot, filters, viewer, query, vector, limit)) == expected
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_a_mask_holds_exactly_what_the_filters_and_the_viewer_allow(mixed: World, seed: int) -> None:
     random = Random(1000 + seed)
     filters, viewer = mixed.kit.random_filters(random), mixed.kit.random_viewer(random)
@@ -100,6 +106,7 @@ def test_few_records_are_found_by_words_while_the_index_has_more_than_the_snapsh
     assert found == [f"d-{n}" for n in range(5)]
 
 
+@pytest.mark.long("makes many records")
 def test_the_keyword_leg_is_held_to_labels_where_few_rows_have_them_and_where_too_many_hits_fall_away(
     world: World,
 ) -> None:
@@ -200,6 +207,7 @@ def test_records_without_vectors_are_found_by_their_words_in_hybrid_mode(world: 
     assert found == world.expected_hybrid(snapshot, Filters(), ALL, "quokka", vector, 10)
 
 
+@pytest.mark.long("makes many records")
 def test_hybrid_scales_over_the_union_of_both_top_lists(world: World) -> None:
     kit = world.kit
     random = Random(5)
@@ -241,6 +249,7 @@ def test_a_deleted_record_is_found_by_nothing(world: World) -> None:
     assert names(world.hybrid(snapshot, Filters(), ALL, "quokka", vector[0], 5)) == ["b"]
 
 
+@pytest.mark.long("makes many records")
 def test_a_snapshot_stays_as_it_was_while_records_change_go_and_are_compacted(world: World) -> None:
     kit = world.kit
     random = Random(8)

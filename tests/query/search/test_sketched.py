@@ -82,6 +82,7 @@ def clustered(centres: Floats) -> Snapshot:
     return snapshot_of(list(unit(centres[np.arange(40_000) // 2 % 400] + noise)[:, np.newaxis]))
 
 
+@pytest.mark.long("makes many records")
 def test_the_best_of_a_cluster_are_found_under_a_filter(clustered: Snapshot, centres: Floats) -> None:
     mask = clustered.mask(HALF.conditions(), Viewer())
     matching = np.flatnonzero(mask)
@@ -93,6 +94,7 @@ def test_the_best_of_a_cluster_are_found_under_a_filter(clustered: Snapshot, cen
         assert found.scores.tolist() == pytest.approx([-score for score, _ in best])
 
 
+@pytest.mark.long("makes many records")
 @pytest.mark.parametrize("count", [100, 5_000, 30_000])
 def test_the_best_of_given_rows_are_found_whether_few_or_many(clustered: Snapshot, centres: Floats, count: int) -> None:
     given = np.sort(np.random.default_rng(count).choice(len(clustered.keys), count, replace=False))
@@ -108,6 +110,7 @@ def test_equal_vectors_come_in_the_order_of_their_ids(centres: Floats) -> None:
     assert [snapshot.ids[row] for row in found.rows] == [f"d-{number:06}" for number in (2, 4, 6, 8, 10)]
 
 
+@pytest.mark.long("makes many records")
 def test_a_few_long_records_do_not_crowd_the_others_out(centres: Floats) -> None:
     random = np.random.default_rng(3)
     long = [unit(centres[0] + 0.1 * unit(random.normal(size=(64, DIM)))) for _ in range(80)]
@@ -118,6 +121,7 @@ def test_a_few_long_records_do_not_crowd_the_others_out(centres: Floats) -> None
     assert sum(snapshot.counts[row] == 64 for row in found.rows) == 40
 
 
+@pytest.mark.long("makes many records")
 def test_a_compacted_snapshot_is_searched_alike(centres: Floats) -> None:
     windows = list(unit(centres[np.arange(30_000) % 400] + 0.2)[:, np.newaxis])
     columns = Columns(DECISIONS, DIM)
@@ -132,6 +136,7 @@ def test_a_compacted_snapshot_is_searched_alike(centres: Floats) -> None:
         assert [compacted.ids[row] for row in found.rows] == [fresh.ids[row] for row in expected.rows]
 
 
+@pytest.mark.long("makes many records")
 @pytest.mark.parametrize("filters", [Filters(), HALF], ids=["all", "half"])
 def test_what_is_hidden_changes_neither_the_candidates_nor_the_way_to_them(filters: Filters) -> None:
     random = np.random.default_rng(4)

@@ -1,8 +1,9 @@
 """`cstp copy`, `cstp backup`, `cstp restore`: the records somewhere else, and back."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -14,7 +15,7 @@ from cognition_engines.store.erasure.ledger import read_ledger
 from cognition_engines.store.inspection import sqlite_file
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import Backup, opened_backup
-from cognition_engines.store.transfer.copy import Contents
+from cognition_engines.store.transfer.copy import Contents, TransferSummary
 from cognition_engines.writing.erasing import LedgerFile
 from cstp_server.cli.options import (
     ConfigOption,
@@ -29,7 +30,7 @@ from cstp_server.cli.progress import record_bars
 from cstp_server.cli.store import existing_records, opened_records
 from cstp_server.settings import Settings
 from cstp_server.terminal import say
-from cstp_server.tokens import Token, dump_tokens, parse_tokens, read_tokens, replace_tokens
+from cstp_server.tokens import Token, dump_tokens, merge_tokens, parse_tokens, read_tokens
 
 app = command_family()
 _TOKENS: Final = "tokens"  # their name in a backup
@@ -102,7 +103,7 @@ def restore_command(
         bool, typer.Option("--replace", help="Replace existing records; those not in the backup are deleted.")
     ] = False,
     tokens: Annotated[
-        bool, typer.Option("--tokens", help="Restore tokens too; without a tokens file they always are.")
+        bool, typer.Option("--tokens", help="Add the tokens of the backup, too; without it none is restored.")
     ] = False,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
@@ -110,26 +111,40 @@ def restore_command(
 ) -> None:
     """Make the records equal to a backup, all of them or none. A running server follows within a second.
 
-    What was forgotten after the backup was made stays forgotten.
+    What was forgotten after the backup was made stays forgotten. With --tokens, tokens of the backup are added to those
+    in use: what was revoked in either stays revoked, the earlier expiry counts, and every live token is printed.
     """
     loaded = settings_for(ctx, data_dir, config)
     with record_bars(quiet=as_json) as bars, opened_backup(file, bars) as backup:
+        kept = _kept_tokens(backup) if tokens else ()
+        if tokens:
+            read_tokens(loaded.settings.tokens_path)  # a damaged file is refused before anything is restored
         with _unrestored(loaded.settings), opened_records(loaded) as records:
             ledger = read_ledger(loaded.settings.ledger_path)
             done = records.restore(backup, replace=replace, watcher=bars, erasures=ledger)
             LedgerFile(loaded.settings.ledger_path).sync(records)
-        restored = _put_back_tokens(loaded.settings, backup, wanted=tokens)
+        merged = merge_tokens(loaded.settings.tokens_path, kept) if tokens and kept else ()
+    restored = len(kept) if merged else None
+    now = datetime.now(UTC)
+    live = [token for token in merged if token.live(now)]
     if as_json:
         counts = {name: getattr(done, name) for name in ("new", "changed", "unchanged", "deleted", "forgotten")}
         members = {"file": str(file.absolute()), "createdAt": backup.notes.created_at, **counts}
-        say(json.dumps({**members, **_members(done.contents), "tokens": restored}))
+        say(json.dumps({**members, **_members(done.contents), "tokens": restored, **_live(live)}))
         return
+    _say_restored(done, backup.notes.created_at, restored, live)
+
+
+def _say_restored(done: TransferSummary, created_at: str, restored: int | None, live: Sequence[Token]) -> None:
+    for token in live:
+        scopes = " ".join(token.scopes)
+        say(f"live token {token.id} of {token.agent}: {scopes}, {token.clearance}, until {token.expires}")
     if done.forgotten:
         say(f"{done.forgotten} of its records were forgotten since, and were taken away again")
-    kept = "tokens left as they are" if restored is None else f"{restored} tokens restored"
+    said = "tokens left as they are" if restored is None else f"{restored} tokens restored"
     say(
-        f"the store is that of {backup.notes.created_at}: {_counts(done.contents)}; {done.new} new, "
-        f"{done.changed} changed, {done.unchanged} unchanged, {done.deleted} deleted; {kept}"
+        f"the store is that of {created_at}: {_counts(done.contents)}; {done.new} new, "
+        f"{done.changed} changed, {done.unchanged} unchanged, {done.deleted} deleted; {said}"
     )
 
 
@@ -165,14 +180,15 @@ def _instead(settings: Settings) -> str:
     return f"stop the server and move it away with its -wal and -shm files, or {other}"
 
 
-def _put_back_tokens(settings: Settings, backup: Backup, *, wanted: bool) -> int | None:
-    """The number of tokens restored; None when the existing ones were retained."""
+def _kept_tokens(backup: Backup) -> tuple[Token, ...]:
+    """Return the tokens of a backup. Raises ConfigurationError if they cannot be read."""
     kept = backup.notes.attached.get(_TOKENS)
-    if kept is None or (settings.tokens_path.exists() and not wanted):
-        return None
-    found = parse_tokens(kept.encode(), "the backup's tokens")
-    replace_tokens(settings.tokens_path, found)
-    return len(found)
+    return () if kept is None else parse_tokens(kept.encode(), "the backup's tokens")
+
+
+def _live(tokens: Sequence[Token]) -> dict[str, object]:
+    shown = ("id", "agent", "scopes", "clearance", "projects", "expires")
+    return {"live": [{name: getattr(token, name) for name in shown} for token in tokens]} if tokens else {}
 
 
 def _members(contents: Contents) -> dict[str, object]:

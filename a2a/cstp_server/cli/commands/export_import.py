@@ -14,9 +14,10 @@ import typer
 
 from cognition_engines.exchange.decision_files import decision_files
 from cognition_engines.exchange.runs import ImportSummary, exported, import_file
-from cognition_engines.ingest.open_file import kind_of_place
+from cognition_engines.ingest.open_file import NotAFile, kind_of_place, open_file
 from cognition_engines.ingest.structured.detect_kind import KIND_NAMES
 from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.store.erasure.ledger import read_ledger
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -61,8 +62,8 @@ def export_command(
 
     A server may keep writing; cstp backup saves one moment, with vectors and tokens. A named pipe is written to.
 
-    With --decisions, each decision that an agent recorded becomes a file. Once cstp ingest has read a file, what it
-    says is the decision; reviews and links stay.
+    With --decisions, each decision that an agent recorded becomes a file that only its owner can read. Once cstp ingest
+    has read a file, what it says is the decision; reviews and links stay.
     """
     if (file is None) is (decisions is None):
         raise typer.BadParameter("give a FILE, or --decisions DIR", param_hint="FILE")
@@ -91,17 +92,34 @@ def export_command(
 def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None, *, force: bool) -> None:
     """Writes the files that differ; one that is there is replaced with `force` alone, and else none is written."""
     with existing_records(loaded) as records:
-        files = {folder / one.name: one.text for one in decision_files(records, project)}
-    before = {path: path.read_text(encoding="utf-8") if path.is_file() else None for path in files}
+        files = {folder / one.name: one.text.encode() for one in decision_files(records, project)}
+    before = {path: _beginning(path, folder, len(text)) for path, text in files.items()}
     others = sorted(path.name for path, text in files.items() if before[path] not in (None, text))
     if others and not force:
         raise typer.BadParameter(f"{others[0]} is there with other contents; pass --force", param_hint="--decisions")
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # records of any sensitivity, and links to these
     written = [path for path, text in files.items() if before[path] != text]
     for path in written:
-        path.write_text(files[path], encoding="utf-8")
+        with open(path, "wb", opener=_open_without_links) as file:
+            os.fchmod(file.fileno(), 0o600)  # before it has its text: the file may be an older one
+            file.write(files[path])
     count = f"{len(files)} {'decision' if len(files) == 1 else 'decisions'}"
     say(f"{count} exported, {len(written)} {'file' if len(written) == 1 else 'files'} written to {folder}", err=True)
+
+
+def _beginning(path: Path, folder: Path, size: int) -> bytes | None:
+    """Return one byte more than `size` of a file, if it has them; None without one. Raises BadParameter for a link."""
+    try:
+        with open_file(path, folder) as file:
+            return file.read(size + 1)
+    except FileNotFoundError:
+        return None
+    except NotAFile as error:
+        raise typer.BadParameter(f"{path.name} {error}", param_hint="--decisions") from None
+
+
+def _open_without_links(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
 @app.command("import")
@@ -117,7 +135,7 @@ def import_command(
     The file is checked first: with one invalid line, nothing is written. Importing twice changes nothing,
     and what the file does not have is left alone. A record that is stored already as the line has it is unchanged and
     has its own updatedAt, the time its content changed in this store. For files that people write, see cstp
-    ingest. A record that was forgotten after it was exported is left out.
+    ingest. A record that was forgotten after it was exported is left out, with the records that belonged to it.
 
     Exit code 1 when the file was rejected.
     """
@@ -128,7 +146,8 @@ def import_command(
         opened_records(loaded) as records,
         record_bars(quiet=as_json) as bars,
     ):
-        done = import_file(path, records, model, loaded.settings.embedding.threads, bars)
+        ledger = read_ledger(loaded.settings.ledger_path)
+        done = import_file(path, records, model, loaded.settings.embedding.threads, bars, ledger)
     _print_outcome(done, file, as_json=as_json)
     return 1 if done.rejected else 0
 

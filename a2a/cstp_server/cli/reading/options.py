@@ -6,9 +6,9 @@ from typing import Annotated, Final
 
 import typer
 
-from cognition_engines.ingest.file_filter import BadPattern, compiled
 from cognition_engines.ingest.memories.map_files import opened_map
 from cognition_engines.ingest.options import DECISION_FOLDERS, Options, Selection, TextKind, Texts, bare_name
+from cognition_engines.ingest.parse.patterns import BadPattern, parse_patterns
 from cognition_engines.ingest.structured.decision_rules import RULES
 from cognition_engines.models import SENSITIVITIES
 
@@ -118,7 +118,7 @@ def _texts(kind: TextKind | None, folders: Iterable[str], map_name: str | None) 
 def _selection(include: Sequence[str], exclude: Sequence[str]) -> Selection:
     for patterns, option in ((include, "--include"), (exclude, "--exclude")):
         try:
-            compiled(patterns)
+            parse_patterns(patterns)
         except BadPattern as error:
             raise typer.BadParameter(str(error), param_hint=option) from None
     return Selection(tuple(include), tuple(exclude))

@@ -27,10 +27,6 @@ _BLOCK: Final = 16_384  # places copied at a time
 _COMPACT_SHARE: Final = 0.25  # more dead rows than this share are dropped at the next change
 
 
-def _as_it_is(text: str) -> str:
-    return text
-
-
 class _GrowingArray(Generic[S]):
     """An array that grows by doubling. What was handed out keeps its content: only the free tail is written."""
 
@@ -167,7 +163,7 @@ class Columns:
     def __init__(self, space: Space, dim: int) -> None:
         self._space = space
         self._dim = dim
-        self._read = {label.name: str.casefold if label.fold else _as_it_is for label in (*space.labels, *space.sets)}
+        self._read = {label.name: label.read for label in (*space.labels, *space.sets)}
         self._seq = 0
         self._changed = False
         self.compactions = 0

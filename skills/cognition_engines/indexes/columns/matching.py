@@ -23,9 +23,9 @@ from cognition_engines.models import Decision
 from cognition_engines.spaces import LISTED, OPEN, SEARCHED
 from cognition_engines.store.values import StoredRecord
 
-# Whether the texts of a column are compared whatever their case; alike in every space that a kind is in.
-_FOLDED: Final[Mapping[tuple[Kind, str], bool]] = {
-    (kind, column.name): column.fold
+# How the texts of a column are compared; alike in every space that a kind is in.
+_READERS: Final[Mapping[tuple[Kind, str], Callable[[str], str]]] = {
+    (kind, column.name): column.read
     for space in (*LISTED, *SEARCHED)
     for kind in space.kinds
     for column in (*space.labels, *space.sets)
@@ -58,8 +58,8 @@ def _meets(condition: Condition, stored: StoredRecord) -> bool:
 
 
 def _read(stored: StoredRecord, column: str, texts: Iterable[str]) -> set[str]:
-    fold = _FOLDED[stored.kind, column]
-    return {text.casefold() if fold else text for text in texts}
+    read = _READERS[stored.kind, column]
+    return {read(text) for text in texts}
 
 
 def _label(stored: StoredRecord, column: str) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ def mark(column: str, text: str) -> int:
 
 def columns_of(space: Space) -> str:
     """A digest of what the texts of a space are marked with: an index that was written under another one is rebuilt."""
-    columns = [(column.name, column.fold) for column in (*space.labels, *space.sets)]
+    columns = [(column.name, column.read.__name__) for column in (*space.labels, *space.sets)]
     return blake2b(repr(([int(kind) for kind in space.kinds], columns)).encode(), digest_size=8).hexdigest()
 
 

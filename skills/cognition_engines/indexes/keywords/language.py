@@ -1,12 +1,33 @@
 """Words of a language: how a text is taken apart into them, which of a query say nothing, and the names of months."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date
+from itertools import chain, filterfalse
 from typing import Final
 
 import tantivy
 
+from cognition_engines.indexes.keywords.german import cut_endings, cut_plural, with_german
+from cognition_engines.indexes.keywords.words import (
+    Words,
+    compose_words,
+    find_id_terms,
+    find_tokens,
+    is_identifier,
+    split_chunk,
+    split_text,
+    split_token,
+)
 from cognition_engines.relevance import Language, Relevance
+from cognition_engines.unicode_forms import remove_accents
+
+ID_TIMES: Final = 8  # how much more the id of a record counts in a query than all its words
+PART: Final = 0.5  # how much a part of a word counts in a text
+EXTRA: Final = 0.1  # how much parts of a word count in a query, and names in one of many words
+_PASTED: Final = 3  # words of a query that may be what was pasted
+_MOST_KNOWN: Final = 1 << 15  # words or chunks in a cache
+_LONGEST_KNOWN: Final = 40  # characters of a chunk in it
 
 NAMES: Final[Mapping[Language, str]] = {  # as tantivy has them
     "en": "english",
@@ -39,10 +60,102 @@ haven hadn won wouldn shouldn couldn mustn let cannot
 """
 
 
-def make_analyzer(language: Language = "en") -> tantivy.TextAnalyzer:
-    """What takes the texts apart."""
+class Analyzer:
+    """A splitter of texts. Any thread may ask: a full cache is replaced, since another thread may read it."""
+
+    def __init__(self, language: Language) -> None:
+        self._german = language == "en"  # the default: texts may be in any language
+        one_by_one = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
+        stemmer = tantivy.Filter.stemmer(NAMES[language])
+        self._stemmer = one_by_one.filter(tantivy.Filter.ascii_fold()).filter(stemmer).build()
+        self._known: dict[str, str | Words] = {}  # by chunk: most of a text has been seen before
+
+    def analyze(self, text: str) -> list[str]:
+        """Return the words of a text, each once, names and parts of words among them."""
+        chunks = dict.fromkeys(split_text(text))
+        known = self._learn(chunks)
+        found: set[str] = set()
+        for words in map(known.__getitem__, chunks):
+            if isinstance(words, str):
+                found.add(words)
+            else:
+                found.update(*words)
+        return [*found]
+
+    def count(self, text: str, weight: float, plain: dict[str, float], others: dict[str, float]) -> None:
+        """Add to `plain` how often a text has each plain word, and to `others` its names and parts of words.
+
+        All are multiplied by `weight`.
+        """
+        chunks = Counter(split_text(text))
+        known = self._learn(chunks)
+        for words, times in zip(map(known.__getitem__, chunks), chunks.values(), strict=True):
+            counted = weight * times
+            if isinstance(words, str):
+                plain[words] = plain.get(words, 0.0) + counted
+                continue
+            for word in words.plain:
+                plain[word] = plain.get(word, 0.0) + counted
+            for word in words.names:
+                others[word] = others.get(word, 0.0) + counted
+            for word in words.parts:
+                others[word] = others.get(word, 0.0) + counted * PART
+
+    def stems_of(self, words: Sequence[str]) -> list[str]:
+        """Return the stem of each of the words, which are in lower case."""
+        joined = " ".join(words)
+        if not joined.isascii():
+            joined = " ".join([remove_accents(word) or word for word in words])
+        stems = self._stemmer.analyze(joined)
+        return [cut_plural(stem) if stem[-1] == "n" else stem for stem in stems] if self._german else stems
+
+    def names_of(self, words: Words) -> list[str]:
+        """Return the stems of the names among the words, and of German words without their endings."""
+        names = [*words.names, *(cut_endings(words.plain) if self._german else ())]
+        return self.stems_of(names) if names else []
+
+    def _learn(self, chunks: Collection[str]) -> Mapping[str, str | Words]:
+        """Return the words of each chunk, and perhaps of others."""
+        known = self._known
+        missing = [chunk for chunk in chunks if chunk not in known]
+        if not missing:
+            return known
+        new = self._split(missing)
+        if len(known) + len(new) > _MOST_KNOWN:
+            self._known = known = {chunk: words for chunk in chunks if (words := known.get(chunk)) is not None}
+        known.update({chunk: words for chunk, words in new.items() if len(chunk) <= _LONGEST_KNOWN})
+        return known if max(map(len, new)) <= _LONGEST_KNOWN else {**known, **new}
+
+    def _split(self, chunks: Iterable[str]) -> dict[str, str | Words]:
+        """Return the words of each chunk as the index has them."""
+        split = {chunk: split_chunk(chunk) for chunk in chunks}
+        flat: dict[str, None] = {}
+        for chunk, words in split.items():
+            if isinstance(words, str):
+                flat[words] = None
+                continue
+            if self._german and not chunk.isascii():
+                split[chunk] = words = with_german(words)
+            flat.update(dict.fromkeys(chain(*words)))
+        stem = dict(zip(flat, self.stems_of([*flat]), strict=True)).__getitem__
+        return {
+            chunk: stem(words) if isinstance(words, str) else _stem_words(words, stem) for chunk, words in split.items()
+        }
+
+
+def _stem_words(words: Words, stem: Callable[[str], str]) -> Words:
+    """Return the stems of words; a name or a part that is a plain word, too, is left out."""
+    plain = tuple(map(stem, words.plain))
+    there = frozenset(plain)
+    names = dict.fromkeys(map(stem, words.names))
+    parts = filterfalse(there.__contains__, map(stem, words.parts))
+    return Words(plain, tuple(filterfalse(there.__contains__, names)), tuple(parts))
+
+
+def make_analyzer(language: Language = "en") -> Analyzer:
+    """Return what takes the texts apart."""
     # No stop words: they are left out of queries, where that costs no rebuild.
-    return _builder(language, ()).build()
+    return Analyzer(language)
 
 
 class QueryAnalyzer:
@@ -50,21 +163,44 @@ class QueryAnalyzer:
 
     def __init__(self, relevance: Relevance) -> None:
         self._all = make_analyzer(relevance.language)
-        self._telling = self._all
+        self._stop: tantivy.TextAnalyzer | None = None
         if relevance.stop_words:
             english = relevance.language == "en"
             stop = (
                 tantivy.Filter.custom_stopword(ENGLISH_STOP_WORDS.split()) if english else _listed(relevance.language)
             )
-            self._telling = _builder(relevance.language, (stop,)).build()
+            self._stop = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(stop).build()
 
     def analyze(self, query: str) -> list[str]:
-        """The words of the query, as often as it has them."""
-        return self._telling.analyze(query) or self._all.analyze(query)
+        """Return the words of the query, each once, and its names."""
+        plain, others = self.weigh(query)
+        return [*plain, *others]
+
+    def weigh(self, query: str) -> tuple[Mapping[str, float], Mapping[str, float]]:
+        """Return how much each plain word of the query counts, and what else may be had of it: names, parts, ids."""
+        split = [(token, split_token(token)) for token in find_tokens(compose_words(query))]
+        # parts of a long symbol do not outweigh it
+        plain = [word for _, words in split for word in [*words.plain] * (1 + max(0, len(words.parts) - 1) // 2)]
+        others: dict[str, float] = {}
+        pasted = len(split) <= _PASTED
+        for token, words in split:
+            weight = 1.0 + len(words.plain) * is_identifier(token) if pasted else EXTRA
+            for name in self._all.names_of(words):
+                others[name] = others.get(name, 0.0) + weight
+        if parts := [word for _, words in split for word in words.parts]:
+            for part in self._all.stems_of(self._telling(parts)):
+                others[part] = others.get(part, 0.0) + EXTRA
+        counted = Counter(self._all.stems_of(self._telling(plain) or plain))
+        others |= dict.fromkeys(find_id_terms(query), ID_TIMES * (1.0 + len(plain)))
+        return counted, {word: weight for word, weight in others.items() if word not in counted}
 
     def is_content(self, word: str) -> bool:
-        """Whether a word is no stop word."""
-        return bool(self._telling.analyze(word))
+        """Return whether a word is no stop word."""
+        tokens = find_tokens(compose_words(word))
+        return bool(self._telling([part for token in tokens for part in split_token(token).plain]))
+
+    def _telling(self, words: Sequence[str]) -> list[str]:
+        return [*words] if self._stop is None else self._stop.analyze(" ".join(words))
 
 
 def in_words(day: date, language: Language) -> str:
@@ -74,14 +210,3 @@ def in_words(day: date, language: Language) -> str:
 
 def _listed(language: Language) -> tantivy.Filter:
     return tantivy.Filter.stopword(NAMES[language])
-
-
-def _builder(language: Language, left_out: tuple[tantivy.Filter, ...]) -> tantivy.TextAnalyzerBuilder:
-    builder = (
-        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
-        .filter(tantivy.Filter.remove_long(255))
-        .filter(tantivy.Filter.lowercase())
-    )
-    for each in left_out:
-        builder = builder.filter(each)
-    return builder.filter(tantivy.Filter.ascii_fold()).filter(tantivy.Filter.stemmer(NAMES[language]))

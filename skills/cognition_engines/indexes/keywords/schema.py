@@ -14,7 +14,7 @@ from cognition_engines.indexes.keywords.files import COMPONENT
 from cognition_engines.relevance import Relevance
 
 # Part of every checkpoint: an index written under another schema or analyzer is not read.
-FORMAT: Final = 5
+FORMAT: Final = 6
 CHECKPOINT: Final = "checkpoint"
 LENGTH: Final = 200  # words, in place of the average: 100 to 300 do as well, see decision 0033
 K1: Final = 1.2

@@ -5,8 +5,7 @@ All weights of a query are rounded to whole numbers whose sums single precision 
 depend on the order in which they are added, and equal texts have equal scores.
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -44,16 +43,26 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word of a query, how many texts have it, and how many times the query does."""
+    """A word of a query, how many texts have it, and how much it counts there."""
 
     text: str
     containing: int
-    times: int
+    times: float
 
 
-def weigh(schema: tantivy.Schema, counts: WordCounts, viewer: Viewer, words: Sequence[str]) -> Weights | None:
-    """The weights of the words of a query, each as often as the query has it; None where no text has one of them."""
-    texts, times_of = counts.texts(viewer), Counter(words)
+def weigh(
+    schema: tantivy.Schema,
+    counts: WordCounts,
+    viewer: Viewer,
+    words: Mapping[str, float],
+    names: Mapping[str, float],
+) -> Weights | None:
+    """Return the weights of what counts in a query; None where no text has any of it.
+
+    `names` are other forms of words: one that no text has is not missed.
+    """
+    texts = counts.texts(viewer)
+    times_of = {**words, **{name: times for name, times in names.items() if counts.containing(viewer, name)}}
     found = [
         _Word(word, containing, times)
         for word, times in times_of.items()
@@ -93,7 +102,7 @@ class KnownWeights:
         key, known = (viewer, query), self._known
         if key in known:
             return known[key]
-        weights = weigh(self._schema, self.counts, viewer, analyzer.analyze(query))
+        weights = weigh(self._schema, self.counts, viewer, *analyzer.weigh(query))
         if len(query) <= LONGEST:
             if len(known) >= QUERIES:
                 self._known = known = {}

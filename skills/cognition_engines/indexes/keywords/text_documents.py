@@ -1,17 +1,20 @@
 """A text as a document of the keyword index: its words, how much each of them counts, and who may find it."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from math import log2
+from typing import Final
 
 import tantivy
 
 from cognition_engines.indexes.keywords.language import in_words, make_analyzer
 from cognition_engines.indexes.keywords.schema import HIGHEST, K1, LENGTH, LETTERS, LOWEST, B
 from cognition_engines.indexes.keywords.visible_idf import Counted
+from cognition_engines.indexes.keywords.words import id_term
 from cognition_engines.models import Sensitivity
 from cognition_engines.relevance import Relevance
 from cognition_engines.store.values import Text
+
+ID_WEIGHT: Final = 20.0  # how often the id of a text counts, so that it is first whatever names it
 
 
 class DocumentMaker:
@@ -23,8 +26,8 @@ class DocumentMaker:
 
     def make(self, text: Text) -> tuple[tantivy.Document, Counted]:
         """The document of a text, and what of it is counted."""
-        counts = self._weigh(text)
-        letters = _letters(counts.values(), sum(counts.values()))
+        counts, length = self._weigh(text)
+        letters = _letters(counts.values(), length)
         document = tantivy.Document(key=text.key, word=" ".join(sorted(counts)))
         document.add_text("levelled", " ".join([letters[times] + word for word, times in counts.items()]))
         for clearance in range(text.sensitivity, max(Sensitivity) + 1):
@@ -35,13 +38,18 @@ class DocumentMaker:
             document.add_integer("mark", mark)
         return document, Counted(tuple(counts), text.project, int(text.sensitivity))
 
-    def _weigh(self, text: Text) -> Mapping[str, float]:
-        """How often each word counts."""
+    def _weigh(self, text: Text) -> tuple[Mapping[str, float], float]:
+        """Return how often each word counts, and the length of the text without names and parts of words."""
         counts: dict[str, float] = {}
+        others: dict[str, float] = {}
         for weight, part in self._parts(text):
-            for word, times in Counter(self._analyzer.analyze(part)).items():
-                counts[word] = counts.get(word, 0.0) + weight * times
-        return counts
+            self._analyzer.count(part, weight, counts, others)
+        length = sum(counts.values())
+        for word, counted in others.items():
+            counts[word] = counts.get(word, 0.0) + counted
+        if text.id is not None and (term := id_term(text.id)) is not None:
+            counts[term] = ID_WEIGHT
+        return counts, length
 
     def _parts(self, text: Text) -> Iterable[tuple[float, str]]:
         """All that a text is found by, with the weight of each part."""

@@ -1,33 +1,30 @@
 """From what a record states to its one status and its one date."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from cognition_engines.ingest.adr.header import StatedText
+from cognition_engines.ingest.adr.references import OTHER_RELATIONS
 from cognition_engines.ingest.dates import date_in_name, find_dates, first_date
 from cognition_engines.ingest.items import Notice
 from cognition_engines.ingest.markdown.inline import bare, excerpt, one_line, without_links, without_marks
-from cognition_engines.ingest.statuses import chosen, normalise_status
+from cognition_engines.ingest.parse.status_words import meanings, tokens_of
+from cognition_engines.ingest.statuses import begins_with_status, chosen, is_of_decisions, normalise_status
 
 STATUS_LENGTH: Final = 200
-_RELATIONS: Final = (
-    "supersedes",
-    "supercedes",
-    "replaces",
-    "amends",
-    "amended by",
-    "relates to",
-    "related to",
-    "refines",
-    "refined by",
-    "completes",
-    "extends",
-    "clarifies",
-    "clarified by",
-    "requires",
+_RELATION: Final = re.compile(rf"(?:super(?:s|c|sc)ed(?:es|ing)|replaces|obsoletes|{OTHER_RELATIONS})\b", re.IGNORECASE)
+# Lines of a form that say what to fill in; they give way to a status below them.
+_GUIDANCE: Final = re.compile(
+    r"\b(?:what|which|choose|select|pick|one of|options?|possible|valid|state|status(?:es)?|values?|delete|fill"
+    r"|such as|may be|can be|should be|must be)\b",
+    re.IGNORECASE,
 )
+_CALLOUT: Final = re.compile(r"\[![a-z]{1,20}\][+-]?", re.IGNORECASE)  # the mark above a note of GitHub or Obsidian
+_PROSE_WORDS: Final = 8  # from which on a statement without a status at its beginning is prose
+_CHANGE_WORDS: Final = 6  # of an entry of a change log that says a status
 _TICKED: Final = ("[x] ", "[X] ")
 
 
@@ -48,8 +45,20 @@ def status_of(text: str) -> Status:
 
 
 def _is_superseding(text: str) -> bool:
-    start = bare(without_links(text)).lstrip("⌛️❌⚠ ").lower()
-    return start.startswith(("super", "replaced by")) and normalise_status(text) == "superseded"
+    first = next(meanings(text), None)
+    return first is not None and first.status == "superseded" and normalise_status(text) == "superseded"
+
+
+def _is_relation(text: str) -> bool:
+    return _RELATION.match(bare(text)) is not None
+
+
+def _is_guidance(text: str) -> bool:
+    """Whether a statement may be what a form says about its status."""
+    plain = text.strip(" *_>()[]{}")
+    states = begins_with_status(plain) and chosen(text) is not None
+    prose = len(plain.split()) >= _PROSE_WORDS or plain.endswith(("?", ":")) or _GUIDANCE.search(plain) is not None
+    return not states and (chosen(text) is None or prose)
 
 
 def _history(lines: Sequence[StatedText]) -> StatedText | None:
@@ -73,24 +82,46 @@ def _ticked(lines: Sequence[StatedText]) -> list[StatedText] | None:
     return [StatedText(line.text[4:], line.line) for line in boxes if line.text.startswith(_TICKED)]
 
 
-def decide_status(lines: Sequence[StatedText]) -> Status | Notice | None:
-    """The status that these lines state; a notice when they are a list of choices with none chosen."""
-    ticked = _ticked(lines)
+def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
+    """The status that these statements give; a notice when they are a list of choices with none chosen.
+
+    The first one about the record itself decides, unless a later one says that the record is superseded. Guidance of a
+    form gives way to a later statement that begins with a status.
+    """
+    ticked = _ticked(statements)
     if ticked is not None:
         if len(ticked) != 1:
-            return Notice(lines[0].line, "no status: none, or more than one, of the choices is ticked")
+            return Notice(statements[0].line, "no status: none, or more than one, of the choices is ticked")
         return status_of(ticked[0].text)
-    deciding = _history(lines)
+    deciding = _history(statements) or next((each for each in statements if _is_superseding(each.text)), None)
     if deciding is None:
-        deciding = next((line for line in lines[1:] if _is_superseding(line.text)), None)
-    if deciding is None:
-        own = [line for line in lines if not bare(line.text).lower().startswith(_RELATIONS)]
+        own = [each for each in statements if not (_is_relation(each.text) or _CALLOUT.fullmatch(each.text))]
         deciding = own[0] if own else None
+        if deciding is not None and _is_guidance(deciding.text):
+            later = (each for each in own[1:] if begins_with_status(bare(each.text)) and not _is_guidance(each.text))
+            deciding = next(later, deciding)
     if deciding is None or not any(character.isalnum() or ord(character) > 127 for character in deciding.text):
         return None
     if chosen(deciding.text) is None:
         return Notice(deciding.line, f"no status: a list of choices with none chosen: {excerpt(deciding.text)}")
     return status_of(deciding.text)
+
+
+def changed_status(changes: Sequence[StatedText]) -> Status | None:
+    """The status of the latest entry of a change log that says nothing but a status and a date: that of an approval."""
+    entries = [(hit.date, each) for each in changes if (hit := first_date(bare(each.text))) is not None and hit.date]
+    found = [(date, each) for date, each in entries if _says_status(each.text)]
+    latest = max((date for date, _ in found), default=None)
+    texts = [each.text for date, each in found if date == latest]
+    status = status_of(texts[-1]) if texts else None
+    approved = status is not None and status.status == "accepted" and is_of_decisions(texts[-1])
+    return status if status is None or approved else replace(status, date=None)
+
+
+def _says_status(entry: str) -> bool:
+    tokens = tokens_of(entry)
+    words = [token for token in tokens if token.isalnum() and not token.isdigit()]
+    return len(words) <= _CHANGE_WORDS and begins_with_status(" ".join(words)) and words[0] != "removed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,54 +2,25 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+from cognition_engines.ingest.adr.fields import FIELDS, KINDS, fields_of, kind_of_cell, name_of
+from cognition_engines.ingest.adr.link_targets import link_targets, with_targets
+from cognition_engines.ingest.adr.references import listed_references
+from cognition_engines.ingest.adr.statements import read_statements
+from cognition_engines.ingest.dates import first_date
 from cognition_engines.ingest.markdown.document import Document, Heading, Line, Table
-from cognition_engines.ingest.markdown.inline import LONGEST_LINE, one_line, plain_text
-from cognition_engines.ingest.statuses import normalise_status
+from cognition_engines.ingest.markdown.inline import bare
+from cognition_engines.ingest.statuses import begins_with_status, normalise_status
 
-_STATUS_NAMES: Final = frozenset({"status", "adr status", "decision status", "current status", "state", "adr state"})
-_DATE_NAMES: Final = frozenset(
-    {"date", "decision date", "date decided", "date of decision", "decided on", "adr date", "created", "created on"}
-)
-_OVER_NAMES: Final = frozenset({"supersedes", "supercedes", "replaces", "superseding"})
-_BY_NAMES: Final = frozenset({"superseded by", "superceded by", "replaced by", "superseded", "superseded with"})
-_CHANGE_NAMES: Final = frozenset(
-    {
-        "changelog",
-        "change log",
-        "changes",
-        "history",
-        "revision history",
-        "revisions",
-        "release history",
-        "version history",
-        "document history",
-    }
-)
-_LINK_NAMES: Final = frozenset({"links", "related", "related decisions", "related adrs", "relations", "see also"})
-_META_NAMES: Final = frozenset({"metadata", "meta", "info", "information", "details", "decision details", "header"})
-KINDS: Final = {
-    **dict.fromkeys(_STATUS_NAMES, "status"),
-    **dict.fromkeys(_DATE_NAMES, "date"),
-    **dict.fromkeys(_OVER_NAMES, "supersedes"),
-    **dict.fromkeys(_BY_NAMES, "superseded_by"),
-    **dict.fromkeys(_CHANGE_NAMES, "changes"),
-    **dict.fromkeys(_LINK_NAMES, "links"),
-    **dict.fromkeys(_META_NAMES, "meta"),
-}
-_FIELDS: Final = frozenset({"status", "date", "supersedes", "superseded_by"})
-_WITH_FIELDS: Final = frozenset(
-    {"status", "date", "meta", "intro"}
-)  # the sections that may have lines such as `Status:`
-_NUMBERING: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,3}[.):]?\s+")
-_BOLD_NAME: Final = re.compile(r"(\*\*|__)([\w ]{1,40}?)\s?(:?)\1\s*(:?)\s*(.*)")
-_NAMED: Final = re.compile(r"[*_`]{0,3}([\w ]{1,40}?)[*_`]{0,3}\s?:[*_`]{0,3}(?:\s+(.*)|$|(?=[\d{\[(<]))")
+# The sections that may have lines such as `Status:`.
+_WITH_FIELDS: Final = frozenset({"status", "date", "meta", "intro"})
 # A table with such a column lists records; it is not the header of one.
 _RECORD_COLUMNS: Final = frozenset({"adr", "title", "decision", "record", "id", "name", "number", "no", "link"})
 _RELATION: Final = re.compile(r"(?:super(?:s|c|sc)ed(?:es|ed)|replace[sd])\b", re.IGNORECASE)
+_DAY: Final = re.compile(r"[ >]{0,20}(\d{1,2}\.)[ ]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +37,7 @@ class Header:
 
     statuses: list[tuple[StatedText, ...]] = field(default_factory=list)
     dates: list[StatedText] = field(default_factory=list)
+    lone_dates: list[StatedText] = field(default_factory=list)  # lines that are a date, below the title or a status
     changes: list[StatedText] = field(default_factory=list)
     supersedes: list[StatedText] = field(default_factory=list)
     superseded_by: list[StatedText] = field(default_factory=list)
@@ -86,50 +58,13 @@ class Header:
             self.superseded_by.append(stated)
 
 
-def name_of(text: str) -> str:
-    """A heading's or field's words in lower case, without numbering, marks and a closing colon."""
-    text = _NUMBERING.sub("", plain_text(text), count=1)
-    letters = "".join(character if character.isalnum() or character in " &-'/" else " " for character in text)
-    return one_line(letters).lower()
-
-
 def heading_kind(heading: Heading) -> tuple[str | None, str]:
     """What a section is for, and what its heading states itself, as in `## Status: accepted`."""
     before, colon, after = heading.text.partition(":")
     kind = KINDS.get(name_of(before))
-    if kind is not None and colon and kind in _FIELDS:
+    if kind is not None and colon and kind in FIELDS:
         return kind, after.strip()
     return KINDS.get(name_of(heading.text)), ""
-
-
-def _field_of(text: str) -> tuple[str, str] | None:
-    """The kind and value of a line such as `Status: accepted` or `**Date**: 2020-01-02`."""
-    if len(text) > LONGEST_LINE:
-        return None
-    bold = _BOLD_NAME.match(text)
-    if bold is not None:
-        kind = KINDS.get(one_line(bold[2]).lower())
-        return (kind, bold[5]) if kind in _FIELDS else None
-    match = _NAMED.match(text)
-    if match is None:
-        return None
-    kind = KINDS.get(one_line(match[1].replace("_", " ")).lower())
-    value = match[2] if match[2] is not None else text[match.end() :]
-    return (kind, value) if kind in _FIELDS else None
-
-
-def _fields_of(line: str) -> list[tuple[str, str]]:
-    """The fields of a line; several when they are set apart by bars or dots."""
-    parts = re.split(r"\s[|·•]\s", line) if line.count(":") > 1 else [line]
-    found = [_field_of(part) for part in parts]
-    if len(parts) > 1 and any(each is None for each in found):
-        found = [_field_of(line)]
-    return [each for each in found if each is not None]
-
-
-def _kind_of_cell(cell: str) -> str | None:
-    kind = KINDS.get(name_of(cell)) if len(cell) <= 80 else None
-    return kind if kind in _FIELDS else None
 
 
 @dataclass(slots=True)
@@ -138,27 +73,34 @@ class _Reader:
 
     document: Document
     header: Header
+    targets: Mapping[str, str]  # of the document's links by their labels
 
     def section(self, start: int, end: int, kind: str, late: bool = False) -> None:
         """Read lines `start` to `end` (0-based, end exclusive) as a section of this kind."""
         status: list[StatedText] = []
-        entries = self.document.entries
-        place, stop = (bisect_left(entries, at, key=_place) for at in (start, end))
-        while place < stop:
+        place, stop = (bisect_left(self.document.entries, at, key=_place) for at in (start, end))
+        numbered = _with_days(self.document.entries[place:stop], self.document.lines)
+        entries = list(read_statements(with_targets(numbered, self.targets)))
+        place = 0
+        while place < len(entries):
             entry = entries[place]
             place += 1
             if isinstance(entry, Table):
-                self._table(entry, kind)
+                self._table(entry, kind, status)
                 continue
-            fields = _fields_of(entry.text) if kind in _WITH_FIELDS else []
-            below = entries[place] if place < stop else None
+            fields = fields_of(entry.text) if kind in _WITH_FIELDS else []
+            below = entries[place] if place < len(entries) else None
             if len(fields) == 1 and not fields[0][1].strip():
-                if isinstance(below, Line) and below.at <= entry.at + 2 and not _fields_of(below.text):
+                if isinstance(below, Line) and below.at <= entry.at + 2 and not fields_of(below.text):
                     self.header.take(fields[0][0], below.text, below.at + 1)
                     place += 1
             elif fields:
                 for field_kind, value in fields:
                     self.header.take(field_kind, value, entry.at + 1)
+                if kind == "status" and any(
+                    name == "superseded_by" and listed_references(value) for name, value in fields
+                ):
+                    status.append(StatedText(entry.text, entry.at + 1))
             else:
                 self._line(StatedText(entry.text, entry.at + 1), kind, status)
         if status:
@@ -168,37 +110,63 @@ class _Reader:
         """A line that is no field."""
         if kind == "changes":
             self.header.changes.append(line)
+        elif kind in {"status", "intro"} and _is_date(line.text):
+            self.header.lone_dates.append(line)
         elif kind == "status":
             if set(line.text) - set("-*_="):
                 status.append(line)
-        elif kind in _FIELDS:
+        elif kind in FIELDS:
             self.header.take(kind, line.text, line.line)
         elif _RELATION.match(line.text.lstrip("*_ [")):
             self.header.relations.append(line)
 
-    def _table(self, table: Table, kind: str) -> None:
-        if table.headed and not _states_value(table.rows[0][1]):
-            self._columns(table.rows[0][1], table.rows[1:])
+    def _table(self, table: Table, kind: str, status: list[StatedText]) -> None:
+        names = table.rows[0][1]
+        named = any(map(kind_of_cell, names)) or not _RECORD_COLUMNS.isdisjoint(map(name_of, names))
+        if table.headed and not _states_value(names) and (named or kind not in {"status", "changes"}):
+            self._columns(names, table.rows[1:], status if kind == "status" else self.header.changes)
             return
         for at, cells in table.rows:
-            cell_kind = _kind_of_cell(cells[0])
+            cell_kind = kind_of_cell(cells[0])
             if cell_kind is not None and len(cells) > 1:
                 self.header.take(cell_kind, cells[1], at + 1)
-            elif kind == "changes":
-                self.header.changes.append(StatedText(" ".join(cells), at + 1))
+            elif kind in {"status", "changes"}:
+                self._line(StatedText(" ".join(cells), at + 1), kind, status)
 
-    def _columns(self, names: Sequence[str], rows: Sequence[tuple[int, tuple[str, ...]]]) -> None:
+    def _columns(
+        self, names: Sequence[str], rows: Sequence[tuple[int, tuple[str, ...]]], history: list[StatedText]
+    ) -> None:
         """A table with a row of names: one row states the record's own fields, several are its history."""
-        kinds = [_kind_of_cell(name) for name in names]
+        kinds = [kind_of_cell(name) for name in names]
         if not _RECORD_COLUMNS.isdisjoint(name_of(name) for name in names):
             return
         own = len(rows) == 1 and "status" in kinds
         for at, cells in rows:
-            for kind, cell in zip(kinds, cells, strict=False):
-                if own and kind is not None:
+            stated = [(kind, cell) for kind, cell in zip(kinds, cells, strict=False) if kind is not None and cell]
+            if own:
+                for kind, cell in stated:
                     self.header.take(kind, cell, at + 1)
-                elif kind == "date" and cell:
-                    self.header.changes.append(StatedText(cell, at + 1))
+            elif any(kind == "date" for kind, _ in stated):
+                texts = sorted(stated, key=lambda each: each[0] != "date")  # the date first, as in a line
+                if "status" not in kinds:
+                    texts += [("status", cell) for cell in cells if begins_with_status(cell) and not _is_date(cell)][:1]
+                history.append(StatedText(" ".join(cell for kind, cell in texts if kind in {"date", "status"}), at + 1))
+
+
+def _with_days(entries: Iterable[Line | Table], lines: Sequence[str]) -> Iterator[Line | Table]:
+    """Yield the entries, with the day of a date that was taken for the number of an item, as in `9. März 2024`."""
+    for entry in entries:
+        day = _DAY.match(lines[entry.at]) if isinstance(entry, Line) else None
+        whole = f"{day[1]} {entry.text}" if day is not None and isinstance(entry, Line) else ""
+        hit = first_date(whole) if whole and lines[entry.at].endswith(whole) else None
+        yield replace(entry, text=whole) if hit is not None and hit.start == 0 and isinstance(entry, Line) else entry
+
+
+def _is_date(text: str) -> bool:
+    """Return whether a text is a date and nothing else."""
+    plain = bare(text).strip(" .*_()")
+    hit = first_date(plain)
+    return hit is not None and hit.date is not None and (hit.start, hit.end) == (0, len(plain))
 
 
 def _place(entry: Line | Table) -> int:
@@ -207,7 +175,7 @@ def _place(entry: Line | Table) -> int:
 
 def _states_value(cells: Sequence[str]) -> bool:
     """Whether a table's first row is a name and its value, so that the table has no row of names."""
-    kind = _kind_of_cell(cells[0])
+    kind = kind_of_cell(cells[0])
     if kind is None:
         return len(cells) == 2 and name_of(cells[0]) in {"metadata", "field", "key", "name", ""}
     if len(cells) != 2:
@@ -219,7 +187,7 @@ def _states_value(cells: Sequence[str]) -> bool:
 
 def read_header(document: Document, title: Heading | None) -> Header:
     """What the file states above its body and in its sections for status, date, changes and links."""
-    reader = _Reader(document, Header())
+    reader = _Reader(document, Header(), link_targets(document.lines))
     headings = document.headings
     first = headings[0].start if headings else len(document.lines)
     reader.section(document.body, first, "intro")
@@ -229,7 +197,7 @@ def read_header(document: Document, title: Heading | None) -> Header:
         kind, value = heading_kind(heading)
         if heading == title:
             reader.section(heading.end, end, "intro")
-        elif kind in {"status", "changes"} or kind in _FIELDS:
+        elif kind in {"status", "changes"} or kind in FIELDS:
             reader.header.take(kind or "", value, heading.start + 1)
             if not value:
                 reader.section(heading.end, end, kind or "", late=not above)

@@ -9,6 +9,7 @@ from typing import Final
 from cognition_engines.ingest.adr.decide import (
     STATUS_LENGTH,
     Status,
+    changed_status,
     decide_date,
     decide_status,
     status_of,
@@ -103,7 +104,9 @@ def _title(file: _File) -> _Title | None:
 
 
 def _states_date(file: _File) -> bool:
-    texts = [file.front.text(name) for name in _DATE_MEMBERS] + [each.text for each in file.header.dates]
+    texts = [file.front.text(name) for name in _DATE_MEMBERS] + [
+        each.text for each in (*file.header.dates, *file.header.lone_dates)
+    ]
     return any(hit.date is not None for text in texts for hit in find_dates(bare(text)))
 
 
@@ -125,6 +128,9 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
         text = file.front.text(name)
         if text and chosen(text) is not None:
             return status_of(text), name, notices
+    changed = changed_status(file.header.changes)
+    if changed is not None:
+        return changed, None, notices
     tags = [tag for tag in file.front.tags() if normalise_status(tag) != "other" and len(tag.split()) <= 2]
     return (status_of(tags[0]) if len(tags) == 1 else None), None, notices
 
@@ -235,6 +241,7 @@ def _draft(file: _File, title: _Title) -> tuple[Draft | str, tuple[Problem, ...]
     status, status_member, notices = _status(file)
     members = [name for name in _DATE_MEMBERS if file.front.text(name)][:1]
     stated = [StatedText(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates
+    stated += file.header.lone_dates if status is None or status.date is None else []
     date = decide_date(stated, status, file.header.changes, file.name.stem)
     supersedes, superseded_by = _references(file)
     consumed = {name for name in (*_CHECKED, _EXPORTED) if file.front.has(name)}

@@ -1,18 +1,54 @@
-"""Which records a line says it supersedes, or is superseded by."""
+"""Which records a statement says it supersedes, or is superseded by."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import unquote
 
 from cognition_engines.ingest.markdown.inline import LONGEST_LINE
+from cognition_engines.ingest.parse.foreign_statuses import in_english
+from cognition_engines.ingest.parse.status_words import hide_titles, is_own, words_before
 
+_WHEN: Final = r"(?:\s\(?(?:on\s)?\d{4}-\d{2}-\d{2}\)?,?)?"
 _BY: Final = re.compile(
-    r"\b(?:super(?:s|c|sc)eded(?:[ _-]by)?|(?:replaced|obsoleted)[ _-]by)(?![a-z])[\s:*_]{0,6}", re.IGNORECASE
+    rf"(?<![\w./-])(?:super(?:s|c|sc)eded(?:{_WHEN}[\s*_`-]{{1,4}}by)?|(?:replaced|obsoleted){_WHEN}[\s*_`-]{{1,4}}by)"
+    r"(?![\w-])[\s:*_`]{0,6}",
+    re.IGNORECASE,
 )
-_OVER: Final = re.compile(r"\b(?:super(?:s|c|sc)ed(?:es|ing)|replaces|obsoletes)(?![a-z])[\s:*_]{0,6}", re.IGNORECASE)
-_UNSURE: Final = re.compile(r"\b(?:in part|part(?:ly|ially|ial)|mostly|largely|not|be|no)\s+$", re.IGNORECASE)
-_LINK: Final = re.compile(r"\[([^\[\]\n]{0,300})\](?:\(([^()\s]{0,1000})[^()\n]{0,300}\)|\[[^\[\]\n]{0,300}\])?")
+_OVER: Final = re.compile(
+    r"(?<![\w./-])(?:super(?:s|c|sc)ed(?:es|ing)|replaces|obsoletes)(?![\w-])[\s:*_`]{0,6}", re.IGNORECASE
+)
+_UNSURE: Final = frozenset(
+    {"not", "never", "no", "partly", "partially", "partial", "part", "parts", "mostly", "largely"}
+)
+_FILLER: Final = (
+    r"(?:the|a|an|this|these|both|all|of|our|my|its|their|new|newer|newest|latest|later|early|earlier|previous|prior|old|older"
+    r"|original|former|existing|above|below|following|two|three|architectur(?:e|al)|records?|decisions?|documents?|adrs?|in)"
+)
+_FILLERS: Final = re.compile(
+    rf"(?:{_FILLER}[\s:]{{1,3}}){{1,8}}"
+    r"(?=\[|[A-Za-z]{0,10}[-_ #]?\d)",
+    re.IGNORECASE,
+)
+OTHER_RELATIONS: Final = (
+    r"(?:amend|refine|complete|complement|extend)(?:s|e?d by)|clarifie(?:s|d by)|relate[sd] to|overrides|requires"
+    r"|depends on|see also"
+)
+_OPEN: Final = re.compile(
+    r"(?P<phrase>(?<![\w./-])(?:super(?:s|c|sc)ed(?:es|ing|ed(?: by)?)|(?:replaced|obsoleted) by|replaces|obsoletes"
+    rf"|{OTHER_RELATIONS}))(?:[\s:*_]{{1,3}}{_FILLER}(?!\w))"
+    r"{0,8}[\s:*_]{0,6}",
+    re.IGNORECASE,
+)
+_MARKS: Final = re.compile(r"[`<\"“*_]{1,3}")
+_URL: Final = re.compile(r"https?://[^\s<>()\[\]]{1,1000}")
+_WIKI: Final = re.compile(r"\[\[([^\[\]|#\n]{1,300})[^\[\]\n]{0,300}\]\]")
+_LINK: Final = re.compile(
+    r"\[((?:[^\[\]\n]|\[[^\[\]\n]{0,300}\]){0,300})\]"
+    r"(?:\((?:<([^<>\n]{0,1000})>|([^()\s]{0,1000}))[^()\n]{0,300}\)|\[[^\[\]\n]{0,300}\])?"
+)
+_TARGET: Final = re.compile(r"\]\(([^()\s]{1,1000})")  # of a link whose text is the phrase itself
 _FILE: Final = re.compile(r"[\w.+-]{1,200}\.(?:md|markdown|mdx|rst|adoc|txt)\b", re.IGNORECASE)
 # "ADR 23" is a name; "Redis 3" is not, so a blank is allowed after words for a record only.
 _NAME: Final = re.compile(
@@ -20,7 +56,9 @@ _NAME: Final = re.compile(
     re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(r"#?(\d{1,6})(?![\w/]|-\d)")
-_BETWEEN: Final = re.compile(r"\s*(?:,\s*and\b|,|;|&|\+|\band\b(?:\s+by\b)?)\s*", re.IGNORECASE)
+_BETWEEN: Final = re.compile(
+    r"[`>\"”*_]{0,3}\s{0,9}(?:,\s{0,9}and\b|,|;|&|\+|\b(?:and|und|et|y|e)\b(?:\s{1,3}by\b)?)\s{0,9}", re.IGNORECASE
+)
 _DOCUMENT: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")
 
 
@@ -33,7 +71,9 @@ class References:
 
 
 def _of_target(target: str) -> str | None:
-    parts = [part for part in target.partition("#")[0].partition("?")[0].split("/") if part not in {"", ".", ".."}]
+    parts = [
+        part for part in unquote(target).partition("#")[0].partition("?")[0].split("/") if part not in {"", ".", ".."}
+    ]
     if not parts or not parts[-1].lower().endswith(_DOCUMENT):
         return None
     if parts[-1].lower().startswith(("readme.", "index.")):
@@ -50,12 +90,30 @@ def _of_text(text: str) -> str | None:
     return number[1] if number is not None else None
 
 
+def _of_link(link: re.Match[str]) -> str | None:
+    """The target's name, else what the text begins with; without a target the text must be a name and nothing else."""
+    target, text = link[2] or link[3], link[1].strip()
+    if target is not None:
+        return _of_target(target) or _of_text(text)
+    return _of_text(text) if any(pattern.fullmatch(text) for pattern in (_FILE, _NAME, _NUMBER)) else None
+
+
 def _tokens(text: str, at: int) -> Iterator[str]:
+    filler = _FILLERS.match(text, at) if _bare(text, at)[0] is None else None
+    at = filler.end() if filler is not None else at
     while at < len(text):
-        link = _LINK.match(text, at)
-        if link is not None:
-            token = _of_target(link[2] or "") or _of_text(link[1].strip())
-            at = link.end()
+        marks = _MARKS.match(text, at)
+        at = marks.end() if marks is not None else at
+        wiki, link, target, url = (pattern.match(text, at) for pattern in (_WIKI, _LINK, _TARGET, _URL))
+        token: str | None
+        if wiki is not None:
+            token, at = wiki[1].rpartition("/")[2].strip(), wiki.end()
+        elif link is not None:
+            token, at = _of_link(link), link.end()
+        elif target is not None:
+            token, at = _of_target(target[1]), len(text)
+        elif url is not None:
+            token, at = _of_target(url[0].rstrip(".,;")), url.end()
         else:
             token, at = _bare(text, at)
             if token is None:
@@ -78,16 +136,44 @@ def _bare(text: str, at: int) -> tuple[str | None, int]:
 
 
 def _after(phrase: re.Pattern[str], text: str) -> Iterator[str]:
-    for match in phrase.finditer(text):
-        if not _UNSURE.search(text[max(0, match.start() - 12) : match.start()]):
+    hidden = hide_titles(text)
+    start = 0
+    before: list[str] = []
+    for match in phrase.finditer(hidden):
+        before = words_before(hidden[start : match.start()], before)
+        start = match.start()
+        if is_own(before) if phrase is _BY else _UNSURE.isdisjoint(before):
             yield from _tokens(text, match.end())
 
 
 def references_in(text: str) -> References:
-    """The references after "superseded by", "replaced by", "supersedes" or "replaces" in one line."""
+    """The references after "superseded by", "replaced by", "supersedes" or "replaces" in a statement.
+
+    The titles of records are not looked through, and "superseded by" counts if the record itself is meant.
+    """
     if len(text) > LONGEST_LINE:
         return References()
+    text = in_english(text)
     return References(tuple(dict.fromkeys(_after(_OVER, text))), tuple(dict.fromkeys(_after(_BY, text))))
+
+
+def open_phrase(text: str) -> str | None:
+    """The phrase that a statement ends with, as in "Supersedes the following:": a list below belongs to it."""
+    hidden = hide_titles(in_english(text[-LONGEST_LINE:]))
+    ends = (match for match in _OPEN.finditer(hidden) if match.end() == len(hidden))
+    last = next(ends, None)
+    return last["phrase"] if last is not None else None
+
+
+def item_references(item: str, *, below: bool) -> str | None:
+    """The item of a list from its reference on; None where it names no record.
+
+    In a list `below` a phrase it may be any link of the item; elsewhere it must be what the item begins with.
+    """
+    if any(_tokens(item, 0)):
+        return item
+    links = (match[0] for match in _LINK.finditer(item) if below and (match[2] or match[3]))
+    return next((link for link in links if any(_tokens(link, 0))), None)
 
 
 def listed_references(text: str) -> tuple[str, ...]:

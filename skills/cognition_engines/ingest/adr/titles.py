@@ -5,7 +5,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from cognition_engines.ingest.adr.header import heading_kind, name_of
+from cognition_engines.ingest.adr.fields import name_of
+from cognition_engines.ingest.adr.header import heading_kind
 from cognition_engines.ingest.dates import date_in_name
 from cognition_engines.ingest.markdown.document import Document, Heading
 from cognition_engines.ingest.markdown.inline import plain_text
@@ -74,7 +75,7 @@ _TEMPLATE_WORDS: Final = frozenset(
     {"template", "adr", "madr", "nygard", "decision", "record", "architecture", "short", "long", "full", "bare"}
     | {"minimal", "basic", "default", "example"}
 )
-_PLACEHOLDER: Final = re.compile(r"(?:\{[^{}]*\}|\[[^\[\]]*\s[^\[\]]*\]|<[^<>]*>)[.\s]*|(?:NUMBER\.\s*)?TITLE")
+_PLACEHOLDER: Final = re.compile(r"(?:\{[^{}]*\}|\[[^\[\]\s]*\s[^\[\]]*\]|<[^<>]*>)[.\s]*|(?:NUMBER\.\s*)?TITLE")
 _FOLDER_FILES: Final = frozenset({"readme", "index", "adr", "decision"})
 LISTING_FILES: Final = frozenset(
     {"readme", "index", "contributing", "changelog", "summary", "license", "notice", "security"}
@@ -134,6 +135,12 @@ def file_name(path: str) -> FileName:
         folder = FileName(parts[-2], listing=False, above=tuple(parts[-4:-2]), own_folder=True)
         return folder if folder.numbered else FileName(parts[-2], listing, tuple(parts[-3:-1]))
     return FileName(stem, listing, tuple(parts[-3:-1]))
+
+
+def name_of_text(path: str) -> str:
+    """Return what a text without a title is called: its file's whole name, or the folder's for a README or an index."""
+    stem = re.split(r"[/\\]", path)[-1].rpartition(".")[0]
+    return stem if stem.lower() in _FOLDER_FILES - LISTING_FILES else file_name(path).stem
 
 
 def form_sections(document: Document) -> frozenset[str]:

@@ -12,16 +12,15 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Final, cast
 
-import chromadb
 from chromadb.api.client import Client
 from chromadb.api.models.Collection import Collection
 from chromadb.api.types import Include
-from chromadb.config import Settings
 from chromadb.errors import NotFoundError
 
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.vectors.chroma.index import close_client, open_client
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
 from cognition_engines.ingest.chroma.names import DATABASE, PREFIX, server_of
 from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
@@ -236,14 +235,13 @@ def opened(address: str, embedder: Embedder | None, deadline_seconds: float = 30
         return
     _check_made(address, Path(place))
     with _calls(address):
-        settings = Settings(anonymized_telemetry=False)
-        client = cast("Client", chromadb.PersistentClient(path=place, settings=settings))
+        client = open_client(Path(place))
     try:
         with _calls(address):
             found, names = _existing(client, name), [one.name for one in client.list_collections()]
         yield ChromaSource(address, _present(address, found, names), embedder)
     finally:
-        client.close()
+        close_client(client)
 
 
 def _check_made(address: str, folder: Path) -> None:

@@ -29,7 +29,7 @@ _KEPT: Final = 8  # members that are held for those that ask for them again and 
 # What reading a member raises that is damaged, or packed in a way that is not known.
 _BROKEN: Final = (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 # What opening adds where offsets are wrong.
-_NO_ZIP: Final = (*_BROKEN, ValueError, StructError, OSError)
+NO_ZIP: Final = (*_BROKEN, ValueError, StructError, OSError)
 
 
 class _Members:
@@ -46,12 +46,12 @@ class _Members:
     def read(self, root: PurePosixPath, name: str) -> bytes | None:
         path = str(root / name)
         info = self._infos.get(path)
-        if info is None or info.file_size > LARGEST_WHOLE or _flaw(info) is not None:
+        if info is None or info.file_size > LARGEST_WHOLE or flaw_of(info) is not None:
             return None
         if path not in self._held:
             try:
                 content = self._archive.read(info)
-            except _NO_ZIP:
+            except NO_ZIP:
                 return None
             if len(self._held) >= _KEPT:
                 del self._held[next(iter(self._held))]
@@ -67,9 +67,9 @@ def read(path: str, file: BinaryIO, explicit: bool, texts: Texts, reader: Reader
     """
     try:
         archive = ZipFile(file)
-    except _NO_ZIP:
+    except NO_ZIP:
         return _refused(path, "is no zip that can be read", explicit)
-    infos = sorted((info for info in archive.infolist() if _may_be_read(info)), key=lambda info: info.filename)
+    infos = sorted((info for info in archive.infolist() if may_be_read(info)), key=lambda info: info.filename)
     if len(infos) > MOST_MEMBERS or sum(info.file_size for info in infos) > LARGEST:
         reason = f"an archive must have at most {MOST_MEMBERS:,} members and {LARGEST // 2**30} GiB in them"
         return _refused(path, reason, explicit)
@@ -86,13 +86,13 @@ def _refused(path: str, reason: str, explicit: bool) -> Iterator[Item] | None:
     return iter([RejectedRecord(Problem(path, None, reason))]) if explicit else None
 
 
-def _may_be_read(info: ZipInfo) -> bool:
+def may_be_read(info: ZipInfo) -> bool:
     """Whether it is a file, and no mark of the system that packed it."""
     hidden = (part for part in PurePosixPath(info.filename).parts if part.startswith((".", "__MACOSX")))
     return not info.is_dir() and all(part == ".." for part in hidden)
 
 
-def _flaw(info: ZipInfo) -> str | None:
+def flaw_of(info: ZipInfo) -> str | None:
     """Why a member is not read."""
     path = PurePosixPath(info.filename)
     if path.is_absolute() or ".." in path.parts or "\\" in info.filename:
@@ -115,12 +115,12 @@ def _read_members(
         if name.suffix.lower() not in READ_WITHIN:
             others[name.suffix.lower()] += 1
             continue
-        if (flaw := _flaw(info)) is not None:
+        if (flaw := flaw_of(info)) is not None:
             yield iter([RejectedRecord(Problem(where, None, flaw))])
             continue
         try:
             opened = archive.open(info)
-        except _NO_ZIP as error:
+        except NO_ZIP as error:
             yield iter([_damaged(where, error)])
             continue
         with opened:

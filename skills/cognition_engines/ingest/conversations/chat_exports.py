@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final
 
 from cognition_engines.ingest.conversations import (
@@ -33,9 +33,10 @@ _READERS: Final[Mapping[str, tuple[Callable[[ExportFile], Iterator[Item] | None]
 }
 
 
-def read(path: str, file: BinaryIO, explicit: bool, texts: Texts) -> Iterator[Item] | None:
+def read(path: str, file: BinaryIO, explicit: bool, texts: Texts, below: Path | None = None) -> Iterator[Item] | None:
     """The turns of an export; None for a file that is none, which is at its start again.
 
+    Lists of names are looked for inside the folder `below`, and nowhere without one.
     Read as they are asked for, from `file`, which is seekable. Raises OSError.
     """
     name = PurePosixPath(path.replace("\\", "/"))
@@ -46,7 +47,7 @@ def read(path: str, file: BinaryIO, explicit: bool, texts: Texts) -> Iterator[It
         return None
     head = file.read(HEAD)
     file.seek(0)
-    around, left_out = InFolder() if name.is_absolute() else Alone(), LeftOut(texts)
+    around, left_out = Alone() if below is None else InFolder(below), LeftOut(texts)
     items = _of_file(ExportFile(path, name, file, head, explicit, left_out, around))
     return None if items is None else chain(items, left_out.warnings(path))
 

@@ -1,28 +1,29 @@
 """Sessions of Claude Code: JSONL, an entry a line, as they lie in `~/.claude/projects`."""
 
+import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
 from typing import Final
 
 from cognition_engines.ingest.conversations.blocks import block_words
 from cognition_engines.ingest.conversations.export_file import ExportFile
-from cognition_engines.ingest.conversations.left_out import SYSTEM, LeftOut
+from cognition_engines.ingest.conversations.left_out import REPEATED, SYSTEM, LeftOut
 from cognition_engines.ingest.conversations.members import member, required, stated, text
 from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, draft
 from cognition_engines.ingest.items import Item, Warned
 from cognition_engines.ingest.open_file import LONGEST_LINE, lines_of
 from cognition_engines.ingest.parse.json_values import parse_json
 from cognition_engines.ingest.parse.plain_values import MalformedText, Value
+from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.kinds.artifacts import Role
 from cognition_engines.models import Problem
 
 _ROLES: Final[Mapping[str, Role]] = {"user": "user", "assistant": "assistant", "system": "system"}
-# Entries about a session that are not said in it; they may come first.
-_ABOUT: Final = frozenset(
-    {"summary", "file-history-snapshot", "queue-operation", "progress", "custom-title", "ai-title", "agent-name"}
-    | {"last-prompt", "permission-mode", "mode", "attachment", "tag", "agent-color", "agent-setting", "pr-link"}
-)
-_LOOKED_AT: Final = 50  # lines
+_LOOKED_AT: Final = 4 * 2**20  # bytes in which a session has its first message
+_LEAST_COPIED: Final = 2  # messages with the words of the first ones; a single one may be said again
 # What the program writes in the name of its user.
 _COMMANDS: Final = ("<command-name>", "<command-message>", "<local-command-", "<bash-", "<system-reminder>")
 
@@ -33,15 +34,15 @@ def read(file: ExportFile) -> Iterator[Item] | None:
 
 
 def _is_session(file: ExportFile) -> bool:
-    """Whether one of the first entries is a message and all before it are about a session."""
+    """Return whether the first bytes have a message and all entries before it have a type, of whatever name."""
     try:
-        for _, line in islice(lines_of(file.file), _LOOKED_AT):
+        for _, line in lines_of(file.file):
             entry = _entry(line or b"")
-            if entry is None:
-                continue
-            if _is_message(entry):
+            if entry is not None and _is_message(entry):
                 return True
-            if text(entry, "type") not in _ABOUT or "kind" in entry:
+            if entry is not None and (text(entry, "type") is None or "kind" in entry):
+                return False
+            if file.file.tell() > _LOOKED_AT:
                 return False
         return False
     except MalformedText:
@@ -68,17 +69,124 @@ def _entry(line: bytes) -> dict[str, Value] | None:
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """An entry that may be part of a copy; `spoken` is its digest if it says something."""
+
+    number: int
+    entry: dict[str, Value]
+    spoken: str | None
+
+
+class _History:
+    """The messages of a file so far. A compacted session may continue with a copy of its beginning.
+
+    A second run of its first two messages, word for word, is such a copy.
+    """
+
+    def __init__(self, left_out: LeftOut) -> None:
+        self._left_out = left_out
+        self._spoken: list[str] = []
+        self._seen: set[str] = set()
+        self._at: int | None = None  # of the spoken ones, the next one of a copy
+        self._held: list[_Held] = []
+        self._ids: defaultdict[str, dict[str, int]] = defaultdict(dict)
+
+    def arrange(self, number: int, entry: dict[str, Value]) -> list[tuple[int, dict[str, Value]]]:
+        """Return the entries to read now, in their order: without this one as long as it may be part of a copy."""
+        try:
+            key, is_spoken = _digest(entry, None), bool(_plain(entry).strip())
+        except Unacceptable:
+            return [(number, entry)]  # and refused when it is read
+        ready = []
+        if self._spoken and is_spoken and entry.get("parentUuid") is None:
+            ready = self.release()
+            self._at = 0
+        is_copy = self._at is not None and (self._next() == key if is_spoken else key in self._seen)
+        self._seen.add(key)
+        if is_copy:
+            self._hold(_Held(number, entry, key if is_spoken else None))
+            return ready
+        if is_spoken or self._held:
+            ready += self.release()
+            self._at = None
+        self._spoken += [key] if is_spoken else []
+        return [*ready, (number, entry)]
+
+    def release(self) -> list[tuple[int, dict[str, Value]]]:
+        """Return the entries that turned out to be no copy."""
+        held, self._held = self._held, []
+        self._spoken += [each.spoken for each in held if each.spoken is not None]
+        return [(each.number, each.entry) for each in held]
+
+    def name(self, digest: str, id: str) -> tuple[str, ...]:
+        """Return what makes a message this one: its digest, and its place among others of the file with the same."""
+        ids = self._ids[digest]
+        place = ids.setdefault(id, len(ids))
+        return (digest, str(place)) if place else (digest,)
+
+    def _hold(self, one: _Held) -> None:
+        self._held.append(one)
+        self._at = (self._at or 0) + (one.spoken is not None)
+        if self._at >= _LEAST_COPIED:
+            self._left_out.counts[REPEATED] += len(self._held)
+            self._held.clear()
+
+    def _next(self) -> str | None:
+        return self._spoken[self._at] if self._at is not None and self._at < len(self._spoken) else None
+
+
+def _content(entry: dict[str, Value]) -> Value:
+    return member(entry, "content") if entry.get("type") == "system" else member(entry, "message", "content")
+
+
+def _plain(entry: dict[str, Value]) -> str:
+    """Return the text of an entry, without tools and thoughts; "" for what the program wrote."""
+    words, _ = block_words(_content(entry), with_tools=False)
+    return "" if _is_system(entry, words) else words
+
+
+def _digest(entry: dict[str, Value], ts: str | None) -> str:
+    """Return a digest of who said what, and when if that counts; ids of messages and thoughts differ in copies."""
+    words, _ = block_words(_content(entry), with_tools=False)
+    if not words.strip():
+        words, _ = block_words(_content(entry), with_tools=True)
+    who = [entry.get(name) for name in ("type", "agentId", "isSidechain", "subtype")]
+    return sha256(json.dumps([*who, ts, words], default=str).encode()).hexdigest()[:32]
+
+
 def _turns(file: ExportFile) -> Iterator[Item]:
     last: tuple[str | None, int] = None, 0
-    for number, line in lines_of(file.file):
-        if line is not None and _is_unfinished(line):
-            reason = "the last line is not written to its end, and left for the next run"
-            yield Warned(Problem(file.path, number, reason))
+    history = _History(file.left_out)
+    for number, found in _entries(file, history):
+        if isinstance(found, Warned):
+            yield found
             continue
-        for message in _of_line(line, file.left_out, last):
+        make = partial(_message, left_out=file.left_out, last=last, history=history)
+        for message in iter([found]) if isinstance(found, Wrong) else built(make, [found]):
             if isinstance(message, Message):
                 last = message.ts, message.place
             yield draft(file.path, message, number, number)
+
+
+def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[str, Value] | Wrong | Warned]]:
+    """Yield the entries that are messages, with their lines, and what is wrong with others."""
+    for number, line in lines_of(file.file):
+        if line is None:
+            yield number, Wrong(f"the line has more than {LONGEST_LINE // 2**20} MiB")
+            continue
+        if _is_unfinished(line):
+            reason = "the last line is not written to its end, and left for the next run"
+            yield number, Warned(Problem(file.path, number, reason))
+            continue
+        try:
+            entry = _entry(line)
+        except MalformedText as error:
+            yield number, Wrong(error.reason)
+            continue
+        if entry is not None and text(entry, "type") in _ROLES:
+            yield from history.arrange(number, entry)
+    yield from history.release()
 
 
 def _is_unfinished(line: bytes) -> bool:
@@ -92,26 +200,15 @@ def _is_unfinished(line: bytes) -> bool:
     return False
 
 
-def _of_line(line: bytes | None, left_out: LeftOut, last: tuple[str | None, int]) -> Iterator[Message | Wrong]:
-    if line is None:
-        return iter([Wrong(f"the line has more than {LONGEST_LINE // 2**20} MiB")])
-    try:
-        entry = _entry(line)
-    except MalformedText as error:
-        return iter([Wrong(error.reason)])
-    if entry is None or text(entry, "type") not in _ROLES:
-        return iter(())
-    return built(lambda each: _message(each, left_out, last), [entry])
-
-
-def _message(entry: dict[str, Value], left_out: LeftOut, last: tuple[str | None, int]) -> Message | None:
+def _message(
+    entry: dict[str, Value], left_out: LeftOut, last: tuple[str | None, int], history: _History
+) -> Message | None:
     """`last` is the time of the message before, and its place among those of that time."""
-    id, session, ts = required(entry, "uuid"), required(entry, "sessionId"), required(entry, "timestamp")
+    id, session, ts = (required(entry, name) for name in ("uuid", "sessionId", "timestamp"))
     role = _ROLES[required(entry, "type")]
-    given = member(entry, "content") if role == "system" else member(entry, "message", "content")
-    words, hidden = block_words(given, with_tools=left_out.texts.system_messages)
+    words, hidden = block_words(_content(entry), with_tools=left_out.texts.system_messages)
     left_out.counts[SYSTEM] += hidden
-    if left_out.skips(system=_is_system(entry, role, words)):
+    if left_out.skips(system=_is_system(entry, words)):
         return None
     if not words.strip():
         left_out.skips(blank=not hidden)
@@ -120,7 +217,8 @@ def _message(entry: dict[str, Value], left_out: LeftOut, last: tuple[str | None,
     is_side = member(entry, "isSidechain") is True
     return Message(
         system="claude_code",
-        ids=(session, id),
+        # not by the id: a session that is resumed has what came before in its own file with other ids
+        ids=history.name(_digest(entry, ts), id),
         conversation=conversation_name("claude_code", None, session),
         content=words,
         ts=ts,
@@ -138,6 +236,6 @@ def _message(entry: dict[str, Value], left_out: LeftOut, last: tuple[str | None,
     )
 
 
-def _is_system(entry: Mapping[str, Value], role: Role, words: str) -> bool:
+def _is_system(entry: Mapping[str, Value], words: str) -> bool:
     marked = any(entry.get(name) is True for name in ("isMeta", "isCompactSummary", "isApiErrorMessage"))
-    return role == "system" or marked or words.lstrip().startswith(_COMMANDS)
+    return entry.get("type") == "system" or marked or words.lstrip().startswith(_COMMANDS)

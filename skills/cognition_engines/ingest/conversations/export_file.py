@@ -46,25 +46,39 @@ class ExportFile:
 
 
 class InFolder:
-    """The neighbours of a file on disk. No link below the root is followed."""
+    """The neighbours of a file on disk, inside the folder `below`. No link in it is followed."""
+
+    def __init__(self, below: Path) -> None:
+        self._below = below
 
     def has(self, root: PurePosixPath, name: str) -> bool:
-        return os.path.isfile(Path(root) / name)
+        return self._identity(Path(root) / name) is not None
 
     def read(self, root: PurePosixPath, name: str) -> bytes | None:
         path = Path(root) / name
+        identity = self._identity(path)
+        if identity is None or identity[-1] > LARGEST_WHOLE:
+            return None
         try:
-            found = path.lstat()
-            if found.st_size > LARGEST_WHOLE:
-                return None
-            return _content(path, Path(root), found.st_mtime_ns, found.st_size)
+            return _content(path, self._below, identity)
         except (OSError, NotAFile):
             return None
 
+    def _identity(self, path: Path) -> tuple[int, ...] | None:
+        """Return what changes when the file is written, its size last; None if it is no file in `below`."""
+        if not path.is_relative_to(self._below):
+            return None
+        try:
+            with open_file(path, self._below) as file:
+                found = os.fstat(file.fileno())
+        except (OSError, NotAFile):
+            return None
+        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+
 
 @lru_cache(maxsize=8)  # the list of users is asked for again for each day
-def _content(path: Path, root: Path, _changed_at: int, _size: int) -> bytes:
-    with open_file(path, root) as file:
+def _content(path: Path, below: Path, _identity: tuple[int, ...]) -> bytes:
+    with open_file(path, below) as file:
         return file.read(LARGEST_WHOLE)
 
 

@@ -94,16 +94,19 @@ class _Reading:
 
 
 def items_of(file: BinaryIO) -> Iterator[Value]:
-    """The items of the list that a file is. Raises BrokenJson, OSError."""
+    """Yield the items of the list that a file is, or the one object. Raises BrokenJson, OSError."""
     reading = _Reading(file)
-    yield from reading.items()
+    if reading.peek() == "{":
+        yield reading.value()
+    else:
+        yield from reading.items()
     if reading.peek():
         raise BrokenJson("not valid JSON: nothing may follow the list")
 
 
 def first_of(head: bytes, file: BinaryIO) -> Value:
-    """The first item of the list that a file is, which is at its start again after it; None where there is none."""
-    if not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"["):
+    """Return the first item of a list, or the one object; None if the file is neither. It is at its start again."""
+    if not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"[", b"{")):
         return None
     try:
         return next(items_of(file), None)

@@ -13,6 +13,7 @@ BOTS: Final = "bots"
 SYSTEM: Final = "system"
 BLANK: Final = "blank"
 BRANCH: Final = "branch"
+REPEATED: Final = "repeated"
 _REASONS: Final[Mapping[str, tuple[str, str]]] = {  # one, several
     BOTS: ("message of a bot is left out; --bots reads it", "messages of bots are left out; --bots reads them"),
     SYSTEM: (
@@ -24,15 +25,20 @@ _REASONS: Final[Mapping[str, tuple[str, str]]] = {  # one, several
         "message is left out that an edited or repeated one replaced",
         "messages are left out that edited or repeated ones replaced",
     ),
+    REPEATED: (
+        "message is left out that repeats the beginning of its session",
+        "messages are left out that repeat the beginning of their session",
+    ),
 }
 
 
 @dataclass(slots=True)
 class LeftOut:
-    """Counts by reason what a file has and a run does not read."""
+    """Counts by reason what a file has and a run does not read. `broken` are lists of an export that cannot be read."""
 
     texts: Texts
     counts: Counter[str] = field(default_factory=Counter)
+    broken: set[str] = field(default_factory=set)
 
     def skips(self, *, bot: bool = False, system: bool = False, blank: bool = False) -> bool:
         """Whether such a message is left out, which is noted."""
@@ -55,3 +61,6 @@ class LeftOut:
     def warnings(self, path: str) -> Iterator[Item]:
         for reason, count in sorted((+self.counts).items()):
             yield Warned(Problem(path, None, f"{count} {_REASONS[reason][count > 1]}"))
+        for name in sorted(self.broken):
+            meaning = "unlisted users are called by their ids, and unlisted channels are sensitive"
+            yield Warned(Problem(path, None, f"{name} of the export is empty or broken: {meaning}"))

@@ -4,15 +4,18 @@ So a thread is recalled as a whole by its id, which it could not be if each mail
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from datetime import datetime
-from email import policy
-from email.message import EmailMessage
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC
+from email.headerregistry import BaseHeader, ContentDispositionHeader, ContentTypeHeader, HeaderRegistry
+from email.message import EmailMessage, MIMEPart
 from email.parser import BytesParser
+from email.policy import EmailPolicy
+from email.utils import getaddresses, parsedate_to_datetime
 from hashlib import sha256
 from typing import BinaryIO, Final
 
-from cognition_engines.ingest.conversations.export_file import ExportFile
+from cognition_engines.ingest.conversations.charsets import NO_CHARACTER, decode_base64, decode_text, decode_words
+from cognition_engines.ingest.conversations.export_file import HEAD, ExportFile
 from cognition_engines.ingest.conversations.html_words import html_words
 from cognition_engines.ingest.conversations.left_out import LeftOut
 from cognition_engines.ingest.conversations.members import listed_texts, stated
@@ -22,30 +25,46 @@ from cognition_engines.ingest.open_file import LARGEST_WHOLE
 from cognition_engines.ingest.structured.decisions import Unacceptable
 
 _HEADER: Final = re.compile(rb"[!-9;-~]{1,100}:[ \t]?")
+_EARLY: Final = re.compile(r"[a-z][ \t-]{1,9}0\d{2,3}(?!\d)", re.IGNORECASE)  # a year before 1000
 _LEAST: Final = re.compile(rb"^(?:from|date|message-id|subject|received):", re.IGNORECASE | re.MULTILINE)
 _DAYS: Final = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 # what a mail of an mbox begins with, and not a sentence that begins so
 _FROM: Final = re.compile(rb"From \S.{0,300} " + _DAYS + rb",? .{0,50}\d{2}:\d{2}.{0,50}\d{4}")
+_FIRST: Final = re.compile(rb"\s{0,100}>?From [^\n]{0,1000}\n")
+_BOM: Final = b"\xef\xbb\xbf"
 _QUOTED_FROM: Final = re.compile(rb"^>(>*From )")
 _MESSAGE_ID: Final = re.compile(r"<([^<>\s]+)>")
 _SIGNATURE: Final = "-- "
 _MOST_NAMES: Final = 50  # of those that a mail went to
+_LONGEST_HEADER: Final = 100_000  # characters
+_LONGEST_OF_PARTS: Final = 1_000  # characters of headers that the library reads, in quadratic time
+_REGISTRY: Final = HeaderRegistry(use_default_map=False)
+_REGISTRY.map_to_type("content-type", ContentTypeHeader)  # type: ignore[arg-type]
+_REGISTRY.map_to_type("content-disposition", ContentDispositionHeader)  # type: ignore[arg-type]
+_TOO_MANY: Final = (
+    f"none of From, Date, Message-ID, Subject and Received is in the first {HEAD // 2**10} KiB of headers of the mail"
+)
 # What the standard library raises for headers and bodies that break the rules of mail.
 _MALFORMED: Final = (ValueError, LookupError, AttributeError, TypeError)
 
 
 def read_eml(file: ExportFile) -> Iterator[Item] | None:
     """The mail that a file is; None where it does not begin as one does."""
-    if not _begins(file.head):
-        return None
+    head = file.head.removeprefix(_BOM)
+    first = _FIRST.match(head)  # as a mail begins that was taken out of an mbox
+    content = (head if first is None else head[first.end() :]).lstrip()
+    if not _begins(content):
+        return file.refused(_TOO_MANY) if _is_all_headers(content, file) else None
+    file.file.read(len(file.head) - len(content))
     return _turns(file, [(1, file.file.read(LARGEST_WHOLE + 1))])
 
 
 def read_mbox(file: ExportFile) -> Iterator[Item] | None:
     """The mails of an mbox, one at a time; None for another file."""
-    first, _, rest = file.head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")
+    first, _, rest = file.head.removeprefix(_BOM).partition(b"\n")
     if not first.startswith(b"From ") or not _begins(rest):
-        return None
+        is_cut = _FROM.match(first) is not None and _is_all_headers(rest, file)
+        return file.refused(_TOO_MANY) if is_cut else None
     return _turns(file, _split(file.file))
 
 
@@ -53,6 +72,13 @@ def _begins(head: bytes) -> bool:
     """Whether a text begins with headers of a mail."""
     top = re.split(rb"\r?\n\r?\n", head.lstrip(b"\r\n"), maxsplit=1)[0]
     return _HEADER.match(top) is not None and _LEAST.search(top) is not None
+
+
+def _is_all_headers(head: bytes, file: ExportFile) -> bool:
+    """Return whether the beginning of a file is cut off inside of headers."""
+    lines = head.lstrip(b"\r\n").splitlines()[:-1]
+    is_cut = len(file.head) == HEAD and all(_HEADER.match(line) or line[:1] in (b" ", b"\t") for line in lines)
+    return is_cut and bool(lines)
 
 
 def _split(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -83,23 +109,26 @@ def _message(content: bytes, left_out: LeftOut) -> Message | None:
     if len(content) > LARGEST_WHOLE:
         raise Unacceptable(f"a mail must have at most {LARGEST_WHOLE // 2**20} MiB")
     try:
-        mail = BytesParser(policy=policy.default).parsebytes(content)
+        mail = BytesParser(policy=EmailPolicy(header_factory=_of_parts)).parsebytes(content)
         return _read(mail, content, left_out)
     except RecursionError:
         raise Unacceptable("the parts of the mail are nested too deeply") from None
 
 
 def _read(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | None:
-    thread = [*_ids(mail, "References"), *_ids(mail, "In-Reply-To")]
-    words = _body(mail)
+    thread = [*_ids(mail, "references"), *_ids(mail, "in-reply-to")]
+    is_reply = bool(thread)
+    texts = _texts(mail, ("text/plain", "text/html")) or _texts(mail, ())
+    words = "\n\n".join(filter(None, (_without_ends(each, is_reply=is_reply) for each in texts)))
     files = listed_texts(_file_name(part) for part in _attachments(mail))
-    said = _without_ends(words, is_reply=bool(thread)) or "".join(f"[{name}]" for name in files)
-    automatic = (_header(mail, "Auto-Submitted") or "no").strip().lower() != "no"
+    subject = _header(mail, "subject")
+    said = words or "".join(f"[{name}]" for name in files) or subject or ""
+    automatic = (_header(mail, "auto-submitted") or "no").strip().lower() != "no"
     if left_out.skips(bot=automatic, blank=not said.strip()):
         return None
     # one without an id is known by all that it is
-    id = next(iter(_ids(mail, "Message-ID")), None) or f"sha256-{sha256(content.strip()).hexdigest()[:32]}"
-    names, addresses = _people(mail, "From")
+    id = next(iter(_ids(mail, "message-id")), None) or f"sha256-{sha256(content.strip()).hexdigest()[:32]}"
+    names, addresses = _people(mail, "from")
     return Message(
         system="email",
         ids=(id,),
@@ -108,25 +137,43 @@ def _read(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | No
         ts=_date(mail),
         speaker=next(filter(None, (*names, *addresses)), None),
         metadata=stated(
-            subject=_header(mail, "Subject"),
+            subject=subject,
             **{"from": next(iter(addresses), None)},
-            to=listed_texts(_people(mail, "To")[1][:_MOST_NAMES]),
-            cc=listed_texts(_people(mail, "Cc")[1][:_MOST_NAMES]),
-            reply_to=next(iter(_ids(mail, "In-Reply-To")), None),
-            labels=_header(mail, "X-Gmail-Labels"),
+            to=listed_texts(_people(mail, "to")[1][:_MOST_NAMES]),
+            cc=listed_texts(_people(mail, "cc")[1][:_MOST_NAMES]),
+            reply_to=next(iter(_ids(mail, "in-reply-to")), None),
+            labels=_header(mail, "x-gmail-labels"),
             automatic=automatic,
             files=files,
         ),
     )
 
 
+def _of_parts(name: str, value: str) -> BaseHeader:
+    """Return a header as the library makes it: those of parts with their parameters, all others as text.
+
+    One that is too long has no parameters. Raises `Unacceptable` if that takes a boundary away.
+    """
+    if len(value) <= _LONGEST_OF_PARTS:
+        return _REGISTRY(name, value)
+    kind = value[:_LONGEST_OF_PARTS].partition(";")[0].strip()
+    if name.lower() == "content-type" and kind.lower().startswith("multipart/"):
+        raise Unacceptable(f"Content-Type: that of several parts must have at most {_LONGEST_OF_PARTS:,} characters")
+    return _REGISTRY(name, kind if name.lower() in _REGISTRY.registry else "")
+
+
 def _header(mail: EmailMessage, name: str) -> str | None:
-    """None where it is absent, or not written as the rules of mail say."""
-    try:
-        found = mail[name]
-        return None if found is None else str(found).strip() or None
-    except _MALFORMED:
+    """Return a header as text; None if it is absent, blank or too long."""
+    written = _written(mail, name)
+    return None if written is None else decode_words(written).replace("\0", NO_CHARACTER).strip() or None
+
+
+def _written(mail: EmailMessage, name: str) -> str | None:
+    """Return a header as it is written, on one line, its bytes decoded as most programs write them."""
+    raw = next((str(value) for key, value in mail.raw_items() if key.lower() == name), None)
+    if raw is None or len(raw) > _LONGEST_HEADER:
         return None
+    return "".join(decode_text(raw.encode("utf-8", "surrogateescape"), None).splitlines())
 
 
 def _ids(mail: EmailMessage, name: str) -> list[str]:
@@ -134,38 +181,59 @@ def _ids(mail: EmailMessage, name: str) -> list[str]:
 
 
 def _people(mail: EmailMessage, name: str) -> tuple[list[str], list[str]]:
-    """The names, as far as they are given, and the addresses in a header."""
+    """Return the names, as far as they are given, and the addresses in a header."""
     try:
-        found = [] if mail[name] is None else mail[name].addresses
-        return [each.display_name for each in found], [each.addr_spec for each in found]
-    except _MALFORMED:
+        found = getaddresses([(_written(mail, name) or "").replace("\0", NO_CHARACTER)])
+    except (*_MALFORMED, RecursionError):  # for comments in comments
         return [], []
+    return [decode_words(shown) for shown, _ in found if shown], [address for _, address in found if address]
 
 
 def _date(mail: EmailMessage) -> str | None:
-    """Raises `Unacceptable` for one that cannot be read."""
+    """Return when a mail was sent; None if that cannot be read."""
     try:
-        if mail["Date"] is None:
+        written = _written(mail, "date") or ""
+        if _EARLY.search(written) is not None:  # the parser reads 0001 as 2001
             return None
-        found = mail["Date"].datetime
-    except _MALFORMED:
-        found = None
-    if not isinstance(found, datetime):
-        raise Unacceptable("the Date of the mail cannot be read")
-    return found.isoformat()
+        found = parsedate_to_datetime(written)
+        return found.isoformat() if 1900 <= found.astimezone(UTC).year < 2200 else None
+    except (*_MALFORMED, OverflowError):
+        return None
 
 
-def _body(mail: EmailMessage) -> str:
-    """The text of a mail, without marks where it is HTML alone. Raises `Unacceptable`."""
+def _texts(part: MIMEPart, types: Sequence[str]) -> list[str]:
+    """Return the texts of a mail in their order, of these types or of any; of alternatives the plain one with words."""
+    if part.is_multipart() and part.get_content_maintype() == "multipart":
+        children = list(part.iter_parts())
+        if part.get_content_subtype() == "alternative":
+            children.sort(key=lambda child: child.get_content_type() != "text/plain")
+            return next(filter(None, (_texts(child, types) for child in children)), [])
+        return [text for child in children for text in _texts(child, types) if _file_name(child) is None]
+    kind = part.get_content_type()
+    # one without the boundaries that it names is a text as well
+    if part.get_content_disposition() == "attachment" or part.get_content_maintype() not in ("text", "multipart"):
+        return []
+    if types and kind not in types and part.get_content_maintype() == "text":
+        return []
+    words = _text(part).replace("\r\n", "\n").replace("\0", NO_CHARACTER)
+    words = html_words(words) if kind == "text/html" else words
+    return [words] if words.strip() else []
+
+
+def _text(part: MIMEPart) -> str:
+    """Return the text of a part, whatever is wrong with what its headers say of it."""
     try:
-        body = mail.get_body(("plain", "html"))
-        if body is None:
-            return ""
-        words = str(body.get_content())
+        way, label = str(part.get("Content-Transfer-Encoding", "")).strip().lower(), part.get_content_charset()
     except _MALFORMED:
-        raise Unacceptable("the text of the mail is in an encoding that is not known") from None
-    words = words.replace("\r\n", "\n")
-    return html_words(words) if body.get_content_type() == "text/html" else words
+        way, label = "", None
+    try:
+        content = part.get_payload() if way == "base64" else part.get_payload(decode=True)
+    except _MALFORMED:
+        content = part.get_payload()
+    if isinstance(content, str):  # with surrogates for bytes that are not ASCII
+        content = content.encode("ascii", "surrogateescape")
+        content = decode_base64(content) if way == "base64" else content
+    return decode_text(content, label) if isinstance(content, bytes) else ""
 
 
 def _attachments(mail: EmailMessage) -> list[EmailMessage]:
@@ -175,11 +243,12 @@ def _attachments(mail: EmailMessage) -> list[EmailMessage]:
         return []
 
 
-def _file_name(part: EmailMessage) -> str | None:
+def _file_name(part: MIMEPart) -> str | None:
     try:
-        return part.get_filename()
+        name = part.get_filename()
     except _MALFORMED:
         return None
+    return None if name is None else name.encode("utf-8", "replace").decode().replace("\0", NO_CHARACTER)
 
 
 def _without_ends(words: str, *, is_reply: bool) -> str:

@@ -64,8 +64,8 @@ def read(file: ExportFile) -> Iterator[Item] | None:
         return None
     folder = file.name.parent.name
     workspace = workspace_of(file.name.parent.parent, file.around)
-    listed = workspace.channels.get(folder)
-    day = _Day(listed or Channel(folder, None, is_private=False), listed is not None, workspace)
+    day = _Day(workspace.channel_of(folder), folder in workspace.channels, workspace)
+    file.left_out.broken.update(workspace.broken)
     return drafts(file.path, items_of(file.file), partial(_messages, day, file.left_out))
 
 

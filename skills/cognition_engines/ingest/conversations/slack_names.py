@@ -22,6 +22,9 @@ _PRIVATE: Final[Mapping[str, bool]] = {
     "mpims.json": True,
 }
 LISTS: Final = frozenset({USERS, *_PRIVATE})
+# Folders of direct messages, of groups and of several people's messages: a channel's name has no capitals.
+_PRIVATE_FOLDER: Final = re.compile(r"[DG][A-Z0-9]*|mpdm-.+")
+_PRIVATE_FLAGS: Final = ("is_private", "is_group", "is_im", "is_mpim")
 _MARK: Final = re.compile(r"<([@#!]?)([^<>|]+)(?:\|([^<>]*))?>")
 
 
@@ -45,10 +48,19 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Users by id; channels by the name of their folder."""
+    """Users by id; channels by the name of their folder. `broken` are the lists that are there and cannot be read."""
 
     users: Mapping[str, User]
     channels: Mapping[str, Channel]
+    broken: tuple[str, ...] = ()
+    has_lists: bool = False  # of channels, whatever is in them
+
+    def channel_of(self, folder: str) -> Channel:
+        """Return the channel of a folder. One that the lists do not have is private, unless there is no list at all."""
+        listed = self.channels.get(folder)
+        if listed is not None:
+            return listed
+        return Channel(folder, None, self.has_lists or _PRIVATE_FOLDER.fullmatch(folder) is not None)
 
     def called(self, id: str) -> str | None:
         user = self.users.get(id)
@@ -56,29 +68,43 @@ class Workspace:
 
 
 def workspace_of(root: PurePosixPath, around: Neighbours) -> Workspace:
-    """What the lists of an export say; one that is not there or broken says nothing."""
-    return _workspace(tuple((name, around.read(root, name)) for name in (USERS, *_PRIVATE)))
+    """Return what the lists of an export say; one that is not there says nothing."""
+    return _workspace(tuple((name, _read(name, root, around)) for name in (USERS, *_PRIVATE)))
+
+
+def _read(name: str, root: PurePosixPath, around: Neighbours) -> bytes | None:
+    """Return the content of a list, empty if it is there and cannot be read; None if it is absent."""
+    content = around.read(root, name)
+    return b"" if content is None and around.has(root, name) else content
 
 
 @lru_cache(maxsize=2)  # for all the days of an export
 def _workspace(lists: tuple[tuple[str, bytes | None], ...]) -> Workspace:
-    found = {name: _listed(content) for name, content in lists}
+    listed = {name: _listed(content) for name, content in lists}
+    found = {name: content or [] for name, content in listed.items()}
     users = dict(_users(found[USERS]))
     channels: dict[str, Channel] = {}
     for name, is_private in _PRIVATE.items():
         for each in found[name]:
             id, shown = text(each, "id"), text(each, "name")
-            if id is not None and is_channel(each):
-                channels[shown or id] = Channel(id, shown, is_private, tuple(texts(each, "members")))
-    return Workspace(users, channels)
+            if id is not None and (shown is not None or is_channel(each)):
+                flagged = any(member(each, flag) is True for flag in _PRIVATE_FLAGS)
+                private = is_private or flagged or _PRIVATE_FOLDER.fullmatch(shown or id) is not None
+                channels[shown or id] = Channel(id, shown, private, tuple(texts(each, "members")))
+    broken = tuple(name for name, content in lists if content is not None and listed[name] is None)
+    if not channels and dict(lists)["channels.json"] is not None:
+        broken = tuple(dict.fromkeys([*broken, "channels.json"]))
+    return Workspace(users, channels, broken, any(content is not None for name, content in lists if name != USERS))
 
 
-def _listed(content: bytes | None) -> list[dict[str, Value]]:
+def _listed(content: bytes | None) -> list[dict[str, Value]] | None:
+    """Return the objects of a list; None if the content is no list of objects, or absent."""
     try:
         value: Value = None if content is None else json.loads(content)
     except (ValueError, RecursionError):
-        return []
-    return objects({"list": value}, "list")
+        return None
+    found = objects({"list": value}, "list")
+    return found if isinstance(value, list) and len(found) == len(value) else None
 
 
 def is_user(value: Value) -> bool:

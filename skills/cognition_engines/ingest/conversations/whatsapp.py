@@ -13,22 +13,23 @@ from cognition_engines.ingest.conversations.export_file import ExportFile
 from cognition_engines.ingest.conversations.left_out import LeftOut
 from cognition_engines.ingest.conversations.members import listed_texts, stated
 from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, conversation_name, draft
-from cognition_engines.ingest.conversations.whatsapp_dates import Order, Stamp, moment, order_of, stamp
+from cognition_engines.ingest.conversations.whatsapp_dates import MARKS, Order, Stamp, begun, moment, order_of
 from cognition_engines.ingest.items import Item
 from cognition_engines.ingest.open_file import LARGEST_WHOLE, lines_of
 
-_CLOCK: Final = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[ \u202f\u00a0]?[AaPp]\.?[ \u202f\u00a0]?[Mm]\.?)?"
-_DAY: Final = r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}"
-_LINE: Final = re.compile(
-    rf"(?:\[(?P<day>{_DAY})(?:,| klo| um| at| à) ?(?P<clock>{_CLOCK})\] |"
-    rf"(?P<day2>{_DAY})(?:,| klo| um| at| à|(?<=[/-]\d{{4}})) (?P<clock2>{_CLOCK}) - )(?P<rest>.*)",
-    re.DOTALL,
+_SPEAKER: Final = re.compile(r"(?P<name>[^:：\n“\"<][^:：\n“\"]{0,99})[:：] ?(?P<text>.*)", re.DOTALL)
+# What the program calls its files, in several languages.
+_CHAT: Final = r"(?P<name>.{1,250}?)"
+_END: Final = r"(?: ?\(\d+\))?(?:\.txt|\.zip)?"
+_NAMES: Final = tuple(
+    re.compile(named, re.IGNORECASE)
+    for named in (
+        rf".{{0,30}}WhatsApp[ -]?\w{{0,12}} (?:with|mit|met|con|com|avec|med|cu|[sz]e?|со?|-) {_CHAT}{_END}",
+        rf"[与與]?{_CHAT}(?: ile |的 ?|님과의 |との ?)WhatsApp ?[^\W\d_]{{2,10}}{_END}",
+        rf"محادثة (?:واتساب|WhatsApp) مع {_CHAT}{_END}",
+    )
 )
-_SPEAKER: Final = re.compile(r"(?P<name>[^:\n“\"]{1,100}): ?(?P<text>.*)", re.DOTALL)
-_NAMES: Final = (
-    re.compile(r"WhatsApp Chat (?:with|-) (?P<name>.+?)(?: ?\(\d+\))?(?:\.txt|\.zip)?", re.IGNORECASE),
-    re.compile(r"WhatsApp[- ]Chat mit (?P<name>.+?)(?: ?\(\d+\))?(?:\.txt|\.zip)?", re.IGNORECASE),
-)
+_UNNAMED: Final = re.compile(r"_chat(?: ?\(\d+\)| \d+)?\.txt", re.IGNORECASE)
 _MARK: Final = "\u200e"  # before what the program wrote
 _ATTACHED: Final = re.compile(r"<[^<>:]{3,30}: (?P<ios>[^<>/]+\.\w{2,5})>|^(?P<android>\S+\.\w{2,5}) \([^()]{5,40}\)")
 _OMITTED: Final = re.compile(r"<[^<>\n]{5,40}>|(?:\w+ ){1,2}omitted")
@@ -48,7 +49,7 @@ class _Entry:
     def said(self) -> tuple[str | None, str]:
         """Who wrote it, None where the system did, and what."""
         found = _SPEAKER.fullmatch(self.rest)
-        return (None, self.rest) if found is None else (found["name"].strip(_MARK + " "), found["text"])
+        return (None, self.rest) if found is None else (found["name"].strip(MARKS + " "), found["text"])
 
 
 @dataclass(slots=True)
@@ -79,19 +80,29 @@ class _Chat:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """The messages of a chat; None for another text."""
-    if not _begins(file.head.decode("utf-8-sig", errors="replace")):
+    """Return the messages of a chat; None for another text. A file that is called as a chat but is none is refused."""
+    is_called = _called(file) is not None or _UNNAMED.fullmatch(PurePosixPath(file.path).name) is not None
+    if _begins(file.head.decode("utf-8-sig", errors="replace"), is_called):
+        return _turns(file)
+    if not is_called or not file.head.strip():
         return None
-    return _turns(file)
+    return file.refused("is called as a chat of WhatsApp is, but does not begin with a message whose date can be read")
 
 
-def _begins(head: str) -> bool:
-    lines = [line.lstrip("\ufeff" + _MARK) for line in head.splitlines() if line.strip()][:20]
-    found = [match for line in lines if (match := _LINE.fullmatch(line)) is not None]
-    if not found or _LINE.fullmatch(lines[0]) is None:
+def _begins(head: str, is_called: bool) -> bool:
+    lines = [line for line in head.splitlines() if line.strip()][:20]
+    found = [begin for line in lines if (begin := begun(line)) is not None]
+    if not found or begun(lines[0]) is None or not (is_called or found[0][0].is_sure):
         return False
-    speakers = [match["name"] for each in found if (match := _SPEAKER.fullmatch(each["rest"])) is not None]
+    speakers = [match["name"] for _, rest in found if (match := _SPEAKER.fullmatch(rest)) is not None]
     return bool(speakers) and not any(name.strip().lower() in _LEVELS for name in speakers)
+
+
+def _called(file: ExportFile) -> str | None:
+    """Return what a chat is called by its file or its archive."""
+    path = PurePosixPath(file.path)
+    called = (found for each in _NAMES for at in (path.name, path.parent.name) if (found := each.fullmatch(at)))
+    return next((found["name"] for found in called), None)
 
 
 def _turns(file: ExportFile) -> Iterator[Item]:
@@ -119,16 +130,16 @@ def _entries(file: BinaryIO) -> Iterator[_Entry]:
     size, line_of, at = 0, 0, None
     for number, line in lines_of(file, LARGEST_WHOLE):
         text = (line or b"").decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
-        match = _LINE.fullmatch(text.lstrip(_MARK))
-        found = None if match is None else stamp(match["day"] or match["day2"], match["clock"] or match["clock2"])
-        if match is None or found is None:
+        found = begun(text)
+        if found is None:
             if size < _LONGEST:
                 held.append(text)
                 size += len(text) + 1
             continue
         if at is not None:
             yield _Entry(line_of, at, "\n".join(held))
-        held, size, line_of, at = [match["rest"]], len(match["rest"]), number, found
+        at, rest = found
+        held, size, line_of = [rest], len(rest), number
     if at is not None:
         yield _Entry(line_of, at, "\n".join(held))
 
@@ -138,9 +149,7 @@ def _name(file: ExportFile, first: _Entry, order: Order) -> str:
 
     Without any of these it is a digest of the first message, which a longer export begins with as well.
     """
-    path = PurePosixPath(file.path)
-    called = (found for each in _NAMES for at in (path.name, path.parent.name) if (found := each.fullmatch(at)))
-    name = next((found["name"] for found in called), None)
+    name = _called(file)
     speaker, said = first.said
     if name is None and speaker is not None and said.startswith(_MARK):
         name = speaker

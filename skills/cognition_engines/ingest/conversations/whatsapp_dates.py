@@ -1,13 +1,35 @@
-"""The dates of a chat of WhatsApp, which a phone writes as its region does: their order is found in all of them."""
+"""The beginnings of messages of WhatsApp, which a phone writes as its region does.
+
+The order of day, month and year is found in all messages of a chat.
+"""
 
 import re
+import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Final
 
-_CLOCK: Final = re.compile(r"(\d{1,2})[:.](\d{2})(?:[:.](\d{2}))?\W*(?:([AaPp])\W*[Mm]\W*)?")
+from cognition_engines.ingest.conversations.whatsapp_words import Half, half_of
+
+MARKS: Final = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"  # of direction
+_LONGEST: Final = 100  # characters of a beginning
+_DAY: Final = r"\d{1,4}(?:\s?[./-]\s?|년\s?|年)\d{1,2}(?:\s?[./-]\s?|월\s?|月)\d{1,4}(?!\d)(?:\.|\s?г\.|일|日|\s?BE)?"
+_CLOCK: Final = r"\d{1,2}(?:[:.]|\s?h\s?)\d{2}(?:[:.]\d{2}|\s?min\s?\d{2}\s?s)?(?!\d)"
+_WORD: Final = r"[^\W\d_][^\d\[\]:,-]{0,24}?"
+_AFTER: Final = rf"(?:\s?(?P<after>{_WORD}))?"
+_DAY_AND_TIME: Final = (
+    rf"(?P<day>{_DAY})(?P<comma>[,،、]?)\s{{0,3}}(?:(?P<before>{_WORD})\s?)?(?P<clock>{_CLOCK}){_AFTER}"
+)
+_TIME_AND_DAY: Final = rf"(?P<clock>{_CLOCK}){_AFTER}(?P<comma>[,،、]?)\s{{0,3}}(?P<day>{_DAY})"
+_HEADS: Final = tuple(
+    re.compile(rf"(?P<open>\[)?{stamp}(?(open)\] ?| [-–—] )") for stamp in (_DAY_AND_TIME, _TIME_AND_DAY)
+)
+_NUMBER: Final = re.compile(r"\d+")
+_BUDDHIST: Final = 543  # years that Thai phones count more
+_YEARS: Final = range(2009, 2100)  # of chats: the program is of 2009
+_HIJRI: Final = range(1380, 1500)  # years that phones with a calendar of Iran or of the Hijra write meanwhile
 
 
 class Order(Enum):
@@ -20,60 +42,121 @@ class Order(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """The three numbers of a date as they stand, whether points separate them, and the time of day."""
+    """The three numbers of a date as they stand, whether points separate them or a year is first, and the time of day.
+
+    `is_eastern` says that a short year is first in the writer's language, if not in each of its regions; `is_sure` that
+    other programs rarely write a line so.
+    """
 
     date: tuple[int, int, int]
     pointed: bool
-    long_year_first: bool
+    year_first: bool
     clock: tuple[int, int, int]
+    is_eastern: bool
+    is_sure: bool
 
 
-def stamp(day: str, clock: str) -> Stamp | None:
-    """None for what is no time of day."""
-    first, second, third = re.split(r"[./-]", day)
-    match = _CLOCK.fullmatch(clock)
-    if match is None:
+def begun(line: str) -> tuple[Stamp, str] | None:
+    """Return when a line was sent that begins a message, and the rest of it; None for any other."""
+    start = line[:_LONGEST]
+    places = [at for at, character in enumerate(start) if character not in MARKS]
+    plain = "".join(_plain(start[at]) for at in places)
+    if not plain[:1].isdigit() and not plain.startswith("["):
         return None
-    hour, minute, second_of = int(match[1]), int(match[2]), int(match[3] or 0)
-    if match[4] is not None:
-        if not 1 <= hour <= 12:
-            return None
-        hour = hour % 12 + (12 if match[4] in "Pp" else 0)
-    if hour > 23 or minute > 59 or second_of > 59:
+    match = next((matched for head in _HEADS if (matched := head.match(plain)) is not None), None)
+    stamp = None if match is None else _stamp(match)
+    return None if match is None or stamp is None else (stamp, line[places[match.end() - 1] + 1 :])
+
+
+def _plain(character: str) -> str:
+    """Return a digit of any script as that of ASCII, and any blank as a blank."""
+    digit = unicodedata.decimal(character, None)
+    return str(digit) if digit is not None else " " if character.isspace() else character
+
+
+def _stamp(match: re.Match[str]) -> Stamp | None:
+    """Return what a beginning says; None if it is no time of day."""
+    day, groups = match["day"], match.groupdict()
+    first, second, third = (int(number) for number in _NUMBER.findall(day))
+    is_known, half = half_of(groups.get("before"), match["after"])
+    hour, minute, second_of = [*map(int, _NUMBER.findall(match["clock"])), 0][:3]
+    if half is not None and hour <= 12:
+        hour = hour if half is Half.NOON and hour > 10 else hour % 12 + 12 * (half is not Half.MORNING)
+    elif half is not None:
         return None
-    return Stamp((int(first), int(second), int(third)), "." in day, len(first) == 4, (hour, minute, second_of))
+    if not is_known or hour > 23 or minute > 59 or second_of > 59:
+        return None
+    is_long = len(_NUMBER.findall(day)[0]) > 2
+    words = f"{groups.get('before') or ''}{match['after'] or ''}"
+    is_eastern = not is_long and third < 100 and any(character > "\u2e7f" for character in words + day)
+    year_first = is_long or (is_eastern and "/" not in day)
+    bare = not match["comma"] and not words.strip()
+    has_seconds = len(_NUMBER.findall(match["clock"])) > 2
+    is_sure = not bare or (not (is_long and "-" in day) and not (match["open"] and not has_seconds))
+    return Stamp((first, second, third), "." in day, year_first, (hour, minute, second_of), is_eastern, is_sure)
+
+
+@dataclass(slots=True)
+class _Dates:
+    """What all dates of a chat have in common."""
+
+    possible: set[Order] = field(default_factory=lambda: set(Order))
+    out_of_order: set[Order] = field(default_factory=set)
+    latest: dict[Order, str] = field(default_factory=dict)
+    numbers: tuple[set[int], set[int]] = field(default_factory=lambda: (set(), set()))  # the first and the last ones
+    year_first: bool = False
+    pointed: bool = False
+    eastern: bool = False
+    differ: bool = False  # the order changes what a date means
+
+    def add(self, each: Stamp) -> None:
+        """Add a date. One that is none in any order says nothing. Raises ValueError for one of another calendar."""
+        days = {order: found[:10] for order in Order if (found := moment(each, order)) is not None}
+        if not days:
+            if any(number in _HIJRI for number in each.date):
+                year = next(number for number in each.date if number in _HIJRI)
+                raise ValueError(f"its years are of a calendar that is not read: {year}")
+            return
+        self.year_first, self.pointed = self.year_first or each.year_first, self.pointed or each.pointed
+        self.eastern = self.eastern or each.is_eastern
+        self.differ = self.differ or each.date[0] != each.date[1] or each.is_eastern
+        self.numbers[0].add(each.date[0])
+        self.numbers[1].add(each.date[2])
+        self.possible &= days.keys()
+        self.out_of_order.update(order for order, day in days.items() if day < self.latest.get(order, ""))
+        self.latest.update(days)
+
+    @property
+    def last_is_day(self) -> bool:
+        """Whether the last numbers change as days do and the first ones as years."""
+        first, last = map(len, self.numbers)
+        is_likely = last > first if self.pointed or self.eastern else first == 1 and last > 2
+        return is_likely and Order.YEAR_FIRST in self.possible - self.out_of_order
 
 
 def order_of(stamps: Iterable[Stamp], day_first: bool | None) -> Order:
-    """The order of all dates of a chat; `day_first` decides where they do not.
+    """Return the order of all dates of a chat; `day_first` decides if they do not.
 
-    A number above 12 is a day, dates with points begin with the day, and a chat is in the order of time. Raises
-    ValueError where none of this decides, or dates contradict each other.
+    A number above 12 is a day, dates with points begin with the day, unless their last numbers change more than the
+    first, and a chat is in the order of time. Raises ValueError if none of this decides, or if dates contradict each
+    other.
     """
-    possible = {Order.DAY_FIRST, Order.MONTH_FIRST}
-    out_of_order: set[Order] = set()
-    before: dict[Order, str] = {}
-    sure: Order | None = None
-    differ = False
+    dates = _Dates()
     for each in stamps:  # all of them, so that what is wrong with a later one is found now
-        sure = sure or (Order.YEAR_FIRST if each.long_year_first else Order.DAY_FIRST if each.pointed else None)
-        differ = differ or each.date[0] != each.date[1]
-        for order in tuple(possible):
-            found = moment(each, order)
-            if found is None:
-                possible.discard(order)
-            elif found[:10] < before.get(order, ""):
-                out_of_order.add(order)
-            else:
-                before[order] = found[:10]
-    if sure is not None:
-        return sure
-    likely = possible - out_of_order or possible
+        dates.add(each)
+    if dates.year_first or (dates.last_is_day and day_first is None):
+        return Order.YEAR_FIRST
+    if dates.pointed:
+        return Order.DAY_FIRST
+    first, last = map(len, dates.numbers)
+    if not dates.eastern or first > last or day_first is not None:
+        dates.possible.discard(Order.YEAR_FIRST)
+    likely = dates.possible - dates.out_of_order or dates.possible
     if len(likely) == 1:
         return next(iter(likely))
     if not likely:
         raise ValueError("some dates of the chat have the day first and some the month; no order fits all")
-    if day_first is None and differ:
+    if day_first is None and dates.differ:
         raise ValueError(
             "whether its dates begin with the day or the month is not clear: give --day-first or --month-first"
         )
@@ -81,9 +164,12 @@ def order_of(stamps: Iterable[Stamp], day_first: bool | None) -> Order:
 
 
 def moment(found: Stamp, order: Order) -> str | None:
-    """The time in ISO 8601 without a zone, which the chat does not give; None where there is no such day."""
+    """Return the time in ISO 8601 without a zone, which the chat does not give; None if there is no such day."""
     day, month, year = (found.date[at] for at in order.value)
+    if year < 100:
+        year += 2500 if year + 2500 - _BUDDHIST in _YEARS else 2000  # a short one of Thailand
     try:
-        return datetime(year if year > 99 else 2000 + year, month, day, *found.clock).isoformat()
+        year -= _BUDDHIST if year > 2400 else 0
+        return datetime(year, month, day, *found.clock).isoformat() if year in _YEARS else None
     except ValueError:
         return None

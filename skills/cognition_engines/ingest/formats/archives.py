@@ -1,5 +1,6 @@
 """Documents that are ZIP archives: bounded before anything of them is unpacked, with XML that declares no entities."""
 
+import re
 from io import BytesIO
 from typing import Final
 from zipfile import BadZipFile, ZipFile, ZipInfo
@@ -24,6 +25,7 @@ _WANTED: Final = {
     "created": f"{_TERMS}created",
     "words": _WORDS,
 }
+_DECLARED: Final = re.compile(rb"<\?xml\s[^>]{0,200}?\sencoding\s{0,9}=\s{0,9}[\"']([A-Za-z][\w.:-]{0,39})[\"']")
 _ENCODINGS: Final = ("ascii", "utf-16-le", "utf-16-be")
 
 
@@ -60,10 +62,15 @@ def part(archive: ZipFile, name: str) -> bytes:
 
 def element_of(content: bytes) -> etree._Element:
     """The root of an XML file, whose entities are left as they are and which nothing is loaded for."""
-    parser = etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False)
+    options = {"resolve_entities": False, "load_dtd": False, "no_network": True, "huge_tree": False}
+    declared = _DECLARED.match(content)
     try:
-        return etree.fromstring(content, parser)
-    except (etree.XMLSyntaxError, ValueError):
+        if declared is None or declared[1].lower().startswith(b"utf-"):
+            return etree.fromstring(content, etree.XMLParser(**options))
+        # libxml2 would open a file for most other encodings
+        text = content.decode(declared[1].decode("ascii"))
+        return etree.fromstring(text.encode(), etree.XMLParser(encoding="utf-8", **options))
+    except (etree.XMLSyntaxError, LookupError, ValueError):
         raise Unreadable("is broken: a part of it is no sound XML") from None
 
 

@@ -7,16 +7,16 @@ from typing import Final
 
 from cognition_engines.ingest.formats.converted import Converted, code_block, members_of, split_front, text_of
 
-_HEADING: Final = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?$")
-_ATTRIBUTE: Final = re.compile(r":!?([\w][\w-]*)!?:(?:[ \t]+(.*))?$")
+_HEADING: Final = re.compile(r"(={1,6}|#{1,6})[ \t]+(\S.*)$", re.DOTALL)
+_ATTRIBUTE: Final = re.compile(r":!?([\w][\w-]*)!?:(?:[ \t]+(.*))?$", re.DOTALL)
 _REFERENCE: Final = re.compile(r"\{([\w][\w-]*)\}")
 _STYLE: Final = re.compile(r"\[([^\[\]]*)\]$")
 _TITLE: Final = re.compile(r"\.([^\s.].*)$")
 _UNORDERED: Final = re.compile(r"[ \t]*(\*{1,5}|-)[ \t]+(\S.*)$")
 _ORDERED: Final = re.compile(r"[ \t]*(\.{1,5}|\d+\.)[ \t]+(\S.*)$")
-_TERM: Final = re.compile(r"[ \t]*(\S.*?)(?:::{1,3}|;;)(?:[ \t]+(.*))?$")
-_DIRECTIVE: Final = re.compile(r"(?:include|ifdef|ifndef|ifeval|endif|toc)::\S*\[.*\]$")
-_BLOCK_MACRO: Final = re.compile(r"(?:image|video|audio)::[^\[\s]*\[([^\],]*)[^\]]*\]$")
+_TERM: Final = re.compile(r"[ \t]*(\S.*?)(?:::{1,3}|;;)(?:[ \t]+(.*))?$", re.DOTALL)
+_DIRECTIVE: Final = re.compile(r"(?:include|ifdef|ifndef|ifeval|endif|toc)::[^\s\[]*\[.*\]$")
+_BLOCK_MACRO: Final = re.compile(r"(?:image|video|audio)::[^\[\s]*\[([^\],]*)(?:,[^\]]*)?\]$")
 _VERBATIM: Final = re.compile(r"(-{4,}|\.{4,}|\+{4,}|`{3,})(\w*)$")
 _LEVELS: Final = "=-~^+"  # what titles are underlined with
 _UNDERLINE: Final = re.compile(r"=+|-+|~+|\^+|\++")
@@ -31,21 +31,21 @@ _NAME: Final = r"[^\W\d_][^<>:;|=!?]{0,60}(?:<[^<>\s]{1,200}>)?"
 _AUTHOR: Final = re.compile(rf"{_NAME}(?:;[ \t]*{_NAME}){{0,20}}$")
 _REVISION: Final = re.compile(r"v?\d[\w.-]*(?:,|$)|\d{4}-\d{2}-\d{2}")
 _INLINE: Final = (
-    (re.compile(r"<<[^<>,]*,[ \t]*([^<>]*)>>"), r"\1"),
+    (re.compile(r"<<[^<>,]*,[ \t]*+([^<>]*)>>"), r"\1"),
     (re.compile(r"<<([^<>]*)>>"), r"\1"),
-    (re.compile(r"(?:xref|anchor):[^\s\[\]]*\[([^\[\]]*)\]"), r"\1"),
-    (re.compile(r"(?:link:)?(https?://[^\s\[\]<>]+)\[([^\[\]\"]+?)\^?\]"), r"[\2](\1)"),
-    (re.compile(r"link:[^\s\[\]]+\[([^\[\]]+?)\^?\]"), r"\1"),
+    (re.compile(r"(?:xref|anchor):[^\s\[\]]{0,1000}\[([^\[\]]*)\]"), r"\1"),
+    (re.compile(r"(?:link:)?(https?://[^\s\[\]<>]{1,1000})\[([^\[\]\"]+?)\^?\]"), r"[\2](\1)"),
+    (re.compile(r"link:[^\s\[\]]{1,1000}\[([^\[\]]+?)\^?\]"), r"\1"),
     (re.compile(r"\[\[[^\[\]]*\]\]|\[#[^\[\]]*\](?=[`*_#])|\(\(\([^()]*\)\)\)"), ""),
-    (re.compile(r"image:[^\s\[\]]+\[([^\[\],]*)[^\[\]]*\]"), r"\1"),
+    (re.compile(r"image:[^\s\[\]]{1,1000}\[([^\[\],]*)(?:,[^\[\]]*)?\]"), r"\1"),
     (re.compile(r"footnote:[\w-]*\[([^\[\]]*)\]"), r" (\1)"),
-    (re.compile(r"(?:kbd|btn|menu|icon|pass):[^\s\[\]]*\[([^\[\]]*)\]"), r"\1"),
+    (re.compile(r"(?:kbd|btn|menu|icon|pass):[^\s\[\]]{0,1000}\[([^\[\]]*)\]"), r"\1"),
     (re.compile(r"(?<![\w*])\*(?=\S)([^*\n]{1,1000}?)(?<=\S)\*(?![\w*])"), r"**\1**"),
     (re.compile(r"(?<![\w`])`\+([^`\n]{1,1000}?)\+`"), r"`\1`"),
-    (re.compile(r"[ \t]+\+$"), ""),
+    (re.compile(r"(?<![ \t])[ \t]+\+$"), ""),
 )
 _LONGEST_LINE: Final = 4000  # characters in which marks are looked for
-_ADMONITION: Final = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]+(.*)$")
+_ADMONITION: Final = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]+(.*)$", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -182,7 +182,8 @@ def _style(reader: _Reader, style: str) -> None:
 def _line(line: str, attributes: Mapping[str, str]) -> Iterator[str]:
     bare = line.strip()
     if (match := _HEADING.match(line)) is not None:
-        yield from ("", f"{'#' * len(match[1])} {_inline(match[2], attributes)}", "")
+        title = _without_closing(match[2], match[1])
+        yield from ("", f"{'#' * len(match[1])} {_inline(title, attributes)}", "")
     elif (match := _BLOCK_MACRO.match(bare)) is not None:
         yield match[1]
     elif (match := _UNORDERED.match(line)) is not None:
@@ -203,6 +204,12 @@ def _line(line: str, attributes: Mapping[str, str]) -> Iterator[str]:
         yield from ("", f"**{_inline(match[1], attributes)}**", *([_inline(match[2], attributes)] if match[2] else []))
     else:
         yield _inline(bare, attributes)
+
+
+def _without_closing(title: str, mark: str) -> str:
+    """Return a title without the same mark behind it, which may close it."""
+    words = title.removesuffix(mark)
+    return words.rstrip(" \t") if words.endswith((" ", "\t")) and words != title else title
 
 
 def _inline(text: str, attributes: Mapping[str, str]) -> str:

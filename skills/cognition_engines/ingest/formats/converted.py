@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from cognition_engines.ingest.markdown.front_block import after_comments, front_block
+from cognition_engines.ingest.markdown.inline import is_title
+
 _LONGEST_LINE: Final = 500  # characters of a title or a name
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _DATE: Final = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)")
 _YEARS: Final = range(1900, 2101)
 _MARKS: Final = re.compile(r"[#>|<]|```|~~~|[=+-]+$")  # with which a line would be more than text
 _FENCE: Final = re.compile(r"`{3,}")
-_FRONT: Final = re.compile(r"---[ \t]*\n(?:[ \t]*(?:#.*)?\n)*[\w\"'][^\n:]{0,64}:")
-_CLOSING: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
 # what programs write where a person gave no title
 _NO_TITLE: Final = re.compile(
     r"(?:microsoft (?:word|powerpoint)\b.*|(?:untitled|document|presentation|slide|powerpoint presentation|title)"
@@ -117,7 +118,7 @@ def right_of(values: Sequence[str]) -> str | None:
 def line_of(text: str) -> str:
     """The text on one line; empty when it is too long for a title or a name."""
     line = " ".join(clean(text).split())
-    return line if len(line) <= _LONGEST_LINE and line.isprintable() else ""
+    return line if len(line) <= _LONGEST_LINE and is_title(line) else ""
 
 
 def literal(line: str) -> str:
@@ -145,11 +146,20 @@ def text_of(content: bytes) -> str:
 
 
 def split_front(text: str) -> tuple[str, str]:
-    """Front matter that a text begins with, with its lines of `---`, and the rest; all of it where it is not closed."""
-    if not _FRONT.match(text):
+    """Return the front matter at the top of a text, all of its blocks, and the rest; all of it as front if flawed.
+
+    Only a line of `---` opens it: other formats underline their titles with longer ones and with other marks.
+    """
+    lines = text.split("\n")
+    start = after_comments(lines, 0)
+    if start == len(lines) or lines[start].rstrip() != "---":
         return "", text
-    closing = _CLOSING.search(text, 4)
-    return (text, "") if closing is None else (text[: closing.end()] + "\n", text[closing.end() :])
+    front = front_block(lines, start)
+    if front.flaw is not None:
+        return text, ""
+    if not front.members:
+        return "", text
+    return "\n".join(lines[: front.end]) + "\n", "\n".join(lines[front.end :])
 
 
 def code_block(text: str, language: str = "") -> str:

@@ -2,9 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from typing import Any, Final
 
 import nbformat
+import traitlets.config  # noqa: F401  its log imports it late: later, this process cannot
+from nbformat.validator import get_validator
 
 from cognition_engines.ingest.formats.converted import (
     Converted,
@@ -19,13 +22,16 @@ from cognition_engines.ingest.formats.converted import (
 )
 
 _VERSION: Final = 4
+# nbformat reads these schemas to upgrade a notebook; later, this process can open no file
+for _library, _schema in product(("fastjsonschema", "jsonschema"), ((3, 0), (4, 5))):
+    get_validator(*_schema, name=_library)  # type: ignore[no-untyped-call]
 _LONGEST_OUTPUT: Final = 2000  # characters; what is longer is data
 
 
 def convert(content: bytes) -> Converted:
     """The notebook in a file. Raises Unreadable for what is none."""
     try:
-        book = nbformat.reads(text_of(content), as_version=_VERSION)  # type: ignore[no-untyped-call]
+        book = nbformat.convert(nbformat.reader.reads(text_of(content)), _VERSION)  # type: ignore[no-untyped-call]
         cells, metadata = list(book.cells), dict(book.metadata)
     except (json.JSONDecodeError, nbformat.ValidationError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise Unreadable(f"is no sound notebook: {type(error).__name__}") from None

@@ -27,7 +27,6 @@ _HYPHEN: Final = re.compile("\ufffe\r?\n?")  # where pdfium found a word that th
 _NUMBER: Final = re.compile(
     r"^(?:chapter\s+|section\s+|appendix\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))[.\d]*[.:)]?\s+", re.IGNORECASE
 )
-_SEPARATED: Final = re.compile(r"\s*;\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def convert(content: bytes) -> Converted:
         *_warning(broken, "a flaw: what stands there is not read"),
     ]
     said = document.get_metadata_dict()
-    members = members_of(said["Title"], _SEPARATED.split(said["Author"]), said["CreationDate"])
+    members = members_of(said["Title"], said["Author"].split(";"), said["CreationDate"])
     return Converted(text, members, marks, tuple(warnings))
 
 

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -12,7 +12,7 @@ from pathlib import Path
 from struct import Struct
 from threading import Event, Timer
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -25,8 +25,11 @@ _WORKER: Final = "cognition_engines.ingest.formats.format_worker"
 _LENGTH: Final = Struct(">Q")
 _LONGEST_ANSWER: Final = 512 * 2**20  # bytes
 _PATIENCE: Final = 5.0  # seconds
+_LONGEST_START: Final = 60.0  # seconds
 _PASSED_ON: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "TZ")
 _SOURCE: Final = str(Path(__file__).resolve().parents[3])  # the folder of the package
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,15 @@ class _Answer:
     peak: int  # bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What a process says before its first document."""
+
+    missing: tuple[str, ...]
+
+
 _ANSWER: Final = TypeAdapter(_Answer)
+_START: Final = TypeAdapter(_Start)
 DEFAULT_LIMITS: Final = FormatLimits()
 
 
@@ -121,49 +132,69 @@ class FormatReader:
             self._end()
 
     def _answer(self, format: Format, content: bytes) -> _Answer:
-        """Raises Unreadable when the process ends over it, _Killed when that is not because of the time."""
-        process = self._running()
-        late = Event()
+        """Raises Unreadable if the process ends over it, _Killed if that is not because of the time."""
+        if self._process is not None and self._process.poll() is not None:
+            self._end()
+        if self._process is None:
+            self._start([each for each in Format if self.can_read(each)])
+        return self._within(self._limits.seconds, lambda process: _ask(process, format, content))
+
+    def missing_limits(self) -> tuple[str, ...]:
+        """Return the limits that this system cannot set for the process that reads documents.
+
+        Raises Unreadable if no such process starts.
+        """
+        self.close()
+        try:
+            return self._start(())
+        finally:
+            self.close()
+
+    def _start(self, formats: Sequence[Format]) -> tuple[str, ...]:
+        """Start the process for documents of these formats; return the limits that cannot be set."""
+        environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+        paths = [_SOURCE, environment.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+        bounds = (str(self._limits.seconds), str(self._limits.memory))
+        # a separate session: an interrupt ends the run, which ends this
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", _WORKER, *bounds, *formats],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env=environment,
+            start_new_session=True,
+        )
+        self._read = 0
+        return self._within(_LONGEST_START, lambda process: _START.validate_json(_receive(process))).missing
+
+    def _within(self, seconds: float, exchange: Callable[[subprocess.Popen[bytes]], T]) -> T:
+        """Return what the process answers.
+
+        Raises Unreadable if it ends first or takes longer, _Killed if something else has killed it.
+        """
+        assert self._process is not None
+        process, late = self._process, Event()
 
         def end() -> None:
             late.set()
             process.kill()
 
-        timer = Timer(self._limits.seconds, end)
+        timer = Timer(seconds, end)
         timer.start()
         try:
-            return _ask(process, format, content)
+            return exchange(process)
         except (OSError, EOFError, ValidationError):
             code = self._end(_PATIENCE)
             if late.is_set() or code == -signal.SIGXCPU:
-                raise Unreadable(f"takes more than {self._limits.seconds:g} seconds to read") from None
+                raise Unreadable(f"takes more than {seconds:g} seconds to read") from None
             how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
             kind = _Killed if code == -signal.SIGKILL else Unreadable
             raise kind(f"cannot be read: the process that reads it ended ({how})") from None
         finally:
             timer.cancel()
             timer.join()
-
-    def _running(self) -> subprocess.Popen[bytes]:
-        if self._process is not None and self._process.poll() is not None:
-            self._end()
-        if self._process is None:
-            environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-            paths = [_SOURCE, environment.get("PYTHONPATH", "")]
-            environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-            command = [sys.executable, "-P", "-m", _WORKER, str(self._limits.seconds), str(self._limits.memory)]
-            # a separate session: an interrupt ends the run, which ends this
-            self._process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env=environment,
-                start_new_session=True,
-            )
-            self._read = 0
-        return self._process
 
     def _end(self, patience: float = 0.0) -> int:
         """Ends the process, which has `patience` seconds to end first; its exit code, negative for a signal."""
@@ -183,10 +214,15 @@ class FormatReader:
 def _ask(process: subprocess.Popen[bytes], format: Format, content: bytes) -> _Answer:
     """Raises EOFError or OSError when the process ends, ValidationError for an answer that is none."""
     assert process.stdin is not None
-    assert process.stdout is not None
     process.stdin.write(f"{format.value}\n".encode() + _LENGTH.pack(len(content)))
     process.stdin.write(content)
     process.stdin.flush()
+    return _ANSWER.validate_json(_receive(process))
+
+
+def _receive(process: subprocess.Popen[bytes]) -> bytes:
+    """Raises EOFError or OSError when the process ends."""
+    assert process.stdout is not None
     header = process.stdout.read(_LENGTH.size)
     if len(header) < _LENGTH.size:
         raise EOFError
@@ -194,4 +230,4 @@ def _ask(process: subprocess.Popen[bytes], format: Format, content: bytes) -> _A
     answer = process.stdout.read(size) if size <= _LONGEST_ANSWER else b""
     if len(answer) < size:
         raise EOFError
-    return _ANSWER.validate_json(answer)
+    return answer

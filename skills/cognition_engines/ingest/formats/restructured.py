@@ -7,7 +7,20 @@ from typing import Any, Final
 
 from docutils import nodes
 from docutils.core import publish_doctree, publish_from_doctree
+from docutils.languages import en as _english  # noqa: F401  docutils imports by name: later, this process cannot
 from docutils.parsers.rst import Directive, directives, languages, roles
+from docutils.parsers.rst.directives import (  # noqa: F401
+    admonitions,
+    body,
+    images,
+    misc,
+    parts,
+    references,
+    tables,
+)
+from docutils.parsers.rst.languages import en as _english_names  # noqa: F401
+from docutils.readers import doctree, standalone  # noqa: F401
+from docutils.writers import html5_polyglot, null  # noqa: F401
 
 from cognition_engines.ingest.formats.converted import (
     Converted,
@@ -40,8 +53,7 @@ _SETTINGS: Final = {
     "output_encoding": "unicode",
 }
 _NAMED: Final = re.compile(r"^[ \t>*-]*\.\.[ \t]+(?:\|[^|\n]+\|[ \t]+)?([\w][\w:+.-]*?)[ \t]?::(?=\s|$)", re.MULTILINE)
-_ROLE: Final = re.compile(r"(?::([a-zA-Z][\w:+.-]*):`)|(?:`:([a-zA-Z][\w:+.-]*):)")
-_TARGET: Final = re.compile(r"^(.*?)\s*<[^<>]*>$", re.DOTALL)
+_ROLE: Final = re.compile(r"(?::([a-zA-Z][\w:+.-]{0,99}):`)|(?:`:([a-zA-Z][\w:+.-]{0,99}):)")
 _CODE: Final = frozenset(
     {"code-block", "sourcecode", "code", "ipython", "prompt", "testcode", "doctest", "productionlist"}
 )
@@ -94,12 +106,33 @@ class _Holder(Directive):  # type: ignore[misc]  # docutils has no types
         return [held]
 
 
+class _Translator(html5_polyglot.HTMLTranslator):  # type: ignore[misc]
+    """HTML in which an image is its alternative text: docutils would read the file that an image names."""
+
+    def visit_image(self, node: nodes.image) -> None:
+        words = self.encode(node.get("alt", ""))
+        is_inline = isinstance(node.parent, nodes.TextElement)
+        self.body.append(words if is_inline or not words else f"<p>{words}</p>\n")
+
+
+class _Writer(html5_polyglot.Writer):  # type: ignore[misc]
+    """The document without what a page has around it, for which docutils would read a template."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.translator_class = _Translator
+
+    def apply_template(self) -> str:
+        return f"<main>{''.join(self.fragment)}</main>"
+
+
 def _as_written(
     name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = ()
 ) -> tuple[list[nodes.Node], list[nodes.Node]]:
     """A role that docutils does not know: the title that is given with a target, else the target."""
-    match = _TARGET.match(text)
-    words = (match[1] if match is not None and match[1] else text).lstrip("~!")
+    title, _, target = text.removesuffix(">").rpartition("<")
+    titled = text.endswith(">") and ">" not in target and title.rstrip()
+    words = (titled or text).lstrip("~!")
     return [nodes.literal(rawtext, nodes.unescape(words))], []
 
 
@@ -111,11 +144,11 @@ def convert(content: bytes) -> Converted:
     tree = publish_doctree(text, settings_overrides=_SETTINGS | {"warning_stream": said})
     flaws = _without_messages(tree)
     members = _members(tree)
-    html = publish_from_doctree(tree, writer="html5", settings_overrides=_SETTINGS | {"warning_stream": said})
-    body = parsed(html if isinstance(html, str) else html.decode()).select_one("main")
-    if body is None:
+    page = publish_from_doctree(tree, writer=_Writer(), settings_overrides=_SETTINGS | {"warning_stream": said})
+    main = parsed(page if isinstance(page, str) else page.decode()).select_one("main")
+    if main is None:
         raise Unreadable("is no sound rst")
-    markdown = markdown_of_part(body)
+    markdown = markdown_of_part(main)
     warnings: tuple[str, ...] = ()
     if flaws:
         line, reason = flaws[0]

@@ -1,6 +1,5 @@
 """PPTX: each slide under its title, with its lists, tables and notes."""
 
-import re
 from collections.abc import Iterable, Iterator
 from io import BytesIO
 from typing import Any, Final
@@ -19,7 +18,6 @@ from cognition_engines.ingest.formats.converted import (
 )
 
 _DEEPEST: Final = 20  # groups in each other
-_SEPARATED: Final = re.compile(r"\s*;\s*")
 
 
 def convert(content: bytes) -> Converted:
@@ -31,9 +29,9 @@ def convert(content: bytes) -> Converted:
     text, marks = join_parts(parts)
     members = members_of(
         said.get("title"),
-        _SEPARATED.split(said.get("creator", "")),
+        said.get("creator", "").split(";"),
         said.get("created"),
-        _SEPARATED.split(said.get("words", "")),
+        said.get("words", "").split(";"),
         project=said.get("project"),
         sensitivity=said.get("sensitivity"),
     )

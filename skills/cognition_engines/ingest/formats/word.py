@@ -1,8 +1,8 @@
 """DOCX: what mammoth makes of it, as Markdown."""
 
-import re
 from io import BytesIO
 from typing import Final
+from xml.dom import expatbuilder  # noqa: F401  minidom imports it late: later, this process cannot
 
 import mammoth
 
@@ -12,7 +12,6 @@ from cognition_engines.ingest.formats.markup import markdown_of_part, parsed
 
 # the names that Word itself gives, which mammoth reads in any language
 _STYLES: Final = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
-_SEPARATED: Final = re.compile(r"\s*;\s*")
 
 
 def convert(content: bytes) -> Converted:
@@ -28,9 +27,9 @@ def convert(content: bytes) -> Converted:
     ).value
     members = members_of(
         said.get("title"),
-        _SEPARATED.split(said.get("creator", "")),
+        said.get("creator", "").split(";"),
         said.get("created"),
-        _SEPARATED.split(said.get("words", "")),
+        said.get("words", "").split(";"),
         project=said.get("project"),
         sensitivity=said.get("sensitivity"),
     )

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
 from cognition_engines.ingest.items import Piece
+from cognition_engines.ingest.markdown.blobs import Shortened, without_blobs
 from cognition_engines.ingest.markdown.document import Block, blocks
 
 SIZE: Final = 900  # tokens
@@ -61,7 +62,7 @@ def count_tokens(text: str) -> int:
 
 
 def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code: bool = True) -> list[Piece]:
-    """Cut a text with lines that end with LF into pieces of up to `size` tokens, each a slice of it, in order.
+    """Cut a text with lines that end with LF into pieces of up to `size` tokens, each a slice of it without its blobs.
 
     A heading of level 1 to 3 begins a piece when the one before is at least a third full. Code blocks and tables are
     never cut, so a piece that holds one may be longer; in plain text what is indented is no code (`indented_code`
@@ -71,7 +72,14 @@ def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code:
 
     Raises ValueError unless 0 <= overlap < size.
     """
-    return cut(text, blocks(text, indented_code=indented_code), size, overlap)
+    shortened = without_blobs(text)
+    pieces = cut(shortened.text, blocks(shortened.text, indented_code=indented_code), size, overlap)
+    return [in_whole(piece, shortened) for piece in pieces]
+
+
+def in_whole(piece: Piece, shortened: Shortened) -> Piece:
+    """The piece of a text without blobs with its place in the whole text."""
+    return replace(piece, start=shortened.in_whole(piece.start), end=shortened.in_whole(piece.end))
 
 
 def cut(text: str, found: Sequence[Block], size: int = SIZE, overlap: int = OVERLAP) -> list[Piece]:

@@ -9,14 +9,18 @@ from typing import Final
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from cognition_engines.ingest.markdown.blobs import Shortened, without_blobs
 from cognition_engines.ingest.markdown.front_block import Block as FrontBlock
 from cognition_engines.ingest.markdown.front_block import Flaw, Member, after_comments, front_block
-from cognition_engines.ingest.markdown.inline import LONGEST_LINE, one_line, plain_text
+from cognition_engines.ingest.markdown.html_table import html_rows
+from cognition_engines.ingest.markdown.inline import LONGEST_LINE, is_title, one_line, plain_text
 
 MOST_LINES: Final = 250_000  # beyond which a text is refused before it is parsed
 _DEEPEST: Final = 20  # what is nested deeper is text
 _LONGEST_TITLE: Final = 500
 _TIGHT: Final = re.compile(r"(#{1,6})(?=[\w\[{`*])")
+_TAGS: Final = re.compile(r"(?:#[^\s#]+[ \t]+)+#[^\s#]+[ \t]*")  # as notes have them
+_TIGHT_SECTION: Final = re.compile(r"(#{2,6})(?=[^\W\d_]|[\[{`*])")
 _RAW_NAMES: Final = ("table", "pre", "script", "style")
 _RAW: Final = re.compile(rf"<({'|'.join(_RAW_NAMES)})\b", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"\d{1,9}[.)] ")
@@ -35,10 +39,15 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of running text, without the marks of lists and quotes and without comments; `at` is 0-based."""
+    """A line of running text, without the marks of lists and quotes and without comments; `at` is 0-based.
+
+    `continues` says that it continues the paragraph of the line before, `lists` how many lists are around it.
+    """
 
     at: int
     text: str
+    continues: bool = field(default=False, compare=False)
+    lists: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,7 @@ class Block:
 class Document:
     """A text split up. Lines end with LF; those of the body, below front matter and comments, begin at `body`.
 
+    The text has no blobs; `shortened` says where its characters stood before they were taken out.
     `entries` is all text of the body that is neither heading nor fenced code nor comment, in order; `blocks` covers
     all of it that is not blank.
     """
@@ -77,6 +87,7 @@ class Document:
     entries: tuple[Line | Table, ...]
     blocks: tuple[Block, ...]
     flaw: Flaw | None = None  # of the front matter: then nothing of the file may be stored
+    shortened: Shortened = field(default_factory=Shortened)
 
 
 def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool = True) -> Document:
@@ -84,15 +95,15 @@ def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool =
 
     In plain text an indented paragraph is no code: `indented_code` False. Without `front_matter` none is looked for.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    shortened = without_blobs(text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = shortened.text
     lines = text.split("\n")
     front = front_block(lines, after_comments(lines, 0)) if front_matter else FrontBlock((), 0)
     body = after_comments(lines, front.end) if front.members else front.end
     found = _found(lines, body, indented_code)
     blocks = tuple(_blocks(lines, body, found.spans))
-    return Document(
-        text, tuple(lines), body, front.members, tuple(found.headings), tuple(found.entries), blocks, front.flaw
-    )
+    headings, entries = tuple(found.headings), tuple(found.entries)
+    return Document(text, tuple(lines), body, front.members, headings, entries, blocks, front.flaw, shortened)
 
 
 def blocks(text: str, *, indented_code: bool = True) -> tuple[Block, ...]:
@@ -121,6 +132,7 @@ class _LineFacts:
     entries: list[Line | Table] = field(default_factory=list)
     spans: list[_Span] = field(default_factory=list)
     rule: int = -1  # the line after the last rule
+    lists: int = 0  # that are open
     _quote: _Span | None = None  # the outermost quotation around
     _raw_end: int = 0  # the line after the element that was looked through last
 
@@ -165,20 +177,23 @@ class _LineFacts:
             self.span(start, ruled)
         if ruled < end:
             self.span(ruled, end, whole=True)
-        self.text(lines)
+        self.text(lines, paragraph=True)
 
-    def text(self, lines: Iterable[tuple[int, str]]) -> None:
+    def text(self, lines: Iterable[tuple[int, str]], *, paragraph: bool = False) -> None:
+        continues = False
         rows: list[tuple[int, tuple[str, ...]]] = []
         for at, line in lines:
             if len(self.lines[at]) > LONGEST_LINE:
                 continue
             if line.startswith("|"):
                 rows.append((at, _cells(line)))
+                continues = False
                 continue
             self.table(rows, headed=False)
             rows = []
             if line:
-                self.entries.append(Line(at, line))
+                self.entries.append(Line(at, line, continues, self.lists))
+                continues = paragraph
         self.table(rows, headed=False)
 
     def table(self, rows: Sequence[tuple[int, tuple[str, ...]]], *, headed: bool) -> None:
@@ -190,10 +205,14 @@ class _LineFacts:
     def raw(self, content: str, start: int, end: int) -> None:
         """An HTML block: its text, and a span up to the end of the element where that is never cut."""
         match = _RAW.match(self.lines[start].lstrip())
+        table = html_rows(content, start) if match is not None and match[1].lower() == "table" else ()
         name = match[1].lower() if match is not None else ""
         if start >= self._raw_end and self.last_closed.get(name, -1) >= start:
             self._raw_end = _closed(self.lines, start, name)
         self.span(start, max(end, self._raw_end), whole=match is not None)
+        if table:
+            self.entries.append(Table(start, table, headed=False))
+            return
         self.text((start + offset, line.strip()) for offset, line in enumerate(_without_comments(content).split("\n")))
 
 
@@ -205,6 +224,7 @@ def _found(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
     found = _LineFacts(lines, {name: at for name in _RAW_NAMES for at in _last(lines, f"</{name}")})
     tokens = parser.parse("\n".join(_bounded(lines[body:])))
     for place, token in enumerate(tokens):
+        found.lists += token.nesting if token.type.endswith("_list_open") or token.type.endswith("_list_close") else 0
         if token.map is None:
             continue
         start, end = token.map[0] + body, token.map[1] + body
@@ -228,11 +248,20 @@ def _found(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
 
 
 def _bounded(lines: Sequence[str]) -> Iterator[str]:
-    """The lines as they are parsed: long ones cut; a blank where the first is a heading that lacks it."""
-    first = True
+    """The lines as they are parsed: long ones cut; a blank where a heading lacks it.
+
+    That is the first line with words, and any with two marks or more and a letter below a blank line.
+    """
+    first, blank = True, True
     for line in lines:
-        yield _TIGHT.sub(r"\1 ", line[:LONGEST_LINE], count=1) if first and _TIGHT.match(line) else line[:LONGEST_LINE]
-        first = first and not line.strip()
+        tight = (
+            (_TIGHT if first else _TIGHT_SECTION).match(line)
+            if blank and _TAGS.fullmatch(line[:LONGEST_LINE]) is None
+            else None
+        )
+        yield (f"{tight[1]} {line[tight.end() :]}" if tight is not None else line)[:LONGEST_LINE]
+        blank = not line.strip()
+        first = first and blank
 
 
 def _rows(
@@ -320,4 +349,4 @@ def _blocks(lines: Sequence[str], body: int, spans: Sequence[_Span]) -> Iterator
 def _title(text: str) -> str:
     """The words of a heading; none when they are no fit name of a section."""
     title = one_line(plain_text(text))
-    return title if title.isprintable() and len(title) <= _LONGEST_TITLE else ""
+    return title if is_title(title) and len(title) <= _LONGEST_TITLE else ""

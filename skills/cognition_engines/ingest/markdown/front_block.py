@@ -1,4 +1,4 @@
-"""The front matter block at the top of a text, by its lines: its members, and why it cannot be read."""
+"""The front matter at the top of a text, by its lines: the members of its blocks, and why it cannot be read."""
 
 import re
 from collections.abc import Sequence
@@ -8,8 +8,10 @@ from typing import Final
 _FENCE: Final = "---"
 _PLAIN: Final = r"""[^\s\-?:,\[\]{}#&*!|>'"%@`](?:[^:#\n]|:(?=[^\s:#])){0,63}?"""
 _KEY: Final = rf"""(?:"([^"\\\n]{{1,64}})"|'([^'\n]{{1,64}})'|({_PLAIN}))"""
-_MEMBER: Final = re.compile(rf"{_KEY}[ \t]*:(?:[ \t]+(.*)|[ \t]*)")
+_MEMBER: Final = re.compile(rf"{_KEY}[ \t]*:(?:[ \t]++(.*)|[ \t]*)")
 _RIGHT: Final = re.compile(r"""(?:^|[{,])[\s"'?-]*(?:sensitivity|project)[\s"']*(?:[:=\uff1a]|$)""", re.IGNORECASE)
+_TAGS: Final = re.compile(r"""(?:^|[{,])[\s"'?-]*tags[\s"']*[:=\uff1a]""", re.IGNORECASE)
+_TABBED: Final = re.compile(r"(?<!\t)\t++(?=- )")  # before an item of a list, where YAML has blanks alone
 _OTHER_FENCES: Final = ("---", "+++", ";;;", "{")
 _GOES_ON: Final = ("- ", "]", "}")  # a list under its name, and the end of one that runs over lines
 
@@ -35,16 +37,50 @@ class Flaw:
 class Block:
     """The members of a block, the line after it (0-based), and what is wrong with it, if anything is.
 
-    `rights`: a line of it seems to give a sensitivity or a project.
+    `rights`: a line of it seems to give a sensitivity or a project. `tags`: likewise.
     """
 
     members: tuple[Member, ...]
     end: int
     flaw: Flaw | None = None
     rights: bool = False
+    tags: bool = False
 
 
 def front_block(lines: Sequence[str], start: int) -> Block:
+    """Return the members of all blocks that follow each other from line `start` on (0-based).
+
+    A second block that gives neither rights nor tags begins in the line after the first; before others there may be
+    blank lines and comments. Without any block there are no members, and `end` is `start`.
+    """
+    first = _block(lines, start)
+    found = [first]
+    at = first.end if first.members else _after_empty(lines, start)
+    while at > start and found[-1].flaw is None:
+        below = after_comments(lines, at)
+        following = _block(lines, below)
+        if not _is_block(following, directly=below == at):
+            break
+        found.append(following)
+        at = following.end
+    members = tuple(member for block in found for member in block.members)
+    rights, tags = any(block.rights for block in found), any(block.tags for block in found)
+    return Block(members, found[-1].end, found[-1].flaw, rights, tags)
+
+
+def _is_block(following: Block, *, directly: bool) -> bool:
+    """Return whether a second block is one: prose between two rules is none unless it seems to give rights or tags."""
+    return following.rights or following.tags or (directly and following.flaw is None and bool(following.members))
+
+
+def _after_empty(lines: Sequence[str], start: int) -> int:
+    """Return the line after the empty block at `start`, or `start` if there is none."""
+    closed = _closing(lines, start) if start < len(lines) and lines[start].rstrip() == _FENCE else None
+    empty = closed is not None and not any(map(_says, lines[start + 1 : closed]))
+    return closed + 1 if closed is not None and empty else start
+
+
+def _block(lines: Sequence[str], start: int) -> Block:
     """The block that begins at line `start` (0-based); one without members that ends at `start` where none does."""
     none = Block((), start)
     opening = lines[start].rstrip() if start < len(lines) else ""
@@ -52,21 +88,25 @@ def front_block(lines: Sequence[str], start: int) -> Block:
         return none
     end = _closing(lines, start)
     inside = range(start + 1, _head_end(lines, start) if end is None else end)
-    rights = any(_RIGHT.search(lines[at]) for at in (start, *inside))
+    rights, tags = (any(name.search(lines[at]) for at in (start, *inside)) for name in (_RIGHT, _TAGS))
     if opening != _FENCE:
         reason = "front matter must be YAML between two lines of ---"
-        return Block((), start, Flaw(start + 1, reason), rights) if rights or opening == "+++" else none
+        flawed = rights or tags or opening == "+++"
+        return Block((), start, Flaw(start + 1, reason), rights, tags) if flawed else none
     first = next((at for at in inside if _says(lines[at])), None)
-    if first is None or not (rights or _MEMBER.fullmatch(lines[first].strip())):
+    if first is None:
+        return none
+    apart = not (lines[start + 1].strip() and (end is None or lines[end - 1].strip()))  # text between two rules
+    if not (rights or tags or (not apart and _MEMBER.fullmatch(lines[first].strip()))):
         return none
     if end is None:
         reason = "the front matter that begins here is not closed by a line of ---"
-        return Block((), start, Flaw(start + 1, reason), rights)
+        return Block((), start, Flaw(start + 1, reason), rights, tags)
     members, wrong = _members(lines, range(first, end))
     if wrong is None:
-        return Block(members, end + 1, None, rights)
+        return Block(members, end + 1, None, rights, tags)
     reason = "the front matter cannot be read here: each member must be a line `name: value`"
-    return Block(members, end + 1, Flaw(wrong + 1, reason), rights)
+    return Block(members, end + 1, Flaw(wrong + 1, reason), rights, tags)
 
 
 def after_comments(lines: Sequence[str], at: int) -> int:
@@ -91,7 +131,8 @@ def after_comments(lines: Sequence[str], at: int) -> int:
 
 
 def _closing(lines: Sequence[str], start: int) -> int | None:
-    closing = {_FENCE, "..."} if lines[start].strip().startswith(_FENCE) else {lines[start].strip()[:3], "}"}
+    opening = lines[start].strip()
+    closing = {opening, _FENCE, "..."} if opening.startswith(_FENCE) else {opening, opening[:3], "}"}
     return next((at for at in range(start + 1, len(lines)) if lines[at].strip() in closing), None)
 
 
@@ -113,7 +154,7 @@ def _members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], i
     for at in inside:
         if not _says(lines[at]):
             continue
-        line = lines[at][indent:].rstrip()
+        line = _TABBED.sub(lambda tabs: "  " * len(tabs[0]), lines[at][indent:].rstrip(), count=1)
         match = _MEMBER.fullmatch(line) if not lines[at][:indent].strip() else None
         if match is not None:
             found.append((match[1] or match[2] or match[3].strip(), [match[4] or ""], at + 1))

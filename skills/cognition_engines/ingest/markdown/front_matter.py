@@ -9,11 +9,13 @@ from typing import Final
 from cognition_engines.ingest.items import Notice
 from cognition_engines.ingest.markdown.front_block import Flaw, Member, swallowed
 from cognition_engines.ingest.markdown.inline import one_line
-from cognition_engines.ingest.parse.plain_values import MalformedText, RefusedValue, Value, named
+from cognition_engines.ingest.parse.plain_values import MalformedText, RefusedValue, Value, labels, named
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
 
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
 _LENIENT: Final = frozenset({"title", "status", "stage", "state", "date"})  # read even where they are not quite YAML
+_LABELS: Final = frozenset({"tags", "tag", "keywords", "aliases", "alias"})  # whose numbers and booleans are text
+_HASHED: Final = re.compile(r"#[^\s#]+(?:\s+#[^\s#]+)*")  # to YAML a comment, to those who write notes their tags
 _OPENING: Final = ("'", '"', "[", "{")
 _EMPTY: Final = frozenset({"", "[]", "{}", "~", "null"})
 
@@ -58,10 +60,9 @@ class FrontMatter:
         """Whether `tags` is one text with commas rather than a list."""
         return isinstance(self.value("tags"), str)
 
-    def tags(self) -> tuple[str, ...]:
-        value = self.value("tags")
-        if isinstance(value, str):
-            return tuple(tag.strip() for tag in value.split(",") if tag.strip())
+    def tags(self, name: str = "tags") -> tuple[str, ...]:
+        """The tags of a member; what a list has besides texts is left to those who check it."""
+        value = labels(self.value(name))
         return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
     def lines_beside(self, consumed: frozenset[str]) -> Iterator[str]:
@@ -88,12 +89,21 @@ def _shown(member: Member, value: Value) -> str:
 
 
 def _value(member: Member) -> Value:
+    label = plain_name(member.name) in _LABELS
+    if label and _HASHED.fullmatch(member.source.strip()):
+        return list[Value](member.source.split())
     try:
-        parsed = parse_yaml(f"value: {member.source}")
+        parsed = parse_yaml(f"value: {member.source}", ("value",) if label else ())
     except MalformedText as error:
         return RefusedValue(f"the value is {error.reason}")
     root = parsed[0].value if len(parsed) == 1 else None
-    return root["value"] if isinstance(root, dict) and set(root) == {"value"} else RefusedValue("the value is not YAML")
+    if not isinstance(root, dict) or set(root) != {"value"}:
+        return RefusedValue("the value is not YAML")
+    return root["value"]
+
+
+def _says_something(item: Value) -> bool:
+    return item is not None and not (isinstance(item, str) and not item.strip())
 
 
 def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> FrontMatter:
@@ -108,6 +118,9 @@ def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> Fr
     for member in members:
         name = plain_name(member.name)
         value = _value(member)
+        if name in _LABELS and isinstance(value, list) and not all(map(_says_something, value)):
+            notices.append(Notice(member.line, f"{named(member.name, 'a member')} has empty items: they are left out"))
+            value = list(filter(_says_something, value))
         if name in first:
             flaw = flaw or Flaw(member.line, f"{named(member.name, 'a member')} is given twice")
         elif (isinstance(value, RefusedValue) or (name in _LENIENT and isinstance(value, dict))) and swallowed(member):

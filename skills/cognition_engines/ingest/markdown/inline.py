@@ -2,6 +2,7 @@
 
 import re
 from typing import Final
+from unicodedata import category
 
 _LINK: Final = re.compile(
     r"!?\[([^\[\]\n]{0,1000})\](?:\([^()\s]{0,2000}(?:[ \t][^()\n]{0,300})?\)|\[[^\[\]\n]{0,300}\])"
@@ -62,6 +63,15 @@ def without_marks(line: str) -> str:
 def one_line(text: str) -> str:
     """The text on one line, with single blanks."""
     return " ".join(text.split())
+
+
+def is_title(text: str) -> bool:
+    """Return whether a line is fit to name something: without controls, and with something to see.
+
+    Joiners, soft hyphens, marks of direction and private letters are parts of words.
+    """
+    kinds = {category(character) for character in text}
+    return kinds.isdisjoint({"Cc", "Cs", "Zl", "Zp"}) and not kinds <= {"Cf", "Cn", "Zs"}
 
 
 def excerpt(text: str) -> str:

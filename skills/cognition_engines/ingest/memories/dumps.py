@@ -20,7 +20,10 @@ from cognition_engines.ingest.structured.reader import LOOKED_AT, parsed_lines, 
 from cognition_engines.models import Problem
 
 _PEEKED: Final = 2**16  # bytes in which a dump has one of the marks
-_MARKS: Final = (b'"$oid"', b'"$date"', b'"payload"', b'"fields"', b'"memory"', b'"labels"', b'"group_id"', b'"start"')
+_MARKS: Final = (
+    *(b'"$oid"', b'"$date"', b'"payload"', b'"fields"', b'"memory"', b'"labels"', b'"group_id"', b'"start"'),
+    *(b'"entityType"', b'"relationType"'),
+)
 # members by which an object of a list in a document is named
 _IDS: Final = ("point_id", "document_id", "node_id", "relationship_id", "id", "_id", "uuid", "name")
 _MORE: Final = ("result.next_page_offset", "nextPageToken")  # what an answer has that is not the last

@@ -19,7 +19,7 @@ from cognition_engines.ingest.structured.decision_rules import RULES
 from cognition_engines.kinds.kind import KINDS, Kind
 
 SHIPPED: Final = Path(__file__).parent / "maps"
-_LARGEST: Final = 1_000_000  # bytes of a map
+_LARGEST: Final = 100_000  # bytes of a map
 _TOP: Final = ("system", "objects", "records")
 _ENTRY: Final = ("kind", "when", "has", "also", "fields", "sections", "constants", "drop")
 _RULE: Final = ("from", "values", "otherwise", "epoch")
@@ -32,6 +32,16 @@ class _Wrong(Exception):
     def __init__(self, node: yaml.Node, reason: str) -> None:
         super().__init__(reason)
         self.line = node.start_mark.line + 1
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML without aliases: a few nested ones would make a value of any size."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            mark: yaml.Mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise _Wrong(yaml.ScalarNode("", "", mark), "aliases are not read: write the value out")
+        return super().compose_node(parent, index)
 
 
 def shipped_names() -> tuple[str, ...]:
@@ -66,7 +76,7 @@ def opened_map(text: str) -> FieldMap:
 def parsed_map(text: str, name: str) -> FieldMap:
     """The map that a text is; `name` stands in what is refused. Raises ConfigurationError."""
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = yaml.compose(text, Loader=_Loader)
         if root is None:
             raise ConfigurationError(f"{name}: the map is empty")
         return _map(root, name)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from cognition_engines.ingest.memories import firestore, mongodb, neo4j, qdrant
+from cognition_engines.ingest.memories import firestore, mcp_memory, mongodb, neo4j, qdrant
 from cognition_engines.ingest.parse.plain_values import Value
 
 _OF_MEM0: Final = ("user_id", "agent_id", "run_id", "hash", "categories")
@@ -57,11 +57,12 @@ SYSTEMS: Final[Mapping[str, System]] = {
     "graphiti": System(_is_of_graphiti, _graphiti_members),
     "neo4j": System(neo4j.is_graph_object, neo4j.GraphMembers),
     "mem0": System(_is_memory, plain_members),
+    "mcp_memory": System(mcp_memory.is_of_graph, lambda: mcp_memory.graph_members),
 }
 # The members of documents under which these systems list objects, in what they answer and write.
 LISTED: Final = (
     *("result.points", "result", "points", "documents", "results", "relations", "memories"),
-    *("nodes", "rels", "edges", "episodes"),
+    *("nodes", "rels", "edges", "episodes", "entities"),
 )
 
 

@@ -1,1 +1,1 @@
-"""YAML and JSON text to plain values with their lines."""
+"""YAML and JSON text to plain values with their lines, and lines to patterns."""

@@ -1,11 +1,15 @@
 """The plain values that the YAML and JSON parsers give, with what they refused left in place to be named later."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 LISTS: Final = ("records", "decisions")  # members of a root object that hold its records
 
+LABELS: Final = frozenset({"tags", "topics"})  # members whose numbers and booleans are text
+
+LONGEST_NAME: Final = 64  # characters of a name that a message repeats
 _EXACT: Final = 2**53  # up to which a float holds every integer
 
 
@@ -65,10 +69,31 @@ def whole(value: Value) -> Value:
     return {name: whole(of) for name, of in value.items()} if isinstance(value, dict) else value
 
 
+def labels(value: Value) -> Value:
+    """Return tags as a list of texts: a number or boolean as its text, one text cut at its commas.
+
+    Any other value is returned unchanged, for the rule of its field to refuse.
+    """
+    if isinstance(value, str):
+        return list[Value](tag.strip() for tag in value.split(",") if tag.strip()) or value
+    items = value if isinstance(value, list) else [value]
+    texts = [text for text in map(_label, items) if text is not None]
+    return value if len(texts) < len(items) else list[Value](texts)
+
+
+def _label(value: Value) -> str | None:
+    """Return the text of one tag; None for a value that is no tag."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return str(whole(value)) if math.isfinite(value) else None
+    return str(value) if isinstance(value, str | int) else None
+
+
 def named(name: str, fallback: str) -> str:
     """`name` where it is a plain word of at most 64 characters, fit to repeat in a message; else `fallback`."""
     plain = name.replace("_", "a").replace("-", "a")
-    return f"'{name}'" if len(name) <= 64 and plain.isascii() and plain.isalnum() else fallback
+    return f"'{name}'" if len(name) <= LONGEST_NAME and plain.isascii() and plain.isalnum() else fallback
 
 
 def listed(names: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
 """YAML text to values, from the parser's events: no aliases, no tags, no guessing of types beyond those of JSON."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import yaml
@@ -66,7 +66,7 @@ class _Open:
                 self.key = name
 
 
-def _scalar(event: yaml.ScalarEvent) -> Value:
+def _scalar(event: yaml.ScalarEvent, as_text: bool) -> Value:
     text = str(event.value)
     if event.anchor is not None:
         return RefusedValue("anchors and aliases are not read: write the value out")
@@ -77,6 +77,8 @@ def _scalar(event: yaml.ScalarEvent) -> Value:
         return text
     if text in _NULL:
         return None
+    if as_text:
+        return text
     if text in _TRUE or text in _FALSE:
         return text in _TRUE
     if len(text) <= _LONGEST_INT:
@@ -101,7 +103,15 @@ def _open(event: yaml.CollectionStartEvent) -> _Open:
     return opened
 
 
-def _documents(text: str) -> Iterator[ParsedDocument]:
+def _is_text(stack: Sequence[_Open], texts: Collection[str]) -> bool:
+    """Whether the next scalar is the value of one of these members, or an item of it; in `metadata` none is."""
+    holder = stack[-2:][0] if stack and stack[-1].values is not None else stack[-1] if stack else None
+    if holder is None or not holder.has_key or holder.key not in texts:
+        return False
+    return all(opened.key != "metadata" for opened in stack)
+
+
+def _documents(text: str, texts: Collection[str]) -> Iterator[ParsedDocument]:
     stack: list[_Open] = []
     for event in yaml.parse(text, Loader=_LOADER):
         lines: tuple[int, ...] = ()
@@ -114,7 +124,7 @@ def _documents(text: str) -> Iterator[ParsedDocument]:
         line = _line(event)
         value: Value
         if isinstance(event, yaml.ScalarEvent):
-            value = _scalar(event)
+            value = _scalar(event, _is_text(stack, texts))
         elif isinstance(event, yaml.AliasEvent):
             value = RefusedValue("anchors and aliases are not read: write the value out")
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -128,15 +138,15 @@ def _documents(text: str) -> Iterator[ParsedDocument]:
             yield ParsedDocument(value, line, items=lines, listed=listed)
 
 
-def parse_yaml(text: str) -> tuple[ParsedDocument, ...]:
+def parse_yaml(text: str, texts: Collection[str] = ()) -> tuple[ParsedDocument, ...]:
     """Every document of the text. Raises `Unreadable`.
 
     Plain scalars become null, true/false, decimal integers and floats as in JSON; every other scalar, dates and `no`
-    included, stays text.
+    included, stays text. In members called as `texts` say, and in their lists, numbers and booleans stay text, too.
     """
     read: list[ParsedDocument] = []
     try:
-        read.extend(_documents(text))
+        read.extend(_documents(text, texts))
     except MalformedText as error:
         raise MalformedText(error.line, error.reason, read) from None
     except yaml.MarkedYAMLError as error:

@@ -205,6 +205,9 @@ def decision_schema() -> dict[str, object]:
         spelling: _as_schema(RULES[name], name != "title") | {"description": RULES[name].says}
         for spelling, name in NAMES.items()
     }
+    # read leniently: one text, numbers and booleans become texts
+    scalars, items = ["string", "number", "boolean"], _as_schema(_short(100), optional=False)
+    properties["tags"] |= {"type": ["array", *scalars, "null"], "items": items | {"type": scalars}}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Decision",

@@ -8,11 +8,11 @@ from typing import Final
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from cognition_engines.ingest.dates import iso_date
-from cognition_engines.ingest.parse.plain_values import Value, first_refusal, named, whole
+from cognition_engines.ingest.parse.plain_values import Value, first_refusal, labels, named, whole
 from cognition_engines.ingest.storable import joined, misspelled_right, unsound
 from cognition_engines.ingest.structured.aliases import VECTORS, snake
 from cognition_engines.ingest.structured.decision_rules import NAMES, RULES
-from cognition_engines.ingest.structured.sections import HEADINGS, section
+from cognition_engines.ingest.structured.sections import HEADINGS, prose_section, section
 from cognition_engines.kinds.fields import Metadata
 from cognition_engines.models import SENSITIVITIES, Reason, Sensitivity
 
@@ -84,7 +84,7 @@ def _sorted(record: Mapping[str, Value], *, strict: bool) -> _Members:
 
 
 def _with_sections(found: _Members) -> None:
-    """Moves what the text has a place for into it; what is neither text nor a list of options stays outside it."""
+    """Move what the text has a place for into it, and all prose: the metadata is not searched."""
     text = found.known.get("text", "")
     if not isinstance(text, str):
         return
@@ -98,6 +98,10 @@ def _with_sections(found: _Members) -> None:
                 found.others[name] = value
             else:
                 parts.append(made)
+    for name in [name for name in found.others if snake(name) not in _OF_OTHERS | VECTORS]:
+        if (made := prose_section(name, found.others[name])) is not None:
+            parts.append(made)
+            del found.others[name]
     if len(parts) > bool(text):
         found.known["text"] = "\n\n".join(parts)
 
@@ -166,12 +170,13 @@ def read_fields(record: Mapping[str, Value], *, named_kind: bool = False, titled
     """
     found = _sorted(record, strict=named_kind)
     found.wrong += unsound(found.sections).values()
+    has_others = bool(found.others)
     _with_sections(found)
     metadata = _metadata(found)
-    given = {name: _numbers(value) for name, value in found.known.items()}
+    given = {name: labels(value) if name == "tags" else _numbers(value) for name, value in found.known.items()}
     found.wrong += filter(None, (_broken(name, value) for name, value in given.items()))
     if titled and not {"title", "decision"} & (given.keys() | found.sections.keys()):
-        of_another = "; a record of another kind names its kind" if found.others and not named_kind else ""
+        of_another = "; a record of another kind names its kind" if has_others and not named_kind else ""
         found.wrong.append(f"title is required{of_another}")
     if found.wrong:
         raise Unacceptable(joined(found.wrong))

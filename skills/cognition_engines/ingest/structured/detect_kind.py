@@ -1,11 +1,14 @@
 """What kind of record an object is: the one it names, or the one that its members are those of."""
 
+import re
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Final
 
 from pydantic.alias_generators import to_camel
 
 from cognition_engines.ingest.parse.plain_values import Value
+from cognition_engines.ingest.statuses import is_of_decisions
 from cognition_engines.ingest.structured.aliases import snake
 from cognition_engines.ingest.structured.decision_rules import NAMES
 from cognition_engines.kinds.kind import KINDS, Kind
@@ -19,7 +22,13 @@ KIND_NAMES: Final[Mapping[str, Kind]] = {
     "conversation_turn": Kind.TURN,
     "conversationTurn": Kind.TURN,
 }
-_OF_DECISIONS: Final = frozenset({"alternatives", "considered_options", "decided_by", "rationale"})
+_OF_DECISIONS: Final = frozenset(
+    {"alternatives", "considered_options", "decided_by", "decision", "rationale", "reasons", "stakes", "supersedes"}
+    | {"superseded_by", "context_and_problem_statement", "decision_drivers", "decision_outcome"}
+)
+_OF_OTHERS_TOO: Final = frozenset({"category", "confidence", "outcome"})
+_TITLES: Final = frozenset({"title", "decision"})
+_DECISIONS: Final = frozenset({"decisions", "adrs"})
 
 
 def named_kind(value: Mapping[str, Value]) -> str | None:
@@ -37,20 +46,39 @@ def kind_of_members(value: Value) -> Kind | None:
     return next(found, Kind.DECISION if _is_decision(value) else None)
 
 
-def is_record(value: Value) -> bool:
-    """Whether an object is a record of a known kind, so that its file is one of records."""
+def is_record(value: Value, *, of_decisions: bool = False) -> bool:
+    """Return whether an object is a record of a known kind, so that its file is one of records.
+
+    `of_decisions` says that the file or list calls itself decisions: then a title or a text is enough.
+    """
     if not isinstance(value, dict):
         return False
     kind = named_kind(value)
-    return kind_of_members(value) is not None if kind is None else kind in KIND_NAMES
+    if kind is not None:
+        return kind in KIND_NAMES
+    return kind_of_members(value) is not None or (of_decisions and not (_TITLES | {"text"}).isdisjoint(value))
+
+
+def is_called_decisions(path: str) -> bool:
+    """Return whether the last word of the name of a file says decisions, as in `decisions-2024.yaml`."""
+    words = re.findall(r"[^\W\d_]+", PurePath(path).stem.casefold())
+    return bool(words) and words[-1] in _DECISIONS
 
 
 def _is_decision(value: Mapping[str, Value]) -> bool:
-    """Two known names, or a title or text with at most one unknown: much else in JSON and YAML has a title.
+    """Return whether an object has a title or a text, and members that little else but a decision has.
 
-    Who decided and what was weighed count as known: other tools write these of decisions alone.
+    An id, a title, a text, tags, a date and a project are of anything, and so is a status such as done or open. Two
+    members that much else has as well count in an object with at most one unknown member, three in any; a status that
+    few others have counts twice.
     """
     if "_id" in value and "title" not in value:
         return False  # a question of a test collection
-    names = {NAMES.get(name, snake(name)) for name in value if name in NAMES or snake(name) in _OF_DECISIONS}
-    return len(names) >= 2 or (bool(names & {"title", "text"}) and len(value) - len(names) <= 1)
+    names = {NAMES.get(name, snake(name)) for name, member in value.items() if member is not None}
+    status = value.get("status")
+    own = len(names & _OF_DECISIONS)
+    shared = len(names & _OF_OTHERS_TOO) + 2 * (isinstance(status, str) and is_of_decisions(status))
+    if _TITLES.isdisjoint(names):
+        return "text" in names and own >= 2
+    unknown = len(names - _OF_DECISIONS - NAMES.keys())
+    return own > 0 or shared >= 3 or (shared == 2 and unknown <= 1)

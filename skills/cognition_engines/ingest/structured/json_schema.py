@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
 
+from cognition_engines.ingest.parse.plain_values import LABELS
 from cognition_engines.ingest.structured.decision_rules import decision_schema
 from cognition_engines.ingest.structured.detect_kind import KIND, KIND_NAMES
 from cognition_engines.ingest.structured.records import AS_TEXT
@@ -17,6 +18,9 @@ _TEXT: Final = {"type": "string", "minLength": 1, "maxLength": LONG}
 _QUOTE: Final = {"type": "string", "minLength": 1, "maxLength": 2000}
 # a text for a list: an item for each line
 _LINES: Final = {"type": "string", "pattern": r"\S"}
+# tags: one text is cut at its commas, numbers and booleans become texts
+_TAGS_IN_LINE: Final = {"type": "string", "pattern": r"^[^,\r\n]{0,100}(,[^,\r\n]{0,100}){0,63}$", "minLength": 1}
+_NO_TEXT: Final = ({"type": "number"}, {"type": "boolean"})
 _TEXT_OF_A_SOURCE: Final = {
     "type": "string",
     "description": "The whole text; it is cut into chunks and not kept in addition.",
@@ -55,6 +59,8 @@ def _tolerate(kind: Kind, schema: dict[str, Any], definitions: Mapping[str, dict
         of["actors"] = _or(of["actors"], of["actors"]["items"])
         quoted = _or(of["evidence"]["items"], _QUOTE)
         of["evidence"] = _or({**of["evidence"], "items": quoted}, *quoted["anyOf"])
+    for inner in (schema, *definitions.values()):
+        _tolerate_labels(inner.get("properties", {}))
     if kind is not Kind.EXTRACTION:
         return
     for of in [inner["properties"] for inner in definitions.values() if "metadata" in inner["properties"]]:
@@ -64,6 +70,13 @@ def _tolerate(kind: Kind, schema: dict[str, Any], definitions: Mapping[str, dict
             lists[name] = _or(lists[name], _LINES)
         if type in AS_TEXT:
             of["content"] = _or(content, _TEXT)
+
+
+def _tolerate_labels(properties: dict[str, Any]) -> None:
+    for name in LABELS & properties.keys():
+        listed, item = properties[name]["anyOf"]
+        items = listed | {"items": _or(item, *_NO_TEXT)}
+        properties[name] = properties[name] | {"anyOf": [items, _TAGS_IN_LINE, *_NO_TEXT]}
 
 
 def _or(member: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from cognition_engines.ingest.items import Item, RejectedRecord, Warned
 from cognition_engines.ingest.open_file import LONGEST_LINE, lines_of
 from cognition_engines.ingest.parse.json_values import parse_json
 from cognition_engines.ingest.parse.plain_values import (
+    LABELS,
     LISTS,
     MalformedText,
     ParsedDocument,
@@ -19,7 +20,7 @@ from cognition_engines.ingest.parse.plain_values import (
 )
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
 from cognition_engines.ingest.storable import RIGHTS
-from cognition_engines.ingest.structured.detect_kind import KIND_NAMES, is_record
+from cognition_engines.ingest.structured.detect_kind import KIND_NAMES, is_called_decisions, is_record
 from cognition_engines.ingest.structured.objects import Candidate, ObjectReader
 from cognition_engines.models import Problem
 
@@ -52,9 +53,12 @@ def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | No
     start = file.tell()
     lines = parsed_lines(file)
     head = list(islice(lines, LOOKED_AT))
-    if any(is_record(candidate.value) for candidate in head):
+    called = is_called_decisions(path)
+    if any(is_record(candidate.value, of_decisions=called) for candidate in head):
         return ObjectReader(path).read(chain(head, lines))
-    if any(candidate.broken for candidate in head) and any(is_record(candidate.value) for candidate in lines):
+    if any(candidate.broken for candidate in head) and any(
+        is_record(candidate.value, of_decisions=called) for candidate in lines
+    ):
         file.seek(start)
         return ObjectReader(path).read(parsed_lines(file))
     first = next((candidate for candidate in head if candidate.broken), None)
@@ -109,7 +113,7 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
         except MalformedText:
             pass  # YAML may begin so as well
     try:
-        documents = parse_yaml(text)
+        documents = parse_yaml(text, LABELS)
     except MalformedText as error:
         # the documents before the one that is broken are whole
         items = _read_documents(path, error.before, explicit)
@@ -132,7 +136,8 @@ def _read_whole(path: str, text: str, documents: Sequence[ParsedDocument], expli
 
 def _read_documents(path: str, documents: Sequence[ParsedDocument], explicit: bool) -> Iterator[Item] | None:
     candidates = [candidate for parsed in documents for candidate in _candidates(parsed)]
-    if any(is_record(candidate.value) for candidate in candidates):
+    called = is_called_decisions(path) or any(_container(parsed) == "decisions" for parsed in documents)
+    if any(is_record(candidate.value, of_decisions=called) for candidate in candidates):
         refused = [found for parsed in documents if (found := _rights_beside(path, parsed)) is not None]
         if refused:
             return iter(refused)

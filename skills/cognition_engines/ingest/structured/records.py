@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from pydantic import JsonValue, ValidationError
 
-from cognition_engines.ingest.parse.plain_values import Value, named, whole
+from cognition_engines.ingest.parse.plain_values import LABELS, Value, labels, named, whole
 from cognition_engines.ingest.refusal_messages import a, reasons
 from cognition_engines.ingest.storable import joined, misspelled_right, unsound
 from cognition_engines.ingest.structured.aliases import VECTORS, DuplicateField, Members, read_members, snake
@@ -118,6 +118,9 @@ def into_metadata(known: dict[str, Value], others: Mapping[str, Value]) -> Itera
 
 def _tolerated(kind: Kind, known: dict[str, Value]) -> dict[str, Value]:
     """The members with what is read leniently made strict; see docs/record-files.md."""
+    known |= {name: labels(known[name]) for name in LABELS & known.keys()}
+    if isinstance(card := known.get("knowledge_card"), dict) and "tags" in card:
+        known["knowledge_card"] = {**card, "tags": labels(card["tags"])}
     if kind is Kind.EXTRACTION:
         return known | {"content": _content(known.get("type"), known.get("content"))}
     if kind is Kind.ARTIFACT and isinstance(participants := known.get("participants"), str):

@@ -1,20 +1,23 @@
 """Folders and files that are kept in step: which files changed since they were last read."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISDIR
 from threading import Event
 from time import monotonic
 from typing import Final, TypeAlias
 
 from watchfiles import watch
 
-from cognition_engines.ingest.discover import walk
+from cognition_engines.ingest.discover import may_be_listed, walk
 from cognition_engines.ingest.options import Options, Selection, Summary
 
 # What changes when a file is written: its size in bytes, when it was (ns), and its inode.
 FileState: TypeAlias = tuple[int, int, int]
 States: TypeAlias = Mapping[Path, FileState]
+Places: TypeAlias = tuple[tuple[str, int], ...]  # paths with their inodes
 Run: TypeAlias = Callable[[Options], Summary]
 _NONE: Final[States] = {}
 _STEP_MS: Final = 500
@@ -57,7 +60,7 @@ class ChangeEvents:
         self._stop = stop
         self._seconds = seconds
         self._events: Iterator[Set[object]] | None = None
-        self._inodes: list[int] = []  # an editor puts another file in place of one, and what is away may come back
+        self._places: Places = ()
 
     def wait(self) -> None:
         """Until something was written, the time is over, or `stop` is set.
@@ -66,9 +69,9 @@ class ChangeEvents:
         """
         until = monotonic() + self._seconds
         try:
-            inodes = [path.stat().st_ino for path in self._paths]
-            if self._events is None or inodes != self._inodes:
-                self._events, self._inodes = self._begun(), inodes
+            places = tuple(place for path in self._paths for place in _places_of(path))
+            if self._events is None or places != self._places:
+                self._events, self._places = self._begun([path for path, _ in places]), places
                 until = 0.0
             while not next(self._events) and monotonic() < until:
                 pass
@@ -76,11 +79,30 @@ class ChangeEvents:
             self._events = None
             self._stop.wait(min(self._seconds, _AWAY_SECONDS))
 
-    def _begun(self) -> Iterator[Set[object]]:
+    def _begun(self, places: Sequence[str]) -> Iterator[Set[object]]:
         timeout = max(1, min(_STEP_MS, round(self._seconds * 1000)))
         return watch(
-            *self._paths, stop_event=self._stop, raise_interrupt=False, rust_timeout=timeout, yield_on_timeout=True
+            *places,
+            stop_event=self._stop,
+            raise_interrupt=False,
+            rust_timeout=timeout,
+            yield_on_timeout=True,
+            recursive=False,  # the library would follow links
         )
+
+
+def _places_of(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield a file, or a folder with all below it that a walk may list, each with its inode. Raises OSError.
+
+    An editor puts another file in place of one, and a path that is away may come back: the inode differs then.
+    """
+    yield str(path), path.stat().st_ino
+    for parent, names, _ in os.walk(path):
+        names[:] = (name for name in names if may_be_listed(name))
+        for name in names:
+            found = os.lstat(os.path.join(parent, name))
+            if S_ISDIR(found.st_mode):
+                yield os.path.join(parent, name), found.st_ino
 
 
 def file_states(paths: Sequence[Path], selection: Selection) -> States:

@@ -21,6 +21,7 @@ from cognition_engines.queries.recall.selectors import is_kind
 from cognition_engines.spaces import MEMORY
 from cognition_engines.store.reads.graph import NamedEntity, Neighbourhood
 from cognition_engines.store.values import StoredRecord
+from cognition_engines.unicode_forms import fold_text
 
 SEEDS: Final = 5  # results whose events are looked at
 MOST_REFS: Final = 64  # names to start from
@@ -120,8 +121,8 @@ def still_reached(record: Record, node: Node, categories: Sequence[str] | None) 
     """
     if isinstance(record, Artifact):
         return True
-    wanted = None if categories is None else {category.casefold() for category in categories}
-    if isinstance(record, Event) and wanted is not None and record.category.casefold() not in wanted:
+    wanted = None if categories is None else {fold_text(category) for category in categories}
+    if isinstance(record, Event) and wanted is not None and fold_text(record.category) not in wanted:
         return False
     return not node.names.isdisjoint(refs_of(record))
 

@@ -84,6 +84,13 @@ class AuditChain:
         with reading(self._store) as connection:
             return head_of(connection)
 
+    def last_at(self) -> datetime | None:
+        """Return the time of the last row; None without one."""
+        newest = sa.select(audit_rows.c.at).order_by(audit_rows.c.number.desc()).limit(1)
+        with reading(self._store) as connection:
+            at = connection.execute(newest).scalar()
+        return None if at is None else moment(at)
+
     def page(self, filters: AuditFilters, before: int | None, limit: int) -> AuditPage:
         """The `limit` newest rows that meet the conditions, of those with a number below `before`."""
         statement = _ROWS.where(*_conditions(filters)).order_by(audit_rows.c.number.desc()).limit(limit + 1)

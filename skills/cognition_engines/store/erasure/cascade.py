@@ -1,7 +1,8 @@
 """What goes when a record is forgotten, and what is noted of it: ids and hashes, no content.
 
-A record takes along what was cut from it, what happened in it and what is known by these alone, but nothing that a
-file owns: the file has it still. Of what its forgetter sees, what goes depends on nothing that is hidden from them.
+A record takes along the passages that its text was cut into, and of its owner's records those that happened in it or
+are known by it alone. Records of other agents and of files stay, with an id that names nothing any more. Of the records
+that the forgetter sees, what goes depends on nothing hidden.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,12 +18,14 @@ from cognition_engines.models import Viewer
 from cognition_engines.store.reads.by_key import visible
 from cognition_engines.store.schema import decision_links, links, records, reviews, revisions
 from cognition_engines.store.transactions import pages
+from cognition_engines.store.values import PART
 
 CUT: Final = (Kind.CHUNK, Kind.ARTIFACT_CHUNK)  # counted as chunks
 _NAMING: Final = (Role.ACTOR, Role.SUBJECT, Role.FROM, Role.TO)
-_PARTS: Final = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT, Kind.TURN: Role.ARTIFACT}
+PARTS: Final = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT, Kind.TURN: Role.ARTIFACT}
 _COLUMNS: Final = tuple(
-    records.c[name] for name in ("key", "kind", "id", "source", "digest", "recorded_by", "recorded_at")
+    records.c[name]
+    for name in ("key", "kind", "id", "source", "digest", "recorded_by", "recorded_at", "updated_at", "ordinal")
 )
 
 
@@ -37,6 +40,13 @@ class Doomed:
     agent: str | None
     hash: str
     recorded_at: int  # microseconds since 1970
+    updated_at: int = 0  # as `recorded_at`
+    cut: bool = False  # a passage that the server cut from a text
+
+    @property
+    def owner(self) -> str | None:
+        """The agent who wrote the record; None for the records of all files."""
+        return self.agent if self.written else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,37 +67,40 @@ class Cascade:
 class Erasable:
     """All records that go, the one that was named first.
 
-    `of_files` is how many stay because files have them, of those that the forgetter sees.
+    `of_files` and `of_others` count the records that name it and stay, because files or other agents own them, as far
+    as the forgetter sees them.
     """
 
     gone: tuple[Doomed, ...]
     of_files: int
+    of_others: int = 0
 
 
 def erasable(connection: sa.Connection, key: int, viewer: Viewer | None, *, with_files: bool = False) -> Erasable:
-    """What goes with a record when this viewer forgets it; what files own only `with_files`."""
+    """Return what goes with a record when this viewer forgets it; records of files go only `with_files`."""
     (root,) = doomed(connection, records.c.key, [key])
     gone = {root.key: root}
-    kept: set[int] = set()
-    sight = _Sight(connection, viewer)
+    kept: dict[int, Doomed] = {}
+    sight = Sight(connection, viewer)
 
     def take(found: Iterable[Doomed]) -> None:
-        fresh = [one for one in found if one.key not in gone]
-        kept.update(one.key for one in fresh if not one.written and not with_files)
-        gone.update((one.key, one) for one in fresh if one.key not in kept)
+        for one in found:
+            allowed = (one.cut or one.owner == root.owner) and (one.written or with_files)
+            if one.key not in gone:
+                (gone if allowed else kept)[one.key] = one
 
-    if root.kind in _PARTS:
-        take(_referring(connection, (_PARTS[root.kind],), [root.id]))
-    take(_cut_from_only(sight, [one for one in gone.values() if one.kind is Kind.CHUNK]))
+    if root.kind in PARTS:
+        take(referring(connection, (PARTS[root.kind],), [root.id]))
+    take(drawn_from_only(sight, [one.id for one in gone.values() if one.kind is Kind.CHUNK]))
     if root.kind is Kind.ENTITY:
-        take(_edges_of(sight, root.key))
-    agents = {one.agent for one in gone.values()}
-    take(one for one in _named_by_only(sight, list(gone)) if one.agent in agents)
-    return Erasable(tuple(gone.values()), len(sight.of(kept)))
+        take(edges_of(sight, root.key))
+    gone.update((one.key, one) for one in named_by_only(sight, list(gone)) if one.owner == root.owner)
+    files = sight.of(one.key for one in kept.values() if not one.written)
+    return Erasable(tuple(gone.values()), len(files), len(sight.of(kept)) - len(files))
 
 
 @dataclass(frozen=True, slots=True)
-class _Sight:
+class Sight:
     """What a viewer sees; of None everything."""
 
     connection: sa.Connection
@@ -100,17 +113,17 @@ class _Sight:
             seen.update(self.connection.execute(sa.select(records.c.key).where(*chosen)).scalars())
         return seen
 
-    def split(self, keys: Iterable[int]) -> "tuple[tuple[_Sight, set[int]], tuple[_Sight, set[int]]]":
+    def split(self, keys: Iterable[int]) -> "tuple[tuple[Sight, set[int]], tuple[Sight, set[int]]]":
         """The keys that are seen, to be judged by what is seen, and the others, to be judged by everything."""
         every = set(keys)
         seen = self.of(every)
-        return (self, seen), (_Sight(self.connection, None), every - seen)
+        return (self, seen), (Sight(self.connection, None), every - seen)
 
 
 def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer | None) -> Cascade:
     """What goes besides the first record, as far as the viewer sees it."""
     root, others = gone[0], gone[1:]
-    seen = _Sight(connection, viewer).of(one.key for one in others)
+    seen = Sight(connection, viewer).of(one.key for one in others)
     kinds = [one.kind for one in others if one.key in seen]
     return Cascade(
         chunks=sum(kind in CUT for kind in kinds),
@@ -147,9 +160,10 @@ def doomed(connection: sa.Connection, column: sa.ColumnElement[Any], values: Seq
     found: list[Doomed] = []
     for page in pages(values):
         for row in connection.execute(sa.select(*_COLUMNS).where(column.in_(page)).order_by(records.c.key)):
-            key, kind, id, source, digest, agent, recorded_at = row
+            key, kind, id, source, digest, agent, recorded_at, updated_at, ordinal = row
             content = sha256(digest.partition(".")[0].encode()).hexdigest()
-            found.append(Doomed(key, Kind(kind), id, source == WRITTEN, agent, content, recorded_at))
+            written, cut = source == WRITTEN, ordinal == PART
+            found.append(Doomed(key, Kind(kind), id, written, agent, content, recorded_at, updated_at, cut))
     return found
 
 
@@ -162,7 +176,7 @@ def _keys(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[st
     return sorted(found)
 
 
-def _referring(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[str]) -> list[Doomed]:
+def referring(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[str]) -> list[Doomed]:
     return doomed(connection, records.c.key, _keys(connection, roles, targets))
 
 
@@ -174,15 +188,16 @@ def _targets(connection: sa.Connection, roles: Sequence[Role], keys: Sequence[in
     return found
 
 
-def _cut_from_only(sight: _Sight, chunks: Sequence[Doomed]) -> list[Doomed]:
-    """What was extracted from these passages, and from no others that there are."""
+def drawn_from_only(sight: Sight, ids: Sequence[str]) -> list[Doomed]:
+    """Return the extractions made of these passages and of no others in the store."""
     connection, found = sight.connection, []
-    ids = {one.key: one.id for one in chunks}
-    for judge, keys in sight.split(_keys(connection, (Role.CHUNK,), list(ids.values()))):
-        shown = {ids[key] for key in judge.of(ids)}
+    going = {one.key: one.id for one in _passages(connection, ids)}
+    gone = set(ids).difference(going.values())  # not in the store any more, so hidden from no viewer
+    for judge, keys in sight.split(_keys(connection, (Role.CHUNK,), ids)):
+        shown = gone | {going[key] for key in judge.of(going)}
         for key in keys:
             cited = _targets(connection, (Role.CHUNK,), [key])
-            others = cited.difference(ids.values())
+            others = cited.difference(ids)
             if cited & shown and not judge.of(one.key for one in _passages(connection, others)):
                 found.append(key)
     return doomed(connection, records.c.key, found)
@@ -192,7 +207,7 @@ def _passages(connection: sa.Connection, ids: Iterable[str]) -> list[Doomed]:
     return [one for one in doomed(connection, records.c.id, sorted(ids)) if one.kind is Kind.CHUNK]
 
 
-def _named_by_only(sight: _Sight, gone: Sequence[int]) -> list[Doomed]:
+def named_by_only(sight: Sight, gone: Sequence[int]) -> list[Doomed]:
     """The entities that events and edges which go have named, and no others name."""
     connection, found = sight.connection, []
     for judge, keys in sight.split(_entities_named(connection, gone)):
@@ -207,14 +222,14 @@ def _entities_named(connection: sa.Connection, keys: Iterable[int]) -> list[int]
     return _keys(connection, (Role.NAME,), sorted(_targets(connection, _NAMING, sorted(keys))))
 
 
-def _edges_of(sight: _Sight, entity: int) -> list[Doomed]:
-    """The edges from or to the names of an entity that no other one has."""
+def edges_of(sight: Sight, entity: int | None, *names: str) -> list[Doomed]:
+    """Return the edges from or to the names of an entity, its own and `names`, that no other entity has."""
     connection = sight.connection
     found: list[int] = []
-    names = _targets(connection, (Role.NAME,), [entity])
-    for judge, keys in sight.split(_keys(connection, (Role.FROM, Role.TO), sorted(names))):
+    called = {*names, *(() if entity is None else _targets(connection, (Role.NAME,), [entity]))}
+    for judge, keys in sight.split(_keys(connection, (Role.FROM, Role.TO), sorted(called))):
         own = [
-            name for name in names if not judge.of(set(_keys(connection, (Role.NAME,), [name])).difference([entity]))
+            name for name in called if not judge.of(set(_keys(connection, (Role.NAME,), [name])).difference([entity]))
         ]
         found += keys.intersection(_keys(connection, (Role.FROM, Role.TO), own))
     return doomed(connection, records.c.key, found)

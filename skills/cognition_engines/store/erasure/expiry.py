@@ -12,14 +12,24 @@ from cognition_engines.models import Viewer
 from cognition_engines.store.codec import microseconds, moment
 from cognition_engines.store.database import Store
 from cognition_engines.store.erasure.cascade import Doomed, erasable
-from cognition_engines.store.erasure.ledger import FORGET, Erasure, erase, forgotten, ledger
+from cognition_engines.store.erasure.ledger import FORGET, Erasure, erase, erased, ledger, note
 from cognition_engines.store.reads.by_key import found_by_keys, only_given, visible
-from cognition_engines.store.schema import TABLES, decision_links, links, receipts, records, reviews, revisions, vectors
+from cognition_engines.store.schema import (
+    TABLES,
+    decision_links,
+    ended_links,
+    links,
+    receipts,
+    records,
+    reviews,
+    revisions,
+    vectors,
+)
 from cognition_engines.store.transactions import pages, reading, scanning, writing
 from cognition_engines.store.values import StoredRecord
 
 EXPIRED: Final = "expired"  # the reason in the ledger where no agent gave one
-_BY_KEY: Final = (records, *TABLES.values(), links, vectors, revisions, reviews, decision_links)
+_BY_KEY: Final = (records, *TABLES.values(), links, vectors, revisions, reviews, decision_links, ended_links)
 
 
 def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[StoredRecord]:
@@ -44,10 +54,16 @@ def erasures_of(store: Store, after: int) -> list[Erasure]:
         return ledger(connection, after)
 
 
-def forgotten_of(store: Store, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], datetime]:
-    """See `Records.forgotten`."""
+def erased_of(store: Store, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
+    """See `Forgetting.erased`."""
     with reading(store) as connection:
-        return {name: moment(at) for name, at in forgotten(connection, names).items()}
+        return erased(connection, names)
+
+
+def note_in(store: Store, found: Sequence[Erasure]) -> None:
+    """See `Forgetting.note`."""
+    with writing(store) as connection:
+        note(connection, found)
 
 
 def left_of(store: Store, gone: Sequence[Doomed]) -> int:
@@ -58,7 +74,8 @@ def left_of(store: Store, gone: Sequence[Doomed]) -> int:
         answered = receipts.c.answer.is_not(None), receipts.c.method != FORGET
         found += _count(connection, receipts, receipts.c.record, ids, *answered)
         decisions = [one.id for one in gone if one.kind is Kind.DECISION]
-        return found + _count(connection, decision_links, decision_links.c.target, decisions)
+        found += sum(_count(connection, table, table.c.target, decisions) for table in (decision_links, ended_links))
+        return found
 
 
 def _count(

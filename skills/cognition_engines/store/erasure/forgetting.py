@@ -46,9 +46,13 @@ class Forgetting:
         """The `seq` of the last erasure; 0 where nothing was ever forgotten."""
         return compaction.last_erasure(self._store)
 
-    def forgotten(self, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], datetime]:
-        """When each of these records was forgotten, of those that were."""
-        return erasing.forgotten_of(self._store, names)
+    def erased(self, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
+        """Return the erasures of those of the records that were forgotten."""
+        return erasing.erased_of(self._store, names)
+
+    def note(self, found: Sequence[Erasure]) -> None:
+        """Add erasures to the ledger, such as those of its file; of one record the latest counts."""
+        erasing.note_in(self._store, found)
 
     def compacted_to(self) -> int:
         """Of what was forgotten up to this `seq` the database holds nothing; 0 when it was never compacted."""

@@ -6,10 +6,11 @@ backup from before an erasure does not bring back what was forgotten since.
 
 import fcntl
 import json
+import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Final
 
@@ -17,18 +18,22 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.kinds.kind import KINDS, Kind
-from cognition_engines.store.erasure.cascade import CUT, Doomed, doomed
-from cognition_engines.store.schema import counter, erasures, receipts, records
+from cognition_engines.store.erasure.cascade import Doomed
+from cognition_engines.store.schema import counter, erasures, receipt_names, receipts
 from cognition_engines.store.transactions import pages
 from cognition_engines.store.write_rows import bury
 
+_log = logging.getLogger(__name__)
+
 FORGET: Final = "Forget"  # the method under whose keys answers about erasures are kept: they have no content
-_OWNERS: Final = (Kind.SOURCE, Kind.ARTIFACT, Kind.TURN)  # they go after what belongs to them
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """That a record was forgotten: `at` in microseconds since 1970, `agent` None for one that expired."""
+    """The end of a record: `at` in microseconds since 1970, `agent` None for one that expired.
+
+    `owner` is the agent who wrote the record, None if that is `agent`; see `written_by`.
+    """
 
     kind: Kind
     id: str
@@ -36,6 +41,16 @@ class Erasure:
     hash: str
     agent: str | None = None
     reason: str | None = None
+    owner: str | None = None
+
+    @property
+    def written_by(self) -> str | None:
+        """The agent who wrote the record; None for a record of a file."""
+        return self.agent if self.owner is None else self.owner
+
+
+_KEY: Final = ("agent", "method", "idempotency_key")  # of a receipt
+_COLUMNS: Final = tuple(erasures.c[one.name] for one in fields(Erasure))
 
 
 def erase(connection: sa.Connection, gone: Sequence[Doomed], at: int, agent: str | None, reason: str | None) -> None:
@@ -43,8 +58,10 @@ def erase(connection: sa.Connection, gone: Sequence[Doomed], at: int, agent: str
     names = [(one.kind, one.id, one.key) for one in gone]
     bury(connection, names[1:])  # first, else what belongs to the other would have to do without it
     bury(connection, names[:1])
-    _spend(connection, gone)
-    note(connection, [Erasure(one.kind, one.id, at, one.hash, agent, reason) for one in gone])
+    spend(connection, gone)
+    owners = [None if one.owner == agent else one.owner for one in gone]
+    noted = zip(gone, owners, strict=True)
+    note(connection, [Erasure(one.kind, one.id, at, one.hash, agent, reason, owner) for one, owner in noted])
 
 
 def note(connection: sa.Connection, found: Sequence[Erasure]) -> None:
@@ -66,37 +83,20 @@ def note(connection: sa.Connection, found: Sequence[Erasure]) -> None:
 
 def ledger(connection: sa.Connection, after: int = 0) -> list[Erasure]:
     """What was forgotten, from the `seq` above `after`, in order."""
-    names = ("kind", "id", "at", "hash", "agent", "reason")
-    statement = sa.select(*(erasures.c[name] for name in names)).where(erasures.c.seq > after)
+    statement = sa.select(*_COLUMNS).where(erasures.c.seq > after)
     rows = connection.execute(statement.order_by(erasures.c.seq, erasures.c.kind, erasures.c.id))
     return [Erasure(Kind(kind), *rest) for kind, *rest in rows]
 
 
-def erase_again(connection: sa.Connection, found: Sequence[Erasure]) -> int:
-    """Forget what a restore brought back: the records of the ledger that are no younger than it; how many these were.
-
-    A record of the same id that was written after the erasure is another one, and stays.
-    """
-    note(connection, found)
-    named = {(one.kind, one.id): one.at for one in ledger(connection)}
-    back = [
-        one
-        for one in doomed(connection, records.c.id, sorted({id for _, id in named}))
-        if one.recorded_at <= named.get((one.kind, one.id), -1)
-    ]
-    back.sort(key=lambda one: one.kind in _OWNERS)
-    bury(connection, [(one.kind, one.id, one.key) for one in back])
-    _spend(connection, back)
-    return len(back)
-
-
-def forgotten(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], int]:
-    """When each of these records was forgotten, of those that were, in microseconds since 1970."""
-    found: dict[tuple[Kind, str], int] = {}
-    for page in pages([id for _, id in names]):
-        named = sa.select(erasures.c.kind, erasures.c.id, erasures.c.at).where(erasures.c.id.in_(page))
-        found |= {(Kind(kind), id): at for kind, id, at in connection.execute(named)}
-    return {name: at for name, at in found.items() if name in set(names)}
+def erased(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
+    """Return the erasures of those of the records that were forgotten."""
+    wanted = set(names)
+    found: dict[tuple[Kind, str], Erasure] = {}
+    for page in pages(sorted({id for _, id in names})):
+        for kind, *rest in connection.execute(sa.select(*_COLUMNS).where(erasures.c.id.in_(page))):
+            one = Erasure(Kind(kind), *rest)
+            found[one.kind, one.id] = one
+    return {name: one for name, one in found.items() if name in wanted}
 
 
 @contextmanager
@@ -111,24 +111,52 @@ def ledger_locked(file: Path) -> Iterator[None]:
 
 
 def read_ledger(file: Path) -> list[Erasure]:
-    """The erasures of a file; none without it. Raises ConfigurationError for one that is no ledger."""
+    """Return the erasures of a file, none without it; cut off a last line that a power cut left torn.
+
+    Raises ConfigurationError for a file that is no ledger, OSError for one that cannot be read.
+    """
     if not file.exists():
         return []
-    found = []
-    for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+    with ledger_locked(file):
+        return read_locked(file)[0]
+
+
+def read_locked(file: Path, begin: int = 0) -> tuple[list[Erasure], int]:
+    """Return the erasures of a file from a byte on, and its size; see `read_ledger`. Its lock must be held."""
+    if not file.exists():
+        return [], 0
+    with file.open("rb+") as opened:
+        opened.seek(begin)
+        content = opened.read()
+        whole = content.rfind(b"\n") + 1
+        place = f"{file}:" if begin == 0 else f"{file}, after byte {begin}:"
+        found = [_parsed(f"{place}{number}", line) for number, line in enumerate(content[:whole].splitlines(), 1)]
+        if whole == len(content):
+            return found, begin + whole
         try:
-            given = json.loads(line)
-            found.append(Erasure(**{**given, "kind": KINDS[given["kind"]]}))
-        except (ValueError, LookupError, TypeError) as error:
-            raise ConfigurationError(f"{file}:{number}: is no line of the ledger of erasures; correct it") from error
-    return found
+            found.append(_parsed(str(file), content[whole:]))
+            opened.write(b"\n")
+        except ConfigurationError:
+            opened.truncate(begin + whole)
+            _log.warning("%s: cut its last line, which was not written to its end", file)
+        opened.flush()
+        os.fsync(opened.fileno())
+        return found, opened.seek(0, os.SEEK_END)
+
+
+def _parsed(place: str, line: bytes) -> Erasure:
+    try:
+        given = json.loads(line)
+        return Erasure(**{**given, "kind": KINDS[given["kind"]]})
+    except (ValueError, LookupError, TypeError) as error:
+        raise ConfigurationError(f"{place}: is no line of the ledger of erasures; correct it") from error
 
 
 def append_ledger(file: Path, fresh: Sequence[Erasure]) -> None:
     """Add erasures to the file, readable for its owner only, and wait until they are on the disk. Raises OSError."""
     if not fresh:
         return
-    lines = "".join(f"{json.dumps(asdict(one) | {'kind': one.kind.label})}\n" for one in fresh)
+    lines = "".join(f"{json.dumps(_members(one))}\n" for one in fresh)
     new = not file.exists()
     with open(
         os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600), "w", encoding="utf-8"
@@ -144,18 +172,25 @@ def append_ledger(file: Path, fresh: Sequence[Erasure]) -> None:
             os.close(folder)
 
 
-def _spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
+def _members(one: Erasure) -> dict[str, object]:
+    """Return the line of an erasure, which names the owner only if that is another agent."""
+    members = asdict(one) | {"kind": one.kind.label}
+    return {name: value for name, value in members.items() if name != "owner" or value is not None}
+
+
+def spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
     """Take what was answered about these records, and where other answers name them."""
     others = receipts.c.method != FORGET
     for page in pages([one.id for one in gone]):
         connection.execute(sa.update(receipts).where(receipts.c.record.in_(page), others).values(answer=None))
-    columns = receipts.c.agent, receipts.c.method, receipts.c.idempotency_key, receipts.c.answer
-    for id in [one.id for one in gone if one.kind not in CUT]:
-        naming = sa.select(*columns).where(others, receipts.c.answer.contains(_quoted(id), autoescape=True))
-        for agent, method, key, answer in connection.execute(naming).all():
-            if _quoted(id) in answer:  # SQLite compares without case
-                chosen = receipts.c.agent == agent, receipts.c.method == method, receipts.c.idempotency_key == key
-                connection.execute(sa.update(receipts).where(*chosen).values(answer=_without(answer, id)))
+        named = sa.select(receipt_names).where(receipt_names.c.record.in_(page))
+        for row in connection.execute(named).mappings().all():
+            place = [receipts.c[name] == row[name] for name in _KEY]
+            answer = connection.execute(sa.select(receipts.c.answer).where(*place)).scalar()
+            if answer is not None:
+                left = _without(answer, row["record"])
+                connection.execute(sa.update(receipts).where(*place).values(answer=left))
+        connection.execute(sa.delete(receipt_names).where(receipt_names.c.record.in_(page)))
 
 
 def _without(answer: str, id: str) -> str | None:

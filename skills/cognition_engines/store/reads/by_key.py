@@ -339,6 +339,7 @@ def texts(store: Store, keys: Sequence[int]) -> list[Text]:
             body,
             one.facets.project,
             one.facets.sensitivity,
+            id=None if one.record.id is None else str(one.record.id),
             title=spec.title(one.record),
             day=spec.day(one.record),
             adjacent=tuple(tuple(keyword_text(turns[each].record) or "" for each in away) for away in around),
@@ -374,13 +375,13 @@ def without_vectors(store: Store, space: Space, model: str, after_key: int, limi
     return [found[key] for key in keys]
 
 
-def visible(viewer: Viewer | None) -> list[sa.ColumnElement[bool]]:
-    """What a viewer may see, as SQL over `records`; a viewer of None, the operator, sees all."""
+def visible(viewer: Viewer | None, source: sa.FromClause = records) -> list[sa.ColumnElement[bool]]:
+    """What a viewer may see, as SQL over `records` or an alias; a viewer of None, the operator, sees all."""
     if viewer is None:
         return []
-    conditions = [records.c.sensitivity <= int(viewer.clearance), _lasts(records, microseconds(datetime.now(UTC)))]
+    conditions = [source.c.sensitivity <= int(viewer.clearance), _lasts(source, microseconds(datetime.now(UTC)))]
     if viewer.projects is not None:
-        conditions.append(records.c.project.in_(sorted(viewer.projects)))
+        conditions.append(source.c.project.in_(sorted(viewer.projects)))
     return conditions
 
 

@@ -11,7 +11,7 @@ from cognition_engines.kinds.reviews import DecisionLink, LinkType
 from cognition_engines.models import Viewer
 from cognition_engines.store.codec import moment
 from cognition_engines.store.database import Store
-from cognition_engines.store.reads.by_key import named_record
+from cognition_engines.store.reads.by_key import named_record, visible
 from cognition_engines.store.reads.supersession import supersessions_of
 from cognition_engines.store.rows import SELECT_STORED, stored
 from cognition_engines.store.schema import decision_links, records
@@ -129,7 +129,7 @@ class _Walk:
             .select_from(decision_links)
             .join(source, source.c.key == decision_links.c.key)
             .join(target, sa.and_(target.c.id == decision_links.c.target, target.c.kind == int(Kind.DECISION)))
-            .where(*_seen(source, self._viewer), *_seen(target, self._viewer))
+            .where(*visible(self._viewer, source), *visible(self._viewer, target))
             .order_by(source.c.id, decision_links.c.type, target.c.id)
             .limit(MOST_LINKS + 1)
         )
@@ -154,12 +154,7 @@ class _Walk:
     def _read(self, ids: Sequence[str]) -> list[StoredRecord]:
         """The decisions of these ids, which the viewer sees, in this order."""
         named = records.c.kind == int(Kind.DECISION), records.c.id.in_(ids)
-        seen = _seen(records, self._viewer)
+        seen = visible(self._viewer)
         rows = self._connection.execute(SELECT_STORED[Kind.DECISION].where(*named, *seen)).all()
         found = {str(one.record.id): one for one in (stored(Kind.DECISION, row) for row in rows)}
         return [found[id] for id in ids if id in found]
-
-
-def _seen(table: sa.FromClause, viewer: Viewer) -> list[sa.ColumnElement[bool]]:
-    seen: list[sa.ColumnElement[bool]] = [table.c.sensitivity <= int(viewer.clearance)]
-    return seen if viewer.projects is None else [*seen, table.c.project.in_(sorted(viewer.projects))]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cache
 from typing import Any, Final
 
@@ -16,7 +17,9 @@ from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, moment, record_of
 from cognition_engines.store.database import Store
 from cognition_engines.store.reads.by_key import guards, named_record, rights_of
-from cognition_engines.store.schema import TABLES, decision_links, records, reviews, revisions
+from cognition_engines.store.reads.stated_ends import stated_ends
+from cognition_engines.store.reads.supersession import Supersession, supersessions_of
+from cognition_engines.store.schema import TABLES, decision_links, ended_links, records, reviews, revisions
 from cognition_engines.store.transactions import pages, reading
 from cognition_engines.store.values import Revision, StoredRecord
 
@@ -29,7 +32,9 @@ class DecisionHistory:
     """A decision, its contents and reviews from the first to the last, and the links that the viewer sees whole.
 
     One that is read from a file has no contents before the present one. `own` has the status and the outcome that the
-    decision states itself, whatever reviews and successors make of it.
+    decision states itself, whatever reviews and successors make of it. `ended` are links that agents ended, the first
+    one first, `stated` is what files say it supersedes or is superseded by, `superseded_at` since when the latter is
+    stored.
     """
 
     stored: StoredRecord
@@ -37,6 +42,9 @@ class DecisionHistory:
     revisions: tuple[Revision, ...]
     reviews: tuple[Review, ...]
     links: tuple[DecisionLink, ...]
+    ended: tuple[DecisionLink, ...]
+    stated: Supersession
+    superseded_at: datetime | None
 
 
 def decision_history(store: Store, id: str, viewer: Viewer) -> DecisionHistory | None:
@@ -45,12 +53,16 @@ def decision_history(store: Store, id: str, viewer: Viewer) -> DecisionHistory |
         stored = named_record(connection, Kind.DECISION, id, viewer)
         if stored is None:
             return None
+        ends = stated_ends(connection, [stored.key])[stored.key]
         return DecisionHistory(
             stored,
             _own(connection, stored),
             tuple(revisions_of(connection, stored)),
             tuple(reviews_of(connection, stored)),
             tuple(links_of(connection, [str(stored.record.id)], viewer)),
+            tuple(_ended_links_of(connection, str(stored.record.id), viewer)),
+            supersessions_of(connection, [stored], viewer)[stored.key],
+            min((moment(end.known) for end in ends), default=None),
         )
 
 
@@ -95,7 +107,8 @@ def reviews_of(connection: sa.Connection, stored: StoredRecord) -> list[Review]:
 def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | None = None) -> list[DecisionLink]:
     """The links that begin or end at one of these decisions and whose ends the viewer sees both, in order."""
     seen = {} if viewer is None else rights_of(viewer)
-    statements = _select_links(guarded=viewer is not None, bounded=viewer is not None and viewer.projects is not None)
+    bounded = viewer is not None and viewer.projects is not None
+    statements = _select_links(decision_links, guarded=viewer is not None, bounded=bounded)
     found: dict[tuple[str, str, str], DecisionLink] = {}
     for page in pages(list(ids)):
         for statement in statements:
@@ -107,16 +120,30 @@ def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | Non
     return [found[name] for name in sorted(found)]
 
 
+def _ended_links_of(connection: sa.Connection, id: str, viewer: Viewer) -> list[DecisionLink]:
+    """Return the links of a decision that agents ended, if the viewer sees both ends, the first one first."""
+    statements = _select_links(ended_links, guarded=True, bounded=viewer.projects is not None)
+    found: dict[tuple[str, int], DecisionLink] = {}
+    for statement in statements:
+        for row in connection.execute(statement, {"ids": [id], **rights_of(viewer)}):
+            one, other, type, agent, at, weight, context, effective, number, ended_at, ended_by = row
+            since = None if effective is None else moment(effective)
+            made = DecisionLink(one, other, type, agent, moment(at), weight, context, since, moment(ended_at), ended_by)
+            found[one, number] = made
+    return sorted(found.values(), key=lambda each: (each.ended_at, each.source, each.target, each.type))
+
+
 @cache
-def _select_links(*, guarded: bool, bounded: bool) -> tuple[sa.Select[Any], sa.Select[Any]]:
-    """The links that begin, and those that end, at some decisions; made once."""
+def _select_links(table: sa.Table, *, guarded: bool, bounded: bool) -> tuple[sa.Select[Any], sa.Select[Any]]:
+    """The links of a table that begin, and those that end, at some decisions; made once."""
     source, target = records.alias("source"), records.alias("target")
-    columns = (decision_links.c[name] for name in ("type", "agent", "at", "weight", "context", "effective_at"))
+    names = ("type", "agent", "at", "weight", "context", "effective_at", "number", "ended_at", "ended_by")
+    columns = (table.c[name] for name in names if name in table.c)
     statement = (
         sa.select(source.c.id, target.c.id, *columns)
-        .select_from(decision_links)
-        .join(source, sa.and_(source.c.key == decision_links.c.key, source.c.kind == int(Kind.DECISION)))
-        .join(target, sa.and_(target.c.id == decision_links.c.target, target.c.kind == int(Kind.DECISION)))
+        .select_from(table)
+        .join(source, sa.and_(source.c.key == table.c.key, source.c.kind == int(Kind.DECISION)))
+        .join(target, sa.and_(target.c.id == table.c.target, target.c.kind == int(Kind.DECISION)))
     )
     if guarded:
         statement = statement.where(*guards(source, bounded=bounded), *guards(target, bounded=bounded))

@@ -18,6 +18,7 @@ from cognition_engines.store.rows import SELECT_STORED, matrix, stored
 from cognition_engines.store.schema import TABLES, records, vectors
 from cognition_engines.store.transactions import pages, reading
 from cognition_engines.store.values import FloatArray, StoredRecord
+from cognition_engines.unicode_forms import fold_text
 
 _SOURCES: Final = TABLES[Kind.SOURCE]
 
@@ -78,7 +79,7 @@ def source_ids(store: Store, title: str, viewer: Viewer | None) -> list[str]:
     called = sa.or_(_SOURCES.c.title_key == title_key(title), records.c.given.in_(_possible([title])))
     with reading(store) as connection:
         found = connection.execute(statement.where(called, *visible(viewer)).order_by(records.c.id)).all()
-    return [id for id, its, given in found if given == title or its.casefold() == title.casefold()]
+    return [id for id, its, given in found if given == title or fold_text(its) == fold_text(title)]
 
 
 def with_sources(store: Store, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind]) -> WithSources:

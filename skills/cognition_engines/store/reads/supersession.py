@@ -24,10 +24,14 @@ _Named: TypeAlias = Mapping[tuple[Role, str], Sequence[tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """The ids of the decisions that one supersedes, and of those that supersede it: as written, then by id."""
+    """The ids of the decisions that one supersedes, and of those that supersede it: as written, then by id.
+
+    `lacking` are its references to successors that name no decision.
+    """
 
     supersedes: tuple[str, ...]
     superseded_by: tuple[str, ...]
+    lacking: tuple[str, ...]
 
 
 def supersessions(store: Store, found: Sequence[StoredRecord], viewer: Viewer | None) -> dict[int, Supersession]:
@@ -37,22 +41,26 @@ def supersessions(store: Store, found: Sequence[StoredRecord], viewer: Viewer | 
 
 
 def supersessions_of(
-    connection: sa.Connection, found: Sequence[StoredRecord], viewer: Viewer | None
+    connection: sa.Connection, found: Sequence[StoredRecord], viewer: Viewer | None, *, expired: bool = False
 ) -> dict[int, Supersession]:
-    """See `Records.supersessions`; inside a transaction."""
+    """See `Records.supersessions`; inside a transaction, and with `expired` also of what has expired."""
     decisions = [(one, one.record) for one in found if isinstance(one.record, Decision)]
     wanted: dict[str, None] = {}
     for one, decision in decisions:
         wanted.update(dict.fromkeys(names_of(decision.id, one.origin)))
         for reference in (*decision.supersedes, *decision.superseded_by):
             wanted.update(dict.fromkeys(named_by(reference, one.origin)))
-    named = _ids(connection, list(wanted), viewer)
+    seen = {} if viewer is None else rights_of(viewer) | ({"now": 0} if expired else {})
+    bounded = viewer is not None and viewer.projects is not None
+    statement = _select_named(guarded=viewer is not None, bounded=bounded)
+    named = _ids(connection, list(wanted), statement, seen)
     nearer = [name for (_, name), ids in named.items() for name in _nearer(name, ids)]
-    named |= _ids(connection, nearer, viewer)
+    named |= _ids(connection, nearer, statement, seen)
     return {
         one.key: Supersession(
             _both(one, decision, decision.supersedes, Role.SUPERSEDED_BY, named),
             _both(one, decision, decision.superseded_by, Role.SUPERSEDES, named),
+            tuple(reference for reference in decision.superseded_by if not _meant(one, reference, named)),
         )
         for one, decision in decisions
     }
@@ -64,10 +72,14 @@ def _both(
     """What a decision names, and what names it in the role that says the same from the other side."""
     ids: list[str] = []
     for reference in references:
-        meant = (_called(name, named) for name in named_by(reference, one.origin))
-        ids += next(filter(None, meant), ())
+        ids += _meant(one, reference, named)
     back = {id for name in names_of(decision.id, one.origin) for id in _naming(name, one.origin, other, named)}
     return tuple(dict.fromkeys(id for id in [*ids, *sorted(back)] if id != decision.id))
+
+
+def _meant(one: StoredRecord, reference: str, named: _Named) -> Sequence[str]:
+    """Return the ids of the decisions that a reference means."""
+    return next(filter(None, (_called(name, named) for name in named_by(reference, one.origin))), ())
 
 
 def _called(name: str, named: _Named) -> list[str]:
@@ -93,11 +105,9 @@ def _nearer(name: str, found: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def _ids(
-    connection: sa.Connection, names: Sequence[str], viewer: Viewer | None
+    connection: sa.Connection, names: Sequence[str], statement: sa.Select[Any], seen: Mapping[str, object]
 ) -> dict[tuple[Role, str], list[tuple[str, str]]]:
-    """The decisions that the viewer sees, by name and role, at most MOST_NAMED of each, by id."""
-    seen = {} if viewer is None else rights_of(viewer)
-    statement = _select_named(guarded=viewer is not None, bounded=viewer is not None and viewer.projects is not None)
+    """The decisions that the statement selects, by name and role, at most MOST_NAMED of each, by id."""
     found: dict[tuple[Role, str], list[tuple[str, str]]] = {}
     for page in pages(list(dict.fromkeys(names))):
         for role, target, id, repository in connection.execute(statement, {"names": list(page), **seen}):

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.store.database import Store
+from cognition_engines.store.reads.by_key import visible
 from cognition_engines.store.schema import counter, departures, records, tombstones
 from cognition_engines.store.transactions import reading
 
@@ -101,7 +102,9 @@ def _last(connection: sa.Connection, table: sa.Table, viewer: Viewer) -> int:
 
 
 def _seen(table: sa.FromClause, viewer: Viewer) -> list[sa.ColumnElement[bool]]:
-    """What a viewer may see, by the project and sensitivity that a row has."""
+    """What a viewer may see, by the project and sensitivity that a row has; of records not what has expired."""
+    if table is records:
+        return visible(viewer)
     conditions: list[sa.ColumnElement[bool]] = [table.c.sensitivity <= int(viewer.clearance)]
     if viewer.projects is not None:
         conditions.append(table.c.project.in_(sorted(viewer.projects)))

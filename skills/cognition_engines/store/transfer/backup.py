@@ -24,8 +24,9 @@ from typing import Final
 import sqlalchemy as sa
 
 from cognition_engines.errors import BackupFailed, ComponentFailed, ConfigurationError
-from cognition_engines.store.database import Store, revision_of, upgrade
-from cognition_engines.store.erasure.ledger import Erasure, erase_again
+from cognition_engines.store.database import Store, create_tables, schema_of
+from cognition_engines.store.erasure.brought_back import erase_again
+from cognition_engines.store.erasure.ledger import Erasure
 from cognition_engines.store.schema import HEAD
 from cognition_engines.store.transactions import scanning, writing
 from cognition_engines.store.transfer.copy import (
@@ -46,6 +47,12 @@ _APPLICATION_ID: Final = 0x43535450  # "CSTP", in the header that SQLite reserve
 _READ_ONLY: Final = "mode=ro&immutable=1"  # no locks, no journal: nothing ever writes a backup again
 _WRITE_NEW: Final = "mode=rw&nolock=1"  # no other process knows the file, and flock may be POSIX locks on a network
 _PRAGMAS: Final = ("PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF", "PRAGMA foreign_keys = ON")
+
+# Schema entries that no backup has: they could make a read call functions, or return other rows than are stored.
+_ACTIVE: Final = (
+    "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'create virtual%'",
+    "SELECT 'generated column', x.name FROM sqlite_master m, pragma_table_xinfo(m.name) x WHERE x.hidden > 1",
+)
 
 _notes: Final = sa.Table(
     "backup",
@@ -160,9 +167,10 @@ def _noted_records(file: Path) -> int:
     store = _opened(file, _READ_ONLY)
     try:
         with store.reader.begin() as connection:
+            _check_schema(file, connection)
             noted = json.loads(connection.execute(_NOTED_CONTENTS).scalar_one())
         return sum(noted["kinds"].values())
-    except (sa.exc.SQLAlchemyError, LookupError, TypeError, ValueError, AttributeError):
+    except (sa.exc.SQLAlchemyError, BackupFailed, LookupError, TypeError, ValueError, AttributeError):
         return 0
     finally:
         store.reader.dispose()
@@ -189,7 +197,7 @@ def _fill(
     target = _opened(partial, _WRITE_NEW)
     try:
         with scanning(store) as read, _write_failures(file), target.writer.begin() as write:
-            upgrade(write)
+            create_tables(write)
             done = transfer(Source(read), write, watcher)
             created = datetime.now(UTC).isoformat(timespec="seconds")
             notes = Notes(program, created, store.store_id, done.contents, dict(attached))
@@ -229,6 +237,8 @@ def _opened(file: Path, options: str) -> Store:
         if options == _WRITE_NEW:
             for pragma in _PRAGMAS:
                 connection.execute(pragma).close()
+        else:
+            connection.execute("PRAGMA trusted_schema = OFF").close()
         return connection
 
     engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.NullPool, hide_parameters=True)
@@ -239,10 +249,11 @@ def _opened(file: Path, options: str) -> Store:
 def _checked(file: Path, store: Store, watcher: Watcher) -> Notes:
     """The notes of a backup whose every page and record is as it was written."""
     with store.reader.begin() as connection:
-        revision = revision_of(connection)
-        if revision != HEAD:
+        _check_schema(file, connection)
+        schema = schema_of(connection)
+        if schema != HEAD:
             raise ConfigurationError(
-                f"{file} was written by a newer version of this program (its schema is {revision}, the newest known "
+                f"{file} was written by a newer version of this program (its schema is {schema}, the newest known "
                 f"here is {HEAD}): upgrade the program"
             )
         if (found := connection.exec_driver_sql("PRAGMA integrity_check").scalars().all()) != ["ok"]:
@@ -256,6 +267,12 @@ def _checked(file: Path, store: Store, watcher: Watcher) -> Notes:
     if held != noted:
         raise BackupFailed(f"{file} is damaged (it holds something else than was written); restore another one")
     return notes
+
+
+def _check_schema(file: Path, connection: sa.Connection) -> None:
+    for statement in _ACTIVE:
+        for kind, name in connection.exec_driver_sql(statement):
+            raise BackupFailed(f"{file} has the {kind} {name!r}, which no backup has; restore another one")
 
 
 def _checksum(notes: Mapping[str, str]) -> str:

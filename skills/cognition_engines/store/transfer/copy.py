@@ -28,7 +28,9 @@ from cognition_engines.store.schema import (
     TABLES,
     decision_links,
     dimension_name,
+    ended_links,
     meta,
+    receipt_names,
     receipts,
     records,
     reviews,
@@ -55,7 +57,7 @@ _SPINE: Final = (
     "expires_at",
 )
 # What agents wrote about records, in the tables of these, and the answers that they were given.
-_WRITTEN: Final = (revisions, reviews, decision_links)
+_WRITTEN: Final = (revisions, reviews, decision_links, ended_links)
 _WRITTEN_COLUMNS: Final = {table.name: [column for column in table.c if column.name != "key"] for table in _WRITTEN}
 _CONTENT: Final[Mapping[Kind, tuple[str, ...]]] = {
     kind: tuple(column.name for column in table.c if column.name not in ("key", *PLACES))
@@ -371,11 +373,12 @@ def _note_dimensions(source: Source, target: sa.Connection) -> None:
 
 def _copy_receipts(source: Source, target: sa.Connection) -> None:
     """Give the target the answers that agents were given, and show what decisions have come to."""
-    with failures(source.component):
-        rows = [row._asdict() for row in source.connection.execute(sa.select(receipts))]
-    target.execute(sa.delete(receipts))
-    for page in pages(rows):
-        target.execute(sa.insert(receipts), list(page))
+    for table in (receipts, receipt_names):
+        with failures(source.component):
+            rows = [row._asdict() for row in source.connection.execute(sa.select(table))]
+        target.execute(sa.delete(table))
+        for page in pages(rows):
+            target.execute(sa.insert(table), list(page))
     show_all(target)
 
 

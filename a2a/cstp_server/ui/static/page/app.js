@@ -31,15 +31,18 @@
     const [theme, setTheme] = useState(remembered("cstp-theme") ?? "auto");
     useEffect(() => {
       document.documentElement.dataset.theme = theme;
-      try {
-        localStorage.setItem("cstp-theme", theme);
-      } catch {
-        // then it lasts as long as the page
-      }
     }, [theme]);
     const names = Object.keys(THEMES);
     const next = names[(names.indexOf(theme) + 1) % names.length];
-    return html`<button type="button" class="small" onClick=${() => setTheme(next)} title=${`Next: ${THEMES[next]}`}>
+    const choose = () => {
+      setTheme(next);
+      try {
+        localStorage.setItem("cstp-theme", next); // at once: an effect would be lost if the page is loaded again
+      } catch {
+        // then it lasts as long as the page
+      }
+    };
+    return html`<button type="button" class="small" onClick=${choose} title=${`Next: ${THEMES[next]}`}>
       ${THEMES[theme]}
     </button>`;
   }

@@ -53,23 +53,43 @@
     </${Section}>`;
   }
 
+  /** What a decision is linked with, by id: from its links, and from the files that say what replaces what. */
+  function linksOf({ id, links = [], supersedes, supersededBy }) {
+    const linked = links.map((link) => {
+      const out = link.sourceId === id;
+      return { name: (out ? OUTGOING : INCOMING)[link.edgeType] ?? link.edgeType, other: out ? link.targetId : link.sourceId, context: link.context };
+    });
+    const stated = [[OUTGOING.supersedes, supersedes], [INCOMING.supersedes, supersededBy]]
+      .flatMap(([name, ids]) => ids.map((other) => ({ name, other })))
+      .filter((one) => !linked.some((link) => link.name === one.name && link.other === one.other));
+    return [...linked, ...stated];
+  }
+
+  /** The decisions next to one, by id, for their titles. */
+  function useNeighbours(decision) {
+    const graph = cstp.useCall("cstp.getGraph", linksOf(decision).length ? { nodeId: decision.id, depth: 1 } : null);
+    return useMemo(() => new Map((graph.result?.nodes ?? []).map((node) => [node.id, node])), [graph.result]);
+  }
+
+  const Title = ({ of, id }) => html`<${cstp.RecordLink} type="decision" id=${id}>${of.get(id)?.title ?? id}</${cstp.RecordLink}>`;
+
+  /** What is in force instead of a decision that is superseded. */
+  function Successors({ decision, titles }) {
+    if (decision.status !== "superseded" || !decision.supersededBy.length) return null;
+    return html`<p class="card superseded" role="note">Superseded by ${decision.supersededBy.map(
+      (id, at) => html`${at ? ", " : ""}<${Title} of=${titles} id=${id} />`)}.</p>`;
+  }
+
   /** Links of both directions, by kind, with the titles of what they lead to. */
-  function Links({ decision }) {
-    const linked = (decision.links ?? []).length > 0;
-    const graph = cstp.useCall("cstp.getGraph", linked ? { nodeId: decision.id, depth: 1 } : null);
-    const titles = useMemo(() => new Map((graph.result?.nodes ?? []).map((node) => [node.id, node])), [graph.result]);
+  function Links({ decision, titles }) {
     const groups = new Map();
-    for (const link of decision.links ?? []) {
-      const out = link.sourceId === decision.id;
-      const name = (out ? OUTGOING : INCOMING)[link.edgeType] ?? link.edgeType;
-      groups.set(name, [...(groups.get(name) ?? []), { ...link, other: out ? link.targetId : link.sourceId }]);
-    }
+    for (const link of linksOf(decision)) groups.set(link.name, [...(groups.get(link.name) ?? []), link]);
     return html`<${Section} title="Links">
       ${groups.size === 0 ? html`<p class="muted">None.</p>` : null}
       <dl class="facts">
         ${[...groups].map(([name, links]) => html`<div><dt>${name}</dt><dd><ul class="plain">
           ${links.map((link) => html`<li>
-            <${cstp.RecordLink} type="decision" id=${link.other}>${titles.get(link.other)?.title ?? link.other}</${cstp.RecordLink}>
+            <${Title} of=${titles} id=${link.other} />
             ${titles.get(link.other)?.status ? html` <${cstp.Pill} kind="status" value=${titles.get(link.other).status} />` : null}
             ${link.context ? html` <span class="muted">${link.context}</span>` : null}
           </li>`)}
@@ -197,9 +217,11 @@
   }
 
   function Whole({ decision, params, again }) {
+    const titles = useNeighbours(decision);
     return html`<${cstp.PageHead} title=${decision.title}>
         <${cstp.Pill} kind="status" value=${decision.status} />
       </${cstp.PageHead}>
+      <${Successors} decision=${decision} titles=${titles} />
       <${cstp.DecisionActions} decision=${decision} done=${again} />
       <div class="columns">
         <div>
@@ -210,7 +232,7 @@
             <ul>${decision.sources.map((source) => html`<li><code>${source.uri}</code>${source.quote ? html`: <q>${source.quote}</q>` : null}</li>`)}</ul>
           </${Section}>
           <${Reviews} reviews=${decision.reviews ?? []} />
-          <${Links} decision=${decision} />
+          <${Links} decision=${decision} titles=${titles} />
           <${History} decision=${decision} />
           <${Further} decision=${decision} />
         </div>

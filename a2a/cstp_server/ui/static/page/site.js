@@ -144,8 +144,8 @@
     if (query || conversationId || expandNeighbors) throw needsServer("cstp.recall");
     if (!id) return context ? answer : Promise.reject(refused("one of id, query, conversationId and context must be given"));
     const chunk = await getChunk({ chunkId: id });
-    const { metadata } = (await passages()).get(id);
-    const item = { id, type: "chunk", content: chunk.content, context: null, metadata, score: null, events: [] };
+    const { metadata, origin, recordedBy } = (await passages()).get(id);
+    const item = { id, type: "chunk", content: chunk.content, context: null, metadata, score: null, origin, recordedBy, events: [] };
     return { ...answer, results: [item], totalCount: 1, selector: "id" };
   }
 

@@ -117,7 +117,10 @@
     const row = (await decisions()).byId.get(id);
     if (!row) throw missing(id);
     const decision = { ...(await part("texts", row.file)).find((one) => one.id === id) };
-    if (!includeHistory) delete decision.history;
+    if (!includeHistory) {
+      delete decision.history;
+      delete decision.endedLinks;
+    }
     if (!includeReviews) delete decision.reviews;
     if (!includeLinks) delete decision.links;
     return { found: true, decision };

@@ -7,6 +7,7 @@ so with the first vector.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Final, cast
 from uuid import UUID
 
@@ -26,6 +27,7 @@ from cognition_engines.indexes.vectors.chroma.folders import OpenedFolder, leave
 from cognition_engines.indexes.vectors.collection import COMPONENT
 from cognition_engines.store.values import Page
 
+_OPENING: Final = Lock()  # of the process, as the list that Chroma keeps of open folders
 _GONE: Final = (NotFoundError, InvalidArgumentError)  # what Chroma answers about no collection, or another's
 # Where hundreds of texts are nearly alike, fewer neighbours leave parts of the graph unreachable: see docs/vectors.md.
 COSINE: Final = CreateCollectionConfiguration(
@@ -192,17 +194,33 @@ def _slices(count: int, size: int) -> Iterator[slice]:
         yield slice(start, start + size)
 
 
+def open_client(folder: Path) -> Client:
+    """Return a client of a folder; `close_client` ends it.
+
+    All clients of a folder in a process share what the first one opened. Chroma keeps that in a list which two threads
+    at once corrupt: one of them would be given what the other has not started yet, or has just closed.
+    """
+    with _OPENING:
+        settings = Settings(anonymized_telemetry=False)
+        return cast(Client, chromadb.PersistentClient(path=str(folder), settings=settings))
+
+
+def close_client(client: Client) -> None:
+    """Close a client that `open_client` gave."""
+    with _OPENING:
+        client.close()
+
+
 def open_folder(parent: Path, name: str, store_id: str, last_seq: int) -> ChromaIndex:
     """The collection in the folder that `take_folder` gives. Raises what that raises."""
     taken = take_folder(parent, name, store_id, last_seq)
     with ForeignCalls(COMPONENT):
-        settings = Settings(anonymized_telemetry=False)
-        client = cast(Client, chromadb.PersistentClient(path=str(taken.folder), settings=settings))
+        client = open_client(taken.folder)
         collection = client.get_or_create_collection(name, embedding_function=None, configuration=COSINE)
 
     def close() -> None:
         with ForeignCalls(COMPONENT):
-            client.close()
+            close_client(client)
 
     return ChromaIndex(collection, taken.seq, close, taken)
 

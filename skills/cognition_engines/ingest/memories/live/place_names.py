@@ -25,7 +25,8 @@ _EXAMPLES: Final[dict[LiveSystem, str]] = {
     "firestore": "firestore:http://host:8080/PROJECT/COLLECTION",
     "mongodb": "mongodb://host:27017/DATABASE.COLLECTION, with a percent-encoded password if any",
 }
-_HOSTS: Final = re.compile(r"(?:(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?,?)+")
+_HOST: Final = r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?"
+_HOSTS: Final = re.compile(rf"{_HOST}(?:,{_HOST})*")
 _PROJECT: Final = re.compile(r"[a-z][a-z0-9-]{2,62}")
 
 

@@ -1,0 +1,235 @@
+"""Words of a text in any script: plain functions, the same for texts and queries.
+
+A word is a run of letters and digits. Scripts without blanks between words become pairs of characters. What is written
+in one piece, such as `QD-4711`, `2.14.3`, `tides/reader.py` or `getTideTable`, is a name: a word in addition to its
+parts.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, NamedTuple
+from unicodedata import category
+
+from cognition_engines.unicode_forms import JOINER, compose_text, fold_text, is_accent
+
+LONGEST: Final = 254  # characters of a word; what is longer is no word
+LONGEST_NAME: Final = 100  # characters
+_MOST_MARKS: Final = 8  # of a character
+
+# Vowels and other marks of scripts whose words would end at them; Python counts only letters and digits as \w.
+_MARKS: Final = (
+    "\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ece\u0f35-\u0f39\u0f71-\u0f84"
+    "\u0f8d-\u0fbc\u102b-\u103e\u1056-\u1059\u105e-\u109d\u17b4-\u17d3\u1a55-\u1a7f\u1b00-\u1b04\u1b34-\u1b44\u3099\u309a"
+    "\ua980-\ua983\ua9b3-\ua9c0\uaa7b-\uaa7d\uaab0-\uaac1"
+)
+_HANGUL: Final = "\u1100-\u11ff\uac00-\ud7ff"
+# Thai, Lao, Myanmar, Khmer, Tai, Balinese, Javanese, kana, bopomofo, Chinese characters, Hangul
+_UNSPACED: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aaf\u1b00-\u1b7f\ua980-\ua9ff\uaa60-\uaadf"
+    "\u3005-\u3007\u3041-\u30fa\u30fc-\u312f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    f"\U00020000-\U0003ffff{_HANGUL}"
+)
+_SYMBOLS: Final = "\u2600-\u27bf\U0001f000-\U0001faff"  # pictures, each a word
+_JOINERS: Final = r"-./:@\\'’‐"
+_LETTERS: Final = rf"[\w{_MARKS}]+"
+
+_TOKEN: Final = re.compile(
+    rf"{_LETTERS}(?:(?:::|[{_JOINERS}]|(?<=\d),(?=\d)){_LETTERS})*(?:\+\+|\#(?!\w))?|[{_SYMBOLS}]"
+)
+_ASCII_TOKEN: Final = re.compile(r"\w+(?:(?:::|[-./:@\\']|(?<=\d),(?=\d))\w+)*(?:\+\+|\#(?!\w))?", re.ASCII)
+_PART: Final = re.compile(rf"[\w{_MARKS}{_SYMBOLS}]+")
+_ASCII_WORD: Final = re.compile("[A-Za-z0-9]+")
+_RUN: Final = re.compile(f"([{_UNSPACED}]+)")
+_UNSPACED_RUN: Final = re.compile(f"[{_UNSPACED}]+")
+_TYPOGRAPHIC: Final = (("’", "'"), ("‘", " "), ("“", " "), ("”", " "), ("–", " "), ("—", " "), ("…", " "), ("•", " "))
+_DECIMAL: Final = re.compile(r"\d+\.\d+", re.ASCII)
+# Blanks for what is neither in words nor in names.
+_BLANKED: Final = bytes(
+    code if code > 127 or chr(code).isalnum() or chr(code) in "-./:@\\',_+#" else 32 for code in range(256)
+)
+_DIGIT: Final = re.compile(r"\d")
+_NO_JOINERS: Final = dict.fromkeys(map(ord, "-./:@\\'’‐_"))
+_AROUND: Final = ".,;:!?()[]{}<>\"'*`|=~%$&^-/_"
+_IDENTIFYING: Final = re.compile(r"[\d_./:@\\+#]")
+_HANGUL_RUN: Final = re.compile(f"[{_HANGUL}]+")
+_BETWEEN_LETTERS: Final = re.compile(rf"(?<!\d)[{_JOINERS}_]|[{_JOINERS}_](?!\d)")
+_SECTION: Final = re.compile(r"[/:@\\]+")
+_SECTIONED: Final = re.compile(r"[/:@\\'’+#]")
+_NUMBER: Final = re.compile(r"(?<!\d)\d+(?:[-.,:/]\d+)+")
+_GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?!\d)")
+_HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z\d_]+|\d+")
+
+
+class Words(NamedTuple):
+    """The words of a text in lower case.
+
+    `plain` are its words, `names` what is written in one piece, `parts` what stands within a word.
+    """
+
+    plain: Sequence[str]
+    names: Sequence[str] = ()
+    parts: Sequence[str] = ()
+
+
+def compose_words(text: str) -> str:
+    """Return `text` in NFKC, without invisible characters and accents that are characters of their own."""
+    if text.isascii():
+        return text
+    composed = compose_text(text)
+    dropped = {
+        ord(each): None
+        for each in set(composed)
+        if each > "\x7f"
+        and (is_accent(each) or category(each) == "Cf" or each == JOINER or "\ufe00" <= each <= "\ufe0f")
+    }
+    return composed.translate(dropped) if dropped else composed
+
+
+def find_tokens(composed: str) -> list[str]:
+    """Return the pieces of a composed text that have words, each as it is written."""
+    return (_ASCII_TOKEN if composed.isascii() else _TOKEN).findall(composed)
+
+
+def is_identifier(token: str) -> bool:
+    """Return whether a piece stands for one thing: an id, a version, a path or a symbol."""
+    return _IDENTIFYING.search(token) is not None or len(_humps_of(token)) > 1
+
+
+def is_phrase(word: str) -> bool:
+    """Return whether a word of a query says as much as several, as an id, a path or a symbol does."""
+    return is_identifier(word) and not word.isdigit()
+
+
+def split_token(token: str) -> Words:
+    """Return the words of one piece of a composed text."""
+    if not token.isascii() and _RUN.search(token):
+        return _split_unspaced(token)
+    words = _pieces_of(token)
+    plain = [word.lower() for word in words if len(word) <= LONGEST]
+    if len(token) > LONGEST_NAME:
+        return Words(plain)
+    mixed = words if _has_humps(token) else ()
+    parts = [hump.lower() for word in mixed for hump in _humps_of(word) if len(hump) > 1]
+    if len(words) == 1 and token[-1] not in "+#":
+        return Words(plain, (), parts)
+    whole = "".join(plain)
+    return Words(plain, [whole] if whole.isalpha() and not _SECTIONED.search(token) else _names_in(token), parts)
+
+
+def split_text(text: str) -> list[str]:
+    """Return the chunks of a text: each has whole words and names, and few are unlike all chunks seen before."""
+    if not text.isascii():
+        for written, read in _TYPOGRAPHIC:
+            text = text.replace(written, read)
+    # bytes are translated many times faster than characters
+    bare = text.encode("utf-8", "surrogatepass").translate(_BLANKED).replace(b", ", b" ").replace(b". ", b" ")
+    return bare.decode("utf-8", "surrogatepass").split()
+
+
+def split_chunk(chunk: str) -> str | Words:
+    """Return the words of a chunk; a text if it is one plain word.
+
+    There is also each character of scripts without blanks: one may be all that is searched for.
+    """
+    if chunk.isascii():
+        if chunk.isalpha() and chunk.islower() and len(chunk) <= LONGEST:  # most are
+            return chunk
+        bare = chunk.strip(_AROUND)
+        if bare.isalnum() and len(bare) <= LONGEST and not _humps_of(bare):
+            return bare.lower()
+        return _join([split_token(token) for token in _ASCII_TOKEN.findall(bare)])
+    tokens = find_tokens(compose_words(chunk))
+    characters = [one for token in tokens for run in _UNSPACED_RUN.findall(token) for one in _characters(run)]
+    return _join([*(split_token(token) for token in tokens), Words((), (), characters)])
+
+
+def id_term(chunk: str) -> str | None:
+    """Return the term of the record whose id a chunk may be; None for one that can be no id, or is too long."""
+    bare = fold_text(chunk).strip(_AROUND)
+    return f"={bare}" if bare and bare.isprintable() and len(bare) <= LONGEST else None
+
+
+def find_id_terms(query: str) -> list[str]:
+    """Return the terms of what may be ids in a query: all that is neither a word nor a number, or is the only chunk."""
+    chunks = query.split()
+    alone = len(chunks) == 1
+    ids = (id_term(each) for each in chunks if alone or not (bare := each.strip(_AROUND)).isalpha() | bare.isdigit())
+    return [each for each in ids if each is not None]
+
+
+def _is_invisible(character: str) -> bool:
+    return category(character) == "Cf" or character == JOINER or "\ufe00" <= character <= "\ufe0f"
+
+
+def _join(split: Sequence[Words]) -> Words:
+    if len(split) == 1:
+        return split[0]
+    return Words(
+        [word for words in split for word in words.plain],
+        [name for words in split for name in words.names],
+        [part for words in split for part in words.parts],
+    )
+
+
+def _pieces_of(token: str) -> list[str]:
+    if token.isalnum():
+        return [token]
+    return _ASCII_WORD.findall(token) if token.isascii() else _PART.findall(token.replace("_", " "))
+
+
+def _split_unspaced(token: str) -> Words:
+    """Return the words of a piece that is partly in scripts without blanks."""
+    parts = _PART.findall(token.replace("_", " "))
+    plain = [word for part in parts for word in _words_of_runs(part) if len(word) <= LONGEST]
+    names = [run for run in _HANGUL_RUN.findall(token) if 1 < len(run) <= LONGEST_NAME]
+    return Words(plain, names + (_names_in(token) if len(parts) > 1 and len(token) <= LONGEST_NAME else []))
+
+
+def _names_in(token: str) -> list[str]:
+    """Return what a piece is called as a whole, and the names in it.
+
+    `QD-4711` is `qd4711`; what stands between digits stays, as in `2.14.3`.
+    """
+    if _DECIMAL.fullmatch(token):
+        return [token]
+    low = token.lower().removesuffix("'s").removesuffix("’s")  # the name in `O'Brien's` is `obrien`
+    sections = [section for section in _SECTION.split(low) if not section.isalnum()] if _SECTION.search(low) else []
+    if not _DIGIT.search(low):
+        return [name.translate(_NO_JOINERS) for name in (low, *sections)]
+    names = [_BETWEEN_LETTERS.sub("", name) for name in (low, *sections)] + _NUMBER.findall(low)
+    names += [number.replace(",", "").replace(".", "") for number in _GROUPED.findall(low)]
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def _humps_of(word: str) -> list[str]:
+    """Return the words of `getTideTable`; none of a word that is one, as `PDFs` is."""
+    if not _has_humps(word) or word[:-1].isupper() or not word.isalnum():
+        return []
+    humps: list[str] = _HUMPS.findall(word)
+    return humps if any(hump.isalpha() for hump in humps[1:]) else []
+
+
+def _has_humps(token: str) -> bool:
+    return (rest := token[1:]) != rest.lower()
+
+
+def _words_of_runs(part: str) -> Iterator[str]:
+    """Yield the words of what is partly in scripts without blanks, of which pairs of characters are words."""
+    for place, run in enumerate(_RUN.split(part)):
+        if place % 2:
+            characters = _characters(run)
+            yield from map("".join, pairwise(characters)) if len(characters) > 1 else characters
+        elif run:
+            yield run.lower()
+
+
+def _characters(run: str) -> list[str]:
+    """Return the characters of a run, each with its marks."""
+    found: list[str] = []
+    for one in run:
+        if found and category(one)[0] == "M" and len(found[-1]) <= _MOST_MARKS:
+            found[-1] += one
+        else:
+            found.append(one)
+    return found

@@ -1,0 +1,102 @@
+"""How long each test of a lane took: a list in build/, and on CI a budget for each test of the default lane.
+
+What a module or the session shares is listed apart and charged to no test, for to share is how a test gets cheaper.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import pytest
+
+SLOWEST: Final = 1.5  # seconds of a test of the default lane: setup, call and teardown
+ADVICE: Final = "share its server, or mark it long"
+ALONE: Final = "TESTS_RUN_ALONE"  # in the environment of a run of slow tests alone
+SHARED: Final = "seconds of shared fixtures"
+SHARED_SECONDS: Final = pytest.StashKey[float]()  # spent in this phase of a test on what others will use too
+
+
+def charge_nobody(item: pytest.Item, seconds: float) -> None:
+    """Note time that a test was the first to spend on what others will use too."""
+    item.stash[SHARED_SECONDS] = item.stash.get(SHARED_SECONDS, 0.0) + seconds
+
+
+class SharedFixtures:
+    """Notes with each test how long the fixtures took that it shares and was the first to ask for."""
+
+    def __init__(self) -> None:
+        self._busy = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Iterator[None]:
+        if fixturedef.scope == "function" or self._busy:  # one within another counts once
+            return (yield)
+        self._busy, began = True, time.monotonic()
+        try:
+            return (yield)
+        finally:
+            self._busy = False
+            charge_nobody(request._pyfuncitem, time.monotonic() - began)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Iterator[None]:
+        report: Any = yield
+        if seconds := item.stash.get(SHARED_SECONDS, 0.0):
+            report.user_properties.append((SHARED, seconds))
+            del item.stash[SHARED_SECONDS]
+        return report
+
+
+class Durations:
+    """Adds up the seconds of each test of a lane, and writes them down, the slowest first."""
+
+    def __init__(self, lane: str, config: pytest.Config) -> None:
+        self._seconds: Counter[str] = Counter()
+        self._limited = lane == "default" and "CI" in os.environ
+        self._file = config.rootpath / "build" / f"durations-{lane}.txt"
+        self._slow: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        shared = dict(report.user_properties).get(SHARED, 0.0)
+        self._seconds[report.nodeid] += report.duration - shared  # type: ignore[assignment, operator]
+        if shared > 0.1:
+            self._seconds[f"{report.nodeid} (shared)"] += shared  # type: ignore[assignment, operator]
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if ALONE not in os.environ:
+            self._file.parent.mkdir(exist_ok=True)
+            self._file.write_text("".join(f"{took:8.2f} {name}\n" for name, took in self._seconds.most_common()))
+        tests = [name for name in self._seconds if not name.endswith(" (shared)")]
+        slow = [name for name in tests if self._seconds[name] > SLOWEST and self._limited]
+        if slow and ALONE in os.environ:
+            self._slow = slow
+        if self._slow or (slow and _slow_alone(slow, session.config)):  # which prints their names
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._slow:
+            terminalreporter.section(f"default tests of over {SLOWEST:g} s: {ADVICE}", red=True)
+            for name in self._slow:
+                terminalreporter.line(f"{name}: {self._seconds[name]:.1f} s")
+
+
+def _slow_alone(names: Sequence[str], config: pytest.Config) -> bool:
+    """Return whether one of these tests takes too long or fails again when nothing else runs."""
+    plugins = [word for name in config.option.plugins for word in ("-p", name)]
+    command = [sys.executable, "-m", "pytest", *plugins, "--lane", "default", "--rootdir", config.rootpath]
+    paths = [config.rootpath / name for name in names]
+    around = {**os.environ, ALONE: "true"}
+    done = subprocess.run([*command, *paths], cwd=config.invocation_params.dir, env=around, check=False)
+    return done.returncode != pytest.ExitCode.OK
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    lane: str = config.getoption("--lane")
+    if lane != "all":
+        config.pluginmanager.register(SharedFixtures())
+        if not hasattr(config, "workerinput"):  # the reports of all workers come here
+            config.pluginmanager.register(Durations(lane, config))

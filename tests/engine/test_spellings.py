@@ -1,0 +1,78 @@
+"""Labels are compared in one form of Unicode and shown as they are written."""
+
+import json
+from collections.abc import Iterator
+from unicodedata import normalize
+
+import pytest
+
+from cognition_engines.filters import MemoryFilters
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.models import EVERYTHING, Filters, Mode
+from cognition_engines.queries.decisions import Question
+from cognition_engines.queries.lists import EpisodeFilters
+from cognition_engines.queries.recall.results import RecallRequest
+from cognition_engines.sync_engine import SyncEngine
+
+LABEL = "Prüfstände"
+FORMS = ("NFC", "NFD")
+
+
+def lines() -> Iterator[dict[str, object]]:
+    for form in FORMS:
+        label, content = normalize(form, LABEL), "Lamps on the quay"
+        yield {"kind": "decision", "id": f"d-{form}", "title": content, "tags": [label], "category": label}
+        yield {"kind": "artifact", "id": f"a-{form}", "title": content, "content": content, "source_system": label}
+        yield {"kind": "episode", "query": form, "reward": 0.5, "tags": [label], "category": label}
+    yield {"kind": "decision", "id": "other", "title": "Lamps", "tags": ["Prufstande"]}
+    yield {"kind": "entity", "id": "person", "name": normalize("NFC", "Zoë Müller"), "type": "person"}
+    yield {
+        "kind": "turn",
+        "conversation_id": "c",
+        "turn_index": 0,
+        "speaker": normalize("NFD", "Zoë Müller"),
+        "content": "The lamps",
+    }
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyncEngine]:
+    folder = tmp_path_factory.mktemp("spellings")
+    (folder / "records.jsonl").write_text("\n".join(map(json.dumps, lines())), encoding="utf-8")
+    with SyncEngine.open(f"sqlite:///{folder}/store.db", folder / "indexes", None) as opened:
+        assert not opened.ingest([folder / "records.jsonl"]).rejected
+        yield opened
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_filters_find_a_label_in_whatever_form_it_is_written(engine: SyncEngine, form: str) -> None:
+    label = normalize(form, LABEL)
+    for filters in (Filters(tags=(label,)), Filters(category=label.upper())):
+        asked = Question("lamps", filters, EVERYTHING, mode=Mode.KEYWORD)
+        assert {match.decision.id for match in engine.query_decisions(asked)} == {"d-NFC", "d-NFD"}
+    for episodes in (EpisodeFilters(tags=(label,)), EpisodeFilters(category=label)):
+        listed = engine.list_episodes(episodes, EVERYTHING).stored
+        assert {one.record.query for one in listed if isinstance(one.record, Episode)} == {*FORMS}
+    recalled = engine.recall(RecallRequest(EVERYTHING, MemoryFilters(source=label)))
+    assert recalled is not None
+    assert {hit.stored.record.id for hit in recalled.results} == {"art_a-NFC", "art_a-NFD"}
+
+
+def test_what_is_shown_is_as_it_was_written(engine: SyncEngine) -> None:
+    asked = Question("lamps", Filters(tags=(LABEL,)), EVERYTHING)
+    assert {match.decision.tags for match in engine.query_decisions(asked)} == {
+        (normalize(form, LABEL),) for form in FORMS
+    }
+
+
+def test_a_speaker_is_the_entity_of_that_name_in_another_form(engine: SyncEngine) -> None:
+    recalled = engine.recall(RecallRequest(EVERYTHING, query="lamps", mode=Mode.KEYWORD))
+    assert recalled is not None
+    assert [entity.stored.record.id for entity in recalled.entities] == ["person"]
+
+
+def test_a_record_is_found_by_its_id_in_any_case(engine: SyncEngine) -> None:
+    for id in ("d-NFC", "d-nfd"):
+        found = engine.query_decisions(Question(id, viewer=EVERYTHING))
+        assert str(found[0].decision.id).lower() == id.lower()
+    assert engine.query_decisions(Question("d-none", viewer=EVERYTHING)) == []

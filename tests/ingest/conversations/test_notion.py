@@ -1,0 +1,72 @@
+"""Exports of Notion as they arrive: pages of Markdown in an archive, or in archives within one."""
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.store.records import Records
+from tests.ingest.runs import Run, counts, stored
+
+PAGES = {
+    "Harbour 1429989fe8ac4effbc8f57f56486db54.md": "# Harbour\n\nThe crane is slow.\n",
+    "Harbour 1429989fe8ac4effbc8f57f56486db54/Berths 39d2b6745dc68012930afe9bc14d27eb.md": "# Berths\n\nDeep.\n",
+    "Tasks 0000b6745dc68012930afe9bc14d27eb.csv": "Name,Done\nPaint,No\n",
+}
+
+
+def packed(members: Mapping[str, str | bytes]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_the_pages_of_an_export_are_documents_and_a_later_export_takes_their_place(
+    run: Run, records: Records, tmp_path: Path, times: int
+) -> None:
+    def export(pages: Mapping[str, str]) -> None:
+        content = packed(pages)
+        (tmp_path / "Export.zip").write_bytes(content if times == 1 else packed({"Export-Part-1.zip": content}))
+
+    export(PAGES)
+    done = run(tmp_path / "Export.zip")
+    assert (done.rejected, counts(done)) == ((), (4, 0, 0, 0))
+    (warning,) = done.warnings
+    assert warning.reason == "members that are no pages are not read: 1 .csv"
+    assert {(one.title, one.path) for one in stored(records, Kind.SOURCE)} == {
+        (text.split("\n")[0][2:], f"Export.zip/{name}") for name, text in PAGES.items() if name.endswith(".md")
+    }
+    assert counts(run(tmp_path)) == (0, 0, 4, 0)
+    name = next(iter(PAGES))
+    export({"Attic 7d2b6745dc68012930afe9bc14d27eb0.md": "Ropes.", **PAGES, name: "# Harbour\n\nThe crane is new.\n"})
+    run(tmp_path)
+    assert len(stored(records, Kind.SOURCE)) == 3
+    assert {one.content for one in stored(records, Kind.CHUNK)} >= {"Ropes.", "# Harbour\n\nThe crane is new."}
+
+
+def test_a_part_or_a_page_that_cannot_be_read_is_refused_alone(run: Run, records: Records, tmp_path: Path) -> None:
+    bomb = {
+        "Attic 7d2b6745dc68012930afe9bc14d27eb0.md": "x" * 3_000_000,
+        "Latin 8d2b6745dc68012930afe9bc14d27eb0.md": b"\xe9",
+    }
+    parts = {"a.zip": packed({**PAGES, **bomb}), "b.zip": b"none", "c.zip": packed({"d.zip": packed(PAGES)})}
+    (tmp_path / "Export.zip").write_bytes(packed(parts))
+    done = run(tmp_path / "Export.zip")
+    assert {one.file.rpartition("/")[2].split(" ")[0]: one.reason for one in done.rejected} == {
+        "Attic": "is packed more than 200 to one",
+        "Latin": "the encoding must be UTF-8; this line is in another encoding, such as Latin-1",
+        "b.zip": "is damaged in the archive (BadZipFile)",
+    }
+    assert len(stored(records, Kind.SOURCE)) == 2
+
+
+def test_an_archive_of_other_pages_is_none(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "site.zip").write_bytes(packed({"index.md": "# Site\n\nWelcome.\n"}))
+    (problem,) = run(tmp_path / "site.zip").rejected
+    assert "holds no record in a format that is known" in problem.reason

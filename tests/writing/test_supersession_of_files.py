@@ -1,0 +1,166 @@
+"""Supersessions that files state: an accepted successor takes its predecessor out of force."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cognition_engines.engine import Engine
+from cognition_engines.ingest.options import Options
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.reviews import ReviewContent
+from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
+from cognition_engines.queries.decisions import Question
+from cognition_engines.store.records import open_records
+from cognition_engines.writing.requests import DecisionFields, RecordDecision, ReviewDecision, SetStatus, Writer
+from tests.stores import Stores
+
+ANN = Writer("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
+OLD = {"id": "old", "title": "Lanterns burn oil", "status": "accepted", "date": "2020-01-01"}
+NEW = {"id": "new", "title": "Lanterns burn gas", "status": "accepted", "date": "2024-01-01"}
+
+
+@pytest.fixture
+def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
+    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
+    yield opened
+    opened.close()
+
+
+async def read(engine: Engine, folder: Path, name: str, *decisions: dict[str, Any], **options: Any) -> Any:
+    file = folder / f"{name}.jsonl"
+    file.write_text("".join(f"{json.dumps(one)}\n" for one in decisions))
+    return await engine.ingest([file], Options(**options))
+
+
+async def current(engine: Engine, viewer: Viewer = EVERYTHING, **filters: Any) -> set[str]:
+    """The ids of the decisions in force, by a search, which a list and the counts agree with."""
+    asked = filters or {"current": datetime.now(UTC)}
+    await engine.reached(engine.records.last_seq(), seconds=20.0)
+    found = await engine.query_decisions(Question("lanterns", Filters(**asked), viewer, limit=50))
+    ids = {one.decision.id for one in found}
+    if not filters:
+        listed = await engine.list_decisions(Filters(**asked), viewer, 0, 50)
+        assert {str(one.record.id) for one in listed.stored} == ids
+        counts = await engine.count_decisions(Filters(), viewer)
+        assert (counts.current, counts.total - counts.current >= counts.superseded) == (len(ids), True)
+        assert counts.superseded == counts.by_status.get("superseded", 0)
+    return ids
+
+
+async def status(engine: Engine, id: str) -> str | None:
+    """The status, which a reading as of now agrees with."""
+    found = [await engine.get_decision(id, EVERYTHING, at) for at in (None, datetime.now(UTC))]
+    first, second = (one and one.stored.record.status for one in found)  # type: ignore[union-attr]
+    assert first == second
+    return first
+
+
+@pytest.mark.parametrize("says", ["old", "new", "both"])
+@pytest.mark.parametrize("order", [("old", "new"), ("new", "old")])
+async def test_whichever_file_says_it_and_is_read_first_the_old_one_is_out_of_force_from_the_date_of_the_new(
+    engine: Engine, tmp_path: Path, says: str, order: tuple[str, str]
+) -> None:
+    stated = {
+        "old": OLD | ({"supersededBy": "new"} if says != "new" else {}),
+        "new": NEW | ({"supersedes": "old"} if says != "old" else {}),
+    }
+    for name in order:
+        await read(engine, tmp_path, name, stated[name])
+    assert (await current(engine), await status(engine, "old")) == ({"new"}, "superseded")
+    assert await current(engine, as_of=datetime(2022, 1, 1, tzinfo=UTC)) == {"old"}
+    assert await current(engine, as_of=datetime(2025, 1, 1, tzinfo=UTC)) == {"new"}
+
+
+async def test_the_old_one_is_in_force_until_the_new_one_is_accepted_and_again_when_it_is_gone(
+    engine: Engine, tmp_path: Path
+) -> None:
+    files = tmp_path
+    await read(engine, files, "old", OLD)
+    for state, expected in (
+        ("proposed", {"old", "new"}),
+        ("accepted", {"new"}),
+        ("parked", {"old", "new"}),  # a word that is not known
+        ("rejected", {"old"}),
+        ("accepted", {"new"}),
+        ("deprecated", set()),  # the old one was replaced while the new one was in force
+    ):
+        await read(engine, files, "new", NEW | {"status": state, "supersedes": "old"})
+        assert await current(engine) == expected, state
+    await read(engine, files, "new", NEW | {"supersedes": "another"})
+    assert await current(engine) == {"old", "new"}, "it names another one now"
+    await read(engine, files, "new", NEW | {"supersedes": "old"})
+    engine.records.delete(Kind.DECISION, ["new"])
+    assert await current(engine) == {"old"}
+
+
+async def test_a_status_superseded_has_the_date_of_its_successor_as_its_end(engine: Engine, tmp_path: Path) -> None:
+    await read(engine, tmp_path, "both", OLD | {"status": "superseded"}, NEW | {"supersedes": "old"})
+    assert await current(engine, as_of=datetime(2022, 1, 1, tzinfo=UTC)) == {"old"}
+    assert await current(engine) == {"new"}
+
+
+async def test_a_file_supersedes_what_an_agent_recorded_and_an_agent_what_a_file_names(
+    engine: Engine, tmp_path: Path
+) -> None:
+    files = tmp_path
+    fields = DecisionFields(decision="Lanterns burn wood", confidence=0.5)
+    wood = (await engine.write(ANN, RecordDecision(fields=fields))).id
+    await engine.write(ANN, SetStatus(id=wood, status="accepted", reason="agreed"))
+    await read(engine, files, "new", NEW | {"supersedes": wood})
+    assert (await current(engine), await status(engine, wood)) == ({"new"}, "superseded")
+    fields = DecisionFields(decision="Lanterns glow", confidence=0.5)
+    glow = (await engine.write(ANN, RecordDecision(fields=fields))).id
+    await read(engine, files, "old", OLD | {"supersededBy": glow})
+    await engine.write(ANN, ReviewDecision(id=glow, outcome="success", content=ReviewContent()))
+    assert await status(engine, "old") == "accepted", "a review ratifies nothing"
+    await engine.write(ANN, SetStatus(id=glow, status="accepted", reason="agreed"))
+    assert (await current(engine), await status(engine, "old")) == ({"new", glow}, "superseded")
+
+
+async def test_a_successor_that_is_not_there_is_a_warning_and_a_placeholder_ends_nothing(
+    engine: Engine, tmp_path: Path
+) -> None:
+    done = await read(engine, tmp_path, "old", OLD | {"supersededBy": "gone"}, NEW | {"supersededBy": "None yet."})
+    (warning,) = [one.reason for one in done.warnings if "successor" in one.reason]
+    assert warning == "2 decisions name a successor that is not here, for example None yet."
+    assert (await status(engine, "old"), await status(engine, "new")) == ("superseded", "accepted")
+    assert await current(engine) == {"new"}
+    done = await read(engine, tmp_path, "gone", OLD | {"id": "gone", "title": "Lanterns rest"})
+    assert [one.reason for one in done.warnings] == []
+
+
+@pytest.mark.parametrize("hidden", [{"sensitivity": "sensitive"}, {"project": "mill"}])
+async def test_a_successor_that_some_readers_do_not_see_ends_nothing_for_any(
+    engine: Engine, tmp_path: Path, hidden: dict[str, str]
+) -> None:
+    own = {"project": "harbour"}
+    await read(engine, tmp_path, "both", OLD | own, NEW | own | hidden | {"supersedes": "old"})
+    narrow = Viewer(Sensitivity.NORMAL, frozenset({"harbour"}))
+    assert (await current(engine, narrow), await current(engine)) == ({"old"}, {"old", "new"})
+
+
+async def test_a_copy_shows_what_files_supersede(engine: Engine, tmp_path: Path, quiet: Any) -> None:
+    await read(engine, tmp_path, "new", NEW | {"status": "proposed", "supersedes": "old"})
+    await read(engine, tmp_path, "old", OLD | {"status": "proposed"})
+    await engine.write(ANN, ReviewDecision(id="new", outcome="success", content=ReviewContent()))
+    assert await status(engine, "old") == "superseded"
+    target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
+    engine.records.copy_to(target, quiet)
+    for id in ("old", "new"):
+        (one,), (copied,) = (records.find([(Kind.DECISION, id)], None) for records in (engine.records, target))
+        assert (copied.record, copied.facets) == (one.record, one.facets)
+    target.close()
+
+
+@pytest.fixture
+def quiet() -> Any:
+    class Quiet:
+        def start(self, step: str, records: int) -> None: ...
+
+        def advance(self, records: int) -> None: ...
+
+    return Quiet()
