@@ -1,7 +1,7 @@
 """Records of all kinds for tests: generated ones with any of their fields, and small ones by hand."""
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -16,7 +16,7 @@ from cognition_engines.kinds.fields import Line, Lines, Text
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS, Record, prefixed, validated
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Decision, Reason, Sensitivity
+from cognition_engines.models import SUPERSEDED, Decision, Reason, Sensitivity
 from cognition_engines.store.values import Entry, FloatArray
 
 LETTERS = st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"])
@@ -41,7 +41,13 @@ def records(kind: Kind, id: str | int) -> st.SearchStrategy[Record]:
     """Any record of a kind with this id."""
     if kind is Kind.EXTRACTION:
         return st.one_of([_model(model, id=st.just(id)) for model in get_args(AnyExtraction)])
-    return _model(SPECS[kind].model, id=st.just(id))
+    made = _model(SPECS[kind].model, id=st.just(id))
+    return made.map(as_shown) if kind is Kind.DECISION else made
+
+
+def as_shown(decision: Decision) -> Decision:
+    """Return a decision as it is answered: superseded if it names a successor, though that is not stored."""
+    return replace(decision, status=SUPERSEDED) if decision.superseded_by else decision
 
 
 def _model(model: type[Any], **given: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

@@ -15,6 +15,7 @@ from cognition_engines.kinds.spec import MAX_ID, Origin
 from cognition_engines.models import STATUSES, Decision, Reason, Sensitivity
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, FloatArray, Outcome
+from tests.kinds import as_shown
 from tests.stored import Removal, Upsert, changes_of, models
 
 Make = Callable[..., Entry]
@@ -41,7 +42,7 @@ DECISIONS = st.builds(
     project=MAYBE,
     sensitivity=st.sampled_from(Sensitivity),
     metadata=st.dictionaries(TEXT, st.none() | TEXT | st.lists(st.integers(0, 9)), max_size=2),
-)
+).map(as_shown)
 ORIGINS = st.builds(Origin, source=TEXT, ordinal=st.integers(0, 2**31 - 1), ingested_as=MAYBE, digest=TEXT)
 
 
