@@ -340,7 +340,7 @@ def test_a_worker_that_cannot_be_replaced_ends_the_command_after_some_attempts(
     copies = served.data_dir / "indexes" / "copies"
     kept = copies.rename(copies.with_name("kept"))
     copies.touch()  # no folder can be made there
-    second = max(workers_of(served), key=lambda worker: worker.pid)
+    second = max(workers_of(served), key=lambda worker: worker.create_time())
     second.kill()
     wait_until(lambda: '"attempt":3' in served.last_log())
     assert served.healthy()
