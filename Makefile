@@ -15,6 +15,8 @@ FIND_PYTHON = python=; for candidate in $(CANDIDATES); do \
 
 # processes that run tests, one for each core; 0 runs them in that of pytest
 WORKERS ?= auto
+# one more, because tests of other servers, pages and kills wait as often as they compute
+WAITING_WORKERS ?= $(or $(filter-out auto,$(WORKERS)),$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1))
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -25,16 +27,16 @@ demo: .venv/.server ## start a server on this project's own records and print ca
 documents: .venv/.server requirements/documents.txt ## install what reads HTML, PDF, DOCX, PPTX, EPUB, notebooks and reStructuredText
 	@$(PIP_INSTALL) --require-hashes -r requirements/documents.txt
 
-RUN_TESTS = .venv/bin/python -m pytest -n $(WORKERS) --dist worksteal
+RUN_TESTS = .venv/bin/python -m pytest --dist worksteal
 
 test: .venv/.dev ## run the default lane of the tests, in six minutes on two cores
-	@$(RUN_TESTS) --lane default $(ARGS)
+	@$(RUN_TESTS) -n $(WORKERS) --lane default $(ARGS)
 
 test-long: .venv/.dev ## run all other tests: a browser, servers of others, kills, whole programs
-	@$(RUN_TESTS) --lane long $(ARGS)
+	@$(RUN_TESTS) -n $(WAITING_WORKERS) --lane long $(ARGS)
 
 test-servers: .venv/.dev ## run what may differ on PostgreSQL and a Chroma server, which it starts itself
-	@$(RUN_TESTS) --stores=servers $(ARGS)
+	@$(RUN_TESTS) -n $(WAITING_WORKERS) --stores=servers $(ARGS)
 
 test-shared: .venv/.dev ## run what reads data from the folder ../shared; skipped by name where there is none
 	@.venv/bin/python -m pytest --shared=only $(ARGS)
