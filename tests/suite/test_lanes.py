@@ -124,5 +124,5 @@ def test_ci_runs_what_the_readme_says_first_then_all_other_lanes() -> None:
     assert [step for step in steps if step.startswith("test")] == ["test", "test-long", "test-servers", "test-shared"]
     makefile = (ROOT / "Makefile").read_text()
     for target, lane in (("test", "default"), ("test-long", "long")):
-        assert re.search(rf"^{target}: .*\n\t@\$\(RUN_TESTS\) --lane {lane} ", makefile, re.MULTILINE)
+        assert re.search(rf"^{target}: .*\n\t@\$\(RUN_TESTS\) .*--lane {lane} ", makefile, re.MULTILINE)
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
