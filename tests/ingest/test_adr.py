@@ -1,3 +1,4 @@
+import codecs
 from datetime import UTC, datetime
 
 import pytest
@@ -497,9 +498,13 @@ def test_bytes_that_are_not_utf_8_are_refused_with_the_line_of_the_first() -> No
     assert (problem.line, "UTF-8" in problem.reason) == (5, True)
 
 
-def test_utf_16_is_named() -> None:
-    (problem,) = read_file("0001-x.md", "# A\n\nStatus: accepted\n".encode("utf-16")).rejected
-    assert "UTF-16" in problem.reason
+@pytest.mark.parametrize("mark", [codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE])
+def test_utf_16_with_its_mark_is_read_and_refused_where_it_is_broken(mark: bytes) -> None:
+    order = "utf-16-le" if mark == codecs.BOM_UTF16_LE else "utf-16-be"
+    written = mark + "# Grüße 🚢\n\nStatus: accepted\n\n## Decision\n\nWe do.\n".encode(order)
+    assert [(one.title, one.status) for one in read_file("0001-x.md", written).drafts] == [("Grüße 🚢", "accepted")]
+    (problem,) = read_file("0001-x.md", written + "\ud800".encode(order, "surrogatepass")).rejected
+    assert "UTF-16 with a broken character" in problem.reason
 
 
 def test_a_document_in_another_encoding_is_refused_too() -> None:

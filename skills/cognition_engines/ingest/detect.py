@@ -1,5 +1,6 @@
 """One file to what it holds, item by item."""
 
+import codecs
 import re
 from collections.abc import Iterator
 from io import BytesIO
@@ -30,6 +31,7 @@ YAML: Final = frozenset({".yaml", ".yml"})
 JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
 STRUCTURED: Final = YAML | JSON_LINES | {".json"}
 PLAIN: Final = frozenset({".txt", ".text"})
+_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN | FORMATS.keys() | chat_exports.SUFFIXES
 
 
@@ -51,6 +53,7 @@ def read(
     suffix = _suffix(path)
     if formats is not None and (format := FORMATS.get(suffix)) is not None:
         return _read_format(path, format, file, explicit, texts, formats)
+    file = _as_utf_8(file)
     if suffix == chat_exports.ZIP and (pages := notion.read(path, file, _read_page)) is not None:
         return pages
     mapped = suffix not in MARKDOWN | PLAIN
@@ -82,15 +85,29 @@ def _read_page(path: str, content: bytes) -> Iterator[Item] | None:
     return read(path, BytesIO(content), True, Texts(TextKind.DOCUMENT))
 
 
+def _as_utf_8(file: BinaryIO) -> BinaryIO:
+    """Return a file in UTF-8, if it begins with the mark of UTF-16 and is that throughout; else the file itself."""
+    wide = file.read(2) in _UTF_16
+    file.seek(0)
+    content = file.read(LARGEST_WHOLE + 1) if wide else b""
+    file.seek(0)
+    if not content or len(content) > LARGEST_WHOLE:
+        return file
+    try:
+        return BytesIO(content.decode("utf-16").encode())
+    except UnicodeDecodeError:
+        return file
+
+
 def _read_other_encoding(path: str, content: bytes, at: int, explicit: bool, texts: Texts) -> Iterator[Item] | None:
     """Refuse what is no UTF-8 from the byte `at` on, of JSONL only such lines; None if it would be read as nothing."""
-    wide = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    wide = content.startswith(_UTF_16)
     if _suffix(path) in JSON_LINES and not wide:
         return read_lines(path, BytesIO(content), explicit)
     stand_in = content.decode("utf-16" if wide else "latin-1", errors="replace")
     if not explicit and _read_text(path, stand_in, explicit=False, texts=texts) is None:
         return None
-    found = "UTF-16" if wide else "another encoding, such as Latin-1"
+    found = "UTF-16 with a broken character" if wide else "another encoding, such as Latin-1"
     reason = f"the encoding must be UTF-8; this line is in {found}"
     return iter([RejectedRecord(Problem(path, content.count(b"\n", 0, at) + 1, reason))])
 
