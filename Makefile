@@ -5,6 +5,9 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo documents test test-long test-servers test-shared mcp-conformance chaos lint types bench bench-quality profile check docs site model env lock clean FORCE
 
+# Each process would compile all that it imports if an environment forbade to keep it.
+unexport PYTHONDONTWRITEBYTECODE
+
 # without byte code: to compile all modules takes a third of the time, and a start compiles those that it imports
 PIP_INSTALL = .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet --no-compile
 CANDIDATES = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
