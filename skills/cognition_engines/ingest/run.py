@@ -26,10 +26,10 @@ from cognition_engines.ingest.formats.suffixes import format_of
 from cognition_engines.ingest.identify import Identified, Settling
 from cognition_engines.ingest.items import Collection, Item, RejectedRecord, Warned
 from cognition_engines.ingest.open_file import NotAFile, open_file
-from cognition_engines.ingest.options import Amount, Options, Progress, Pruned, Selection, Summary, Texts
+from cognition_engines.ingest.options import Amount, HeldBack, Options, Progress, Pruned, Summary, Texts
 from cognition_engines.ingest.plan import Batch, compare, settled
 from cognition_engines.ingest.pruning import prune
-from cognition_engines.ingest.report import Tally
+from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Guards, RunOptions
 from cognition_engines.kinds.registry import embedding_text
@@ -77,11 +77,11 @@ def ingest(
 
     `formats` reads documents that are no text; without it they are skipped.
 
-    Raises FileNotFoundError for a path that is not there, before anything is read; ComponentFailed when the store, the
-    embedder or a collection fails, with what was committed before kept.
+    Raises FileNotFoundError for a path that is not there, before anything is read, unless the options let it be gone;
+    ComponentFailed when the store, the embedder or a collection fails, with what was committed before kept.
     """
     tally = Tally()
-    files = _expand(paths, Places(options.repository), options.selection, tally, formats)
+    files = _expand(paths, Places(options.repository), options, tally, formats)
     progress.start(Amount(sum(file.size for file in files), len(files)))
     # unlike an executor's, these threads do not hold the process when it is to end while a model hangs
     with ThreadPool(threads) as pool:
@@ -96,18 +96,19 @@ def ingest(
     tally.warnings += () if formats is None else formats.notices()
     refused = options.strict and bool(tally.rejected)
     pruned: tuple[Pruned, ...] = ()
+    held_back: tuple[HeldBack, ...] = ()
     # what a folder that cannot be read, or a file of which a part was read, still holds is not known
     if options.prune and not (tally.unlisted or tally.limited or refused):
         assert isinstance(records, Records), "only a store is pruned"
-        pruned = prune(paths, collections, tally, records, dry_run=options.dry_run)
+        pruned, held_back = prune(paths, collections, tally, records, options)
     if not options.dry_run and not refused:
         tally.warnings += left_behind(tally, records)
         tally.warnings += (pointing_nowhere(one, records) for one in records.dangling(sorted(tally.sources)))
         tally.warnings += map(less_guarded, records.exposed(sorted(tally.sources)))
-    return _summary(tally, pruned)
+    return _summary(tally, pruned, held_back)
 
 
-def _summary(tally: Tally, pruned: tuple[Pruned, ...]) -> Summary:
+def _summary(tally: Tally, pruned: tuple[Pruned, ...], held_back: tuple[HeldBack, ...]) -> Summary:
     return Summary(
         tally.read,
         tally.counts[Outcome.NEW],
@@ -121,20 +122,24 @@ def _summary(tally: Tally, pruned: tuple[Pruned, ...]) -> Summary:
         pruned,
         tally.ignored,
         tally.limited,
+        held_back,
     )
 
 
 def _expand(
-    paths: Iterable[Path], places: Places, selection: Selection, tally: Tally, formats: FormatReader | None
+    paths: Iterable[Path], places: Places, options: Options, tally: Tally, formats: FormatReader | None
 ) -> list[_File]:
     """The files to read, each once; what folders hold besides goes to the tally."""
     paths = [Path(os.path.abspath(path)) for path in paths]
+    selection = options.selection
     for path in paths:
-        if not os.path.lexists(path):
+        if not (options.gone or os.path.lexists(path)):
             raise FileNotFoundError(path)
     found: dict[Path, _File] = {}
     left: set[Path] = set()  # whose format cannot be read
     for path in paths:
+        if options.gone and is_gone(path):
+            continue
         if not path.is_dir():
             if selection.only is None or path in selection.only:
                 found.setdefault(path, _File(path, places.of(path, path), None, _size(path)))

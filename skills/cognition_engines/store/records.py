@@ -238,7 +238,7 @@ class Records:
         return origins.known_records(self._store, names, identities)
 
     def read_below(self, folder: str) -> list[KnownRecord]:
-        """The records whose source lies in `folder` or below it; `folder` is absolute, else `ValueError`."""
+        """Return the records whose source is `folder` or lies below it; it is absolute, else `ValueError`."""
         return origins.read_below(self._store, folder)
 
     def of_repository(self, repository: str, path: str) -> list[KnownRecord]:

@@ -63,6 +63,9 @@ DayOption = Annotated[
         help="Dates of chats begin with the day, or with the month. [default: found in all dates of the chat]",
     ),
 ]
+SureOption = Annotated[
+    bool, typer.Option("--yes", help="With --prune, delete also more than a third of the records of a source.")
+]
 PruneOption = Annotated[bool, typer.Option("--prune", help="Delete records that the files no longer hold.")]
 MapOption = Annotated[
     str | None,

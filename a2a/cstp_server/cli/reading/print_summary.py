@@ -21,6 +21,8 @@ def print_summary(summary: Summary, *, as_json: bool, dry_run: bool = False, str
         say(f"warning: {line}", err=True)
     for line in problem_lines(summary.rejected):
         say(f"rejected: {line}", err=True)
+    for held in summary.held_back:
+        say(f"not deleted: {held}", err=True)
     for line in _deleted(summary.pruned):
         say(f"{'would be ' if dry_run else ''}deleted: {line}", err=True)
     counts = ", ".join(f"{getattr(summary, name)} {name}" for name in ("new", "changed", "unchanged", "deleted"))
