@@ -85,6 +85,15 @@ class HeldBack:
 
 
 @dataclass(frozen=True, slots=True)
+class MovedFolder:
+    """A folder that is gone, the one that has its files now, and how many records were moved with them."""
+
+    old: str
+    new: str
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """`project` and `sensitivity` hold for records that do not give their own; None changes none that they have.
 
@@ -138,7 +147,8 @@ class Summary:
 
     `skipped` counts the files of the folders that hold none, by extension ("" without one), the most first; `ignored`
     the files and folders that patterns leave out; `pruned` names what was deleted, `held_back` what needs a run that is
-    `sure`. `limited` says that there were more records than `Options.limit`.
+    `sure`, `moved` the folders whose records were moved. `limited` says that there were more records than
+    `Options.limit`.
     """
 
     read: int
@@ -154,6 +164,7 @@ class Summary:
     ignored: int = 0
     limited: bool = False
     held_back: tuple[HeldBack, ...] = ()
+    moved: tuple[MovedFolder, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
