@@ -13,7 +13,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import PART, KnownRecord
 
-_MOST: Final = 3  # a run that is not sure deletes at most one record in so many of a source
+_MOST: Final = 3  # a run that is not sure deletes at most a third of the records of a source
 
 
 def prune(

@@ -26,8 +26,8 @@ from cognition_engines.ingest.items import Collection, Item, RejectedRecord, War
 from cognition_engines.ingest.open_file import NotAFile, open_file
 from cognition_engines.ingest.options import Amount, HeldBack, MovedFolder, Options, Progress, Pruned, Summary, Texts
 from cognition_engines.ingest.places.known_files import KnownFiles
-from cognition_engines.ingest.places.move import relocated
 from cognition_engines.ingest.places.recognise import as_stored, move_of, place_of, recognised
+from cognition_engines.ingest.places.relocate import relocated
 from cognition_engines.ingest.places.run_files import RunFile, files_of
 from cognition_engines.ingest.plan import Batch, compare, settled
 from cognition_engines.ingest.pruning import prune
@@ -92,7 +92,8 @@ def ingest(
     if isinstance(records, Records) and changes and options.strict and not (refused or options.dry_run):
         records.relocate(changes)
     # what a folder that cannot be read, or a file of which a part was read, still holds is not known
-    pruned, held_back = (), ()
+    pruned: tuple[Pruned, ...] = ()
+    held_back: tuple[HeldBack, ...] = ()
     if options.prune and not (tally.unlisted or tally.limited or refused):
         assert isinstance(records, Records), "only a store is pruned"
         pruned, held_back = prune(paths, collections, tally, records, options)

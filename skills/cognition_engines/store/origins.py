@@ -70,7 +70,8 @@ def known_records(store: Store, names: Sequence[tuple[Kind, str]], identities: S
 def read_below(store: Store, folder: str) -> list[KnownRecord]:
     if not os.path.isabs(folder):
         raise ValueError("folder: must be an absolute path")
-    return _chosen(store, sa.or_(records.c.source == folder, _below(records.c.source, folder.rstrip(os.sep))))
+    top = folder.rstrip(os.sep)
+    return _chosen(store, sa.or_(records.c.source == top, _below(records.c.source, top)))
 
 
 def of_repository(store: Store, repository: str, path: str) -> list[KnownRecord]:

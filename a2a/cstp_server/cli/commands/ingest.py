@@ -85,8 +85,7 @@ def ingest_command(
     """Read records of all kinds: decision records, documents, transcripts, YAML, JSON, JSONL, other memories.
 
     Reading twice changes nothing. With --url the files are read here, and the next run finishes one that was killed.
-    With --prune a path may be gone. Exit code 1 when a record was rejected, or too many were to be deleted; the others
-    are stored.
+    Exit code 1 when a record was rejected, the others being stored, or when --prune needs --yes.
     """
     if prune and limit is not None:
         raise typer.BadParameter("reads not all, so that --prune cannot know what is gone", param_hint="--limit")
@@ -101,8 +100,7 @@ def ingest_command(
                 summary = run_elsewhere(sources, options, target, shown)
             else:
                 loaded = settings_for(ctx, data_dir, config)
-                embedder = None if dry_run else open_model(loaded.settings)
-                summary = run_here(sources, options, loaded, embedder, shown)
+                summary = run_here(sources, options, loaded, None if dry_run else open_model(loaded.settings), shown)
     except RemoteRefused as refused:
         return print_error(refused.error, METHOD, as_json=as_json, status=refused.status)
     print_summary(summary, as_json=as_json, dry_run=dry_run, strict=strict)

@@ -66,7 +66,9 @@ DayOption = Annotated[
 SureOption = Annotated[
     bool, typer.Option("--yes", help="With --prune, delete also more than a third of the records of a source.")
 ]
-PruneOption = Annotated[bool, typer.Option("--prune", help="Delete records that the files no longer hold.")]
+PruneOption = Annotated[
+    bool, typer.Option("--prune", help="Delete records that the files no longer hold; a path may be gone.")
+]
 MapOption = Annotated[
     str | None,
     typer.Option(

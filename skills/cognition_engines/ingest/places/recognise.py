@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, NamedTuple
 
 from cognition_engines.ingest.places.known_files import KnownFiles
-from cognition_engines.ingest.places.move import Move
+from cognition_engines.ingest.places.relocate import Move
 from cognition_engines.ingest.places.run_files import RunFile
 from cognition_engines.ingest.report import is_gone
 from cognition_engines.store.values import StoredFile
