@@ -105,7 +105,7 @@ def test_prune_follows_documents_that_are_gone(cstp: Cstp) -> None:
     _kept(cstp, "docs")
     Path("docs/a.md").unlink()
     Path("docs/talk.txt").unlink()
-    assert _kept(cstp, "docs", "--prune")["deleted"] == 6
+    assert _kept(cstp, "docs", "--prune", "--yes")["deleted"] == 6
 
 
 def test_a_collection_is_read(cstp: Cstp, opened: Callable[[], Records]) -> None:

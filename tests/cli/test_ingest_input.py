@@ -92,7 +92,7 @@ def test_standard_input_is_pruned_by_its_name_alone(cstp: Cstp, feed: Feed) -> N
     feed(both)
     cstp("ingest", "-", "--name", "export.jsonl")
     feed(b'{"kind": "decision", "id": "a", "title": "A"}\n{"kind": "decision", "id": "c", "title": "C"}\n')
-    done = cstp("ingest", "-", "--name", "export.jsonl", "--prune", "--json")
+    done = cstp("ingest", "-", "--name", "export.jsonl", "--prune", "--yes", "--json")
     assert json.loads(done.out)["deleted"] == 1
     assert [cstp("show", id).code for id in "abc"] == [0, 1, 0]
 

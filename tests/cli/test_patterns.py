@@ -73,7 +73,7 @@ def test_prune_deletes_what_is_gone_and_keeps_what_patterns_leave_out(cstp: Cstp
     everything = read()
     (docs / "guide.md").unlink()
     (docs / "notes" / ".cstpignore").write_text("*\n")
-    assert read("--prune", "--exclude", "draft.md") == everything - {"guide.md"}
+    assert read("--prune", "--yes", "--exclude", "draft.md") == everything - {"guide.md"}
 
 
 @pytest.mark.parametrize(

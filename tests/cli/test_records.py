@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -70,6 +71,8 @@ def test_ingest_says_what_it_did_and_doing_it_again_changes_nothing(cstp: Cstp, 
         "rejected": [],
         "warnings": [],
         "pruned": [],
+        "held_back": [],
+        "moved": [],
         "ignored": 0,
         "limited": False,
         "kinds": {"decision": 2},
@@ -136,7 +139,9 @@ def test_ingest_strict_dry_run_and_prune(cstp: Cstp, adr: Callable[..., Path]) -
     assert json.loads(cstp("status", "--json").out)["decisions"] == 0
     cstp("ingest", "docs")
     file.unlink()
-    assert summary(cstp("ingest", "docs", "--prune", "--json"))["deleted"] == 1
+    held = cstp("ingest", "docs", "--prune")
+    assert (held.code, "0 deleted" in held.out, "1 of 1 records are gone" in held.err) == (1, True, True)
+    assert summary(cstp("ingest", "docs", "--prune", "--yes", "--json"))["deleted"] == 1
     assert json.loads(cstp("status", "--json").out)["decisions"] == 0
 
 
@@ -462,6 +467,26 @@ def test_sensitivity_stays_until_the_option_names_exactly_these(cstp: Cstp) -> N
 
 
 @pytest.mark.usefixtures("wordless")
+def test_prune_takes_a_folder_that_is_gone_but_above_a_third_of_a_source_only_with_yes(
+    cstp: Cstp, adr: Callable[..., Path]
+) -> None:
+    for name in ("notes/a.md", "notes/b.md", "notes/c.md", "notes/sub/d.md", "other/e.md"):
+        adr(name, name)
+    cstp("ingest", "notes", "other")
+    Path("notes/a.md").unlink()
+    assert "1 deleted" in cstp("ingest", "notes", "--prune").out
+    shutil.rmtree("notes")
+    held = cstp("ingest", "notes", "--prune")
+    folder = Path("notes").absolute()
+    assert (held.code, f"not deleted: 3 of 3 records are gone from {folder}, " in held.err) == (1, True)
+    assert cstp("ingest", "notes").code == 2  # without --prune it is a mistake
+    assert "3 deleted" in cstp("ingest", "notes", "--prune", "--yes").out
+    done = cstp("ingest", "notes", "--prune", "--yes")
+    assert (done.code, "no record is from there" in done.err) == (2, True)
+    assert json.loads(cstp("status", "--json").out)["decisions"] == 1
+
+
+@pytest.mark.usefixtures("wordless")
 def test_prune_names_what_it_deletes_in_the_summary_for_people_and_for_machines(cstp: Cstp) -> None:
     Path("docs").mkdir()
     file = write_lines(
@@ -469,7 +494,7 @@ def test_prune_names_what_it_deletes_in_the_summary_for_people_and_for_machines(
     )
     cstp("ingest", "docs")
     write_lines("docs/a.jsonl", {"kind": "decision", "id": "y", "title": "y"})
-    done = cstp("ingest", "docs", "--prune", "--dry-run")
+    done = cstp("ingest", "docs", "--prune", "--yes", "--dry-run")
     assert done.err == f"would be deleted: {file}: decision x\n"
-    done = cstp("ingest", "docs", "--prune", "--json")
+    done = cstp("ingest", "docs", "--prune", "--yes", "--json")
     assert json.loads(done.out)["pruned"] == [{"kind": "decision", "id": "x", "file": str(file), "part": False}]

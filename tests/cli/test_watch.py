@@ -61,7 +61,7 @@ def test_with_prune_records_of_files_that_are_gone_are_deleted_but_not_those_of_
     _write(docs / "a.md", "First.")
     _write(docs / "b.md", "Second.")
     _write(Path("more/d.md").absolute(), "Elsewhere.")
-    running, summaries = watching("docs", "more", "--prune")
+    running, summaries = watching("docs", "more", "--prune", "--yes")
     assert _counts(next(summaries)) == (6, 0, 0, 0)
     (docs / "b.md").unlink()
     gone = next(summaries)

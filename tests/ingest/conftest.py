@@ -76,7 +76,7 @@ def run(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
 
     def once(*paths: Path, **options: Any) -> Summary:
         progress = Silent()
-        summary = ingest(paths, Options(**options), records, embedder, progress)
+        summary = ingest(paths, Options(**{"sure": True, **options}), records, embedder, progress)
         assert (progress.done.size, progress.done.files) == (progress.total.size, progress.total.files)
         return summary
 

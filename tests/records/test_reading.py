@@ -77,7 +77,7 @@ def test_sources_under_a_folder_are_those_in_it_and_below(records: Records, entr
     def found(folder: str) -> list[str]:
         return [row.origin.source for row in records.read_below(folder)]
 
-    assert found("/n") == found("/n/") == ["/n/a.md", "/n/sub/b.md"]
+    assert found("/n") == found("/n/") == ["/n/a.md", "/n/sub/b.md", "/n"]
     assert found("/n_") == ["/n_/e.md"]
     assert found("/%") == ["/%/g.md"]
     assert found("/") == paths

@@ -42,6 +42,7 @@ _COMMANDS: Final[Mapping[str, _Entry]] = {
     "mcp": _Entry("mcp", "Serve MCP on standard input and output"),
     "ingest": _Entry("ingest", "Read records of all kinds"),
     "watch": _Entry("watch", "Read folders and files, then again whatever changes, until stopped"),
+    "move": _Entry("move", "Move the records of a folder that was moved"),
     "map": _Entry("map", "Propose how the objects of another system become records"),
     "show": _Entry("records", "Print one record, whole"),
     "delete": _Entry("records", "Delete records from everything"),

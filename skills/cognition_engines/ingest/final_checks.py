@@ -1,11 +1,12 @@
 """What a run reports in the end of records that are stored: those left behind, and references that say too much."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from cognition_engines.ingest.destination import Destination
 from cognition_engines.ingest.refusal_messages import kinds
-from cognition_engines.ingest.report import Tally
+from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Role
@@ -40,7 +41,8 @@ def left_behind(tally: Tally, records: Destination) -> Iterator[Problem]:
         root = tally.places[place].root
         unnamed = ("" if root is None else root.as_posix(), place[1])  # as long as it had no remote
         before = () if unnamed == place else records.of_place(unnamed)
-        rows = [row for row in (*records.of_place(place), *before) if not tally.has(row.kind, row.id)]
+        former = [row for row in before if row.origin.source == source or is_gone(Path(row.origin.source))]
+        rows = [row for row in (*records.of_place(place), *former) if not tally.has(row.kind, row.id)]
         elsewhere = [row for row in rows if row.origin.ingested_as not in tally.projects.get(place, ())]
         if not tally.files[source] and len(rows) > len(elsewhere):
             kept = _kept(len(rows) - len(elsewhere))

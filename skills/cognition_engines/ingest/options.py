@@ -72,11 +72,34 @@ class Pruned:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldBack:
+    """Records that were not deleted: `lost` of the `stored` records of a source, which is too large a part of them."""
+
+    source: str
+    lost: int
+    stored: int
+
+    def __str__(self) -> str:
+        said = f"{self.lost:,} of {self.stored:,} records are gone from {self.source}, which is more than a third"
+        return f"{said}; --prune --yes deletes them (a disk that is not mounted looks the same)"
+
+
+@dataclass(frozen=True, slots=True)
+class MovedFolder:
+    """A folder that is gone, the one that has its files now, and how many records were moved with them."""
+
+    old: str
+    new: str
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
 class Options:
     """`project` and `sensitivity` hold for records that do not give their own; None changes none that they have.
 
     `repository` is the name of the repository that all files belong to; None finds it for each. `texts` says what
-    texts are. A run ends after `limit` records, of which a document with its chunks is one.
+    texts are. A run ends after `limit` records, of which a document with its chunks is one. With `prune`, a source
+    loses at most a third of its records unless the run is `sure`; with `gone`, a path that is not there holds nothing.
     """
 
     project: str | None = None
@@ -88,6 +111,8 @@ class Options:
     texts: Texts = BY_MARKS
     selection: Selection = ALL_FILES
     limit: int | None = None
+    sure: bool = False
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +120,7 @@ class FollowedSource:
     """A collection, folder or file to follow; the rest is as in `Options`.
 
     `address` is that of a collection, as `checked_address` returns it, or an absolute path. What a collection holds no
-    longer is always deleted, what a folder holds no longer with `prune`.
+    longer is always deleted, what a folder holds no longer with `prune`, up to a third of its records.
     """
 
     address: str
@@ -121,8 +146,9 @@ class Summary:
     """What a run came to. `read` counts records, refused ones included; `kinds` those that were not, by kind.
 
     `skipped` counts the files of the folders that hold none, by extension ("" without one), the most first; `ignored`
-    the files and folders that patterns leave out; `pruned` names what was deleted. `limited` says that there were more
-    records than `Options.limit`.
+    the files and folders that patterns leave out; `pruned` names what was deleted, `held_back` what needs a run that is
+    `sure`, `moved` the folders whose records were moved. `limited` says that there were more records than
+    `Options.limit`.
     """
 
     read: int
@@ -137,6 +163,8 @@ class Summary:
     pruned: tuple[Pruned, ...] = ()
     ignored: int = 0
     limited: bool = False
+    held_back: tuple[HeldBack, ...] = ()
+    moved: tuple[MovedFolder, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Guards:
     def __init__(self, found: Iterable[GuardedFile]) -> None:
         self._levels: dict[str, Sensitivity] = {}
         for each in found:
-            for place in (each.source, _folder(each)):
+            for place in (each.source, scope_folder(each.source, each.path, each.scope)):
                 self._levels[place] = max(each.level, self._levels.get(place, each.level))
 
     def over(self, place: FilePlace) -> tuple[Sensitivity, str] | None:
@@ -54,21 +54,26 @@ class Guards:
         path = PurePosixPath(place.source)
         for each in (place.source, *map(str, path.parents)):
             if (level := self._levels.get(each)) is not None:
-                return level, _named_scope(place, PurePosixPath(each))
+                return level, named_scope(place, PurePosixPath(each))
         return None
 
 
-def _folder(found: GuardedFile) -> str:
-    """What a run named, as an absolute path or an address."""
-    if not found.source.startswith("/"):
-        return found.scope or found.source
-    root = found.source.removesuffix(f"/{found.path}")
-    if root == found.source or found.scope is None:
-        return found.source
-    return root if found.scope == EVERYTHING else str(PurePosixPath(root) / found.scope)
+def scope_folder(source: str, path: str, scope: str | None) -> str:
+    """Return what a run named when it read a file, as an absolute path or an address; `path` is in the repository."""
+    if not source.startswith("/"):
+        return scope or source
+    if scope is None or scope == path:
+        return source
+    if scope != EVERYTHING and scope.startswith("/"):
+        return scope
+    root = source.removesuffix(f"/{path}")
+    if root == source:  # the file was moved: all that is with it now
+        return str(PurePosixPath(source).parent)
+    return root if scope == EVERYTHING else str(PurePosixPath(root) / scope)
 
 
-def _named_scope(place: FilePlace, folder: PurePosixPath) -> str:
+def named_scope(place: FilePlace, folder: PurePosixPath) -> str:
+    """Return a folder or file above a file, or the file, as runs name scopes."""
     in_checkout = place.root is not None and (place.scope == EVERYTHING or not place.scope.startswith("/"))
     if place.root is None or not in_checkout:
         return str(folder) if place.root is not None else place.scope

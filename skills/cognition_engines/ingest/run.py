@@ -5,7 +5,7 @@ finishes the rest. While one batch is being written the next one is being embedd
 """
 
 import os
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,39 +19,29 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.candidates import Candidate, Unit
 from cognition_engines.ingest.destination import Destination
 from cognition_engines.ingest.detect import MARKDOWN, read
-from cognition_engines.ingest.discover import walk
 from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere
 from cognition_engines.ingest.formats.reader import FormatReader
-from cognition_engines.ingest.formats.suffixes import format_of
 from cognition_engines.ingest.identify import Identified, Settling
 from cognition_engines.ingest.items import Collection, Item, RejectedRecord, Warned
 from cognition_engines.ingest.open_file import NotAFile, open_file
-from cognition_engines.ingest.options import Amount, Options, Progress, Pruned, Selection, Summary, Texts
+from cognition_engines.ingest.options import Amount, HeldBack, MovedFolder, Options, Progress, Pruned, Summary, Texts
+from cognition_engines.ingest.places.known_files import KnownFiles
+from cognition_engines.ingest.places.recognise import as_stored, move_of, place_of, recognised
+from cognition_engines.ingest.places.relocate import relocated
+from cognition_engines.ingest.places.run_files import RunFile, files_of
 from cognition_engines.ingest.plan import Batch, compare, settled
 from cognition_engines.ingest.pruning import prune
-from cognition_engines.ingest.report import Tally
-from cognition_engines.ingest.repository import FilePlace, Places, of_collection
+from cognition_engines.ingest.report import Tally, content_of
+from cognition_engines.ingest.repository import FilePlace, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Guards, RunOptions
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import Problem
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Entry, IdTaken, KnownRecord, Outcome
+from cognition_engines.store.values import Entry, IdTaken, KnownRecord, Outcome, Relocation, StoredFile
 
 BATCH: Final = 16  # records between two commits, or one document and what it was cut into
 _TOGETHER: Final = 16  # records that the store is asked about at a time
 _ATTEMPTS: Final = 10  # to write a batch while other runs write
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    path: Path
-    place: FilePlace
-    below: Path | None  # the folder in which it was found; None for one that a person named
-    size: int  # bytes
-
-    @property
-    def explicit(self) -> bool:
-        return self.below is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +67,15 @@ def ingest(
 
     `formats` reads documents that are no text; without it they are skipped.
 
-    Raises FileNotFoundError for a path that is not there, before anything is read; ComponentFailed when the store, the
-    embedder or a collection fails, with what was committed before kept.
+    Raises FileNotFoundError for a path that is not there, before anything is read, unless the options let it be gone;
+    ComponentFailed when the store, the embedder or a collection fails, with what was committed before kept.
     """
     tally = Tally()
-    files = _expand(paths, Places(options.repository), options.selection, tally, formats)
+    known = KnownFiles(records.files() if isinstance(records, Records) and options.repository is None else ())
+    files = files_of(paths, options, known, tally, formats)
+    files, changes, moved = _moved_files(files, known, options, records, formats)
+    if isinstance(records, Records) and changes and not (options.dry_run or options.strict):
+        records.relocate(changes)
     progress.start(Amount(sum(file.size for file in files), len(files)))
     # unlike an executor's, these threads do not hold the process when it is to end while a model hangs
     with ThreadPool(threads) as pool:
@@ -95,19 +89,24 @@ def ingest(
     tally.warnings += tally.notices()
     tally.warnings += () if formats is None else formats.notices()
     refused = options.strict and bool(tally.rejected)
-    pruned: tuple[Pruned, ...] = ()
+    if isinstance(records, Records) and changes and options.strict and not (refused or options.dry_run):
+        records.relocate(changes)
     # what a folder that cannot be read, or a file of which a part was read, still holds is not known
+    pruned: tuple[Pruned, ...] = ()
+    held_back: tuple[HeldBack, ...] = ()
     if options.prune and not (tally.unlisted or tally.limited or refused):
         assert isinstance(records, Records), "only a store is pruned"
-        pruned = prune(paths, collections, tally, records, dry_run=options.dry_run)
+        pruned, held_back = prune(paths, collections, tally, records, options)
     if not options.dry_run and not refused:
         tally.warnings += left_behind(tally, records)
         tally.warnings += (pointing_nowhere(one, records) for one in records.dangling(sorted(tally.sources)))
         tally.warnings += map(less_guarded, records.exposed(sorted(tally.sources)))
-    return _summary(tally, pruned)
+    return _summary(tally, pruned, held_back, () if refused else moved)
 
 
-def _summary(tally: Tally, pruned: tuple[Pruned, ...]) -> Summary:
+def _summary(
+    tally: Tally, pruned: tuple[Pruned, ...], held_back: tuple[HeldBack, ...], moved: tuple[MovedFolder, ...]
+) -> Summary:
     return Summary(
         tally.read,
         tally.counts[Outcome.NEW],
@@ -121,50 +120,47 @@ def _summary(tally: Tally, pruned: tuple[Pruned, ...]) -> Summary:
         pruned,
         tally.ignored,
         tally.limited,
+        held_back,
+        moved,
     )
 
 
-def _expand(
-    paths: Iterable[Path], places: Places, selection: Selection, tally: Tally, formats: FormatReader | None
-) -> list[_File]:
-    """The files to read, each once; what folders hold besides goes to the tally."""
-    paths = [Path(os.path.abspath(path)) for path in paths]
-    for path in paths:
-        if not os.path.lexists(path):
-            raise FileNotFoundError(path)
-    found: dict[Path, _File] = {}
-    left: set[Path] = set()  # whose format cannot be read
-    for path in paths:
-        if not path.is_dir():
-            if selection.only is None or path in selection.only:
-                found.setdefault(path, _File(path, places.of(path, path), None, _size(path)))
-            continue
-        walked = walk(path, selection)
-        tally.skipped.update(walked.skipped)
-        tally.ignored += walked.ignored
-        tally.warnings += walked.warnings
-        tally.rejected += walked.refused
-        tally.unlisted = tally.unlisted or bool(walked.refused)
-        for file in walked.files:
-            name = str(file.path)
-            if format_of(name) is not None and (formats is None or formats.leave(name)):
-                left.add(file.path)
-                continue
-            found.setdefault(file.path, _File(file.path, places.of(file.path, path), path, file.size))
-    tally.skipped.update(path.suffix.lower() for path in left)
-    return list(found.values())
+def _moved_files(
+    files: list[RunFile], known: KnownFiles, options: Options, records: Destination, formats: FormatReader | None
+) -> tuple[list[RunFile], list[Relocation], tuple[MovedFolder, ...]]:
+    """Return the files, those of folders that were moved with the place that they had, and what it changes."""
+    if not isinstance(records, Records):
+        return files, [], ()  # the folders of another machine may be there
+    places: dict[Path, RunFile] = {}
+    changes: list[Relocation] = []
+    counts: Counter[tuple[str, str]] = Counter()
+    for each in recognised(files, known, partial(_is_equal, options, records, formats)):
+        file, stored, move = each.file, each.stored, move_of(each)
+        places[file.path] = as_stored(file, stored)
+        rows = [row for row in records.of_place(place_of(stored)) if row.origin.source == stored.source]
+        changes += (relocated(row, file.place, move) for row in rows)
+        counts[str(move.old), str(move.new)] += len(rows)
+    moved = tuple(MovedFolder(old, new, count) for (old, new), count in counts.items())
+    return [places.get(file.path, file) for file in files], changes, moved
 
 
-def _size(path: Path) -> int:
-    """In bytes; 0 for a link that leads nowhere."""
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
+def _is_equal(
+    options: Options, records: Destination, formats: FormatReader | None, file: RunFile, stored: StoredFile
+) -> bool:
+    """Whether each record of a file is stored of another file as it is."""
+    rows = (row for row in records.of_place(place_of(stored)) if row.origin.source == stored.source)
+    held = {(row.origin.identity, row.project, content_of(row.origin)) for row in rows}
+    moved, tally = as_stored(file, stored), Tally()
+    items = _read(moved, options.texts, tally, formats)
+    plain = replace(options, project=None, sensitivity=None)
+    local = file.path.suffix.lower() in MARKDOWN
+    heads = (unit.head for unit, _ in _settled(items, moved.place, plain, tally, records, Guards(()), local=local))
+    found = {(head.origin.identity, head.record.project, content_of(head.origin)) for head in heads}
+    return bool(found) and found <= held
 
 
 def _units(
-    files: Iterable[_File],
+    files: Iterable[RunFile],
     collections: Iterable[Collection],
     options: Options,
     tally: Tally,
@@ -256,7 +252,7 @@ def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
             yield first
 
 
-def _read(file: _File, texts: Texts, tally: Tally, formats: FormatReader | None) -> Iterator[tuple[Item, int]]:
+def _read(file: RunFile, texts: Texts, tally: Tally, formats: FormatReader | None) -> Iterator[tuple[Item, int]]:
     """The items of a file, each with the position in it up to which was read."""
     source = str(file.path)
     tally.open(file.place)

@@ -13,11 +13,12 @@ from cognition_engines.kinds.registry import NAMESAKES, prefixed
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.store.codec import place_key
 from cognition_engines.store.database import Store
+from cognition_engines.store.inheritance import renumber
 from cognition_engines.store.reads.by_key import found_by_keys, visible
 from cognition_engines.store.rows import ORIGIN, origin_of
 from cognition_engines.store.schema import records
-from cognition_engines.store.transactions import pages, reading, scanning
-from cognition_engines.store.values import GuardedFile, KnownRecord, StoredRecord
+from cognition_engines.store.transactions import pages, reading, scanning, writing
+from cognition_engines.store.values import GuardedFile, KnownRecord, Relocation, StoredFile, StoredRecord
 
 MARK: Final = "~"  # in a full id, between the id that a file gives and the digest of where it was given
 _DIGITS: Final = 12
@@ -69,7 +70,8 @@ def known_records(store: Store, names: Sequence[tuple[Kind, str]], identities: S
 def read_below(store: Store, folder: str) -> list[KnownRecord]:
     if not os.path.isabs(folder):
         raise ValueError("folder: must be an absolute path")
-    return _chosen(store, _below(records.c.source, folder.rstrip(os.sep)))
+    top = folder.rstrip(os.sep)
+    return _chosen(store, sa.or_(records.c.source == top, _below(records.c.source, top)))
 
 
 def of_repository(store: Store, repository: str, path: str) -> list[KnownRecord]:
@@ -83,6 +85,39 @@ def guarded(store: Store) -> list[GuardedFile]:
     with scanning(store) as connection:
         rows = connection.execute(statement)
         return [GuardedFile(source, path, scope, Sensitivity(level)) for source, path, scope, level in rows]
+
+
+def files(store: Store) -> list[StoredFile]:
+    columns = records.c.source, records.c.repository, records.c.path
+    statement = sa.select(*columns).where(sa.func.substr(records.c.source, 1, 1) == "/").distinct()
+    with scanning(store) as connection:
+        return sorted(
+            (StoredFile(*row) for row in connection.execute(statement)), key=lambda one: (one.source, one.path)
+        )
+
+
+def relocate(store: Store, moved: Sequence[Relocation]) -> int:
+    statement = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
+    done: list[Relocation] = []
+    with writing(store) as connection:
+        for page in pages(moved):
+            chosen = sa.select(records.c.key, records.c.source).where(records.c.key.in_([each.key for each in page]))
+            sources = {row.key: row.source for row in connection.execute(chosen)}
+            done += [each for each in page if sources.get(each.key) == each.before]
+        rows = [
+            {
+                "row_key": each.key,
+                "source": each.origin.source,
+                "digest": each.origin.digest,
+                "project_scope": each.origin.project_scope,
+                "guard_scope": each.origin.guard_scope,
+            }
+            for each in done
+        ]
+        if rows:
+            connection.execute(statement, rows)
+            renumber(connection, [each.key for each in done])
+    return len(done)
 
 
 def of_place(store: Store, place: tuple[str, str]) -> list[KnownRecord]:

@@ -43,7 +43,9 @@ from cognition_engines.store.values import (
     KnownRecord,
     Outcome,
     Page,
+    Relocation,
     Replaces,
+    StoredFile,
     StoredRecord,
     Text,
 )
@@ -238,7 +240,7 @@ class Records:
         return origins.known_records(self._store, names, identities)
 
     def read_below(self, folder: str) -> list[KnownRecord]:
-        """The records whose source lies in `folder` or below it; `folder` is absolute, else `ValueError`."""
+        """Return the records whose source is `folder` or lies below it; it is absolute, else `ValueError`."""
         return origins.read_below(self._store, folder)
 
     def of_repository(self, repository: str, path: str) -> list[KnownRecord]:
@@ -248,6 +250,14 @@ class Records:
     def of_place(self, place: tuple[str, str]) -> list[KnownRecord]:
         """The records of one file or collection, by repository and path; see `Origin.place`."""
         return origins.of_place(self._store, place)
+
+    def files(self) -> list[StoredFile]:
+        """Return the files that records are from, with their places; in order."""
+        return origins.files(self._store)
+
+    def relocate(self, moved: Sequence[Relocation]) -> int:
+        """Give records of moved files their origin, with a new `seq` and nothing else; return how many were as said."""
+        return origins.relocate(self._store, moved)
 
     def guarded(self) -> list[GuardedFile]:
         """The levels that options of runs gave, for each file and scope that they were given for."""

@@ -136,6 +136,24 @@ class KnownRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file that records are from: its absolute path, and its place; see `Origin`."""
+
+    source: str
+    repository: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """Another origin for the record of a key, if its source is still `before`."""
+
+    key: int
+    before: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
 class GuardedFile:
     """A level that an option gave to records of one file, whose absolute path is `source`; see `Origin`."""
 

@@ -21,6 +21,7 @@ from cstp_server.cli.reading.options import (
     ProjectOption,
     PruneOption,
     RepositoryOption,
+    SureOption,
     SystemOption,
     UrlOption,
     options_of,
@@ -71,6 +72,7 @@ def ingest_command(
     system_messages: SystemOption = False,
     day_first: DayOption = None,
     prune: PruneOption = False,
+    yes: SureOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Report what would happen; change no record.")] = False,
     strict: _StrictOption = False,
     url: UrlOption = None,
@@ -83,13 +85,13 @@ def ingest_command(
     """Read records of all kinds: decision records, documents, transcripts, YAML, JSON, JSONL, other memories.
 
     Reading twice changes nothing. With --url the files are read here, and the next run finishes one that was killed.
-    Exit code 1 when a record was rejected; the others are stored.
+    Exit code 1 when a record was rejected, the others being stored, or when --prune needs --yes.
     """
     if prune and limit is not None:
         raise typer.BadParameter("reads not all, so that --prune cannot know what is gone", param_hint="--limit")
     given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
     given = with_messages(given, bots, system_messages, day_first)
-    options = replace(given, prune=prune, dry_run=dry_run, strict=strict, limit=limit)
+    options = replace(given, prune=prune, sure=yes, gone=prune, dry_run=dry_run, strict=strict, limit=limit)
     sources = sources_of(paths, name, prune=prune)
     target = None if url is None else Target(base_of(url, "--url"), required_token(token), timeout)
     try:
@@ -98,9 +100,8 @@ def ingest_command(
                 summary = run_elsewhere(sources, options, target, shown)
             else:
                 loaded = settings_for(ctx, data_dir, config)
-                embedder = None if dry_run else open_model(loaded.settings)
-                summary = run_here(sources, options, loaded, embedder, shown)
+                summary = run_here(sources, options, loaded, None if dry_run else open_model(loaded.settings), shown)
     except RemoteRefused as refused:
         return print_error(refused.error, METHOD, as_json=as_json, status=refused.status)
     print_summary(summary, as_json=as_json, dry_run=dry_run, strict=strict)
-    return 1 if summary.rejected else 0
+    return 1 if summary.rejected or (summary.held_back and not dry_run) else 0

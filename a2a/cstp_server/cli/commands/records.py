@@ -1,6 +1,7 @@
 """`cstp show`, `cstp delete`, `cstp schema`: single records, and the form that files of them have."""
 
 import json
+import os
 from typing import Annotated
 
 import typer
@@ -57,7 +58,8 @@ def delete(
 ) -> int:
     """Delete records from everything: store, vectors, indexes. A running server drops them within a second.
 
-    With a document goes what it was cut into; records that name it stay.
+    With a document goes what it was cut into; records that name it stay. The next cstp ingest brings back a record
+    whose file still has it.
     """
     kinds, gone = _kinds(kind), 0
     wanted = list(dict.fromkeys(ids))
@@ -68,6 +70,8 @@ def delete(
             deleted = stored is not None and bool(records.delete(stored.kind, [str(stored.record.id)], with_parts=True))
             gone += deleted
             say(f"deleted {id}" if deleted else f"no record has the id {id}", err=not deleted)
+            if stored is not None and stored.origin.made_by == "file" and os.path.exists(stored.origin.source):
+                say(f"{stored.origin.source} still has it: the next cstp ingest brings it back", err=True)
     return 0 if gone == len(wanted) else 1
 
 

@@ -31,6 +31,7 @@ from cstp_server.cli.reading.options import (
     ProjectOption,
     PruneOption,
     RepositoryOption,
+    SureOption,
     SystemOption,
     UrlOption,
     options_of,
@@ -65,6 +66,7 @@ def watch_command(
     system_messages: SystemOption = False,
     day_first: DayOption = None,
     prune: PruneOption = False,
+    yes: SureOption = False,
     url: UrlOption = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 60.0,
@@ -79,7 +81,7 @@ def watch_command(
     """
     given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
     given = with_messages(given, bots, system_messages, day_first)
-    options = replace(given, prune=prune)
+    options = replace(given, prune=prune, sure=yes)
     files = [path.absolute() for path in existing_files(paths)]
     if url is None:
         loaded = settings_for(ctx, data_dir, config)

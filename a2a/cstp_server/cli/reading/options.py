@@ -63,7 +63,12 @@ DayOption = Annotated[
         help="Dates of chats begin with the day, or with the month. [default: found in all dates of the chat]",
     ),
 ]
-PruneOption = Annotated[bool, typer.Option("--prune", help="Delete records that the files no longer hold.")]
+SureOption = Annotated[
+    bool, typer.Option("--yes", help="With --prune, delete also more than a third of the records of a source.")
+]
+PruneOption = Annotated[
+    bool, typer.Option("--prune", help="Delete records that the files no longer hold; a path may be gone.")
+]
 MapOption = Annotated[
     str | None,
     typer.Option(

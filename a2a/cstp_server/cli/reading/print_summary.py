@@ -21,6 +21,10 @@ def print_summary(summary: Summary, *, as_json: bool, dry_run: bool = False, str
         say(f"warning: {line}", err=True)
     for line in problem_lines(summary.rejected):
         say(f"rejected: {line}", err=True)
+    for one in summary.moved:
+        say(f"{'would be ' if dry_run else ''}moved: {one.records:,} records of {one.old}, which is gone, to {one.new}")
+    for held in summary.held_back:
+        say(f"not deleted: {held}", err=True)
     for line in _deleted(summary.pruned):
         say(f"{'would be ' if dry_run else ''}deleted: {line}", err=True)
     counts = ", ".join(f"{getattr(summary, name)} {name}" for name in ("new", "changed", "unchanged", "deleted"))

@@ -19,6 +19,7 @@ from cognition_engines.ingest.options import Options, Progress, Summary, Texts
 from cognition_engines.ingest.run import ingest
 from cognition_engines.ingest.streams import Stream, opened_stream
 from cognition_engines.ingest.structured.decision_rules import RULES
+from cognition_engines.store.records import Records
 from cstp_server.cli.remote import connected
 from cstp_server.cli.remote_records import RemoteRecords
 from cstp_server.cli.spooling import copied
@@ -53,7 +54,8 @@ def sources_of(paths: Sequence[str], name: str | None, *, prune: bool) -> Source
         raise typer.BadParameter("must be the name of a file, and - among the paths", param_hint="--name")
     if prune and STDIN in paths and name is None:
         raise typer.BadParameter("needs a --name: of which stream the records are that are gone", param_hint="--prune")
-    files = existing_files([path for path in paths if path != STDIN and not is_address(path)])
+    named = [path for path in paths if path != STDIN and not is_address(path)]
+    files = [Path(path) for path in named] if prune else existing_files(named)
     addresses = dict.fromkeys(checked_address(path) for path in paths if is_address(path))
     return Sources(files, tuple(addresses), STDIN in paths, name)
 
@@ -81,8 +83,16 @@ def run_here(
         collections = stack.enter_context(_collections(sources, options.texts, embedder, formats))
         store = compared_records(loaded) if options.dry_run else opened_records(loaded, named=named)
         records = stack.enter_context(store)
+        _require_records_of(sources.files, records)
         threads = loaded.settings.embedding.threads
         return ingest(sources.files, options, records, embedder, shown, threads, collections, formats)
+
+
+def _require_records_of(files: Sequence[Path], records: Records) -> None:
+    """Raise BadParameter for a path that is not there and that no record is from."""
+    for path in files:
+        if not os.path.lexists(path) and not records.read_below(os.path.abspath(path)):
+            raise typer.BadParameter(f"{path} does not exist, and no record is from there", param_hint="PATH")
 
 
 def run_elsewhere(sources: Sources, options: Options, target: Target, shown: Progress) -> Summary:

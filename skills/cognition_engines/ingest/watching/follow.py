@@ -16,7 +16,7 @@ from cognition_engines.ingest.collections.addresses import checked_address, is_a
 from cognition_engines.ingest.collections.open_collection import opened
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.items import Collection
-from cognition_engines.ingest.options import FollowedSource, Options, Silent, SourceState, Summary
+from cognition_engines.ingest.options import FollowedSource, HeldBack, Options, Silent, SourceState, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.ingest.watching.stopping import Stopped, UntilStopped
 from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
@@ -94,6 +94,7 @@ class _Followed:
         self._failure: str | None = None
         self._digest: bytes | None = None
         self._rejected: frozenset[str] = frozenset()
+        self._held_back: tuple[HeldBack, ...] = ()
         options = Options(
             source.project,
             source.sensitivity,
@@ -101,6 +102,7 @@ class _Followed:
             prune=source.prune or is_address(source.address),
             texts=source.texts,
             selection=source.selection,
+            sure=is_address(source.address),
         )
         self._options = options
         self.path = None if is_address(source.address) else Path(source.address)  # of a folder or file
@@ -153,6 +155,9 @@ class _Followed:
         if summary.new or summary.changed or summary.deleted:
             counts = (summary.new, summary.changed, summary.deleted)
             _log.info("the source %s: %d new, %d changed, %d deleted", self._shown, *counts)
+        for held in summary.held_back if summary.held_back != self._held_back else ():
+            _log.warning("the source %s: %s", self._shown, held)
+        self._held_back = summary.held_back
         rejected = {problem.reason for problem in summary.rejected}
         for reason in sorted(rejected - self._rejected):
             _log.warning("the source %s: rejected: %s", self._shown, reason)

@@ -1,0 +1,137 @@
+"""A folder that was moved keeps its records, by itself and by `cstp move`."""
+
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cstp = Callable[..., Any]
+FIELDS = "key, kind, id, revision, own_project, own_sensitivity, updated_at"
+
+
+@pytest.fixture(autouse=True)
+def on_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records in the folder `data`, which the tests look into."""
+    monkeypatch.delenv("CSTP_STORE__URL", raising=False)
+    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
+
+
+def stored(columns: str = FIELDS) -> list[Any]:
+    with closing(sqlite3.connect("data/records.sqlite3")) as database:
+        return sorted(database.execute(f"SELECT {columns} FROM records"))
+
+
+def write_notes(folder: str) -> None:
+    for name in ("a", "b", "sub/c", "sub/d"):
+        path = Path(folder, f"{name}.md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# Note {name}\n\nWhat {name} says.\n")
+    Path(folder, "talk.txt").write_text("Ann: Is it high water?\nBob: Not before noon.\nAnn: Then we wait.\n")
+    Path(folder, "facts.yaml").write_text("kind: extraction\ntype: warning\ncontent: {title: t, description: d}\n")
+    Path(folder, "0001-use-it.md").write_text("# Use it\n\n## Status\n\nAccepted\n\n## Decision\n\nWe do.\n")
+
+
+def read(cstp: Cstp, *words: object) -> Any:
+    done = cstp("ingest", *words, "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    return found["new"], found["changed"], [(one["old"], one["new"]) for one in found["moved"]]
+
+
+def test_a_moved_folder_is_said_to_be_one_and_doubles_nothing(cstp: Cstp, tmp_path: Path) -> None:
+    write_notes("notes")
+    read(cstp, "notes")
+    before = stored()
+    shutil.move("notes", "moved")
+    done = cstp("ingest", "moved", "--dry-run")
+    assert f"would be moved: {len(before)} records of {tmp_path / 'notes'}, which is gone" in done.out
+    assert stored("DISTINCT substr(source, 1, 1)") == [("/",)]
+    assert read(cstp, "moved") == (0, 0, [(str(tmp_path / "notes"), str(tmp_path / "moved"))])
+    assert stored() == before
+    assert read(cstp, "moved", "--prune") == (0, 0, [])
+    assert stored() == before
+
+
+def test_edited_files_move_along_if_most_are_equal_and_a_copy_of_a_folder_that_is_there_is_new(cstp: Cstp) -> None:
+    write_notes("notes")
+    read(cstp, "notes")
+    before = stored("id")
+    shutil.copytree("notes", "copy")
+    new, _, moved = read(cstp, "copy")
+    assert (new, moved) == (len(before), [])
+    shutil.move("notes", "moved")
+    Path("moved/a.md").write_text("# Note a\n\nWhat a says now.\n")
+    new, changed, moved = read(cstp, "moved")
+    assert (new, changed, len(moved)) == (1, 1, 1)  # the passage of the note, and the note
+    assert len(stored("id")) == 2 * len(before)
+
+
+def test_a_new_folder_at_the_old_path_has_its_own_records_and_what_is_new_in_the_moved_one_is_added(cstp: Cstp) -> None:
+    write_notes("notes")
+    read(cstp, "notes")
+    shutil.move("notes", "archive")
+    read(cstp, "archive")
+    count = len(stored("id"))
+    Path("notes").mkdir()
+    Path("notes/a.md").write_text("# Another\n\nIt has a name in common.\n")
+    for _ in range(2):
+        done = cstp("ingest", "notes")
+        assert (done.code, done.err) == (0, "")
+    Path("archive/e.md").write_text("# Note e\n\nWhat e says.\n")
+    assert read(cstp, "archive") == (2, 0, [])
+    assert read(cstp, "notes", "archive") == (0, 0, [])
+    assert len(stored("id")) == count + 4
+
+
+def test_rights_move_with_the_folder_and_hold_for_what_is_new_in_it(cstp: Cstp) -> None:
+    write_notes("notes")
+    read(cstp, "notes", "--sensitivity", "sensitive", "--project", "shop")
+    shutil.move("notes", "moved")
+    read(cstp, "moved")
+    Path("moved/e.md").write_text("# Note e\n\nWhat e says.\n")
+    read(cstp, "moved")
+    assert stored("DISTINCT own_sensitivity") == [(1,)]
+    read(cstp, "moved", "--sensitivity", "normal")  # the path that the option holds for now
+    assert stored("DISTINCT own_sensitivity") == [(0,)]
+
+
+def test_a_renamed_folder_of_a_checkout_and_the_checkout_itself_keep_their_records(cstp: Cstp) -> None:
+    for remote in ("", '[remote "origin"]\n\turl = https://h.example/shop\n'):
+        repo = Path(f"repo{len(remote)}")
+        (repo / ".git").mkdir(parents=True)
+        (repo / ".git/config").write_text(remote)
+        write_notes(str(repo / "docs"))
+        read(cstp, repo)
+        before = stored()
+        (repo / "docs").rename(repo / "pages")
+        assert read(cstp, repo)[:2] == (0, 0)
+        repo.rename(f"{repo}-moved")
+        assert read(cstp, f"{repo}-moved", "--prune")[:2] == (0, 0)
+        assert stored() == before
+
+
+def test_move_takes_edited_files_and_replaces_what_a_run_has_read_as_new(cstp: Cstp) -> None:
+    write_notes("notes")
+    read(cstp, "notes")
+    before = stored("id")
+    assert "notes is still there" in cstp("move", "notes", "moved").err
+    shutil.move("notes", "moved")
+    assert "other does not exist" in cstp("move", "notes", "other").err
+    for file in Path("moved").rglob("*.md"):
+        file.write_text(file.read_text() + "\nEdited.\n")
+    read(cstp, "moved/sub")
+    assert "--replace" in cstp("move", "notes", "moved").err
+    assert cstp("move", "notes", "moved", "--replace", "--dry-run").code == 0
+    done = cstp("move", "notes", "moved", "--replace")
+    assert (done.code, done.out.splitlines()) == (
+        0,
+        [f"moved: {len(before)} records of notes to moved", "deleted: 4 records that moved had"],
+    )
+    assert stored("id") == before
+    assert read(cstp, "moved")[2] == []
+    assert "no record is from" in cstp("move", "notes", "moved").err
