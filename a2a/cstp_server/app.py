@@ -143,7 +143,7 @@ def create_app(
     discovery = make_discovery(settings, prepared.plan, prepared.document)
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[State]:
+    async def opened_parts() -> AsyncIterator[State]:
         opened = open_engine(settings) if engine is None else engine
         registry = CollectorRegistry()
         parsing = Pool("bodies", 1, settings.server.handler_seconds)
@@ -171,6 +171,18 @@ def create_app(
             await _close(opened, grace.closing_left(prepared.gate))
             await parts.limiter.close()
 
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[State]:
+        begun = False
+        try:
+            async with opened_parts() as state:
+                begun = True
+                yield state
+        except Exception as error:
+            if not begun:
+                app.state.start_failure = error  # which the server would cut to a text
+            raise
+
     app = Starlette(routes=[Route(path, Endpoint(run)) for path, run in _ROUTES.items()], lifespan=lifespan)
     app.router.redirect_slashes = False
     return app
@@ -184,7 +196,7 @@ def _prepared(settings: Settings, gate: Gate | None) -> Prepared:
         raise ConfigurationError("limits.auth_failures: must be one window")
     return Prepared(
         settings,
-        make_plan(settings.limits, {method.name: method for method in METHODS}),
+        make_plan(settings, {method.name: method for method in METHODS}),
         failures,
         redis_storage(settings.limits),
         parse_networks(server.trusted_proxies),

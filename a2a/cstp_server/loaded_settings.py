@@ -46,6 +46,20 @@ class LoadedSettings:
         shown = edited or self.file != shipped_file()
         return (*((str(self.file.absolute()),) if shown else ()), *sorted(named))
 
+    @property
+    def named_sources(self) -> str:
+        """The sources in one line; "defaults" for none."""
+        return ", ".join(self.sources) or "defaults"
+
+    def origin_of(self, name: str) -> str:
+        """The source of one setting, by the name that `sources` has for it, or "flag", or "default"."""
+        origin = self.origins[name].removeprefix(_VARIABLE)
+        if origin != str(self.file):
+            return origin
+        usual, found = (_leaves(one.model_dump())[name] for one in (Settings(), self.settings))
+        # the file that ships with the server states the defaults
+        return "default" if self.file == shipped_file() and found == usual else str(self.file.absolute())
+
 
 def shipped_file() -> Path:
     """The settings file that comes with the server: in the wheel, or in the checkout of an editable install."""

@@ -6,9 +6,11 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Final
+from typing import Final, cast
 
+import structlog
 import uvicorn
+from starlette.applications import Starlette
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine
@@ -26,6 +28,7 @@ from cstp_server.process.worker_server import WorkerServer
 from cstp_server.settings import ServerSettings, Settings
 from cstp_server.workers.membership import Membership
 
+_log = structlog.get_logger("cstp.stop")
 _OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
 
 
@@ -46,6 +49,12 @@ def reserve_descriptors(max_connections: int) -> None:
             f"server.max_connections: {max_connections} connections need {needed} open files and this process may have "
             f"{hard}; set it to at most {most}, or raise the limit (`ulimit -Hn`, systemd's LimitNOFILE)"
         ) from None
+
+
+def _start_failure(server: uvicorn.Server) -> Exception | None:
+    """The exception that kept the application from starting."""
+    found: Exception | None = getattr(cast(Starlette, server.config.app).state, "start_failure", None)
+    return found
 
 
 def _ignore(*_: object) -> None:
@@ -126,4 +135,10 @@ def serve(
             signal.signal(number, server.handle_exit)  # uvicorn does so too, once its loop runs
         undo.pop_all()  # from here on the application closes it
     spare_the_collector()
-    server.run(sockets=[listener])
+    try:
+        server.run(sockets=[listener])
+    except SystemExit:
+        if (failure := _start_failure(server)) is None:
+            raise
+        raise failure from None
+    _log.info("stopped")

@@ -21,6 +21,11 @@ from cognition_engines.relevance import Language
 T = TypeVar("T")
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(gt=0, le=3600)]
+USUAL_LIMIT: Final = "600/minute; 60/second"
+USUAL_WRITES: Final = "120/minute; 10000/day"
+# a loop of one person's own program is not slowed
+LOCAL_LIMIT: Final = "12000/minute; 1200/second"
+LOCAL_WRITES: Final = "1200/minute; 10000/day"
 _PUBLIC_URL: Final = re.compile(r"https?://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:\d{1,5})?(/[A-Za-z0-9._~/-]*)?")
 
 
@@ -184,11 +189,15 @@ class EmbeddingSettings(Section):
 class LimitSettings(Section):
     """What each agent may spend."""
 
-    default: str = Field(
-        "600/minute; 60/second", description='One or more windows for every agent: "600/minute; 60/second".'
+    default: str | None = Field(
+        None,
+        description=f'One or more windows for every agent. Default: "{USUAL_LIMIT}", and "{LOCAL_LIMIT}" if only '
+        "this machine can call: on loopback, without server.public_url and server.trusted_proxies.",
     )
-    writes: str = Field(
-        "120/minute; 10000/day", description="Windows besides, of the calls that write, for every agent."
+    writes: str | None = Field(
+        None,
+        description="Additional windows for write calls, for every agent. Default: "
+        f'"{USUAL_WRITES}", and "{LOCAL_WRITES}" if only this machine can call.',
     )
     agents: dict[str, str] = Field({}, description="Other windows for single agents, by name.")
     costs: dict[str, Annotated[int, Field(ge=1)]] = Field(
@@ -361,6 +370,23 @@ class Settings(Section):
     @property
     def ui_enabled(self) -> bool:
         return self.server.loopback if self.ui.enabled is None else self.ui.enabled
+
+    @property
+    def default_limit(self) -> str:
+        """The windows of every agent."""
+        usual = LOCAL_LIMIT if self._local else USUAL_LIMIT
+        return usual if self.limits.default is None else self.limits.default
+
+    @property
+    def writes_limit(self) -> str:
+        """The windows of an agent's writes."""
+        usual = LOCAL_WRITES if self._local else USUAL_WRITES
+        return usual if self.limits.writes is None else self.limits.writes
+
+    @property
+    def _local(self) -> bool:
+        server = self.server
+        return server.loopback and server.public_url is None and not server.trusted_proxies
 
     def at_port(self, port: int) -> Self:
         """The same with the port that was taken, where any free one was asked for."""

@@ -55,7 +55,7 @@ class Demo:
 def demo(folder: Path, **environment: str) -> Iterator[Demo]:
     """`cstp demo` on a free port, started in `folder`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
-    command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", "demo", "--port", "0"]
+    command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", "demo", "--all", "--port", "0"]
     with (
         (folder / "demo.log").open("w") as log,
         subprocess.Popen(

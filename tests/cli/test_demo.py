@@ -1,10 +1,14 @@
 """`cstp demo` as a program: what it prints works when pasted, and its answers are those of docs/calls.md."""
 
 import json
+import os
+import pty
 import re
 import shlex
 import shutil
+import signal
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +38,37 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     """Start one demo for all tests, in any order: none may end it."""
     with demo(tmp_path_factory.mktemp("demo"), **NOWHERE) as started:
         yield started
+
+
+def test_on_a_terminal_a_demo_prints_few_lines_that_run_with_the_link_last(tmp_path: Path) -> None:
+    main_end, other_end = pty.openpty()
+    command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", "demo", "--port", "0"]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    environment["CSTP_EMBEDDING__MODEL"] = "none"
+    process = subprocess.Popen(command, stdin=other_end, stdout=other_end, stderr=other_end, env=environment)
+    os.close(other_end)
+    try:
+        shown = b""
+        while b"/ui/" not in shown or not shown.endswith(b"\n"):
+            shown += os.read(main_end, 4096)
+        lines = shown.decode().splitlines()
+        exports = [line for line in lines if line.startswith("export ")]
+        calls = [line for line in lines if line.partition(" ")[0].endswith("/cstp")]
+        assert len(lines) <= 15
+        assert "/ui/" in lines[-1]
+        assert (len(exports), len(calls)) == (1, 3)
+        assert sum(line.startswith("claude mcp add ") for line in lines) == 1
+        for call in calls:
+            pasted = subprocess.run(f"{exports[0]}; {call}", shell=True, capture_output=True, timeout=60, check=True)
+            assert pasted.stdout
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+        os.set_blocking(main_end, False)
+        assert b"cstp.search" not in os.read(main_end, 4096), "calls are logged elsewhere"
+    finally:
+        process.kill()
+        process.wait()
+        os.close(main_end)
 
 
 BY_ID = ("cstp.getDecision", "cstp.getGraph")

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -32,7 +34,7 @@ COMMANDS = (
     ),
     *("compact", "audit", "record", "review", "remember", "forget", "changes"),
     *("copy", "backup", "restore", "doctor", "export", "import", "conform", "completion"),
-    "ui",
+    *("ui", "search"),
 )
 WITHIN = [("token", word) for word in ("create", "list", "revoke", "rotate")]
 WITHIN += [("audit", word) for word in ("list", "verify")]
@@ -56,6 +58,23 @@ def test_the_program_alone_prints_its_help_which_names_every_command(cstp: Cstp)
     done = cstp()
     assert done.code == 0
     assert all(f"\n  {word} " in done.out for word in COMMANDS)
+    assert re.findall(r"^(\w.*):$", done.out, re.MULTILINE)[1:] == [
+        "Ask a server",
+        "Open the folder",
+        "Operate",
+        "Examples",
+    ]
+
+
+def test_the_example_of_a_command_has_options_that_there_are(cstp: Cstp) -> None:
+    for word in COMMANDS:
+        example = re.search(r"^  Example: (.*)\Z", cstp(word, "--help").out, re.MULTILINE | re.DOTALL)
+        assert example is not None, word
+        words = shlex.split(example[1].replace('eval "$(', "").replace(')"', ""))
+        help = cstp(*words[1 : 3 if word in ("token", "audit") else 2], "--help").out
+        assert words[0] == "cstp"
+        assert words[1] == word
+        assert all(option in help for option in words if option.startswith("--"))
 
 
 # none is needed to say what commands there are, and together they take seconds on a machine that has not cached them
@@ -135,6 +154,7 @@ def test_the_version_is_that_of_the_package(cstp: Cstp) -> None:
     ("words", "message"),
     [
         (["fly"], "cstp: no such command 'fly'; see: cstp --help\n"),
+        (["serch"], "cstp: no such command 'serch', did you mean search?; see: cstp --help\n"),
         (["token", "fly"], "cstp: no such command 'fly'; see: cstp token --help\n"),
         (["token"], "cstp: missing command; see: cstp token --help\n"),
         (["show"], "cstp: missing argument 'ID'; see: cstp show --help\n"),
@@ -160,10 +180,13 @@ def test_config_tells_every_setting_its_value_and_its_origin(cstp: Cstp, monkeyp
     monkeypatch.setenv("CSTP_SERVER__PORT", "2345")
     found = settings(cstp("config", "--json", "--config", "mine.yaml", "--data-dir", "d"))
     assert found["data_dir"] == {"name": "data_dir", "value": "d", "from": "flag"}
-    assert found["server.port"] == {"name": "server.port", "value": 2345, "from": "environment CSTP_SERVER__PORT"}
-    assert found["server.max_batch"] == {"name": "server.max_batch", "value": 7, "from": "mine.yaml"}
-    assert found["agent.id"]["from"] == "mine.yaml"
-    assert found["server.host"]["from"] == "default" or found["server.host"]["from"].endswith("server.yaml")
+    assert found["server.port"] == {"name": "server.port", "value": 2345, "from": "CSTP_SERVER__PORT"}
+    mine = str(Path("mine.yaml").absolute())
+    assert found["server.max_batch"] == {"name": "server.max_batch", "value": 7, "from": mine}
+    assert found["agent.id"]["from"] == mine
+    assert found["server.host"]["from"] == "default"
+    shipped = settings(cstp("config", "--json"))
+    assert {one["from"] for one in shipped.values()} <= {"default", *os.environ}, "the shipped file states the defaults"
     text = cstp("config", "--config", "mine.yaml").out
     assert all(name in text for name in found)
     assert "CSTP_SERVER__PORT" in text

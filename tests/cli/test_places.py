@@ -136,9 +136,10 @@ def test_every_line_of_a_json_log_is_json_and_the_first_says_where_the_server_it
     assert (first["agent"], first["live_tokens"]) == ("cstp", 0)
     assert first["records"] == str(Path("data/records.sqlite3").absolute())
     assert first["settings"] == "CSTP_EMBEDDING__MODEL, CSTP_LOG__FORMAT, CSTP_LOG__LEVEL"
+    assert (first["mcp"], first["page"]) == (f"{first['url'][:-5]}/mcp", f"{first['url'][:-5]}/ui/")
     assert second["event"] == "no_live_tokens"
-    for line in server.end().err.splitlines():
-        json.loads(line)
+    events = [json.loads(line)["event"] for line in server.end().err.splitlines()]
+    assert events == (["stopping", "stopped"] if level == "info" else [])
 
 
 def test_a_pretty_log_begins_with_sentences(program: Callable[..., Any]) -> None:

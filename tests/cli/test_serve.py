@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.folder_lock import FolderLock
 
 Cstp = Callable[..., Any]
@@ -63,6 +64,32 @@ def test_a_server_that_others_reach_is_refused_without_a_token(cstp: Cstp, host:
     assert done.err.count("\n") == 1
     assert host in done.err
     assert "cstp token create" in done.err
+
+
+def test_a_server_that_others_reach_without_tls_warns(program: Start, token: str, wordless: None) -> None:
+    server = program("serve", "--host", "0.0.0.0", "--port", 0)
+    assert server.line("tokens and records pass unencrypted to 0.0.0.0")
+    server.end()
+    by_proxy = program("serve", "--host", "0.0.0.0", "--port", 0, CSTP_SERVER__PUBLIC_URL="https://d.example.org")
+    assert by_proxy.line("(.*)")[1].count("serving") == 1
+    assert "unencrypted" not in by_proxy.end().err
+
+
+@pytest.mark.usefixtures("wordless")
+@pytest.mark.parametrize("error", [RuntimeError("a cause of " + "x" * 500), ConfigurationError("mcp: cannot be")])
+def test_a_start_that_fails_shows_its_cause_whole(
+    cstp: Cstp, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("cstp_server.app.open_mount", fail)
+    if isinstance(error, ConfigurationError):
+        done = cstp("serve", "--port", 0)
+        assert (done.code, "cstp: mcp: cannot be\n" in done.err) == (2, True)
+    else:
+        with pytest.raises(RuntimeError, match="x" * 500):
+            cstp("serve", "--port", 0)
 
 
 @pytest.mark.usefixtures("wordless")

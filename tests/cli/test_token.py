@@ -141,3 +141,13 @@ def test_a_revoked_token_whose_successor_is_live_names_the_successor(cstp: Calla
     done = cstp("token", "revoke", token)
     assert done.err == f"{successor} of me is still live; to revoke it, too: cstp token revoke {successor}\n"
     assert cstp("token", "revoke", successor).err == ""
+
+
+def test_a_list_in_a_pipe_is_whole_however_wide(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    agent = "an-agent-with-a-very-long-name" * 3
+    scopes = [word for scope in ("read", "write", "review", "ratify", "admin") for word in ("--scope", scope)]
+    cstp("token", "create", "--agent", agent, *scopes, "--project", "one", "--project", "two")
+    heading, row = cstp("token", "list").out.splitlines()
+    assert heading.split() == ["id", "agent", "scopes", "clearance", "projects", "expires", "state"]
+    assert all(word in row for word in (agent, "read write review ratify admin", "one, two", "live"))

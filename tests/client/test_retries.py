@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cstp.call import raw_call
 from cstp.client.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError, UnexpectedAnswer
 from cstp.client.messages import HttpAnswer
 from cstp.client.retries import FIRST_SECONDS, LONGEST_SECONDS, pause_before_retry, read_retry_after
+from cstp.client.target import make_target
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 
@@ -96,3 +98,12 @@ def test_a_retry_after_is_a_number_of_seconds_or_a_date(header: str | None, seco
 def test_a_date_in_another_zone_is_the_same_moment() -> None:
     later = (NOW + timedelta(seconds=30)).strftime("%a, %d %b %Y")
     assert read_retry_after(f"{later} 22:00:30 +0200", NOW) == 30
+
+
+def test_a_call_that_waits_for_a_limit_says_so_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    attempts = make_target("http://127.0.0.1:1", 30.0, 3).attempts([raw_call("cstp.whoami")], None)
+    assert attempts.pause_after(answer(503, 1)) is not None
+    assert caplog.messages == []
+    assert attempts.pause_after(answer(429, 2)) is not None
+    (said,) = caplog.messages
+    assert said.startswith("the agent's limit is used up: the call is sent again in 2.")

@@ -12,7 +12,7 @@ from cognition_engines.errors import ConfigurationError
 from cstp.methods.registry import METHODS
 from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import make_plan, parse_windows
-from cstp_server.settings import LimitSettings
+from cstp_server.settings import LimitSettings, ServerSettings, Settings
 
 CALL = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}
 NOTE = {"jsonrpc": "2.0", "method": "cstp.whoami"}
@@ -332,7 +332,7 @@ def test_limits_that_contradict_each_other_are_refused_at_start() -> None:
     }
     for reason, values in wrong.items():
         with pytest.raises(ConfigurationError, match=re.escape(reason)):
-            make_plan(LimitSettings.model_validate(values), methods)
+            make_plan(Settings(limits=LimitSettings.model_validate(values)), methods)
 
 
 def test_windows_are_read_shortest_first_and_named_for_the_headers() -> None:
@@ -476,3 +476,21 @@ def test_a_request_beyond_the_places_is_refused_at_once_while_others_run(
         assert first.status == 503
         redis.thaw()
         assert sorted(one.result().status for one in running) == [200, 200, 503]
+
+
+@pytest.mark.parametrize(
+    ("server", "slowed"),
+    [
+        ({}, False),
+        ({"host": "0.0.0.0"}, True),
+        ({"public_url": "https://decisions.example.org"}, True),
+        ({"trusted_proxies": ("127.0.0.1/32",)}, True),
+    ],
+    ids=str,
+)
+def test_two_hundred_calls_in_a_row_are_slowed_only_if_others_can_call(server: dict[str, Any], slowed: bool) -> None:
+    settings = Settings(server=ServerSettings(**server))
+    plan = make_plan(settings, {method.name: method for method in METHODS})
+    dearest = 5  # units of a search with a long text
+    assert any(window.limit < 200 * dearest for window in plan.default) == slowed
+    assert any(window.limit < 200 for window in plan.writes) == slowed

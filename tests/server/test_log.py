@@ -340,3 +340,17 @@ def test_a_log_that_cannot_be_written_takes_no_call_down(live_server: Any, log_o
     token = server.token()
     buffer.close()
     assert server.call("cstp.whoami", token).status == 200
+
+
+def test_names_of_settings_stay_in_the_log_and_tokens_do_not(log_output: Any) -> None:
+    log = log_output("info")
+    structlog.get_logger("test").info("set", names="CSTP_DATA_DIR, CSTP_SERVER__PORT", other=f"x {TOKEN_CANARY} y")
+    (line,) = lines(log)
+    assert (line["names"], line["other"]) == ("CSTP_DATA_DIR, CSTP_SERVER__PORT", "x [redacted] y")
+
+
+def test_a_traceback_that_comes_as_text_is_logged_by_its_last_line(log_output: Any) -> None:
+    log = log_output("info")
+    text = "Traceback (most recent call last):\n" + '  File "a.py", line 1, in a\n' * 40 + "ValueError: the cause\n"
+    logging.getLogger("uvicorn.error").error(text)
+    assert [line["event"] for line in lines(log)] == ["ValueError: the cause"]

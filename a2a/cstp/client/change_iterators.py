@@ -1,6 +1,7 @@
 """From pages of changes to the changes, one after another, through breaks of the connection."""
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Final, Literal, TypeAlias
@@ -11,6 +12,7 @@ from cstp.errors import CstpError, Overloaded, QueryFailed, RateLimited
 from cstp.methods.changes import LONGEST_WAIT, ChangesResult, RecordChange
 
 Cursor: TypeAlias = int | Literal["now"]
+_log = logging.getLogger("cstp.client")
 _PASSING: Final = (TransportError, Overloaded, QueryFailed, RateLimited)
 
 
@@ -50,6 +52,8 @@ class _Walk:
         self._failures += 1
         pause = min(LONGEST_SECONDS, FIRST_SECONDS * 2.0 ** min(self._failures - 1, 16))
         asked = error.retry_after if isinstance(error, Overloaded | RateLimited) else 0
+        if isinstance(error, RateLimited):
+            _log.warning("the agent's limit is used up: changes are asked for again in %.1f s", max(pause, asked))
         return max(pause, float(asked))
 
 

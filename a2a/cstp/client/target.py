@@ -1,5 +1,6 @@
 """What both clients have in common: where they ask, how long and how often."""
 
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from cstp.client.retries import pause_before_retry
 from cstp.client.transport import HEADERS, Deadline, deadline_after, endpoint
 
 VARIABLE: Final = "CSTP_URL"
+_log = logging.getLogger("cstp.client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ class Attempts:
     def pause_after(self, outcome: HttpAnswer | TransportError) -> float | None:
         """Seconds until the next attempt; None when `outcome` is the last one."""
         self.outcomes.append(outcome)
-        return pause_before_retry(
+        pause = pause_before_retry(
             outcome,
             len(self.outcomes),
             self.retries,
@@ -53,6 +55,9 @@ class Attempts:
             left=self.deadline.left,
             draw=random(),
         )
+        if pause is not None and isinstance(outcome, HttpAnswer) and outcome.status == httpx.codes.TOO_MANY_REQUESTS:
+            _log.warning("the agent's limit is used up: the call is sent again in %.1f s", pause)
+        return pause
 
     def answer(self) -> HttpAnswer:
         """The last answer. An error is raised from that of the attempt before, which may have the actual reason."""

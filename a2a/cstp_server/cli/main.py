@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
@@ -30,47 +31,88 @@ _REMEDIES: Final[Mapping[str, str]] = {
 
 
 class _Entry(NamedTuple):
-    """The module that defines a command as `app`, and how the command's own help begins."""
+    """The module that defines a command as `app`, how the command's own help begins, and a use of it."""
 
     module: str
     about: str
+    example: str
 
 
+_GROUPS: Final[Mapping[str, Mapping[str, _Entry]]] = {
+    "Ask a server": {
+        "search": _Entry("search_list", "Search records of all kinds, and print a list", "cstp search 'why SQLite'"),
+        "call": _Entry("call", "Call a method and print its result", "cstp call cstp.getStats"),
+        "record": _Entry("authoring", "Record a decision", "cstp record 'Keep orders in PostgreSQL' --confidence 0.8"),
+        "review": _Entry("authoring", "State how a decision turned out", "cstp review dec_3f2a success"),
+        "remember": _Entry(
+            "authoring", "Remember what was said or written", "cstp remember 'The oven is free on Mondays'"
+        ),
+        "forget": _Entry("authoring", "Forget a record with all that came of it, for good", "cstp forget dec_3f2a"),
+        "changes": _Entry(
+            "changes",
+            "Print what changed among the records that the token sees, oldest first",
+            "cstp changes --since now --follow",
+        ),
+        "ui": _Entry("ui", "Open the page that shows the records in a browser", "cstp ui"),
+    },
+    "Open the folder": {
+        "ingest": _Entry("ingest", "Read records of all kinds", "cstp ingest docs notes.jsonl"),
+        "watch": _Entry(
+            "watch", "Read folders and files, then again whatever changes, until stopped", "cstp watch docs"
+        ),
+        "move": _Entry("move", "Move the records of a folder that was moved", "cstp move notes archive/notes"),
+        "map": _Entry("map", "Propose how the objects of another system become records", "cstp map dump.jsonl"),
+        "show": _Entry("records", "Print one record, whole", "cstp show dec_3f2a"),
+        "delete": _Entry("records", "Delete records from everything", "cstp delete src_notes"),
+        "schema": _Entry("records", "Print the JSON Schema of a record", "cstp schema decision"),
+        "export": _Entry("export_import", "Write all records as lines of JSON", "cstp export records.jsonl"),
+        "import": _Entry("export_import", "Bring exported records into the store", "cstp import records.jsonl"),
+        "site": _Entry("site", "Write what a token may see as files that need no server", "cstp site public"),
+    },
+    "Operate": {
+        "demo": _Entry("demo", "Serve this project's own decisions and pages and a sample", "cstp demo"),
+        "serve": _Entry("serve", "Answer calls until stopped", "cstp serve --port 8200"),
+        "mcp": _Entry("mcp", "Serve MCP on standard input and output", "cstp mcp --agent claude"),
+        "token": _Entry(
+            "token",
+            "Make, list, revoke and rotate bearer tokens",
+            "cstp token create --agent me --scope read --scope write",
+        ),
+        "audit": _Entry(
+            "audit",
+            "Show who has read and written which records, and verify that nothing of it was changed",
+            "cstp audit list",
+        ),
+        "status": _Entry("status", "Show what the data folder holds and whether a server answers", "cstp status"),
+        "config": _Entry("status", "Show every setting, its value and where it came from", "cstp config"),
+        "doctor": _Entry(
+            "doctor", "Check settings, folder, tokens, model, records, indexes, limits and server", "cstp doctor"
+        ),
+        "reindex": _Entry("reindex", "Rebuild the indexes", "cstp reindex"),
+        "compact": _Entry(
+            "compact",
+            "Rewrite the database and the indexes, so that no file holds bytes of what was deleted or forgotten",
+            "cstp compact",
+        ),
+        "copy": _Entry(
+            "backup",
+            "Copy all records, with their vectors, into another database",
+            "cstp copy --to postgresql://me@db/cstp",
+        ),
+        "backup": _Entry(
+            "backup", "Write all records, their vectors and the tokens to one file", "cstp backup monday.cstp"
+        ),
+        "restore": _Entry("backup", "Make the records equal to a backup", "cstp restore monday.cstp"),
+        "conform": _Entry(
+            "conform",
+            "Hold the conversations that define the protocol with a server",
+            "cstp conform https://decisions.example.org",
+        ),
+        "completion": _Entry("completion", "Print a script for the shell to read", 'eval "$(cstp completion bash)"'),
+    },
+}
 _COMMANDS: Final[Mapping[str, _Entry]] = {
-    "demo": _Entry("demo", "Serve this project's own decisions and pages and a sample"),
-    "serve": _Entry("serve", "Answer calls until stopped"),
-    "mcp": _Entry("mcp", "Serve MCP on standard input and output"),
-    "ingest": _Entry("ingest", "Read records of all kinds"),
-    "watch": _Entry("watch", "Read folders and files, then again whatever changes, until stopped"),
-    "move": _Entry("move", "Move the records of a folder that was moved"),
-    "map": _Entry("map", "Propose how the objects of another system become records"),
-    "show": _Entry("records", "Print one record, whole"),
-    "delete": _Entry("records", "Delete records from everything"),
-    "schema": _Entry("records", "Print the JSON Schema of a record"),
-    "ui": _Entry("ui", "Open the page that shows the records in a browser"),
-    "token": _Entry("token", "Make, list, revoke and rotate bearer tokens"),
-    "audit": _Entry("audit", "Show who has read and written which records, and verify that nothing of it was changed"),
-    "call": _Entry("call", "Call a method and print its result"),
-    "record": _Entry("authoring", "Record a decision"),
-    "review": _Entry("authoring", "State how a decision turned out"),
-    "remember": _Entry("authoring", "Remember what was said or written"),
-    "forget": _Entry("authoring", "Forget a record with all that came of it, for good"),
-    "changes": _Entry("changes", "Print what changed among the records that the token sees, oldest first"),
-    "status": _Entry("status", "Show what the data folder holds and whether a server answers"),
-    "config": _Entry("status", "Show every setting, its value and where it came from"),
-    "reindex": _Entry("reindex", "Rebuild the indexes"),
-    "compact": _Entry(
-        "compact", "Rewrite the database and the indexes, so that no file holds bytes of what was deleted or forgotten"
-    ),
-    "copy": _Entry("backup", "Copy all records, with their vectors, into another database"),
-    "backup": _Entry("backup", "Write all records, their vectors and the tokens to one file"),
-    "restore": _Entry("backup", "Make the records equal to a backup"),
-    "doctor": _Entry("doctor", "Check settings, folder, tokens, model, records, indexes, limits and server"),
-    "export": _Entry("export_import", "Write all records as lines of JSON"),
-    "import": _Entry("export_import", "Bring exported records into the store"),
-    "site": _Entry("site", "Write what a token may see as files that need no server"),
-    "conform": _Entry("conform", "Hold the conversations that define the protocol with a server"),
-    "completion": _Entry("completion", "Print a script for the shell to read"),
+    name: entry for commands in _GROUPS.values() for name, entry in commands.items()
 }
 
 
@@ -98,14 +140,26 @@ class _Commands(TyperGroup):
         module = importlib.import_module(f"cstp_server.cli.commands.{_COMMANDS[cmd_name].module}")
         gc.enable()
         family: Any = typer.main.get_command(module.app)
-        if cmd_name in _FAMILIES:
-            family.name = cmd_name
-            return family
-        return family.commands[cmd_name]
+        command = family if cmd_name in _FAMILIES else family.commands[cmd_name]
+        command.name = cmd_name
+        command.epilog = f"Example: {_COMMANDS[cmd_name].example}"
+        return command
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        try:
+            return super().resolve_command(ctx, args)
+        except typer.TyperException as error:
+            near = get_close_matches(args[0], _COMMANDS, 1)
+            if near:
+                error.message = f"{error.message.rstrip('.')}, did you mean {near[0]}?"
+            raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, f"{entry.about}.") for name, entry in _COMMANDS.items()])
+        for title, commands in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, f"{entry.about}.") for name, entry in commands.items()])
+        with formatter.section("Examples"):
+            formatter.write_text("\n\n".join(next(iter(one.values())).example for one in _GROUPS.values()))
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         # names only: listing what each command does would import every module

@@ -38,6 +38,7 @@ __all__ = [
     "without_secrets",
 ]
 
+_WIDEST: Final = 1_000_000  # columns
 _CREDENTIALS: Final = re.compile(r"(?<=://)[^/]*(?=@)")
 # inside a URL's query: ?password=..., &sslpassword=...
 _SECRET_PARAMETER: Final = re.compile(r"(?i)(?<=[?&])((?:[^&=]*(?:password|secret|token|key))=)[^&]*")
@@ -59,7 +60,7 @@ def store_place(settings: Settings) -> str:
 
 def places_of(loaded: LoadedSettings) -> dict[str, str]:
     """Where the records are, and where the settings come from, but for flags."""
-    return {"records": store_place(loaded.settings), "settings": ", ".join(loaded.sources) or "defaults"}
+    return {"records": store_place(loaded.settings), "settings": loaded.named_sources}
 
 
 def store_line(loaded: LoadedSettings) -> str:
@@ -93,4 +94,7 @@ def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     console, table = Console(), Table(*names, box=None)
     for cells in rows:
         table.add_row(*(Text(one_line(cell)) for cell in cells))
-    console.print(table, width=None if console.is_terminal else console.measure(table).maximum)
+    if not console.is_terminal:
+        console.width = _WIDEST  # lest it is cut at the 80 columns of what has none
+        console.width = console.measure(table).maximum
+    console.print(table)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from time import sleep
 from typing import Annotated, Any, Final, TypeVar
 
 import httpx
@@ -127,6 +128,12 @@ def connected(base: str, token: str, timeout: float) -> Iterator[Remote]:
         raise ConfigurationError(f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: {error}") from error
     with closing(http):
         yield Remote(base, token, http, timeout)
+
+
+def wait_as_asked(seconds: float) -> None:
+    """Wait for as long as a server asks to, and say so."""
+    say(f"cstp: the server asks to wait {seconds:g} s: the limits of the token's agent are used up", err=True)
+    sleep(seconds)
 
 
 def _remedy(reason: str) -> str:

@@ -1,13 +1,12 @@
 """The methods of a server elsewhere, for a command that makes many calls and waits where the server asks to."""
 
 from collections.abc import Callable
-from time import sleep
 from typing import Final, TypeVar
 
 from cstp.call import Call
 from cstp.client.sync_methods import Methods
 from cstp.errors import Overloaded, RateLimited
-from cstp_server.cli.remote import Remote
+from cstp_server.cli.remote import Remote, wait_as_asked
 
 R = TypeVar("R")
 _LONGEST_WAIT: Final = 120  # seconds for which a server may ask
@@ -17,7 +16,7 @@ _ATTEMPTS: Final = 20  # at one call
 class RemoteMethods(Methods):
     """Calls a server. A limit that is used up is waited for; a connection that broke is tried again."""
 
-    def __init__(self, remote: Remote, wait: Callable[[float], None] = sleep) -> None:
+    def __init__(self, remote: Remote, wait: Callable[[float], None] = wait_as_asked) -> None:
         self._remote = remote
         self._wait = wait
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from time import sleep
 from typing import Any, Final
 
 from cognition_engines.errors import ComponentFailed
@@ -24,7 +23,7 @@ from cognition_engines.store.values import (
     StoredRecord,
 )
 from cstp.errors import Conflict, Overloaded, RateLimited
-from cstp_server.cli.remote import Remote
+from cstp_server.cli.remote import Remote, wait_as_asked
 
 METHOD: Final = "cstp.putRecords"
 LARGEST: Final = 900_000  # bytes of the records of a call; a server takes 1 MiB unless it is set otherwise
@@ -48,7 +47,7 @@ class RemoteRecords:
     Reports of the whole store, dangling references and exposed records, are not asked for.
     """
 
-    def __init__(self, remote: Remote, wait: Callable[[float], None] = sleep) -> None:
+    def __init__(self, remote: Remote, wait: Callable[[float], None] = wait_as_asked) -> None:
         self._remote = remote
         self._wait = wait
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.store.inspection import schema_at
+from cognition_engines.store.inspection import may_be_written, read_only_store, schema_at
 from cognition_engines.store.records import Records, open_records
 from cstp_server.cli.options import name_store, without_secrets
 from cstp_server.loaded_settings import LoadedSettings
@@ -47,10 +47,18 @@ def records_in(folder: Path) -> Iterator[Records]:
 
 
 @contextmanager
-def existing_records(loaded: LoadedSettings) -> Iterator[Records]:
-    """As `opened_records`, for what makes no sense without any: then ConfigurationError, and nothing is made."""
+def existing_records(loaded: LoadedSettings, *, reads_only: bool = False) -> Iterator[Records]:
+    """As `opened_records`, for what makes no sense without any: then ConfigurationError, and nothing is made.
+
+    A command that only reads (`reads_only`) opens also what this user may not write.
+    """
     name_store(loaded)
     require_records(loaded)
+    url, named = loaded.settings.store_url, loaded.settings.store_named
+    if reads_only and not may_be_written(url, named):
+        with read_only_store(url, named) as store:
+            yield Records(store)
+        return
     with _opened(loaded.settings) as records:
         yield records
 

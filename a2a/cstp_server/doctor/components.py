@@ -133,13 +133,13 @@ def check_documents() -> CheckResult[None]:
 def check_limits(settings: Settings) -> CheckResult[None]:
     """Whether the limits fit each other, and Redis counts within its timeout."""
     limits = settings.limits
-    make_plan(limits, {method.name: method for method in METHODS})
+    make_plan(settings, {method.name: method for method in METHODS})
     parse_windows(limits.auth_failures, "limits.auth_failures")
     if limits.redis_url is None:
-        return CheckResult([Finding("limits", Level.OK, f"{limits.default} for each agent, counted in memory")])
+        return CheckResult([Finding("limits", Level.OK, f"{settings.default_limit} for each agent, counted in memory")])
     took = try_redis(limits)
     return CheckResult(
-        [Finding("limits", Level.OK, f"{limits.default}, and Redis counted a hit in {took * 1000:.1f} ms")]
+        [Finding("limits", Level.OK, f"{settings.default_limit}, and Redis counted a hit in {took * 1000:.1f} ms")]
     )
 
 

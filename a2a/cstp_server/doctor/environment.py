@@ -26,9 +26,8 @@ _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 def check_settings(loaded: LoadedSettings) -> CheckResult[None]:
-    """The file in force, and how many settings the environment has."""
-    set_there = sum(origin.startswith("environment") for origin in loaded.origins.values())
-    return CheckResult([Finding("settings", Level.OK, f"{loaded.file}, and {set_there} settings from the environment")])
+    """Return where the settings come from, as every command names it."""
+    return CheckResult([Finding("settings", Level.OK, loaded.named_sources)])
 
 
 def check_folder(settings: Settings) -> CheckResult[None]:

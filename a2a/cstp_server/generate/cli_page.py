@@ -47,6 +47,8 @@ def _errors_of(exit_code: int) -> str:
 
 def _section(command: Any, path: str, heading: str) -> Iterator[str]:
     yield from ("", f"{heading} {path}", "", _joined(command.help))
+    if command.epilog:
+        yield from ("", command.epilog.replace("Example: ", "Example: `", 1) + "`")
     inner = getattr(command, "commands", None)
     if inner is not None:
         for name, one in inner.items():

@@ -27,7 +27,7 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cstp.contract import Method
 from cstp.errors import RateLimited
 from cstp_server.limits.memory_windows import MovingWindows, Windows
-from cstp_server.settings import LimitSettings
+from cstp_server.settings import LimitSettings, Settings
 
 if TYPE_CHECKING:
     from cstp_server.limits.redis_windows import SharedWindows
@@ -118,16 +118,17 @@ def _refusal(wait: float, window: Window) -> RateLimited:
     return RateLimited(min(window.seconds, max(1, math.ceil(wait))), window.limit, window.seconds, window.policy)
 
 
-def make_plan(settings: LimitSettings, methods: Mapping[str, Method[Any, Any]]) -> Plan:
+def make_plan(settings: Settings, methods: Mapping[str, Method[Any, Any]]) -> Plan:
     """Checks the limits against each other. Raises ConfigurationError naming what cannot be."""
-    if unknown := [name for name in settings.costs if name not in methods]:
+    limits = settings.limits
+    if unknown := [name for name in limits.costs if name not in methods]:
         raise ConfigurationError(f"limits.costs: {unknown[0]} is not a method of this server")
-    costs = {name: settings.costs.get(name, method.cost) for name, method in methods.items()}
+    costs = {name: limits.costs.get(name, method.cost) for name, method in methods.items()}
     plan = Plan(
-        default=parse_windows(settings.default, "limits.default"),
-        agents={name: parse_windows(text, f"limits.agents.{name}") for name, text in settings.agents.items()},
+        default=parse_windows(settings.default_limit, "limits.default"),
+        agents={name: parse_windows(text, f"limits.agents.{name}") for name, text in limits.agents.items()},
         costs=costs,
-        writes=parse_windows(settings.writes, "limits.writes", "writes-"),
+        writes=parse_windows(settings.writes_limit, "limits.writes", "writes-"),
         writing=frozenset(name for name, method in methods.items() if method.writes),
     )
     places = {"limits.default": plan.default} | {f"limits.agents.{name}": w for name, w in plan.agents.items()}
@@ -135,7 +136,7 @@ def make_plan(settings: LimitSettings, methods: Mapping[str, Method[Any, Any]]) 
         smallest = min(window.limit for window in windows)
         for name, cost in costs.items():
             # what a write costs without a setting is at most all that a window holds
-            if cost > smallest and (name in settings.costs or name not in plan.writing):
+            if cost > smallest and (name in limits.costs or name not in plan.writing):
                 raise ConfigurationError(
                     f"limits.costs: a call of {name} costs {cost}, more than {place} ever allows ({smallest}); "
                     f"raise the limit or lower limits.costs"

@@ -27,7 +27,8 @@ MAX_VALUE: Final = 256
 MAX_ITEMS: Final = 20
 MAX_LEVELS: Final = 3
 MAX_FRAMES: Final = 12
-_SECRET: Final = re.compile(r"(?i)bearer\s+\S+|cstp_[0-9a-z]+_[0-9a-z]+|://[^/\s:@]*:[^/\s@]*@")
+# tokens with a part of their secret at least, for CSTP_DATA_DIR is the name of a setting
+_SECRET: Final = re.compile(r"(?i)bearer\s+\S+|cstp_[0-9a-z]+_[0-9a-z]{12,}|://[^/\s:@]*:[^/\s@]*@")
 _SECRET_KEYS: Final = frozenset(
     {"authorization", "token", "secret", "password", "api_key", "cookie", "query", "params"}
 )
@@ -48,6 +49,7 @@ def configure_logging(settings: LogSettings, output: TextIO | None = None) -> No
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    foreign = [_last_cause, *shared]
     renderer: Any = (
         structlog.dev.ConsoleRenderer() if pretty else structlog.processors.JSONRenderer(serializer=_to_json)
     )
@@ -60,7 +62,7 @@ def configure_logging(settings: LogSettings, output: TextIO | None = None) -> No
         cache_logger_on_first_use=False,
     )
     handler = logging.StreamHandler(file)
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=shared))
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processor=renderer, foreign_pre_chain=foreign))
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(max(level, logging.WARNING))
@@ -140,6 +142,14 @@ def _trace(_logger: object, _name: str, event: Event) -> Event:
         event["trace"] = [f"{frame.filename.rpartition('/')[2]}:{frame.lineno} {frame.name}" for frame in frames]
         if error.__cause__ is not None:
             event["cause"] = type(error.__cause__).__name__
+    return event
+
+
+def _last_cause(_logger: object, _name: str, event: Event) -> Event:
+    """The last line of a traceback that came as text, as that of a start that failed, for the rest would be cut."""
+    text = event.get("event")
+    if isinstance(text, str) and text.startswith("Traceback (most recent call last)"):
+        event["event"] = text.rstrip().rpartition("\n")[2]
     return event
 
 

@@ -150,6 +150,8 @@ class GracefulServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         if self._gate.ends_at == math.inf:  # stopped by a caller, not by a signal
             self._gate.drain(monotonic() + self._grace.seconds)
+        else:
+            _log.info("stopping", running=self._gate.running, waiting=self._gate.waiting)
         await self._finish_calls()
         for listener in self.servers:
             listener.close()

@@ -1,9 +1,10 @@
 """Looking at a store without making, migrating or changing anything."""
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -12,7 +13,7 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import Space
-from cognition_engines.store.database import SETTING, Store, parse_url, schema_of
+from cognition_engines.store.database import SETTING, Store, parse_url, refuse_unknown, schema_of
 from cognition_engines.store.reads.by_key import EMBEDDED, counts_of, models_of, stored_dimension, windows
 from cognition_engines.store.rows import SELECT_STORED, stored
 from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
@@ -120,6 +121,30 @@ def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
     """How many vectors of `model` the records of a space have that did not change after `seq`."""
     with _translated(), _read_only(url, sqlite_file(url)) as store:
         return windows(store, space, model, seq)
+
+
+def may_be_written(url: str, named: str = SETTING) -> bool:
+    """Whether this user may write the database at `url`, as far as its file and folder say."""
+    file = sqlite_file(url, named)
+    return file is None or not file.exists() or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
+
+
+@contextmanager
+def read_only_store(url: str, named: str = SETTING) -> Iterator[Store]:
+    """The store at `url`, for reading alone: no file is made or changed.
+
+    Raises ConfigurationError for a newer schema; ComponentFailed if the log of another process cannot be followed, or
+    one has begun to write meanwhile.
+    """
+    file = sqlite_file(url, named)
+    closed = file is not None and not _log_of(file).exists()
+    with _translated(), _read_only(url, file) as store:
+        with reading(store) as connection:
+            refuse_unknown(connection, named)
+            store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
+        yield replace(store, store_id=store_id)
+    if file is not None and closed and _log_of(file).exists():
+        raise ComponentFailed("records", "another process has opened the database meanwhile; run it again")
 
 
 def sqlite_file(url: str, named: str = SETTING) -> Path | None:

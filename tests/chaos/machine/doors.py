@@ -36,7 +36,7 @@ from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.audited_calls import AuditedCalls
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
-from cstp_server.settings import LimitSettings
+from cstp_server.settings import LimitSettings, Settings
 from cstp_server.tokens import Token, TokenBook
 
 T = TypeVar("T")
@@ -88,7 +88,7 @@ class Doors:
             *recall_methods(engine),
             *change_methods(engine.following, places),
         )
-        limiter = Limiter(make_plan(_LIMITS, {method.name: method for method in METHODS}), None, 1.0)
+        limiter = Limiter(make_plan(Settings(limits=_LIMITS), {method.name: method for method in METHODS}), None, 1.0)
         counted, audited = CallMetrics(CollectorRegistry()), AuditedCalls(engine.audit)
         return Dispatcher(methods, limiter, _BOUNDS, counted, BodyParser(self._parsing), engine.reached, audited)
 

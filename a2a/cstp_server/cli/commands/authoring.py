@@ -1,5 +1,6 @@
 """`cstp record`, `review`, `remember` and `forget`: what agents and people write, over the wire."""
 
+import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from cstp_server.cli.common_options import JsonOption, command_family
 from cstp_server.cli.exit_codes import Unreachable
 from cstp_server.cli.forms import filled_form
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connected, print_error, required_token, show
+from cstp_server.cli.written_lines import warnings_of, written_line
 from cstp_server.terminal import say
 
 app = command_family()
@@ -38,6 +40,19 @@ SetOption = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Any other parameter: key=text or key:=json; may be repeated."),
 ]
 _LOCAL: Final = "http://127.0.0.1:8100"
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How a write is sent, and what is printed of its answer. `form` is kept until it was written."""
+
+    key: str | None
+    dry_run: bool
+    url: str
+    token: str | None
+    timeout: float
+    as_json: bool
+    form: Path | None = None
 
 
 @app.command()
@@ -73,7 +88,7 @@ def record(
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
 ) -> int:
-    """Record a decision. Without DECISION, a form opens in $EDITOR.
+    """Record a decision. Without DECISION, a form opens in $EDITOR. Prints one line; with --json, the whole result.
 
     The token needs the scope write. A connection that breaks is tried again; the decision is recorded once.
     """
@@ -84,7 +99,7 @@ def record(
         "alternatives": [{"option": one} for one in alternatives or ()],
     }
     params = _params(given, params_file, others)
-    return _with_form(RECORD_DECISION, params, _Sending(key, dry_run, url, token, timeout, as_json, form), "decision")
+    return _with_form(RECORD_DECISION, params, Sending(key, dry_run, url, token, timeout, as_json, form), "decision")
 
 
 @app.command()
@@ -109,7 +124,10 @@ def review(
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
 ) -> int:
-    """State how a decision turned out. Without OUTCOME, a form opens in $EDITOR. The token needs the scope review."""
+    """State how a decision turned out. Without OUTCOME, a form opens in $EDITOR. The token needs the scope review.
+
+    Prints one line; with --json, the whole result.
+    """
     given = {
         "id": id,
         "outcome": outcome,
@@ -119,7 +137,7 @@ def review(
         "evidence": [{"uri": one} for one in evidence or ()],
     }
     params = _params(given, params_file, others)
-    return _with_form(REVIEW_DECISION, params, _Sending(key, dry_run, url, token, timeout, as_json, form), "outcome")
+    return _with_form(REVIEW_DECISION, params, Sending(key, dry_run, url, token, timeout, as_json, form), "outcome")
 
 
 @app.command()
@@ -153,7 +171,7 @@ def remember(
         **{"expiresAt": expires_at, "project": project, "sensitivity": sensitivity},
     }
     params = _params(given, params_file, others)
-    return _with_form(REMEMBER, params, _Sending(key, dry_run, url, token, timeout, as_json, form), "content")
+    return _with_form(REMEMBER, params, Sending(key, dry_run, url, token, timeout, as_json, form), "content")
 
 
 @app.command()
@@ -177,16 +195,21 @@ def forget(
 
     The token needs the scope write for what its agent wrote, admin for what others wrote.
     """
-    how = _Sending(key, dry_run, url, token, timeout, as_json)
-    params = _params({"id": id, "kind": kind, "reason": reason}, None, None) | {"confirm": True}
-    if not (yes or dry_run):
+    params = _params({"id": id, "kind": kind, "reason": reason}, None, None)
+    return forget_record(params, Sending(key, dry_run, url, token, timeout, as_json), yes=yes)
+
+
+def forget_record(params: Mapping[str, object], how: Sending, *, yes: bool) -> int:
+    """Forgets the record that `params` name, once that was confirmed or `yes`; the exit code."""
+    confirmed = {**params, "confirm": True}
+    if not (yes or how.dry_run):
         if not sys.stdin.isatty():
             raise typer.BadParameter("must be given where there is no terminal to ask on", param_hint="--yes")
-        if code := _write(FORGET, params, replace(how, key=None, dry_run=True)):
+        if code := _write(FORGET, confirmed, replace(how, key=None, dry_run=True)):
             return code
-        if not typer.confirm(f"forget {id} and all of the above for good?", err=True):
+        if not typer.confirm(f"forget {params['id']} and all of the above for good?", err=True):
             raise typer.Abort
-    return _write(FORGET, params, how)
+    return _write(FORGET, confirmed, how)
 
 
 def _params(given: Mapping[str, object], file: str | None, pairs: Sequence[str] | None) -> dict[str, object]:
@@ -199,20 +222,7 @@ def _params(given: Mapping[str, object], file: str | None, pairs: Sequence[str] 
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Sending:
-    """How a write is sent, and what is printed of its answer. `form` is kept until it was written."""
-
-    key: str | None
-    dry_run: bool
-    url: str
-    token: str | None
-    timeout: float
-    as_json: bool
-    form: Path | None = None
-
-
-def _with_form(method: Method[Any, Any], params: Mapping[str, object], how: _Sending, needed: str) -> int:
+def _with_form(method: Method[Any, Any], params: Mapping[str, object], how: Sending, needed: str) -> int:
     """Opens a form where `needed` is missing, then writes."""
     required_token(how.token)  # before anything is typed
     if how.form is None and needed in params:
@@ -221,7 +231,7 @@ def _with_form(method: Method[Any, Any], params: Mapping[str, object], how: _Sen
     return _write(method, {**params, **filled.params}, replace(how, form=filled.path))
 
 
-def _write(method: Method[Any, Any], params: Mapping[str, object], how: _Sending) -> int:
+def _write(method: Method[Any, Any], params: Mapping[str, object], how: Sending) -> int:
     """Calls a method that writes, once whatever the connection does, and prints its result."""
     secret, key = required_token(how.token), how.key or uuid4().hex
     sent = {**params, "idempotencyKey": key, **({"dryRun": True} if how.dry_run else {})}
@@ -240,7 +250,14 @@ def _write(method: Method[Any, Any], params: Mapping[str, object], how: _Sending
             say(f"the form is kept: --form {how.form} opens it again", err=True)
     if answer.error is not None:
         return print_error(answer.error, method.name, sent, as_json=how.as_json, status=answer.status)
-    show(answer.result, as_json=how.as_json)
+    result = method.result.model_validate_json(json.dumps(answer.result), extra="ignore")
+    line = None if how.as_json else written_line(result, dry_run=how.dry_run)
+    if line is None:
+        show(answer.result, as_json=how.as_json)
+        return 0
+    say(line)
+    for warning in warnings_of(result):
+        say(warning, err=True)
     return 0
 
 

@@ -83,7 +83,7 @@ def backup_command(
     except ConfigurationError as error:
         say(f"warning: the backup has no tokens: {error}", err=True)
     attached = {_TOKENS: dump_tokens(tokens)} if tokens else {}
-    with existing_records(loaded) as records, record_bars(quiet=as_json) as bars:
+    with existing_records(loaded, reads_only=True) as records, record_bars(quiet=as_json) as bars:
         notes = records.back_up(file, cstp.__version__, attached, replace=force, watcher=bars)
     if as_json:
         members = {"file": str(file.absolute()), "bytes": file.stat().st_size, "createdAt": notes.created_at}

@@ -1,14 +1,16 @@
 """`cstp demo`: the server with its own decisions and pages and a sample in it, and lines to paste."""
 
 import json
-from contextlib import suppress
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from importlib.resources import files
 from pathlib import Path
 from shlex import quote
 from tempfile import TemporaryDirectory
 from threading import Thread
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
@@ -38,6 +40,15 @@ _LINK_MINUTES: Final = 10  # that a person has to open the page
 _CLOSING_SECONDS: Final = 10.0  # that a demo may take to close what it has opened when it is stopped while it starts
 # pages of docs/ that are read as documents; the wheel has them too
 PAGES: Final = ("architecture", "decision-files", "getting-started", "operations", "security")
+# on a terminal three calls are enough to begin with
+_FIRST: Final = (
+    "search 'why are the records in SQLite'",
+    "record 'Bake rye bread on Mondays' --confidence 0.7",
+    "call cstp.getStats",
+)
+AllOption = Annotated[
+    bool, typer.Option("--all", help="Print a call of each method, for curl and HTTPie too, and what an agent writes.")
+]
 
 
 class _Quiet:
@@ -45,7 +56,7 @@ class _Quiet:
 
     def start(self, total: Amount) -> None:
         sentence = f"reading {total.size / 1000:.0f} kB of decisions, pages and records (about ten seconds) ..."
-        announce("reading", sentence, bytes=total.size)
+        _tell("reading", sentence, bytes=total.size)
 
     def advance(self, done: Amount) -> None:
         """Nothing to draw."""
@@ -63,9 +74,13 @@ def demo_command(
     ctx: typer.Context,
     host: HostOption = None,
     port: PortOption = None,
+    every: AllOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Serve this project's own decisions and pages and a sample, from a temporary folder, with a fresh token."""
+    """Serve this project's own decisions and pages and a sample, from a temporary folder, with a fresh token.
+
+    Prints three calls, the line for MCP and a link to look at the records. On a terminal, the log is in that folder.
+    """
     say()  # a demo that cannot print what to ask ends here, before it reads anything
     with ended_by_signals(_CLOSING_SECONDS) as watchdog, TemporaryDirectory(prefix="cstp-demo-") as folder:
         # whatever the environment names, a demo writes to its own folder alone
@@ -77,10 +92,9 @@ def demo_command(
         # no flag expresses "none"
         vectors = loaded.settings.vectors.model_copy(update={"url": None})
         settings = loaded.settings.model_copy(update={"vectors": vectors})
-        configure_logging(settings.log)
         ctx.call_on_close(write_rest)
-        announce("opened", store_line(loaded), **places_of(loaded))
-        with bind(settings) as listener:
+        with _logging(settings, Path(folder)), bind(settings) as listener:
+            announce("opened", store_line(loaded), **places_of(loaded))
             embedder = open_model(settings)
             _load(settings, embedder)
             scopes = ("read", "write", "review")
@@ -93,7 +107,8 @@ def demo_command(
 
             def say_where() -> None:
                 # in a thread, for the server answers when this function has returned
-                Thread(target=_say, args=(token, url, settings), daemon=True, name="demo").start()
+                say_calls = _say_all if every else _say_first
+                Thread(target=_say, args=(say_calls, token, url, settings), daemon=True, name="demo").start()
 
             serve(settings, listener, say_where, watchdog, lambda: embedder)
 
@@ -105,14 +120,58 @@ def _load(settings: Settings, embedder: Embedder | None) -> None:
         ingest(demo_paths(), options, records, embedder, _Quiet(), settings.embedding.threads)
 
 
-def _say(token: str, url: str, settings: Settings) -> None:
+@contextmanager
+def _logging(settings: Settings, folder: Path) -> Iterator[None]:
+    """Log to standard error, but to a file in the folder where that is a terminal, whose lines are for the calls."""
+    if not sys.stderr.isatty():
+        configure_logging(settings.log)
+        yield
+        return
+    with (folder / "log").open("w", encoding="utf-8", buffering=1) as file:
+        configure_logging(settings.log.model_copy(update={"format": "json"}), file)
+        yield
+        configure_logging(settings.log)
+
+
+def _tell(event: str, sentence: str, **fields: object) -> None:
+    """Announce it, also on a terminal, which has no log."""
+    announce(event, sentence, **fields)
+    if sys.stderr.isatty():
+        say(sentence, err=True)
+
+
+def _say(say_calls: Callable[[str, str, Settings], None], token: str, url: str, settings: Settings) -> None:
     with suppress(OSError):  # the reader has gone; calls are answered all the same
+        say_calls(token, url, settings)
         if settings.ui_enabled:
-            say(f"Look at the demo's data in a browser within {_LINK_MINUTES} minutes, once: {_link(url, settings)}")
-            say("The link's holder sees and may change all that the demo holds.")
-            say()
-        _write(token, url, settings.server.ssl_certfile)
-        _print_calls(token, url)
+            say(f"Look at it in a browser, once within {_LINK_MINUTES} minutes, with every right:")
+            say(_link(url, settings))
+
+
+def _say_first(token: str, url: str, _settings: Settings) -> None:
+    """Print what to begin with; all of it fits on a terminal."""
+    base, program = url.removesuffix("/cstp"), _program()
+    say(f"CSTP answers on {url} until Ctrl-C. In another terminal, here:")
+    say_lines(f"\nexport CSTP_URL={base} CSTP_TOKEN={token}")
+    for call in _FIRST:
+        say(f"{program} {call}")
+    say(f'claude mcp add --transport http cstp {base}/mcp --header "Authorization: Bearer $CSTP_TOKEN"')
+    say()
+    say(f"A call of each method: {program} demo --all")
+
+
+def _say_all(token: str, url: str, settings: Settings) -> None:
+    _write(token, url, settings.server.ssl_certfile)
+    _print_calls(token, url)
+
+
+def _program() -> str:
+    """Return the path of this installation's `cstp`, from the working folder if it is below that."""
+    path = Path(sys.executable).with_name("cstp")
+    if not path.is_file():
+        return "cstp"
+    here = Path.cwd()
+    return quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def _link(url: str, settings: Settings) -> str:

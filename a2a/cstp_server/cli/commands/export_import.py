@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -81,17 +81,23 @@ def export_command(
         raise typer.BadParameter(f"{file} is a folder; name a file in it", param_hint="FILE")
     if file != "-" and Path(file).is_file() and not force:
         raise typer.BadParameter(f"{file} exists; name another, or pass --force", param_hint="FILE")
-    count = 0
-    with existing_records(loaded) as records, record_bars(quiet=file == "-") as bars, _opened(file) as out:
-        for line in exported(records, kinds, bars):
-            out.write(line)
-            count += 1
+    with existing_records(loaded, reads_only=True) as records, record_bars(quiet=file == "-") as bars:
+        count = _write_lines(exported(records, kinds, bars), file)
     say(f"{count} {'record' if count == 1 else 'records'} exported", err=True)
+
+
+def _write_lines(lines: Iterable[bytes], file: str) -> int:
+    """Write them to a file or standard output; return how many there were."""
+    count = 0
+    with _opened(file) as out:
+        for count, line in enumerate(lines, 1):  # noqa: B007
+            out.write(line)
+    return count
 
 
 def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None, *, force: bool) -> None:
     """Writes the files that differ; one that is there is replaced with `force` alone, and else none is written."""
-    with existing_records(loaded) as records:
+    with existing_records(loaded, reads_only=True) as records:
         files = {folder / one.name: one.text.encode() for one in decision_files(records, project)}
     before = {path: _beginning(path, folder, len(text)) for path, text in files.items()}
     others = sorted(path.name for path, text in files.items() if before[path] not in (None, text))

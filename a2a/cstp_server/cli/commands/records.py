@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,14 +15,29 @@ from cognition_engines.kinds.registry import adapter
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
+from cstp.errors import NotFound
 from cstp.fields import format_instant
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.commands.authoring import Sending, forget_record
+from cstp_server.cli.options import (
+    CommonOptions,
+    ConfigOption,
+    DataDirOption,
+    JsonOption,
+    command_family,
+    settings_for,
+)
+from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connected, print_error, required_token
+from cstp_server.cli.remote_by_id import NOT_READ, read_record
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say, say_lines
 
 app = command_family()
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As answers and `cstp ingest` name it.")]
 KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Record kind, if the id is ambiguous.")]
+UrlOption = Annotated[
+    str | None,
+    typer.Option("--url", envvar="CSTP_URL", metavar="URL", help="A server to ask, unless --data-dir is given."),
+]
 _LONG = ("text", "content", "narrative", "query", "reflection")  # printed last, as they are
 
 
@@ -30,21 +46,36 @@ def show(
     ctx: typer.Context,
     id: IdArgument,
     kind: KindOption = None,
+    url: UrlOption = None,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Print one record, whole."""
+    """Print one record, whole: of the data folder, or of the server that --url or CSTP_URL names."""
     kinds = _kinds(kind)
-    with existing_records(settings_for(ctx, data_dir, config)) as records:
-        found = _found(records, id, kinds)
-    if found is None:
-        say(f"no record has the id {id}", err=True)
-        return 1
-    if as_json:
-        say(json.dumps(_members(found)))
+    if (server := _server(ctx, url, data_dir, config)) is not None:
+        with connected(server, required_token(token), timeout) as remote:
+            answer = read_record(remote, id, kinds)
+        if answer.error is not None:
+            code = print_error(answer.error, "", {"id": id}, as_json=as_json, status=answer.status)
+            if answer.error["code"] == NotFound.code and not as_json:
+                say(f"a server shows no {' or '.join(NOT_READ)} by its id; --data-dir FOLDER does", err=True)
+            return code
+        assert isinstance(answer.result, dict)
+        members = answer.result
     else:
-        _print(_members(found))
+        with existing_records(settings_for(ctx, data_dir, config), reads_only=True) as records:
+            found = _found(records, id, kinds)
+        if found is None:
+            say(f"no record has the id {id}", err=True)
+            return 1
+        members = _members(found)
+    if as_json:
+        say(json.dumps(members))
+    else:
+        _print(members)
     return 0
 
 
@@ -53,16 +84,24 @@ def delete(
     ctx: typer.Context,
     ids: Annotated[list[str], typer.Argument(metavar="ID", help="One id or several.")],
     kind: KindOption = None,
+    url: UrlOption = None,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 30.0,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a server forgets.")] = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
     """Delete records from everything: store, vectors, indexes. A running server drops them within a second.
 
     With a document goes what it was cut into; records that name it stay. The next cstp ingest brings back a record
-    whose file still has it.
+    whose file still has it. If CSTP_URL or --url names a server, that server forgets them, as by cstp forget.
     """
     kinds, gone = _kinds(kind), 0
     wanted = list(dict.fromkeys(ids))
+    if (server := _server(ctx, url, data_dir, config)) is not None:
+        how = Sending(None, False, server, token, timeout, False)
+        of_kind = {} if kind is None else {"kind": kind}
+        return max(forget_record({"id": id, **of_kind}, how, yes=yes) for id in wanted)
     with existing_records(settings_for(ctx, data_dir, config)) as records:
         # looked up first, so that an ambiguous id is reported before anything is deleted
         found = {id: _found(records, id, kinds) for id in wanted}
@@ -73,6 +112,21 @@ def delete(
             if stored is not None and stored.origin.made_by == "file" and os.path.exists(stored.origin.source):
                 say(f"{stored.origin.source} still has it: the next cstp ingest brings it back", err=True)
     return 0 if gone == len(wanted) else 1
+
+
+def _server(ctx: typer.Context, url: str | None, data_dir: Path | None, config: Path | None) -> str | None:
+    """The server to ask, which is named on standard error; None for the data folder, if an option names that."""
+    given = ctx.obj if isinstance(ctx.obj, CommonOptions) else CommonOptions(None, None)
+    folder = data_dir or config or given.data_dir or given.config
+    if url is None:
+        return None
+    if folder is not None:
+        if url != os.environ.get("CSTP_URL"):
+            raise typer.BadParameter("must not be given next to --data-dir or --config", param_hint="--url")
+        return None
+    base = base_of(url, "--url")
+    say(f"cstp: server: {base}; --data-dir FOLDER opens a data folder", err=True)
+    return base
 
 
 @app.command()

@@ -110,12 +110,27 @@ def _url(settings: Settings, listener: socket) -> str:
 
 def _say_where(loaded: LoadedSettings, url: str, live: int) -> None:
     """Where the server is, and where its records and settings are."""
-    agent, places = loaded.settings.agent.id, places_of(loaded)
+    agent, places, base = loaded.settings.agent.id, places_of(loaded), url.removesuffix("/cstp")
+    also = {"mcp": f"{base}/mcp", **({"page": f"{base}/ui/"} if loaded.settings.ui_enabled else {})}
     sentence = f"cstp serves {agent} on {url} ({live} live token{'' if live == 1 else 's'})"
-    announce("serving", sentence, store_line(loaded), url=url, agent=agent, live_tokens=live, **places)
+    named = ", ".join(f"{name}: {address}" for name, address in also.items())
+    announce(
+        "serving", f"{sentence}; {named}", store_line(loaded), url=url, agent=agent, live_tokens=live, **also, **places
+    )
+    if _in_clear(loaded.settings):
+        warning = f"tokens and records pass unencrypted to {loaded.settings.server.host}"
+        remedy = "give --ssl-certfile, or set server.public_url to the https address of a proxy"
+        announce("no_tls", f"warning: {warning}; {remedy}", reason=warning, remedy=remedy)
     if not live:
         remedy = "make a token: cstp token create --agent NAME"
         announce("no_live_tokens", f"there is no live token yet; {remedy}", remedy=remedy)
+
+
+def _in_clear(settings: Settings) -> bool:
+    """Whether others reach the server without TLS, as far as the settings say."""
+    server = settings.server
+    by_proxy = server.public_url is not None and server.public_url.startswith("https:")
+    return not server.loopback and server.ssl_certfile is None and not by_proxy
 
 
 def _loaded(settings: Settings) -> tuple[_Serve, _Model]:

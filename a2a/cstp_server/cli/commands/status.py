@@ -103,7 +103,7 @@ def show_config(
 ) -> None:
     """Show every setting, its value and where it came from. Passwords are left out."""
     loaded = settings_for(ctx, data_dir, config)
-    rows = [(name, _shown(name, value), loaded.origins[name]) for name, value in _values(loaded.settings)]
+    rows = [(name, _shown(name, value), loaded.origin_of(name)) for name, value in _values(loaded.settings)]
     if as_json:
         say(json.dumps([{"name": name, "value": value, "from": origin} for name, value, origin in rows]))
         return

@@ -1,0 +1,57 @@
+"""A data folder that this user may not write: what only reads works, and makes no file in it."""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1  # of prctl(2) and capabilities(7)
+pytestmark = pytest.mark.long("starts programs")
+
+
+@pytest.fixture
+def folder(cstp: Callable[..., Any], adr: Callable[..., Path], wordless: None) -> Iterator[Path]:
+    """A data folder with one decision, whose modes let nobody write."""
+    place = Path("place")
+    place.mkdir()
+    adr("docs/a.md", "Keep the orders in SQLite")
+    assert cstp("ingest", "docs", "--data-dir", place / "data").code == 0
+    for path in (place, *place.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    yield place / "data"
+    for path in (place, *place.rglob("*")):
+        path.chmod(0o755)
+
+
+def run(folder: Path, *words: object) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", *map(str, words)]
+    return subprocess.run(
+        [*command, "--data-dir", folder], capture_output=True, text=True, check=False, preexec_fn=obey_modes
+    )
+
+
+def obey_modes() -> None:
+    """Let modes bind root, too, in what is started from here."""
+    if os.geteuid() == 0:
+        assert ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0) == 0
+
+
+def test_records_of_a_read_only_folder_are_shown_exported_and_backed_up(folder: Path) -> None:
+    before = sorted(folder.rglob("*"))
+    exported = run(folder, "export", "-")
+    assert exported.returncode == 0, exported.stderr
+    id = json.loads(exported.stdout.splitlines()[-1])["record"]["id"]
+    assert "Keep the orders in SQLite" in run(folder, "show", id).stdout
+    done = run(folder, "backup", "monday.cstp")
+    assert done.returncode == 0, done.stderr
+    assert "wrote 1 " in done.stdout
+    refused = run(folder, "delete", id)
+    assert refused.returncode == 2
+    assert "let this user write there" in refused.stderr
+    assert sorted(folder.rglob("*")) == before
