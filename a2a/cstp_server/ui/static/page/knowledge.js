@@ -167,18 +167,20 @@
       const row = { ...one.content, ...one, sourceId: one.source?.sourceId, sourceTitle: one.source?.title };
       return html`<${Extraction} row=${row} type=${one.extractionType} query=${query} />`;
     }
-    return html`<${cstp.Row} label=${`passage: ${one.title ?? one.id}`}>
+    const title = cstp.passageTitle({ ...one, source: one.source?.title });
+    return html`<${cstp.Row} label=${`passage: ${title}`}>
       <h2>
         <${cstp.RecordLink} type="chunk" id=${one.id} params=${{ q: query }}>
-          <${cstp.Marked} text=${one.title ?? one.source?.title ?? one.id} query=${query} />${one.chunkInfo && `, ${one.chunkInfo}`}
+          <${cstp.Marked} text=${title} query=${query} />
         </${cstp.RecordLink}>
       </h2>
       <p class="meta">
         <${cstp.Pill} kind="kind" value="passage" />
+        ${one.chunkInfo && html`<span>${one.chunkInfo.replace("/", " of ")}</span>`}
         ${one.topics.length > 0 && html`<span><${cstp.Topics} topics=${one.topics} /></span>`}
         <${cstp.SourceLink} id=${one.source?.sourceId} title=${one.source?.title} />
       </p>
-      <p class="snippet"><${cstp.Marked} text=${cstp.excerpt(one.content, query)} query=${query} /></p>
+      <${cstp.Snippet} text=${cstp.excerpt(one.content, query)} query=${query} />
     </${cstp.Row}>`;
   }
 
@@ -190,10 +192,10 @@
     }, [query, topic, source, type]);
     const found = cstp.useCall("cstp.searchKnowledge", asked, { delay: 120, keep: true });
     return html`<${cstp.Answer} of=${found} lines=${14} isEmpty=${({ results }) => !results.length}
-      empty="Nothing was found with these filters."
+      empty=${asked.filters ? "Nothing was found with these filters." : `No source says anything of “${query}”.`}
       show=${({ results, metadata, queryTimeMs }) => html`
         <p class="hint" role="status">
-          ${cstp.plural(results.length, "result")}${results.length === FOUND ? " (the first)" : ""} in ${queryTimeMs} ms
+          ${cstp.found(results.length, "result", FOUND)} in ${queryTimeMs} ms
           from ${cstp.plural(metadata.sourcesCited.length, "source")}
         </p>
         <ol class="results" aria-label="What was found">
