@@ -110,12 +110,23 @@
       <${cstp.CallShown} method=${method} params=${{ topic, limit: PAGE }} />`;
   }
 
+  /** Whether nothing was extracted, though there may be sources and passages, which no method lists. */
+  const isBare = (overview) => overview.known && Object.values(overview.calls).every((call) => !call.result.metadata.totalCount);
+
+  function NothingExtracted() {
+    const { live } = cstp.useVisitor();
+    return html`<p class="empty">No pattern, warning or decision was extracted from sources yet.
+      ${live && html`<br />Agents store them with <code>cstp.storeKnowledge</code>. Notes and documents that were ingested are
+        passages: the search above finds them.`}</p>`;
+  }
+
   /** The beginning of all three lists, or the whole of what was read of them. */
   function Overview({ overview, topic, set, whole = false }) {
     if (!overview.known) {
       const failed = Object.values(overview.calls).find((call) => call.error);
       return failed ? html`<${cstp.Failure} error=${failed.error} again=${failed.again} />` : html`<${cstp.Placeholder} lines=${14} />`;
     }
+    if (!topic && !whole && isBare(overview)) return html`<${NothingExtracted} />`;
     return html`${Object.entries(LISTS).map(([name, { type, label }]) => {
       const { results, metadata } = overview.calls[name].result;
       const rows = topic ? results.filter((row) => topicsOf(row).some(([key]) => key === topic.toLowerCase())) : results;
@@ -270,7 +281,7 @@
         <${cstp.Choice} label="In" value=${params.type ?? ""} options=${FIND} change=${(type) => set({ type })} />
       </div>
       <div class="columns knowledge">
-        <${Side} overview=${overview} params=${params} set=${set} />
+        ${!isBare(overview) && html`<${Side} overview=${overview} params=${params} set=${set} />`}
         <div><${Body} params=${params} what=${what} query=${query} overview=${overview} set=${set} /></div>
       </div>`;
   }
