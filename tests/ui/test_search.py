@@ -1,11 +1,12 @@
 """The one box: as one types, by keys, with filters, and with an address that can be sent."""
 
 import re
+from pathlib import Path
 
 from playwright.sync_api import expect
 
 from tests.serving import Serving
-from tests.ui.visits import Visits, shown
+from tests.ui.visits import Visits, go, put, shown
 
 
 def test_results_come_as_one_types_with_the_words_marked(library: Serving, visits: Visits) -> None:
@@ -65,4 +66,30 @@ def test_what_the_server_refuses_names_the_field(library: Serving, visits: Visit
 
 def test_nothing_found_is_said(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, "search?q=zyzzyva&mode=keyword")
+    expect(page.get_by_text("No record that this token may see matches “zyzzyva”.")).to_be_visible()
+    go(page, "search?q=zyzzyva&mode=keyword&project=x")
     expect(page.get_by_text("Nothing was found with these filters.")).to_be_visible()
+
+
+def test_a_passage_is_named_by_document_and_section_and_its_snippet_is_read_as_markdown(
+    library: Serving, visits: Visits, tmp_path: Path
+) -> None:
+    table = "| pump | litres |\n| --- | --- |\n| north | 1,200 |"
+    text = f"{table}\n\n**Not** a `valve`; nothing <b>else</b> is noted.\n\n- one"
+    source = {"kind": "source", "id": "src_pumps", "title": "The pumps"}
+    chunk = {"kind": "chunk", "id": "chk_pumps", "source_id": "src_pumps", "content": text}
+    put(library, tmp_path, [source, {**chunk, "place": {"section": "Their flow"}}])
+    page = visits.signed_in(library, "search?q=litres+not+valve&kind=chunk&mode=keyword")
+    first = page.locator(".result").first
+    expect(first.get_by_role("heading")).to_have_text("The pumps › Their flow")
+    snippet = first.locator(".snippet")
+    expect(snippet).to_contain_text("north · 1,200")
+    expect(snippet.locator("strong mark")).to_have_text("Not")
+    expect(snippet.locator("code mark")).to_have_text("valve")
+    expect(snippet).to_contain_text("<b>else</b>")
+    assert snippet.locator("mark").all_inner_texts() == ["litres", "Not", "valve"]
+    go(page, "passage/chk_pumps")
+    expect(page.get_by_role("heading", level=1)).to_have_text("The pumps › Their flow")
+    height = page.locator(".markdown td").nth(1).evaluate("one => one.getClientRects()[0].height")
+    page.set_viewport_size({"width": 375, "height": 800})
+    assert page.locator(".markdown td").nth(1).evaluate("one => one.getClientRects()[0].height") == height  # one line

@@ -1,5 +1,6 @@
 """Who visits: a pasted token, one that is kept, wrong, expired, revoked or narrow."""
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -7,39 +8,40 @@ from playwright.sync_api import expect
 
 from cstp_server.tokens import create_token, revoke_token
 from tests.serving import Serving
-from tests.ui.visits import EVERYTHING, Visits, base, go, shown
+from tests.ui.visits import EVERYTHING, Visits, base, go
 
 
-def test_a_pasted_token_opens_the_decisions_and_is_kept_nowhere(library: Serving, visits: Visits) -> None:
+def test_a_pasted_token_lasts_for_its_tab_through_a_reload_until_signing_out(library: Serving, visits: Visits) -> None:
     page = visits.page()
     page.goto(f"{base(library)}/ui/")
+    expect(page.get_by_label("Token")).to_be_focused()
     page.get_by_label("Token").fill(library.token(**EVERYTHING))
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
-    assert (
-        page.evaluate(
-            "JSON.stringify({...sessionStorage}) + document.cookie + JSON.stringify({...localStorage})"
-        ).count("cstp_")
-        == 0
-    )
-    page.reload()
-    expect(page.get_by_label("Token")).to_be_visible()
-
-
-def test_a_token_is_kept_for_the_tab_where_that_is_asked_for_until_signing_out(
-    library: Serving, visits: Visits
-) -> None:
-    page = visits.page()
-    page.goto(f"{base(library)}/ui/")
-    page.get_by_label("Token").fill(library.token())
-    page.get_by_label("Keep it until this tab is closed").check()
-    page.get_by_role("button", name="Sign in").click()
-    shown(page)
+    assert "cstp_" not in page.evaluate("document.cookie + JSON.stringify({...localStorage})")
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
+    other = visits.page()  # another tab of the same window
+    other.goto(f"{base(library)}/ui/")
+    expect(other.get_by_label("Token")).to_be_visible()
     page.get_by_role("button", name="Sign out").click()
     page.reload()
     expect(page.get_by_label("Token")).to_be_visible()
+
+
+def test_what_to_paste_is_said_and_other_texts_are_refused_without_a_call(library: Serving, visits: Visits) -> None:
+    page = visits.page()
+    page.goto(f"{base(library)}/ui/")
+    token = page.get_by_label("Token")
+    expect(token).to_have_accessible_description(re.compile(r"begins with cstp_.*cstp token create --agent NAME"))
+    for text, answer in {
+        f"export CSTP_TOKEN={library.token()}": "Paste it alone",
+        f"{base(library)}/ui/#code=abc": "open it in the address bar",
+    }.items():
+        token.fill(text)
+        token.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text(answer)
+        expect(token).to_be_focused()
 
 
 def test_a_wrong_token_is_refused_in_words(library: Serving, visits: Visits) -> None:
@@ -93,17 +95,15 @@ def test_a_narrow_token_sees_what_it_may_and_no_action(library: Serving, visits:
     expect(page.get_by_text("admin").first).to_be_visible()
 
 
-def test_a_visitor_who_came_by_a_link_stays_after_a_reload_on_request(
+def test_a_visitor_who_came_by_a_link_stays_after_a_reload(
     library: Serving, visits: Visits, link: Callable[..., str]
 ) -> None:
     page = visits.page()
     page.goto(f"{base(library)}/ui/#code={link(library)}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
     assert "code" not in page.url
-    page.get_by_role("button", name="Stay signed in").click()
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
-    expect(page.get_by_role("button", name="Stay signed in")).to_have_count(0)
 
 
 def test_a_link_is_used_in_a_tab_that_shows_the_page_already(

@@ -181,7 +181,7 @@
     }
   }
 
-  function Frame({ visitor, leave, stay }) {
+  function Frame({ visitor, leave }) {
     const address = cstp.address.useAddress();
     const [here = "decisions", ...rest] = address.path;
     const shownUnder = PLACES.find(({ path, pages }) => path === here || pages.includes(here));
@@ -203,14 +203,12 @@
         main.current.focus();
       }}>Skip to the content</a>
       <header class="top">
-        <a class="brand" href=${cstp.address.to("decisions")}>CSTP <span>${visitor.title}</span></a>
+        <a class="brand" href=${cstp.address.to("decisions")}>CSTP${
+          visitor.title.toLowerCase() === "cstp" ? null : html` <span>${visitor.title}</span>`}</a>
         <${SearchBox} address=${address} />
         <div class="visitor">
           <span title=${visitor.about}>${visitor.asOf ? html`as of <${cstp.Time} at=${visitor.asOf} />` : visitor.agent}</span>
           <${Theme} />
-          ${stay && html`<button type="button" class="small" onClick=${stay} title="Keeps the token until this tab is closed">
-            Stay signed in
-          </button>`}
           ${leave && html`<button type="button" class="small" onClick=${leave}>Sign out</button>`}
         </div>
         <${Navigation} here=${here} />

@@ -41,10 +41,13 @@
 
   /** Texts wait for Enter or leaving the field: each change is a call, which is a row of the audit. */
   function Filter({ name, label, type = "text", params, set }) {
+    const value = params[name] ?? "";
+    const [text, setText] = useState(value);
+    useEffect(() => setText(value), [value]);
     return html`<label class="choice">
       ${label}
-      <input type=${type} size=${type === "text" ? 14 : null} value=${params[name] ?? ""} autocomplete="off" spellcheck=${false}
-        onChange=${(event) => set({ [name]: event.currentTarget.value.trim() })} />
+      <input type=${type} size=${type === "text" ? 14 : null} value=${text} autocomplete="off" spellcheck=${false}
+        onInput=${(event) => setText(event.currentTarget.value)} onChange=${(event) => set({ [name]: event.currentTarget.value.trim() })} />
     </label>`;
   }
 
@@ -53,18 +56,18 @@
     return html`<span class="pill failed">${OUTCOMES[code] ?? "error"} ${code}</span>`;
   }
 
-  function Records({ records }) {
+  function Records({ records, titles }) {
     if (!records.length) return html`<span class="none">–</span>`;
     return html`<ul class="inline">
       ${records.slice(0, LINKED).map(({ kind, id, written }) => html`<li key=${`${kind} ${id}`}>
         ${written && html`<span class="pill ready">wrote</span> `}<span class="muted">${kind.replace("_", " ")}</span>${" "}
-        <${cstp.IdLink} kind=${kind} id=${id} />
+        <${cstp.IdLink} kind=${kind} id=${id} title=${titles[`${kind} ${id}`]} />
       </li>`)}
       ${records.length > LINKED && html`<li class="muted">and ${cstp.count(records.length - LINKED)} more</li>`}
     </ul>`;
   }
 
-  function AuditRow({ row, params, set }) {
+  function AuditRow({ row, params, set, titles }) {
     const filter = (name, value) => html`<button type="button" class="plain-button" aria-label=${`Only ${name} ${value}`}
       onClick=${() => set({ [name]: params[name] === value ? "" : value })}>${value}</button>`;
     const open = (event) => {
@@ -77,7 +80,7 @@
       <td data-label="Outcome"><${Outcome} code=${row.code} /></td>
       <td data-label="Records">
         ${row.query !== null && html`<p class="asked">“${row.query}”</p>`}
-        <${Records} records=${row.records} />
+        <${Records} records=${row.records} titles=${titles} />
       </td>
     </tr>`;
   }
@@ -91,7 +94,7 @@
       <${cstp.Copy} text=${noted} label="Copy what to note" /></p>`;
   }
 
-  function Table({ params, set }) {
+  function Table({ params, set, titles }) {
     const filters = Object.fromEntries(FILTERS.map((name) => [name, params[name] || null]));
     const found = useRows(filters);
     const filtered = FILTERS.some((name) => params[name]);
@@ -108,11 +111,11 @@
       ${found.error && html`<${cstp.Failure} error=${found.error} again=${found.newest} />`}
       <div class="card log">
         ${found.rows === null && !found.error && html`<${cstp.Placeholder} lines=${14} />`}
-        ${found.rows?.length === 0 && html`<p class="empty">No call is like that.</p>`}
+        ${found.rows?.length === 0 && html`<p class="empty">${filtered ? "No call is like that." : "No call has been noted yet."}</p>`}
         ${found.rows?.length > 0 && html`<table class="calls">
           <colgroup><col class="time" /><col class="agent" /><col class="method" /><col class="outcome" /><col /></colgroup>
           <thead><tr>${["Time", "Agent", "Method", "Outcome", "Records"].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
-          <tbody>${found.rows.map((row) => html`<${AuditRow} key=${row.number} row=${row} params=${params} set=${set} />`)}</tbody>
+          <tbody>${found.rows.map((row) => html`<${AuditRow} key=${row.number} row=${row} params=${params} set=${set} titles=${titles} />`)}</tbody>
         </table>`}
         ${found.before !== null && html`<p class="reading"><button type="button" disabled=${found.loading} onClick=${found.older}>
           Older calls</button></p>`}
@@ -131,11 +134,11 @@
     </div>`;
   }
 
-  function Calls({ params, set }) {
+  function Calls({ params, set, titles }) {
     const { agent, scopes } = cstp.useVisitor();
     return html`<section aria-label="Calls">
       <h2>Calls</h2>
-      ${scopes.includes("admin") ? html`<${Table} params=${params} set=${set} />` : html`<${NoScope} agent=${agent} />`}
+      ${scopes.includes("admin") ? html`<${Table} params=${params} set=${set} titles=${titles} />` : html`<${NoScope} agent=${agent} />`}
     </section>`;
   }
 

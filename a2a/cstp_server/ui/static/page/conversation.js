@@ -211,7 +211,7 @@
                 aria-current=${turn.id === marked ? "true" : null}>
                 ${cstp.speakerOf(turn.metadata)}${turn.metadata.ts ? html`, <${cstp.Time} at=${turn.metadata.ts} hours />` : null}
               </a>
-              <p class="snippet short"><${cstp.Marked} text=${cstp.excerpt(turn.content, query)} query=${query} /></p>
+              <${cstp.Snippet} text=${cstp.excerpt(turn.content, query)} query=${query} short />
             </li>`,
           )}
         </ol>`} />`;

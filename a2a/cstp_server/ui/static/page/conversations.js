@@ -89,7 +89,7 @@
         <span>${latest.metadata.source}</span>
         <span>${cstp.plural(turns.length, "turn")} read</span>
       </p>
-      <p class="snippet short"><b>${speakerOf(latest.metadata)}:</b> ${latest.content}</p>
+      <${cstp.Snippet} text=${latest.content} lead=${html`<b>${speakerOf(latest.metadata)}:</b> `} short />
     </${Row}>`;
   }
 
@@ -136,7 +136,7 @@
       empty="No turn that this token may see says that."
       show=${({ results, queryTimeMs }) => html`
         <p class="hint" role="status">
-          ${cstp.plural(results.length, "turn")}${results.length === PAGE ? " (the first)" : ""} in ${queryTimeMs} ms, the best first
+          ${cstp.found(results.length, "turn", PAGE)} in ${queryTimeMs} ms, the best first
         </p>
         <ol class="results" aria-label="Turns that were found">
           ${results.map(
@@ -147,7 +147,7 @@
                 </a>
               </h2>
               <p class="meta"><${cstp.Time} at=${turn.date} hours /><span>score ${turn.score.toFixed(2)}</span></p>
-              <p class="snippet"><${cstp.Marked} text=${turn.snippet} query=${query} /></p>
+              <${cstp.Snippet} text=${turn.snippet} query=${query} />
             </${Row}>`,
           )}
         </ol>

@@ -3,7 +3,7 @@
 // the visitor confirms; the call is shown in both steps.
 {
   const { html } = cstp;
-  const { useState } = cstp.hooks;
+  const { useEffect, useRef, useState } = cstp.hooks;
 
   const OUTCOMES = ["success", "partial", "failure", "abandoned"];
   const STATUSES = ["draft", "proposed", "pending", "accepted", "rejected", "deprecated", "superseded"];
@@ -48,11 +48,13 @@
     return { id: decision.id, ...values };
   }
 
+  /** A choice has no default: what was not chosen is not sent. */
   function Field({ field, value, change }) {
     const set = (event) => change(event.currentTarget.value);
     if (field.options) {
-      return html`<label>${field.label}<select value=${value} onChange=${set}>
-        ${field.options.map((option) => html`<option value=${option}>${option}</option>`)}</select></label>`;
+      return html`<label>${field.label}<select value=${value} required onChange=${set}>
+        <option value="" disabled selected=${value === ""}>Choose …</option>
+        ${field.options.map((option) => html`<option value=${option} selected=${option === value}>${option}</option>`)}</select></label>`;
     }
     return html`<label>${field.label}${field.long
       ? html`<textarea value=${value} required=${field.required} onInput=${set}></textarea>`
@@ -62,12 +64,18 @@
   function ActionDialog({ name, decision, close, done }) {
     const action = ACTIONS[name];
     const { call } = cstp.useVisitor();
-    const [values, setValues] = useState(Object.fromEntries(action.fields.map((field) => [field.name, field.options?.[0] ?? ""])));
+    const [values, setValues] = useState(Object.fromEntries(action.fields.map((field) => [field.name, ""])));
     const [dry, setDry] = useState(null);
     const [error, setError] = useState(null);
     const [busy, setBusy] = useState(false);
+    const place = useRef(null);
     const params = paramsOf(name, values, decision);
+    // each step takes the keyboard: the first field, then what confirms; what cannot be undone is read first
+    useEffect(() => {
+      place.current.querySelector(dry === null ? "select, textarea, input" : action.danger ? ".failure" : ".primary").focus();
+    }, [dry === null]);
     const ask = async (more, then) => {
+      if (busy) return;
       setBusy(true);
       setError(null);
       try {
@@ -77,28 +85,31 @@
       }
       setBusy(false);
     };
+    const send = (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit(); // also from a text of many lines
+    };
     const check = (event) => {
       event.preventDefault();
       ask({ dryRun: true }, setDry);
     };
     const confirm = () => ask({ idempotencyKey: crypto.randomUUID?.() ?? `page-${Date.now()}-${Math.random()}` }, (result) => done(name, result));
-    return html`<${cstp.Dialog} title=${action.title} close=${close}>
+    return html`<${cstp.Dialog} title=${action.title} close=${close}><div ref=${place}>
       ${dry === null
-        ? html`<form class="form" onSubmit=${check}>
+        ? html`<form class="form" onSubmit=${check} onKeyDown=${send}>
             ${action.fields.map((field) => html`<${Field} field=${field} value=${values[field.name]}
               change=${(value) => setValues({ ...values, [field.name]: value })} />`)}
-            <div class="actions"><button type="submit" disabled=${busy}>Continue</button>
+            <div class="actions"><button type="submit" aria-disabled=${busy ? "true" : null}>Continue</button>
               <button type="button" onClick=${close}>Cancel</button></div>
           </form>`
-        : html`<p class=${action.danger ? "failure" : "card"}>${action.will(values, decision, dry)}</p>
+        : html`<p class=${action.danger ? "failure" : "card"} tabindex=${action.danger ? "-1" : null}>${action.will(values, decision, dry)}</p>
           ${(dry.warnings ?? []).map((warning) => html`<p class="hint">${warning.message}</p>`)}
           <div class="actions">
-            <button type="button" class=${action.danger ? "danger" : "primary"} disabled=${busy} onClick=${confirm}>${action.label}</button>
+            <button type="button" class=${action.danger ? "danger" : "primary"} aria-disabled=${busy ? "true" : null} onClick=${confirm}>${action.label}</button>
             <button type="button" onClick=${() => setDry(null)}>Back</button>
           </div>`}
       ${error && html`<${cstp.Failure} error=${error} />`}
       <${cstp.CallShown} method=${action.method} params=${params} open=${dry !== null} />
-    </${cstp.Dialog}>`;
+    </div></${cstp.Dialog}>`;
   }
 
   function DecisionActions({ decision, done }) {

@@ -5,27 +5,28 @@
   const { useEffect, useLayoutEffect, useMemo, useRef, useState } = cstp.hooks;
 
   const PAGE = 100;
-  const ROW = 40; // px, as in style.css
-  const HEAD = 38;
+  const ROW = { wide: 56, narrow: 84 }; // px: two lines of a title, and where it is narrow one of facts below them
   const PAUSE = 60; // ms without a scroll, after which a table that flew by counts as standing
   const TALLEST = 8_000_000; // px; browsers draw no element much taller, so a longer list scrolls in larger steps
 
   const COLUMNS = {
-    title: { label: "Decision", width: "minmax(16rem, 4fr)", show: (one) => one.title },
-    status: { label: "Status", width: "8rem", sort: "status", show: (one) => html`<${cstp.Pill} kind="status" value=${one.status} />` },
-    category: { label: "Category", width: "8rem", sort: "category", show: (one) => one.category ?? "–" },
-    stakes: { label: "Stakes", width: "5.5rem", sort: "stakes", show: (one) => one.stakes ?? "–" },
-    confidence: { label: "Confidence", width: "7rem", sort: "confidence", show: (one) => html`<${cstp.Percent} value=${one.confidence} />` },
-    outcome: { label: "Outcome", width: "7rem", show: (one) => html`<${cstp.Pill} kind="outcome" value=${one.outcome} />` },
-    date: { label: "Date", width: "7.5rem", sort: "date", show: (one) => html`<${cstp.Time} at=${one.date} />` },
-    reviewBy: { label: "Review by", width: "8rem", sort: "reviewBy", show: (one) => html`<${Due} one=${one} />` },
-    recordedAt: { label: "Recorded", width: "7.5rem", sort: "recordedAt", show: (one) => html`<${cstp.Time} at=${one.recordedAt} />` },
-    recordedBy: { label: "By", width: "8rem", show: (one) => one.recordedBy ?? "–" },
-    project: { label: "Project", width: "8rem", show: (one) => one.project ?? "–" },
-    tags: { label: "Tags", width: "minmax(8rem, 1.5fr)", show: (one) => one.tags.join(", ") || "–" },
+    title: { label: "Decision", least: 17, grows: 4, show: (one) => one.title },
+    status: { label: "Status", least: 7.5, sort: "status", show: (one) => html`<${cstp.Pill} kind="status" value=${one.status} />` },
+    category: { label: "Category", least: 7, sort: "category", show: (one) => one.category ?? "–" },
+    stakes: { label: "Stakes", least: 5, sort: "stakes", show: (one) => one.stakes ?? "–" },
+    confidence: { label: "Confidence", least: 7, sort: "confidence", show: (one) => html`<${cstp.Percent} value=${one.confidence} />` },
+    outcome: { label: "Outcome", least: 6.5, show: (one) => html`<${cstp.Pill} kind="outcome" value=${one.outcome} />` },
+    date: { label: "Date", least: 7, sort: "date", show: (one) => html`<${cstp.Time} at=${one.date} />` },
+    reviewBy: { label: "Review by", least: 8, sort: "reviewBy", show: (one) => html`<${Due} one=${one} />` },
+    recordedAt: { label: "Recorded", least: 7, sort: "recordedAt", show: (one) => html`<${cstp.Time} at=${one.recordedAt} />` },
+    recordedBy: { label: "By", least: 8, show: (one) => one.recordedBy ?? "–" },
+    project: { label: "Project", least: 8, show: (one) => one.project ?? "–" },
+    tags: { label: "Tags", least: 8, grows: 1.5, show: (one) => one.tags.join(", ") || "–" },
   };
   const USUAL = ["title", "status", "category", "stakes", "confidence", "outcome", "date", "reviewBy"];
-  const NARROW = { title: "minmax(0, 1fr)", status: "6.5rem" }; // a phone has room for these
+  const NARROW = 760; // px; below it the facts stand under the title
+  const SMALL = { most: 480, names: ["title", "status", "date"] }; // a phone has room for these
+  const GAP = 0.75; // rem between columns and at the sides, as in style.css
 
   const VIEWS = [
     { name: "all", label: "All", params: {} },
@@ -99,6 +100,30 @@
     return { ...current, load, keep, again, key, round };
   }
 
+  const has = (one, name) => (name === "tags" ? one.tags.length > 0 : one[name] !== null && one[name] !== undefined);
+
+  /** The columns in which a row that was read has a value; those of the rows before while none of the next is there. */
+  function useFilled(pages) {
+    const known = useRef({ of: null, names: USUAL, read: 0 });
+    const { of, names, read } = known.current;
+    if (pages.held.size && (of !== pages.key || read !== pages.held.size)) {
+      const rows = [...pages.held.values()].flat();
+      const before = of === pages.key ? names : ["title"];
+      const filled = USUAL.filter((name) => before.includes(name) || rows.some((one) => has(one, name)));
+      known.current = { of: pages.key, names: filled, read: pages.held.size };
+    }
+    return known.current.names;
+  }
+
+  /** The tracks of a grid for these columns, and what they take at least, in rem. */
+  const tracks = (columns) => ({
+    "--columns": `${columns.map((name) => {
+      const { least, grows } = COLUMNS[name];
+      return grows ? `minmax(${least}rem, ${grows}fr)` : `${least}rem`;
+    }).join(" ")}${columns.includes("title") ? "" : " 1fr"}`, // below a title that is as wide as all of it
+    "--least": `${columns.reduce((sum, name) => sum + COLUMNS[name].least + GAP, GAP)}rem`,
+  });
+
   function useWidth(place) {
     const [width, setWidth] = useState(1200);
     useLayoutEffect(() => {
@@ -109,17 +134,21 @@
     return width;
   }
 
-  function Table({ asked, shown, params, set, heard }) {
+  function Table({ asked, chosen, params, set, heard }) {
     const place = useRef(null);
     const width = useWidth(place);
+    const narrow = width < NARROW;
+    const tall = ROW[narrow ? "narrow" : "wide"];
     const [top, setTop] = useState(0);
     const pages = usePages(asked);
+    const filled = useFilled(pages);
+    const shown = chosen ?? filled;
     const total = pages.total ?? 0;
-    const height = Math.min(total * ROW, TALLEST);
-    const scale = height > 0 ? (total * ROW) / height : 1;
+    const height = Math.min(total * tall, TALLEST);
+    const scale = height > 0 ? (total * tall) / height : 1;
     const view = place.current?.clientHeight ?? 800;
-    const first = Math.max(0, Math.floor((top * scale) / ROW) - 8);
-    const last = Math.min(pages.total === null ? PAGE : total, first + Math.ceil(view / ROW) + 16);
+    const first = Math.max(0, Math.floor((top * scale) / tall) - 8);
+    const last = Math.min(pages.total === null ? PAGE : total, first + Math.ceil(view / tall) + 16);
     const askedAt = useRef(-Infinity);
     useLayoutEffect(() => {
       const wanted = [];
@@ -143,36 +172,44 @@
       place.current.scrollTop = 0;
       setTop(0);
     }, [pages.key]);
-    useEffect(() => heard(pages.total), [pages.total]);
-    const narrow = width < 640;
-    const columns = narrow ? Object.keys(NARROW).filter((name) => shown.includes(name)) : shown;
+    useEffect(() => heard({ total: pages.total, shown }), [pages.total, shown.join()]);
+    const columns = width < SMALL.most ? SMALL.names.filter((name) => shown.includes(name)) : shown;
+    const facts = narrow ? columns.filter((name) => name !== "title") : columns;
     const row = (index) => pages.held.get(Math.floor(index / PAGE))?.[index % PAGE];
     const indexes = Array.from({ length: Math.max(0, Math.min(last, total) - first) }, (_, at) => first + at);
     return html`${pages.error && html`<${cstp.Failure} error=${pages.error} again=${pages.again} />`}
-      <div class="table" ref=${place} role="table" aria-label="Decisions" aria-rowcount=${pages.total === null ? -1 : total + 1}
+      <div class=${narrow ? "table narrow" : "table"} ref=${place} role="table" aria-label="Decisions" aria-rowcount=${pages.total === null ? -1 : total + 1}
         tabindex="0" onScroll=${(event) => setTop(event.currentTarget.scrollTop)}
-        style=${{
-          "--columns": columns.map((name) => (narrow ? NARROW[name] : COLUMNS[name].width)).join(" "),
-          "--least": narrow ? "0" : `${columns.length * 8}rem`,
-        }}>
+        hidden=${pages.total === 0} style=${{ "--row": `${tall}px`, ...tracks(facts) }}>
         <div role="rowgroup">
           <div role="row" class="head" aria-rowindex="1">
             ${columns.map((name) => html`<${Heading} key=${name} name=${name} params=${params} set=${set} />`)}
           </div>
         </div>
-        <div role="rowgroup" class="rows" style=${{ height: `${height || 10 * ROW}px` }}>
+        <div role="rowgroup" class="rows" style=${{ height: `${height || 10 * tall}px` }}>
           ${indexes.map((index) => {
-            const at = scale === 1 ? index * ROW : top + index * ROW - top * scale;
+            const at = scale === 1 ? index * tall : top + index * tall - top * scale;
             return html`<${Row} key=${index} index=${index} one=${row(index)} columns=${columns} top=${at} />`;
           })}
         </div>
       </div>
-      ${pages.total === 0 && !pages.error ? html`<p class="empty">No decision has all of these. Take a filter away.</p>` : null}`;
+      ${pages.total === 0 && !pages.error ? html`<${Nothing} params=${params} />` : null}`;
+  }
+
+  /** Why no decision is listed: none has what the filters ask for, or there is none yet. */
+  function Nothing({ params }) {
+    const { live } = cstp.useVisitor();
+    if (CHOICES.some((name) => params[name])) return html`<p class="empty">No decision has all of these. Take a filter away.</p>`;
+    if (params.view === "overdue") return html`<p class="empty">No decision is overdue for review.</p>`;
+    if (params.view === "superseded") return html`<p class="empty">No decision is superseded.</p>`;
+    if (params.view === "current") return html`<p class="empty">No decision is in force.</p>`;
+    return html`<p class="empty">${live ? "There is no decision yet that this token may see." : "This site has no decision."}
+      ${live && html`<br />Agents record them (<code>cstp record</code>), and <code>cstp ingest FOLDER</code> reads them from files.`}</p>`;
   }
 
   function Heading({ name, params, set }) {
     const { label, sort } = COLUMNS[name];
-    if (!sort) return html`<div role="columnheader"><strong>${label}</strong></div>`;
+    if (!sort) return html`<div role="columnheader" class=${name}><strong>${label}</strong></div>`;
     const active = (params.sort || "date") === sort;
     const order = params.order || "desc";
     const next = active && order === "desc" ? "asc" : "desc";
@@ -189,7 +226,7 @@
     };
     return html`<div role="row" class="row" aria-rowindex=${index + 2} style=${{ top: `${top}px` }} data-row tabindex="-1" onKeyDown=${open}>
       ${columns.map(
-        (name) => html`<div role="cell" key=${name}>
+        (name) => html`<div role="cell" key=${name} class=${name}>
           ${!one
             ? html`<div class="waiting"></div>`
             : name === "title"
@@ -218,11 +255,13 @@
 
   const counted = (numbers, any) => [["", any], ...Object.entries(numbers ?? {}).map(([name, found]) => [name, `${name} (${found})`])];
 
+  const CHOICES = ["category", "stakes", "status", "outcome", "agent", "tag", "project", "from", "to"];
+
   function Filters({ params, set, statistics, children }) {
     const choice = (name, label, numbers) => html`<${cstp.Choice} label=${label} value=${params[name] ?? ""}
       options=${counted(numbers, "any")} change=${(value) => set({ [name]: value })} />`;
     const tags = Object.fromEntries((statistics?.topTags ?? []).map(({ tag, count }) => [tag, count]));
-    const chosen = ["category", "stakes", "status", "outcome", "agent", "tag", "project", "from", "to"].filter((name) => params[name]);
+    const chosen = CHOICES.filter((name) => params[name]);
     const narrow = matchMedia("(max-width: 46rem)").matches; // there they would push the table out of sight
     return html`<details class="filters" open=${!narrow || chosen.length > 0}>
       <summary>Filters</summary>
@@ -268,10 +307,10 @@
   function Decisions({ params }) {
     const set = (changed) => cstp.address.go("decisions", { ...params, ...changed }, { replace: true });
     const statistics = cstp.useCall("cstp.getStats", { project: params.project || null, dateFrom: params.from || null, dateTo: params.to || null }, { keep: true });
-    const [total, setTotal] = useState(null);
-    const shown = useMemo(() => {
+    const [{ total, shown }, setHeard] = useState({ total: null, shown: USUAL });
+    const chosen = useMemo(() => {
       const named = (params.columns ?? "").split(",").filter((name) => name in COLUMNS);
-      return named.length ? ["title", ...named.filter((name) => name !== "title")] : USUAL;
+      return named.length ? ["title", ...named.filter((name) => name !== "title")] : null; // those with a value
     }, [params.columns]);
     const asked = useMemo(() => request(params), [params]);
     return html`<${cstp.PageHead} title="Decisions">
@@ -282,7 +321,7 @@
         <${ColumnPicker} shown=${shown} set=${set} />
       </${Filters}>
       ${statistics.error && html`<${cstp.Failure} error=${statistics.error} again=${statistics.again} />`}
-      <${Table} asked=${asked} shown=${shown} params=${params} set=${set} heard=${setTotal} />`;
+      <${Table} asked=${asked} chosen=${chosen} params=${params} set=${set} heard=${setHeard} />`;
   }
 
   cstp.pages.decisions = Decisions;

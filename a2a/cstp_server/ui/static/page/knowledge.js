@@ -110,12 +110,23 @@
       <${cstp.CallShown} method=${method} params=${{ topic, limit: PAGE }} />`;
   }
 
+  /** Whether nothing was extracted, though there may be sources and passages, which no method lists. */
+  const isBare = (overview) => overview.known && Object.values(overview.calls).every((call) => !call.result.metadata.totalCount);
+
+  function NothingExtracted() {
+    const { live } = cstp.useVisitor();
+    return html`<p class="empty">No pattern, warning or decision was extracted from sources yet.
+      ${live && html`<br />Agents store them with <code>cstp.storeKnowledge</code>. Notes and documents that were ingested are
+        passages: the search above finds them.`}</p>`;
+  }
+
   /** The beginning of all three lists, or the whole of what was read of them. */
   function Overview({ overview, topic, set, whole = false }) {
     if (!overview.known) {
       const failed = Object.values(overview.calls).find((call) => call.error);
       return failed ? html`<${cstp.Failure} error=${failed.error} again=${failed.again} />` : html`<${cstp.Placeholder} lines=${14} />`;
     }
+    if (!topic && !whole && isBare(overview)) return html`<${NothingExtracted} />`;
     return html`${Object.entries(LISTS).map(([name, { type, label }]) => {
       const { results, metadata } = overview.calls[name].result;
       const rows = topic ? results.filter((row) => topicsOf(row).some(([key]) => key === topic.toLowerCase())) : results;
@@ -167,18 +178,20 @@
       const row = { ...one.content, ...one, sourceId: one.source?.sourceId, sourceTitle: one.source?.title };
       return html`<${Extraction} row=${row} type=${one.extractionType} query=${query} />`;
     }
-    return html`<${cstp.Row} label=${`passage: ${one.title ?? one.id}`}>
+    const title = cstp.passageTitle({ ...one, source: one.source?.title });
+    return html`<${cstp.Row} label=${`passage: ${title}`}>
       <h2>
         <${cstp.RecordLink} type="chunk" id=${one.id} params=${{ q: query }}>
-          <${cstp.Marked} text=${one.title ?? one.source?.title ?? one.id} query=${query} />${one.chunkInfo && `, ${one.chunkInfo}`}
+          <${cstp.Marked} text=${title} query=${query} />
         </${cstp.RecordLink}>
       </h2>
       <p class="meta">
         <${cstp.Pill} kind="kind" value="passage" />
+        ${one.chunkInfo && html`<span>${one.chunkInfo.replace("/", " of ")}</span>`}
         ${one.topics.length > 0 && html`<span><${cstp.Topics} topics=${one.topics} /></span>`}
         <${cstp.SourceLink} id=${one.source?.sourceId} title=${one.source?.title} />
       </p>
-      <p class="snippet"><${cstp.Marked} text=${cstp.excerpt(one.content, query)} query=${query} /></p>
+      <${cstp.Snippet} text=${cstp.excerpt(one.content, query)} query=${query} />
     </${cstp.Row}>`;
   }
 
@@ -190,10 +203,10 @@
     }, [query, topic, source, type]);
     const found = cstp.useCall("cstp.searchKnowledge", asked, { delay: 120, keep: true });
     return html`<${cstp.Answer} of=${found} lines=${14} isEmpty=${({ results }) => !results.length}
-      empty="Nothing was found with these filters."
+      empty=${asked.filters ? "Nothing was found with these filters." : `No source says anything of “${query}”.`}
       show=${({ results, metadata, queryTimeMs }) => html`
         <p class="hint" role="status">
-          ${cstp.plural(results.length, "result")}${results.length === FOUND ? " (the first)" : ""} in ${queryTimeMs} ms
+          ${cstp.found(results.length, "result", FOUND)} in ${queryTimeMs} ms
           from ${cstp.plural(metadata.sourcesCited.length, "source")}
         </p>
         <ol class="results" aria-label="What was found">
@@ -268,7 +281,7 @@
         <${cstp.Choice} label="In" value=${params.type ?? ""} options=${FIND} change=${(type) => set({ type })} />
       </div>
       <div class="columns knowledge">
-        <${Side} overview=${overview} params=${params} set=${set} />
+        ${!isBare(overview) && html`<${Side} overview=${overview} params=${params} set=${set} />`}
         <div><${Body} params=${params} what=${what} query=${query} overview=${overview} set=${set} /></div>
       </div>`;
   }

@@ -124,7 +124,7 @@
     const { metadata } = item;
     if (item.type === "event") return metadata.category;
     if (metadata.conversationId) return `${cstp.speakerOf(metadata)} in ${metadata.conversationId}`;
-    return metadata.title ?? cstp.shortened(item.content, 60);
+    return metadata.title ?? cstp.shortened(cstp.plain(item.content), 60);
   };
 
   function Related({ related }) {
@@ -140,7 +140,7 @@
             ${one.score !== null && html`<span>score ${one.score.toFixed(2)}</span>`}
             <${cstp.Time} at=${one.metadata.ts ?? one.metadata.eventTime} hours />
           </p>
-          <p class="snippet short">${one.content}</p>
+          <${cstp.Snippet} text=${one.content} short />
         </${cstp.Row}>`)}
       </ol>
     </section>`;

@@ -8,6 +8,7 @@
   function Answer({ of, show, empty, isEmpty, lines = 6 }) {
     if (of.error && !of.result) return html`<${Failure} error=${of.error} again=${of.again} />`;
     if (!of.result) return of.loading ? html`<${Placeholder} lines=${lines} />` : null;
+    if (isEmpty?.(of.result) && of.loading) return html`<p class="empty" role="status">Looking …</p>`; // that was of an earlier question
     if (isEmpty?.(of.result)) return html`<p class="empty">${empty ?? "There is nothing to show."}</p>`;
     return html`${of.error && html`<${Failure} error=${of.error} again=${of.again} />`}${show(of.result)}`;
   }

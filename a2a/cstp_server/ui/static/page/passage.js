@@ -32,7 +32,7 @@
         ${chunks.map((one) => html`<${cstp.Row} key=${one.chunkId} label=${`passage: ${one.title ?? one.chunkId}`}>
           <h3><${cstp.RecordLink} type="chunk" id=${one.chunkId}>${one.title ?? one.chunkId}</${cstp.RecordLink}></h3>
           <p class="meta"><span>likeness ${one.similarityScore.toFixed(2)}</span>${one.author && html`<span>${one.author}</span>`}</p>
-          <p class="snippet">${one.snippet}</p>
+          <${cstp.Snippet} text=${one.snippet} />
         </${cstp.Row}>`)}
       </ol>
     </section>`;
@@ -110,7 +110,7 @@
     const id = path[0] ?? "";
     const found = cstp.useCall("cstp.getChunk", { chunkId: id, relatedLimit: 10 });
     const chunk = found.result;
-    return html`<${cstp.PageHead} title=${chunk ? (chunk.title ?? id) : found.error ? "No such passage" : "Passage"}>
+    return html`<${cstp.PageHead} title=${chunk ? cstp.passageTitle({ id, ...chunk, source: null }) : found.error ? "No such passage" : "Passage"}>
         <span class="muted">${chunk ? `passage ${chunk.chunkInfo}` : ""}</span>
       </${cstp.PageHead}>
       <${cstp.Answer} of=${found} lines=${14} show=${() => html`<${Chunk} id=${id} chunk=${chunk} query=${params.q} />`} />

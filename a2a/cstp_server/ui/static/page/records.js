@@ -24,7 +24,7 @@
           ${others.map((one) => html`<${cstp.Row} key=${one.id} label=${`episode ${one.id}`}>
             <h3><${cstp.RecordLink} type="episode" id=${one.id}>${short(one.query)}</${cstp.RecordLink}></h3>
             <p class="meta"><span>reward <${Reward} value=${one.reward} /></span><${cstp.Time} at=${one.createdAt} /></p>
-            ${one.reflection && html`<p class="snippet short">${one.reflection}</p>`}
+            ${one.reflection && html`<${cstp.Snippet} text=${one.reflection} short />`}
           </${cstp.Row}>`)}
         </ol>`} />
     </section>`;

@@ -12,6 +12,7 @@
   };
   const SINGULAR = { chunk: "passage", artifact: "document" };
   const MODES = [["", "by meaning and words"], ["semantic", "by meaning"], ["keyword", "by words"]];
+  const FILTERS = ["project", "source", "tag", "from", "to", "sensitivity"];
   const SENSITIVITIES = [["", "any"], "normal", "sensitive", "highly_sensitive"];
   const LIMIT = 50;
 
@@ -37,7 +38,7 @@
 
   function Filters({ params, set }) {
     const { live } = cstp.useVisitor();
-    const [open, setOpen] = useState(["project", "source", "tag", "from", "to", "sensitivity", "mode"].some((one) => params[one]));
+    const [open, setOpen] = useState([...FILTERS, "mode"].some((one) => params[one]));
     const field = (name, label, type = "text") => html`<label class="choice">
       ${label}
       <input type=${type} value=${list(params[name])[0] ?? ""} size="12"
@@ -62,15 +63,15 @@
     </details>`;
   }
 
-  /** The kinds as chips, each with how many of the results it has. */
+  /** The kinds as chips, each with how many of the results it has; without numbers where nothing was asked. */
   function Kinds({ results, chosen, toggle }) {
     const { live } = cstp.useVisitor();
     const found = Object.fromEntries(KINDS.map((kind) => [kind, 0]));
-    for (const one of results) found[one.type] += 1;
+    for (const one of results ?? []) found[one.type] += 1;
     return html`<div class="bar" role="group" aria-label="Kinds of records">
-      <span class="muted">${results.length === LIMIT ? `Of the first ${LIMIT}:` : "Kinds:"}</span>
+      <span class="muted">${results?.length === LIMIT ? `Of the first ${LIMIT}:` : "Kinds:"}</span>
       ${(live ? KINDS : OF_SITE).map(
-        (kind) => html`<${cstp.Chip} label=${LABELS[kind]} found=${found[kind]} on=${chosen.includes(kind)}
+        (kind) => html`<${cstp.Chip} label=${LABELS[kind]} found=${results && found[kind]} on=${chosen.includes(kind)}
           toggle=${() => toggle(kind)} />`,
       )}
     </div>`;
@@ -93,25 +94,40 @@
     </p>`;
   }
 
+  /** What names a result: a passage by its document and section, an episode by what was tried. */
+  function titleOf(one) {
+    if (one.type === "chunk") return cstp.passageTitle(one);
+    const title = one.title ?? cstp.shortened(cstp.plain(one.snippet), 80);
+    return one.place?.section && one.place.section !== title ? `${title} › ${one.place.section}` : title;
+  }
+
   function Result({ one, query, why }) {
     const open = (event) => {
       if (event.key === "Enter" && event.target === event.currentTarget) event.currentTarget.querySelector("a").click();
     };
-    return html`<li class="card result" data-row tabindex="0" aria-label=${`${one.type}: ${one.title ?? "no title"}`} onKeyDown=${open}>
+    const title = titleOf(one);
+    return html`<li class="card result" data-row tabindex="0" aria-label=${`${SINGULAR[one.type] ?? one.type}: ${title}`} onKeyDown=${open}>
       <h2>
         <${cstp.RecordLink} type=${one.type} id=${one.id} params=${{ q: query }}>
-          <${cstp.Marked} text=${one.title ?? one.snippet.slice(0, 80)} query=${query} />
+          <${cstp.Marked} text=${title} query=${query} />
         </${cstp.RecordLink}>
       </h2>
       <p class="meta">
         <${cstp.Pill} kind="kind" value=${SINGULAR[one.type] ?? one.type} />
         ${one.score !== null && html`<span>score ${rounded(one.score)}</span>`}
         ${one.date && html`<${cstp.Time} at=${one.date} />`}
-        ${one.source && html`<span>${one.source}</span>`}
+        ${one.source && !title.startsWith(one.source) && html`<span>${one.source}</span>`}
       </p>
-      <p class="snippet"><${cstp.Marked} text=${one.snippet} query=${query} /></p>
+      <${cstp.Snippet} text=${one.snippet} query=${query} />
       ${why && html`<${Why} explain=${one.explain} />`}
     </li>`;
+  }
+
+  /** Why a list is empty: nothing answers, the filters leave nothing, or there is nothing. */
+  function nothing(params, asked, chosen, result) {
+    if (result?.noGoodMatch) return "Nothing that is likely to answer this.";
+    const filtered = chosen.length || FILTERS.some((name) => list(params[name]).length);
+    return filtered ? "Nothing was found with these filters." : `No record that this token may see matches “${asked?.query}”.`;
   }
 
   function Interpreted({ times }) {
@@ -142,12 +158,12 @@
     return html`<${cstp.PageHead} title="Search">
         ${asked && found.result
           ? html`<span class="muted" role="status">
-              ${cstp.plural(results.length, "result")}${results.length === LIMIT ? " (the first)" : ""} in ${found.result.queryTimeMs} ms
+              ${cstp.found(results.length, "result", LIMIT)} in ${found.result.queryTimeMs} ms
             </span>`
           : null}
       </${cstp.PageHead}>
       <${Filters} params=${params} set=${set} />
-      <${Kinds} results=${all} chosen=${chosen} toggle=${toggle} />
+      <${Kinds} results=${asked && found.result ? all : null} chosen=${chosen} toggle=${toggle} />
       ${asked === null
         ? html`<p class="empty">Type a question or some words. Results come as you type, over all kinds of records.</p>`
         : html`${visitor.live
@@ -159,8 +175,8 @@
               </div>`
             : html`<p class="hint">Found by words, in titles, tags and ${visitor.cut ? `the first ${cstp.count(visitor.cut)} characters of each text` : "texts"}.</p>`}
           <${Interpreted} times=${found.result?.interpreted} />
-          <${cstp.Answer} of=${found} lines=${12} isEmpty=${() => !results.length}
-            empty=${found.result?.noGoodMatch ? "Nothing that is likely to answer this." : "Nothing was found with these filters."}
+          <${cstp.Answer} of=${found} lines=${12} isEmpty=${() => !results.length && !narrow.loading}
+            empty=${nothing(params, asked, chosen, found.result)}
             show=${() => html`<ol class="results">
               ${results.map((one) => html`<${Result} key=${`${one.type} ${one.id}`} one=${one} query=${asked.query} why=${why} />`)}
             </ol>

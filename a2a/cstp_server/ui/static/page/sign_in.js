@@ -3,7 +3,8 @@
 {
   const { html } = cstp;
   const { useEffect, useRef, useState } = cstp.hooks;
-  const KEPT = "cstp-token"; // in the session storage of the tab, only where the visitor asks for it
+  const KEPT = "cstp-token"; // in the session storage of the tab: a reload keeps it, and it ends with the tab
+  const SHAPE = /^cstp_[0-9a-zA-Z]+_[\w-]+$/;
 
   /** The token of the link that led here; the code leaves the address at once. */
   async function tokenOfLink() {
@@ -56,9 +57,15 @@
     }
   }
 
+  /** What is wrong with a pasted text that cannot be a token, or null. */
+  function notToken(text) {
+    if (SHAPE.test(text)) return null;
+    if (/#code=/.test(text)) return "This is a link: open it in the address bar instead.";
+    return "This is no token: one begins with cstp_ and has no blanks. Paste it alone, without export CSTP_TOKEN= or quotes.";
+  }
+
   function SignIn({ enter, problem }) {
     const [token, setToken] = useState("");
-    const [stay, setStay] = useState(false);
     const [error, setError] = useState(problem);
     const [busy, setBusy] = useState(false);
     const box = useRef(null);
@@ -69,14 +76,18 @@
     useEffect(() => setError(problem), [problem]);
     const submit = async (event) => {
       event.preventDefault();
+      const wrong = notToken(token.trim());
+      setError(wrong);
+      if (wrong) return box.current.focus();
       setBusy(true);
       try {
-        await enter(token.trim(), stay);
+        await enter(token.trim());
       } catch (failure) {
         setError(failure.message);
         setBusy(false);
         box.current.focus();
       }
+      return undefined;
     };
     return html`<main class="sign-in">
       <h1>CSTP</h1>
@@ -84,30 +95,26 @@
       <form onSubmit=${submit}>
         <label for="token">Token</label>
         <input id="token" ref=${box} type="password" autocomplete="off" spellcheck=${false} required value=${token}
-          aria-describedby=${error ? "sign-in-error" : null} aria-invalid=${error ? "true" : null}
+          placeholder="cstp_…" aria-describedby=${error ? "sign-in-error what-to-paste" : "what-to-paste"} aria-invalid=${error ? "true" : null}
           onInput=${(event) => setToken(event.currentTarget.value)} />
-        <label class="check">
-          <input type="checkbox" checked=${stay} onChange=${(event) => setStay(event.currentTarget.checked)} />
-          Keep it until this tab is closed
-        </label>
+        <p id="what-to-paste" class="hint">Paste a token: one line that begins with <code>cstp_</code>. The demo prints one as
+          ${" "}<code>CSTP_TOKEN</code>; for any other server its operator makes one with
+          ${" "}<code>cstp token create --agent NAME</code>. It is kept until you sign out or close this tab.</p>
         ${error && html`<p id="sign-in-error" class="failure" role="alert">${error}</p>`}
         <button type="submit" disabled=${busy || !token.trim()}>Sign in</button>
       </form>
-      <p class="hint">On the server's machine, <code>cstp ui</code> opens this page signed in. A token is made by${" "}
-        <code>cstp token create --agent NAME</code>.</p>
+      <p class="hint">On the server's machine, <code>cstp ui</code> opens this page signed in, without a token to paste.</p>
     </main>`;
   }
 
   /** The whole page: who visits, then the frame. */
   function Page() {
     const [visitor, setVisitor] = useState(null);
-    const [keeps, setKeeps] = useState(false); // whether this tab keeps the token
     const [problem, setProblem] = useState(null);
     const [ready, setReady] = useState(false);
-    const enter = async (token, stay) => {
+    const enter = async (token) => {
       const found = await visitorOf(token);
-      keep(stay ? token : null);
-      setKeeps(stay);
+      keep(token);
       setProblem(null);
       setVisitor({ ...found, token });
     };
@@ -116,25 +123,22 @@
       setProblem(reason);
       setVisitor(null);
     };
-    const stay = () => {
-      keep(visitor.token);
-      setKeeps(true);
-    };
     useEffect(() => {
       let timer;
       const byLink = async () => {
         const token = await tokenOfLink();
-        if (token) await enter(token, false);
+        if (token) await enter(token);
         return token !== null;
       };
       /** By the token that this tab keeps; asked again while the server is away. */
       const byKept = async (otherwise) => {
         try {
           const token = kept();
-          if (token) await enter(token, true);
+          if (token) await enter(token);
           else setProblem(otherwise);
         } catch (error) {
           setProblem(error.message);
+          if (error.code === -32001) keep(null); // a reload need not try it again
           if (error.code === 0) timer = setTimeout(byKept, 2000, otherwise);
         }
       };
@@ -156,7 +160,7 @@
     }, []);
     if (!ready) return html`<p class="starting">Loading …</p>`;
     if (visitor === null) return html`<${SignIn} enter=${enter} problem=${problem} />`;
-    return html`<${cstp.Frame} visitor=${watched(visitor, leave)} leave=${() => leave()} stay=${keeps ? null : stay} />`;
+    return html`<${cstp.Frame} visitor=${watched(visitor, leave)} leave=${() => leave()} />`;
   }
 
   const seen = new WeakMap();

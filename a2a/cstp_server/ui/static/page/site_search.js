@@ -38,9 +38,9 @@
 
   const hasTag = (entry, tag) => entry.tags.some((its) => fold(its) === fold(tag));
 
-  /** The part of a text with the most of the words that were found, whole words, as one line. */
+  /** The part of a text with the most of the words that were found, whole words, with its line breaks, as it is Markdown. */
   function snippet(text, words) {
-    const line = text.replace(/\s+/g, " ").trim();
+    const line = text.replace(/[^\S\n]+/g, " ").replace(/\n\s*\n/g, "\n\n").trim();
     if (line.length <= SNIPPET) return line;
     const lowered = line.toLowerCase();
     const places = [];

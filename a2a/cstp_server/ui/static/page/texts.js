@@ -2,7 +2,7 @@
 // How values are shown. Texts of records are text nodes, or Markdown that was sanitised.
 {
   const { html } = cstp;
-  const { useLayoutEffect, useRef } = cstp.hooks;
+  const { useLayoutEffect, useMemo, useRef } = cstp.hooks;
 
   const dayFormat = cstp.once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" }));
   const timeFormat = cstp.once(() => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" }));
@@ -31,10 +31,17 @@
   const words = (query) =>
     [...new Set((query ?? "").toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [])].filter((word) => word.length > 2);
 
-  /** What matches the words of a query, by their beginnings, as searches find inflected words; null without any. */
+  const LONG = 5; // letters of a word that is compared without its ending; "not" is no beginning of "nothing"
+  const ENDING = /(?<=^.{4,})(?:ing|ed|es|e|s)$/;
+  const ENDINGS = "(?:e?s|e?d|e|ings?|er[ns]?|e[mn]|[nt])?";
+
+  /** What matches the words of a query and their inflected forms, as searches find these; null without any. */
   function wordPattern(query) {
-    const roots = words(query).map((word) => word.slice(0, Math.max(3, Math.ceil(word.length * 0.75))));
-    return roots.length ? new RegExp(`(?<![\\p{L}\\p{N}])(?:${roots.join("|")})[\\p{L}\\p{N}]*`, "giu") : null;
+    const forms = words(query).map((word) => {
+      const ending = word.length < LONG ? (word.length < 4 ? "" : "(?:s|ed|ing)?") : ENDINGS;
+      return `${word.length < LONG ? word : word.replace(ENDING, "")}${ending}`;
+    });
+    return forms.length ? new RegExp(`(?<![\\p{L}\\p{N}])(?:${forms.join("|")})(?![\\p{L}\\p{N}])`, "giu") : null;
   }
 
   /** A text in which the words of a query are marked. */
@@ -94,6 +101,8 @@
     ALLOW_ARIA_ATTR: false,
   };
 
+  const SHORT = 28; // characters of a cell that is kept in one line, such as a number with its unit
+
   /** Markdown as elements, with the words of a query marked. Headings are paragraphs; links open without a referrer. */
   function Markdown({ text, query }) {
     const place = useRef(null);
@@ -109,16 +118,83 @@
         lower.append(...heading.childNodes);
         heading.replaceWith(lower);
       }
-      for (const table of fragment.querySelectorAll("table, pre")) table.tabIndex = 0;
+      for (const table of fragment.querySelectorAll("table, pre")) table.tabIndex = 0; // they scroll
+      for (const cell of fragment.querySelectorAll("td, th")) {
+        cell.className = cell.textContent.length > SHORT ? "long" : "short";
+      }
       markWords(fragment, query);
       place.current.replaceChildren(fragment);
     }, [text, query]);
     return html`<div class="markdown" ref=${place}></div>`;
   }
 
+  const MOST_SNIPPET = 1000; // characters that are read for the few lines that are shown
+  const FENCE = /^[ \t]*(?:```|~~~).*$/gm;
+
+  /** A piece of Markdown that was cut anywhere, without the halves of blocks: no open fence, and rows of a table as items. */
+  function mended(text) {
+    const whole = (text.match(FENCE) ?? []).length % 2 ? text.replace(FENCE, "") : text;
+    return whole
+      .replace(/^[ \t]*\|?[ \t]*:?-{3,}:?[ \t]*(?:\|[ \t]*:?-{3,}:?[ \t]*)*\|?[ \t]*$/gm, "")
+      .replace(/^(?:[ \t]*\|.*|.*\|[ \t]*)$/gm, (row) => {
+        const cells = row.trim().replace(/^\||\|$/g, "").split(/(?<!\\)\|/);
+        return `- ${cells.map((cell) => cell.trim()).join(" · ")}`;
+      });
+  }
+
+  /** Tokens of Markdown as the running text of a snippet: emphasis and code stay, blocks follow each other. */
+  function running(tokens, query) {
+    return tokens.map((token) => {
+      const inner = () => (token.tokens ? running(token.tokens, query) : html`<${Marked} text=${token.text ?? ""} query=${query} />`);
+      switch (token.type) {
+        case "space":
+        case "hr":
+        case "def":
+          return null;
+        case "br":
+          return " ";
+        case "heading":
+          return html`<b>${inner()}</b> `;
+        case "strong":
+          return html`<strong>${inner()}</strong>`;
+        case "em":
+          return html`<em>${inner()}</em>`;
+        case "code":
+        case "codespan":
+          return html`<code><${Marked} text=${token.text} query=${query} /></code>${token.type === "code" && " "}`;
+        case "list":
+          return token.items.map((item) => html`<span class="item">${running(item.tokens, query)}</span> `);
+        case "paragraph":
+        case "blockquote":
+          return html`${inner()} `;
+        default:
+          return inner();
+      }
+    });
+  }
+
+  /** A piece of a record's text in a few lines, its Markdown read, the words of a query marked. Only texts are made. */
+  function Snippet({ text, query, short = false, lead = null }) {
+    const shown = useMemo(() => running(markdown.lexer(mended((text ?? "").slice(0, MOST_SNIPPET))), query), [text, query]);
+    return html`<p class=${short ? "snippet short" : "snippet"}>${lead}${shown}</p>`;
+  }
+
+  /** The beginning of a text in one line, without the marks of Markdown, to name what has no title. */
+  const plain = (text) =>
+    text.slice(0, MOST_SNIPPET).replace(/^[ \t]*(?:#{1,6}|>|[-*+])[ \t]+/gm, "").replace(/\*\*|__|`+/g, "").replace(/\s+/g, " ").trim();
+
   const counted = cstp.once(() => new Intl.NumberFormat());
   const count = (number) => counted().format(number);
   const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
-  Object.assign(cstp, { Time, Percent, Pill, Marked, Markdown, excerpt, count, plural });
+  /** How many were found, of which an answer gives no more than `most`. */
+  const found = (number, one, most) => (number === most ? `The first ${plural(number, one)}` : plural(number, one));
+
+  /** The title of a passage: its document and the section in it, each once. */
+  function passageTitle({ id, title, source = null, place }) {
+    const section = place?.section ?? (title === source ? null : title);
+    return [...new Set([source ?? title, section])].filter(Boolean).join(" › ") || String(id);
+  }
+
+  Object.assign(cstp, { Time, Percent, Pill, Marked, Markdown, Snippet, plain, excerpt, count, plural, found, passageTitle });
 }

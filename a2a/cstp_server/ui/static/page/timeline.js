@@ -138,7 +138,7 @@
     const loading = (wants && decisions.loading) || memory.loading;
     const name = range.from === range.to ? spelledDay(range.from) : `${spelledDay(range.from)} – ${spelledDay(range.to)}`;
     return html`<section class="moments" aria-busy=${loading ? "true" : "false"}>
-      <h2 aria-live="polite">${name}${!loading && html` <span class="muted">(${memory.notes.length ? "at least " : ""}${cstp.plural(found, "record")})</span>`}</h2>
+      <h2 aria-live="polite">${name}${!loading && html` <span class="muted">(${memory.notes.length && found ? "at least " : ""}${cstp.plural(found, "record")})</span>`}</h2>
       ${decisions.error && html`<${cstp.Failure} error=${decisions.error} again=${decisions.again} />`}
       ${!rows.length && loading && html`<${cstp.Placeholder} lines=${8} />`}
       ${!rows.length && !loading && html`<p class="empty">Nothing is dated in this time.</p>`}
