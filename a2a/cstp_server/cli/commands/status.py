@@ -12,7 +12,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import Glance, glance, other_schema
 from cognition_engines.store.schema import HEAD
 from cstp.client.errors import TransportError
-from cstp_server.cli.commands.server_status import print_remote
+from cstp_server.cli.server_status import print_remote
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
