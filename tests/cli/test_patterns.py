@@ -45,6 +45,14 @@ def test_include_and_exclude_are_patterns_of_a_gitignore_and_may_be_repeated(rea
     }
 
 
+def test_include_with_as_reads_files_of_any_extension_and_without_one(read: Any, docs: Path) -> None:
+    (docs / "README").write_text("# Read me\n\nHow to begin.\n")
+    (docs / "harbours.csv").write_text("name,depth\nEmden,8\n")
+    (docs / "image.png").write_bytes(b"\x89PNG\r\n\x00")
+    assert read("--include", "README", "--include", "*.csv") == set()
+    assert len(read("--include", "README", "--include", "*.csv", "--as", "document")) == 2
+
+
 def test_a_cstpignore_holds_for_its_folder_and_a_deeper_one_may_take_back_what_it_says(read: Any, docs: Path) -> None:
     (docs / ".cstpignore").write_text("draft.md\n**/old/*\n# a comment\n")
     (docs / "notes" / ".cstpignore").write_text("!old/second.txt\n/today.md\n")

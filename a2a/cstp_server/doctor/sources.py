@@ -32,7 +32,8 @@ def check_sources(settings: Settings) -> CheckResult[None]:
 
 def _files(path: Path, source: SourceSettings) -> str:
     """Raises OSError."""
-    return f"{len(file_states([path], Selection(source.include, source.exclude))):,} files"
+    selection = Selection(source.include, source.exclude, any_extension=source.kind is not None)
+    return f"{len(file_states([path], selection)):,} files"
 
 
 def _items(address: str) -> str:

@@ -69,7 +69,7 @@ def _followed(source: SourceSettings) -> FollowedSource:
     texts = Texts(
         source.kind, bots=source.bots, system_messages=source.system_messages, day_first=source.day_first, map=by
     )
-    selection = Selection(source.include, source.exclude)
+    selection = Selection(source.include, source.exclude, any_extension=source.kind is not None)
     return FollowedSource(source.address, source.project, level, source.repository, source.prune, texts, selection)
 
 

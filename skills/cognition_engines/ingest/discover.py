@@ -50,6 +50,7 @@ class _Walk:
 
     root: str
     waiting: list["_Folder | FoundFile"]
+    any_extension: bool = False
     files: list[FoundFile] = field(default_factory=list)
     refused: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
@@ -76,7 +77,8 @@ def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
     Hidden files and folders, `node_modules` and virtual environments are left out and not counted. No link is followed.
     A folder whose `.cstpignore` is no list of patterns is refused. Raises BadPattern for a pattern of `selection`.
     """
-    state = _Walk(str(folder), [_Folder(str(folder), "", filter_of(selection))])
+    chosen = selection.any_extension and bool(selection.include)
+    state = _Walk(str(folder), [_Folder(str(folder), "", filter_of(selection))], chosen)
     while state.waiting:
         current = state.waiting.pop()
         if isinstance(current, FoundFile):
@@ -137,7 +139,7 @@ def _look(entry: os.DirEntry[str], within: _Folder, chosen: Filter, state: _Walk
         identity = entry.stat(follow_symlinks=False)
         return _Folder(path, f"{name}/", chosen, (identity.st_dev, identity.st_ino))
     suffix = Path(entry.name).suffix.lower()
-    if suffix not in SUFFIXES:
+    if suffix not in SUFFIXES and (not state.any_extension or entry.is_symlink() or chosen.leaves_out(name)):
         state.skipped[LINK if entry.is_symlink() else suffix] += 1
         return None
     if chosen.leaves_out(name):

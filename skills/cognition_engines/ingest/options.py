@@ -50,12 +50,14 @@ class Selection:
     """Which files of folders are read; a file that a person named is read in any case.
 
     Patterns are as in a `.gitignore`, relative to the folder that was named: with `include` only what one of them
-    matches, without what one of `exclude` matches. With `only`, which are absolute, no other file.
+    matches, without what one of `exclude` matches. With `only`, which are absolute, no other file. With
+    `any_extension`, `include` chooses files of every extension, and without one.
     """
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     only: frozenset[Path] | None = None
+    any_extension: bool = False
 
 
 ALL_FILES: Final = Selection()

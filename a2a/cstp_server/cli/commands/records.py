@@ -109,8 +109,9 @@ def delete(
             deleted = stored is not None and bool(records.delete(stored.kind, [str(stored.record.id)], with_parts=True))
             gone += deleted
             say(f"deleted {id}" if deleted else f"no record has the id {id}", err=not deleted)
-            if stored is not None and stored.origin.made_by == "file" and os.path.exists(stored.origin.source):
-                say(f"{stored.origin.source} still has it: the next cstp ingest brings it back", err=True)
+    files = dict.fromkeys(one.origin.source for one in found.values() if one and one.origin.made_by == "file")
+    for file in filter(os.path.exists, files):
+        say(f"{file} still has what was deleted: the next cstp ingest of it brings it back", err=True)
     return 0 if gone == len(wanted) else 1
 
 

@@ -41,7 +41,8 @@ ProjectOption = Annotated[str | None, typer.Option(metavar="NAME", help="Project
 IncludeOption = Annotated[
     list[str],
     typer.Option(
-        metavar="PATTERN", help="Of folders only the files that this matches, as in a .gitignore; repeatable."
+        metavar="PATTERN",
+        help="Of folders only the files that this matches, as in a .gitignore; with --as of any extension; repeatable.",
     ),
 ]
 ExcludeOption = Annotated[
@@ -102,7 +103,7 @@ def options_of(
     if sensitivity is not None and sensitivity not in SENSITIVITIES:
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
     level = None if sensitivity is None else SENSITIVITIES[sensitivity]
-    texts, selection = _texts(kind, decision_folders, map_name), _selection(include, exclude)
+    texts, selection = _texts(kind, decision_folders, map_name), _selection(include, exclude, kind)
     return Options(project, level, repository, texts=texts, selection=selection)
 
 
@@ -120,10 +121,10 @@ def _texts(kind: TextKind | None, folders: Iterable[str], map_name: str | None) 
     return Texts(kind, frozenset(map(bare_name, folders)), map=by)
 
 
-def _selection(include: Sequence[str], exclude: Sequence[str]) -> Selection:
+def _selection(include: Sequence[str], exclude: Sequence[str], kind: TextKind | None) -> Selection:
     for patterns, option in ((include, "--include"), (exclude, "--exclude")):
         try:
             parse_patterns(patterns)
         except BadPattern as error:
             raise typer.BadParameter(str(error), param_hint=option) from None
-    return Selection(tuple(include), tuple(exclude))
+    return Selection(tuple(include), tuple(exclude), any_extension=kind is not None)

@@ -28,7 +28,10 @@ def skipped_lines(skipped: Mapping[str, int]) -> Iterator[str]:
         *_remedy(suffixes & _OF_TABLES, "to JSONL"),
     ]
     convert = f"convert {'; '.join(remedies)}" if remedies else f"read are {', '.join(sorted(SUFFIXES))}"
-    yield f"to read them: {convert}; a file of text is read whatever its extension when it is named itself"
+    text = (
+        "a file of text is read whatever its extension when it is named itself, or by --include PATTERN --as document"
+    )
+    yield f"to read them: {convert}; {text}"
 
 
 def _named(suffix: str, count: int) -> str:
