@@ -12,7 +12,6 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import Glance, glance, other_schema
 from cognition_engines.store.schema import HEAD
 from cstp.client.errors import TransportError
-from cstp_server.cli.server_status import print_remote
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -24,6 +23,7 @@ from cstp_server.cli.options import (
     without_secrets,
 )
 from cstp_server.cli.remote import TimeoutOption, TokenOption, given_token
+from cstp_server.cli.server_status import print_remote
 from cstp_server.process.local_probe import probe
 from cstp_server.settings import Settings
 from cstp_server.terminal import say
