@@ -198,7 +198,7 @@ def test_forgetting_says_what_goes_and_leaves_the_page(library: Serving, visits:
     _fill(page, "Forget")
     page.get_by_role("button", name="Continue").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("1 reviews")
+    expect(dialog).to_contain_text("1 review, 1 revision")
     expect(dialog).to_contain_text("cannot be undone")
     dialog.get_by_role("button", name="Forget").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")

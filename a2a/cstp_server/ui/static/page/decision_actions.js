@@ -40,7 +40,7 @@
   };
 
   const summed = (cascade) =>
-    Object.entries(cascade).filter(([, found]) => found > 0).map(([name, found]) => `${found} ${name}`).join(", ") || "nothing else with it";
+    Object.entries(cascade).filter(([, found]) => found > 0).map(([name, found]) => `${found} ${found === 1 ? name.replace(/s$/, "") : name}`).join(", ") || "nothing else with it";
 
   function paramsOf(name, values, decision) {
     if (name === "link") return { sourceId: decision.id, ...values };

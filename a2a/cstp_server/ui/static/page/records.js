@@ -4,7 +4,7 @@
   const { html } = cstp;
   const { useEffect, useState } = cstp.hooks;
 
-  const short = (text, most = 120) => (text.length > most ? `${text.slice(0, most).trimEnd()} …` : text);
+  const short = (text, most = 120) => (text.length > most ? `${text.slice(0, most).replace(/\s+\S*$/, "")} …` : text);
 
   function Reward({ value }) {
     const text = `${value > 0 ? "+" : ""}${value}`;
