@@ -24,6 +24,7 @@ from cstp_server.mcp.sent_calls import call_of
 from cstp_server.mcp.server import Context
 from cstp_server.mcp.stdio import answer
 from cstp_server.mcp.tool import Tool
+from cstp_server.process.malloc import spare_the_collector
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token, TokenBook
@@ -67,6 +68,7 @@ async def answer_from_folder(settings: Settings, identify: Identify, holding: Ho
     `identify` is asked in each call: a token that ends or is revoked ends the answers. `holding` is None if another
     process holds the folder.
     """
+    spare_the_collector()  # also when it takes the folder: imports leave no garbage
     process = FolderProcess(settings, identify, holding)
     keeping = asyncio.create_task(process.keep())
     try:

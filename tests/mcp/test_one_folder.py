@@ -171,6 +171,23 @@ def test_programs_find_what_ingest_and_watch_read_into_their_folder(
     wait_until(lambda: knows(first, "rhubarb") and knows(second, "rhubarb"))
 
 
+@pytest.mark.long("starts programs")
+@pytest.mark.parametrize("words", [("reindex",), ("compact",), ("site", "pages")], ids=lambda words: words[0])
+def test_a_command_that_needs_the_folder_alone_gets_it_from_a_program_which_takes_it_back(
+    window: Open, command: Callable[..., Any], data: Path, words: tuple[str, ...]
+) -> None:
+    first, second = window(), window()
+    decide(first, "Paint the fence")
+    assert finds(second, "Paint the fence")
+    name, *rest = words
+    done = command(name, *(data.parent / word for word in rest))
+    _, said = done.communicate(timeout=60)
+    assert done.returncode == 0, said
+    assert finds(first, "Paint the fence")
+    decide(second, "Oil the gate")
+    assert finds(first, "Oil the gate")
+
+
 @pytest.mark.long("starts programs and kills them for a minute")
 def test_of_ten_programs_whose_holder_is_killed_twenty_times_none_loses_or_doubles_a_write(
     window: Open, data: Path, wait_until: Callable[..., None]
