@@ -29,8 +29,7 @@ class FolderLock:
             self._file = os.open(folder / _NAME, os.O_CREAT | os.O_RDWR, 0o600)
             undo.callback(os.close, self._file)
             if not _taken_soon(self._file, folder, tries):
-                name = _name_in(self._file)
-                by = f"process ({name})" if name else "`cstp serve` or `cstp reindex`"
+                by = _described(_name_in(self._file))
                 raise FolderInUse(f"{folder} is held by another {by}; stop it, or name another --data-dir")
             os.ftruncate(self._file, 0)  # whom a former holder named
             undo.pop_all()
@@ -84,6 +83,12 @@ def is_held(folder: Path) -> bool:
 def is_address(name: str) -> bool:
     """Whether a holder is a server, by its address."""
     return name.startswith(("http://", "https://"))
+
+
+def _described(name: str) -> str:
+    if is_address(name):
+        return f"`cstp serve` ({name})"
+    return f"`{name}`" if name else "`cstp serve` or `cstp reindex`"
 
 
 def _name_in(file: int) -> str:
