@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from math import inf
 from time import monotonic
@@ -39,6 +39,7 @@ from cstp_server.handlers.knowledge_records import knowledge_record_methods
 from cstp_server.handlers.memory_records import memory_record_methods
 from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.system import system_methods
+from cstp_server.holder.folder_calls import FolderCalls
 from cstp_server.http.auth import Network, parse_networks
 from cstp_server.http.discovery import (
     CARD_PATH,
@@ -106,6 +107,7 @@ class State(TypedDict):
     events: EventStream
     page: Page
     sessions: PageSessions
+    folder_calls: FolderCalls
 
 
 class Endpoint:
@@ -153,7 +155,12 @@ def create_app(
         probes = _probes(opened, parts, registry, settings, member)
         lag = asyncio.create_task(watch_loop(registry))
         try:
-            async with open_mount(parts.dispatcher, settings) as mount, _with_others(member, opened, probes):
+            others = FolderCalls(parts.dispatcher, prepared.gate, 2 * settings.server.max_body_bytes)
+            async with (
+                open_mount(parts.dispatcher, settings) as mount,
+                _with_others(member, opened, probes),
+                others.answering(settings.indexes_path) if _holds(member) else nullcontext(),
+            ):
                 yield {
                     "parts": parts,
                     "probes": probes,
@@ -162,6 +169,7 @@ def create_app(
                     "events": EventStream(opened.following, settings.server.quiet_seconds),
                     "page": Page(settings),
                     "sessions": PageSessions(settings, claims),
+                    "folder_calls": others,
                 }
         finally:
             lag.cancel()
@@ -203,6 +211,11 @@ def _prepared(settings: Settings, gate: Gate | None) -> Prepared:
         gate or Gate(server.max_in_flight, server.max_queue, server.handler_seconds),
         discovered(server.public_url),
     )
+
+
+def _holds(member: Membership | None) -> bool:
+    """Whether this process has the lock of the folder: of several workers, the first has it."""
+    return member is None or member.worker.writes
 
 
 @asynccontextmanager

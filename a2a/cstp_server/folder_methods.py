@@ -12,6 +12,8 @@ from cstp.client.messages import HttpAnswer, read_answer, request_body
 from cstp.client.sync_methods import Methods
 from cstp.fields import format_instant
 from cstp_server.app import State, create_app
+from cstp_server.holder.taking import take_folder
+from cstp_server.process.open_engine import open_engine
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Dispatcher
 from cstp_server.settings import Settings
@@ -28,7 +30,9 @@ def folder_methods(settings: Settings, token: Token) -> Iterator[Methods]:
 
     Raises ConfigurationError, FolderInUse or ComponentFailed when it cannot be opened.
     """
-    app = create_app(_for_one_caller(settings))
+    patient = _for_one_caller(settings)
+    lock = take_folder(settings.indexes_path, settings.server.grace_seconds)
+    app = create_app(patient, engine=open_engine(patient, lock=lock))
     with asyncio.Runner() as runner:
         opened: asyncio.Future[State] = runner.get_loop().create_future()
         closing = asyncio.Event()

@@ -16,6 +16,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ConfigurationError
 from cstp_server.app import create_app
+from cstp_server.holder.taking import take_folder
 from cstp_server.http.caps import Caps
 from cstp_server.http.deadlines import MAX_REFUSED, Deadlines, timed_protocol
 from cstp_server.http.endpoint import NOSNIFF, refusal_bytes
@@ -127,7 +128,9 @@ def serve(
     with ExitStack() as undo:
         undo.callback(gc.enable)
         gc.disable()  # what is made until all is open stays, and looking through it takes a tenth of the start
-        engine = open_engine(settings, model, member)
+        holds = member is None or member.worker.writes
+        lock = take_folder(settings.indexes_path, settings.server.grace_seconds) if holds else None
+        engine = open_engine(settings, model, member, lock)
         undo.callback(engine.close)
         engine.indexes.name_holder(settings.at_port(listener.getsockname()[1]).base_url)
         server = make_server(settings, gate, engine, announce=announce, end_by=watchdog.end_by, member=member)

@@ -1,52 +1,137 @@
-"""Serves MCP over standard input and output from the data folder, without a server."""
+"""Serves MCP over standard input and output from the data folder, without a server.
 
+One process holds the folder. All others ask it, and one of them takes its place when it ends.
+"""
+
+import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from importlib import import_module
 from random import getrandbits
 from time import monotonic
+from typing import Final, Protocol
 
-from cognition_engines.engine import Engine
-from cstp.errors import AuthenticationRequired, Overloaded
-from cstp_server.app import create_app
-from cstp_server.http.endpoint import Parts
-from cstp_server.limits.gate import HeldPlace
-from cstp_server.mcp.server import Context, Run
+import structlog
+
+from cognition_engines.errors import EngineError, FolderInUse
+from cognition_engines.indexes.folder_lock import FolderLock
+from cstp.errors import AuthenticationRequired, CstpError, MethodNotFound, QueryFailed
+from cstp.methods.changes import LONGEST_WAIT
+from cstp_server.holder.asked import Caller
+from cstp_server.holder.holder_client import HolderAway, ask_holder, holder_ended
+from cstp_server.holder.taking import MCP
+from cstp_server.mcp.sent_calls import call_of
+from cstp_server.mcp.server import Context
 from cstp_server.mcp.stdio import answer
-from cstp_server.mcp.tool import Tool, run_tool
-from cstp_server.rpc.bound import Call
+from cstp_server.mcp.tool import Tool
+from cstp_server.process.malloc import spare_the_collector
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token, TokenBook
 
 Identify = Callable[[TokenBook], Token | None]
-_RETRY_SECONDS = 1
+_HOLDING: Final = "cstp_server.holding"  # loaded by name: it takes 40 MB, and one process needs it
+_LOOK_SECONDS: Final = 0.05  # between two looks for a holder
+_PAUSE_SECONDS: Final = 1.0  # after a folder that was free and could not be opened
+_SPARE_SECONDS: Final = 2.0  # for the way to a holder and back, beyond the deadline of a call
+_log = structlog.get_logger("cstp.folder")
 
 
-async def answer_from_folder(settings: Settings, engine: Engine, identify: Identify) -> None:
-    """Answers until standard input ends, or SIGTERM or SIGINT comes; then closes `engine`.
+class Holding(Protocol):
+    """The open folder; see `cstp_server.holding`."""
 
-    `identify` is asked in each call: a token that ends or is revoked ends the answers.
+    @property
+    def answers(self) -> bool: ...
+
+    async def keep(self) -> None: ...
+
+    async def run(self, tool: Tool | None, arguments: Mapping[str, object], token: Token) -> Outcome: ...
+
+
+def take_if_free(settings: Settings) -> Holding | None:
+    """Open the folder; None while another process holds it.
+
+    Raises ConfigurationError or ComponentFailed, with nothing left open.
     """
-    app = create_app(settings, engine=engine)
-    async with app.router.lifespan_context(app) as state:
-        assert state is not None
-        parts: Parts = state["parts"]
-        await answer(_folder_run(parts, identify), settings)
+    try:
+        lock = FolderLock(settings.indexes_path, tries=1)
+    except FolderInUse:
+        return None
+    lock.name_holder(MCP)
+    make: Callable[[Settings, FolderLock], Holding] = import_module(_HOLDING).Holding
+    return make(settings, lock)
 
 
-def _folder_run(parts: Parts, identify: Identify) -> Run:
-    async def run(tool: Tool | None, arguments: Mapping[str, object], _: Context) -> Outcome:
-        parts.tokens.refresh(monotonic())
-        token = identify(parts.tokens)
+async def answer_from_folder(settings: Settings, identify: Identify, holding: Holding | None) -> None:
+    """Answers until standard input ends, or SIGTERM or SIGINT comes; then closes the folder if this process holds it.
+
+    `identify` is asked in each call: a token that ends or is revoked ends the answers. `holding` is None if another
+    process holds the folder.
+    """
+    spare_the_collector()  # also when it takes the folder: imports leave no garbage
+    process = FolderProcess(settings, identify, holding)
+    keeping = asyncio.create_task(process.keep())
+    try:
+        await answer(process.run, settings)
+    finally:
+        keeping.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeping
+
+
+class FolderProcess:
+    """Answers calls as the holder of the folder, or by asking the holder."""
+
+    def __init__(self, settings: Settings, identify: Identify, holding: Holding | None) -> None:
+        self._settings = settings
+        self._identify = identify
+        self._holding = holding
+        self._folder = settings.indexes_path
+        self._tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
+
+    async def keep(self) -> None:
+        """Holds the folder, or waits for its holder to end and takes it; until this is cancelled."""
+        while True:
+            if self._holding is not None:
+                await self._holding.keep()
+            await holder_ended(self._folder)
+            try:
+                self._holding = await asyncio.to_thread(take_if_free, self._settings)
+            except EngineError as error:
+                _log.error("folder_not_taken", reason=str(error))
+                await asyncio.sleep(_PAUSE_SECONDS)
+                self._holding = None
+            await asyncio.sleep(0 if self._holding else _LOOK_SECONDS)
+
+    async def run(self, tool: Tool | None, arguments: Mapping[str, object], _: Context) -> Outcome:
+        """Return what a call of a tool comes to."""
+        self._tokens.refresh(monotonic())
+        token = self._identify(self._tokens)
         if token is None:
             return Outcome(error=AuthenticationRequired())
-        if not await parts.gate.enter(token.agent):
-            return Outcome(error=Overloaded(_RETRY_SECONDS))
-        place = HeldPlace(parts.gate, token.agent)
         try:
-            # identifies a request, is no secret
-            call = Call(token, f"{getrandbits(128):032x}", "mcp", place=place)
-            return await run_tool(parts.dispatcher, tool, arguments, call)
-        finally:
-            place.leave()
+            waits = tool is not None and "wait_ms" in tool.method.params.model_fields
+            longest = LONGEST_WAIT / 1000 if waits else 0.0
+            async with asyncio.timeout(self._settings.server.handler_seconds + longest + _SPARE_SECONDS):
+                return await self._answered(tool, arguments, token)
+        except CstpError as error:
+            return Outcome(error=error)
+        except TimeoutError:
+            failure = QueryFailed("server", f"{getrandbits(128):032x}")
+            reason = "the process that holds the folder does not answer"
+            _log.error("no_answer", request_id=failure.request_id, reason=reason)
+            return Outcome(error=failure)
 
-    return run
+    async def _answered(self, tool: Tool | None, arguments: Mapping[str, object], token: Token) -> Outcome:
+        """Return the answer of the first holder that gives one. Raises CstpError."""
+        given, sent = arguments, None
+        while True:
+            if self._holding is not None and self._holding.answers:
+                return await self._holding.run(tool, given, token)
+            if tool is None:
+                return Outcome(error=MethodNotFound())
+            sent = sent or call_of(tool, arguments)
+            with suppress(HolderAway):
+                return Outcome(result=await ask_holder(self._folder, Caller(token, "mcp"), sent))
+            given = sent.params  # with its key: the holder that ended may have run it
+            await asyncio.sleep(_LOOK_SECONDS)

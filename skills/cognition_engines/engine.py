@@ -16,6 +16,7 @@ from cognition_engines.auditing.trail import AuditOptions, AuditTrail
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
+from cognition_engines.indexes.folder_lock import FolderLock
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.published import OtherWorkers, PublishedSeq
 from cognition_engines.indexes.vectors.choice import VectorChoice
@@ -74,7 +75,7 @@ class EngineOptions:
     took longer. `ledger` is the file that notes what was forgotten, in addition to the database. `worker` is which of
     several processes over one folder of indexes this is: only the first follows sources and forgets what has expired.
     What is written waits for the indexes of `others`, too, before it is answered. `relevance` says how texts and
-    queries are weighed.
+    queries are weighed. `lock` is that of the folder if the caller has taken it; the engine closes it.
     """
 
     call_seconds: float = 15.0
@@ -92,6 +93,7 @@ class EngineOptions:
     relevance: Relevance = RELEVANCE
     worker: WorkerNumber = ALONE
     others: OtherWorkers | None = None
+    lock: FolderLock | None = None
 
 
 WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
@@ -198,9 +200,8 @@ class Engine:
             undo.callback(records.close)
             if model is not None and (dim := records.dimension(model.model)) is not None:
                 model.expect(dim)  # so that a model that is down needs not be asked
-            indexes = open_indexes(
-                Path(folder), records, model, options.vector_index, options.worker, options.relevance
-            )
+            chosen = options.vector_index, options.worker, options.relevance, options.lock
+            indexes = open_indexes(Path(folder), records, model, *chosen)
             undo.callback(indexes.close)
             indexes.start()
             engine = cls(records, indexes, model, options)

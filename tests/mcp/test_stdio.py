@@ -255,16 +255,6 @@ def test_without_a_live_token_it_says_what_to_do_and_ends_with_2(
 
 
 @pytest.mark.long("starts a program that speaks MCP")
-def test_a_folder_that_another_process_holds_is_told_with_what_to_do(program: Any) -> None:
-    said(program("--agent", "reader"), INITIALIZE)
-    second = program("--agent", "reader")
-    out, err = second.communicate(timeout=SECONDS)
-    assert (second.returncode, out) == (1, "")
-    assert "/mcp" in err.splitlines()[-1]
-    assert "Traceback" not in err
-
-
-@pytest.mark.long("starts a program that speaks MCP")
 @pytest.mark.parametrize("command", ["token", "call", "status", "ingest"])
 def test_other_commands_do_not_import_the_sdk(command: str) -> None:
     code = f"import sys, cstp_server.cli.main, cstp_server.cli.commands.{command}; sys.exit('mcp' in sys.modules)"

@@ -5,12 +5,11 @@ from random import getrandbits
 from typing import Any
 
 import structlog
-from pydantic_core import to_json
 
-from cstp.call import Call
 from cstp.client.async_client import AsyncClient
 from cstp.client.errors import TransportError
-from cstp.errors import CstpError, JsonValue, MethodNotFound, QueryFailed
+from cstp.errors import CstpError, MethodNotFound, QueryFailed
+from cstp_server.mcp.sent_calls import call_of
 from cstp_server.mcp.server import Context, Run
 from cstp_server.mcp.stdio import answer
 from cstp_server.mcp.tool import Tool
@@ -32,21 +31,13 @@ def remote_run(client: AsyncClient) -> Run:
     async def run(tool: Tool | None, arguments: Mapping[str, Any], _: Context) -> Outcome:
         if tool is None:
             return Outcome(error=MethodNotFound())
-        method = tool.method
-
-        def in_snake_case(result: JsonValue) -> str:
-            # members that a newer server has in addition to ours are no error
-            found = method.result.model_validate_json(to_json(result), extra="ignore")
-            text: str = found.model_dump_json(by_alias=False)
-            return text
-
         try:
-            return Outcome(result=await client.send(Call(method.name, tool.arguments(arguments), True, in_snake_case)))
+            return Outcome(result=await client.send(call_of(tool, arguments)))
         except CstpError as error:
             return Outcome(error=error)
         except TransportError as error:
             failure = QueryFailed("server", f"{getrandbits(128):032x}")
-            _log.error("no_answer", request_id=failure.request_id, reason=str(error), method=method.name)
+            _log.error("no_answer", request_id=failure.request_id, reason=str(error), method=tool.method.name)
             return Outcome(error=failure)
 
     return run

@@ -1,10 +1,13 @@
 """Opens the engine that the settings name."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 
 from cognition_engines.auditing.trail import AuditOptions
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
+from cognition_engines.indexes.folder_lock import FolderLock
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.workers import ALONE
 from cognition_engines.ingest.memories.map_files import opened_map
@@ -18,17 +21,27 @@ from cstp_server.workers.other_indexes import OtherIndexes
 
 
 def open_engine(
-    settings: Settings, model: Callable[[], Embedder | None] | None = None, member: Membership | None = None
+    settings: Settings,
+    model: Callable[[], Embedder | None] | None = None,
+    member: Membership | None = None,
+    lock: FolderLock | None = None,
 ) -> Engine:
     """Opens everything and catches up with the records.
 
-    `model` gives what `open_model` does, where it is loaded already. `member` is which of several workers it is. Raises
-    ConfigurationError, FolderInUse or ComponentFailed, with nothing left open.
+    `model` gives what `open_model` does, where it is loaded already. `member` is which of several workers it is. `lock`
+    is that of the folder, if it is taken already. Raises ConfigurationError, FolderInUse or ComponentFailed, with
+    nothing left open.
     """
-    embedder = open_model(settings) if model is None else model()
-    if embedder is not None and settings.embedding.model in LOCAL_MODELS:
-        embedder.embed_query("warm")  # the first run of a local model allocates, and shows whether it works
-    return Engine.open(settings.store_url, settings.indexes_path, embedder, engine_options(settings, member))
+    with ExitStack() as undo:
+        if lock is not None:
+            undo.callback(lock.close)
+        embedder = open_model(settings) if model is None else model()
+        if embedder is not None and settings.embedding.model in LOCAL_MODELS:
+            embedder.embed_query("warm")  # the first run of a local model allocates, and shows whether it works
+        options = replace(engine_options(settings, member), lock=lock)
+        engine = Engine.open(settings.store_url, settings.indexes_path, embedder, options)
+        undo.pop_all()
+    return engine
 
 
 def engine_options(settings: Settings, member: Membership | None = None) -> EngineOptions:

@@ -18,7 +18,7 @@ _PAUSE_SECONDS: Final = 0.05
 class FolderLock:
     """Held from construction until `close`, or until the process ends however it ends."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, tries: int = _TRIES) -> None:
         """Takes the lock of `folder`, made if missing.
 
         Raises FolderInUse when another process has it, ConfigurationError where there are no locks.
@@ -28,10 +28,9 @@ class FolderLock:
         with ExitStack() as undo:
             self._file = os.open(folder / _NAME, os.O_CREAT | os.O_RDWR, 0o600)
             undo.callback(os.close, self._file)
-            if not _taken_soon(self._file, folder):
-                raise FolderInUse(
-                    f"{folder} is held by another `cstp serve` or `cstp reindex`; stop it, or name another --data-dir"
-                )
+            if not _taken_soon(self._file, folder, tries):
+                by = _described(_name_in(self._file))
+                raise FolderInUse(f"{folder} is held by another {by}; stop it, or name another --data-dir")
             os.ftruncate(self._file, 0)  # whom a former holder named
             undo.pop_all()
 
@@ -40,8 +39,23 @@ class FolderLock:
         with suppress(OSError):  # on a full disk it stays without a name
             os.pwrite(self._file, name.encode(), 0)
 
+    @classmethod
+    def received(cls, file: int) -> "FolderLock":
+        """Return the lock whose open file another process has sent, which held it until then."""
+        lock = cls.__new__(cls)
+        lock._file = file
+        os.ftruncate(file, 0)
+        return lock
+
+    def copy(self) -> int:
+        """Return a second open file of the lock: it is held until both are closed."""
+        return os.dup(self._file)
+
     def close(self) -> None:
-        os.close(self._file)
+        """Frees the folder; a second time changes nothing."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
 
 def holder(folder: Path) -> str | None:
@@ -56,7 +70,7 @@ def holder(folder: Path) -> str | None:
     try:
         if _taken(file, fcntl.LOCK_SH, folder):
             return None
-        return os.pread(file, _LONGEST_NAME, 0).decode(errors="replace")
+        return _name_in(file)
     finally:
         os.close(file)
 
@@ -71,11 +85,22 @@ def is_address(name: str) -> bool:
     return name.startswith(("http://", "https://"))
 
 
-def _taken_soon(file: int, folder: Path) -> bool:
-    for _ in range(_TRIES):
+def _described(name: str) -> str:
+    if is_address(name):
+        return f"`cstp serve` ({name})"
+    return f"`{name}`" if name else "`cstp serve` or `cstp reindex`"
+
+
+def _name_in(file: int) -> str:
+    return os.pread(file, _LONGEST_NAME, 0).decode(errors="replace")
+
+
+def _taken_soon(file: int, folder: Path, tries: int) -> bool:
+    for left in reversed(range(tries)):
         if _taken(file, fcntl.LOCK_EX, folder):
             return True
-        sleep(_PAUSE_SECONDS)  # a process that only looks, as `holder` does, has it for a moment
+        if left:
+            sleep(_PAUSE_SECONDS)  # a process that only looks, as `holder` does, has it for a moment
     return False
 
 

@@ -161,6 +161,10 @@ class Indexes:
         """Says who has the folder: the address of a server, or a command."""
         self._lock.name_holder(name)
 
+    def copy_lock(self) -> int:
+        """Return an open file that keeps the folder held when the indexes are closed."""
+        return self._lock.copy()
+
     def wait_until_vectors_are_ready(self) -> bool:
         """Blocks until every record is covered; False when an index fails instead."""
         return all(index.vectors is None or index.vectors.wait_until_ready() for index in self.all)
@@ -283,14 +287,16 @@ def open_indexes(
     choice: VectorChoice = DEFAULT,
     worker: WorkerNumber = ALONE,
     relevance: Relevance = RELEVANCE,
+    lock: FolderLock | None = None,
 ) -> Indexes:
     """Takes the lock of `folder`, or of the copy of a `worker` in it, and opens the indexes there, not yet started.
 
-    Raises FolderInUse, ConfigurationError, ComponentFailed.
+    A `lock` that the caller has taken already is closed with the indexes. Raises FolderInUse, ConfigurationError,
+    ComponentFailed.
     """
     place, chosen = worker.folder(folder), worker.choice(choice, shared=records.shared)
     with ExitStack() as undo:
-        lock = FolderLock(place)
+        lock = lock or FolderLock(place)
         undo.callback(lock.close)
         prepare_folder(folder, worker)
         opened: dict[str, SpaceIndex] = {}

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from cognition_engines.errors import ConfigurationError, EngineError, FolderInUse
+from cognition_engines.errors import ConfigurationError
 from cstp.client.async_client import AsyncClient
 from cstp_server.cli.options import (
     ConfigOption,
@@ -21,9 +21,8 @@ from cstp_server.cli.options import (
 )
 from cstp_server.mcp.remote import answer_from_server
 from cstp_server.observe.log import announce, configure_logging, write_rest
-from cstp_server.process.malloc import share_arenas, spare_the_collector
-from cstp_server.process.open_engine import open_engine
-from cstp_server.serve_stdio import Identify, answer_from_folder
+from cstp_server.process.malloc import share_arenas
+from cstp_server.serve_stdio import Identify, answer_from_folder, take_if_free
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token, TokenBook
 
@@ -66,15 +65,10 @@ def mcp_command(
         return
     identify = _identify(settings, agent, os.environ.get("CSTP_TOKEN"))
     share_arenas()
-    try:
-        with naming_a_store_that_fails(loaded):
-            engine = open_engine(settings)
-    except FolderInUse as error:
-        raise EngineError(f"{error}; clients can use the /mcp of that server instead") from error
-    engine.indexes.name_holder("cstp mcp")
+    with naming_a_store_that_fails(loaded):
+        holding = take_if_free(settings)
     announce("opened", store_line(loaded), **places_of(loaded))
-    spare_the_collector()  # also at exit, for which a client waits two seconds
-    asyncio.run(answer_from_folder(settings, engine, identify))
+    asyncio.run(answer_from_folder(settings, identify, holding))
 
 
 def _identify(settings: Settings, agent: str | None, secret: str | None) -> Identify:

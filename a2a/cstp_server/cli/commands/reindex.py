@@ -1,5 +1,6 @@
 """`cstp reindex`: embed what lacks vectors of the configured model, and rebuild the indexes."""
 
+from contextlib import closing
 from threading import Event
 from typing import Annotated, Final
 
@@ -8,12 +9,12 @@ from rich.console import Console
 from rich.progress import Progress
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.folder_lock import FolderLock
 from cognition_engines.indexes.indexes import fill_vectors, open_indexes, remove_indexes
 from cognition_engines.indexes.vectors.registry import backend_of
 from cognition_engines.spaces import SEARCHED
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.cli.store import existing_records
+from cstp_server.holder.taking import take_folder
 from cstp_server.process.model import open_model
 from cstp_server.process.open_engine import relevance, vector_choice
 from cstp_server.terminal import say
@@ -35,13 +36,13 @@ def reindex_command(
     settings = loaded.settings
     embedder, choice = open_model(settings), vector_choice(settings.vectors)
     console = Console(stderr=True)
-    with existing_records(loaded) as records:
-        lock = FolderLock(settings.indexes_path)
-        try:
-            for space in SEARCHED:
-                remove_indexes(settings.indexes_path / space.name)
-        finally:
-            lock.close()
+    with (
+        existing_records(loaded) as records,
+        closing(take_folder(settings.indexes_path, settings.server.grace_seconds)) as lock,
+    ):
+        lock.name_holder("cstp reindex")
+        for space in SEARCHED:
+            remove_indexes(settings.indexes_path / space.name)
         with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
             counts = {kind: count for kind, count in records.counts().items() if kind in _SEARCHED_KINDS}
             task = progress.add_task("embedding", total=sum(counts.values()))
@@ -54,9 +55,8 @@ def reindex_command(
             dropped = 0 if keep or embedder is None else records.drop_vectors(embedder.model)
             progress.add_task("indexing", total=None)
             indexes = open_indexes(
-                settings.indexes_path, records, embedder, choice, relevance=relevance(settings.search)
+                settings.indexes_path, records, embedder, choice, relevance=relevance(settings.search), lock=lock
             )
-            indexes.name_holder("cstp reindex")
             try:
                 indexes.start()
                 if not indexes.wait_until_vectors_are_ready():

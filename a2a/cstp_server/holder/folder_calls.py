@@ -1,0 +1,124 @@
+"""Calls of other processes over the folder that this one holds: a line that names the caller, then the call.
+
+The answer to a call is one line, and its connection ends with it. A connection that sends nothing shows its other end
+how long this process lives.
+"""
+
+import asyncio
+import os
+import socket
+from asyncio import IncompleteReadError, LimitOverrunError, StreamReader, StreamWriter, Task
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from random import getrandbits
+from typing import Final
+
+import structlog
+
+from cstp.errors import InvalidRequest, Overloaded
+from cstp_server.holder import folder_socket
+from cstp_server.holder.asked import GIVE_UP, KEPT, Caller, read_caller
+from cstp_server.limits.gate import Gate, HeldPlace
+from cstp_server.rpc.bound import Call
+from cstp_server.rpc.dispatch import Dispatcher, error_body
+
+MOST: Final = 200  # connections at a time: one for each process, and one for each call of them
+_RETRY_SECONDS: Final = 1
+_log = structlog.get_logger("cstp.folder")
+
+
+class FolderCalls:
+    """Answers the calls, and the request to give the folder up, which `gives_up` allows.
+
+    `asked_back` then becomes the connection of the process that wants the folder.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, gate: Gate, longest: int) -> None:
+        """`longest` is the number of bytes that a call may have."""
+        self._dispatcher = dispatcher
+        self._gate = gate
+        self._longest = longest
+        self._connections: set[Task[None]] = set()
+        self.gives_up = False
+        self.asked_back: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
+
+    @asynccontextmanager
+    async def answering(self, folder: Path) -> AsyncIterator[None]:
+        """Answer the calls of others meanwhile; this process has the lock of `folder`.
+
+        Without a socket, as on some network file systems, other processes find the folder held.
+        """
+        try:
+            listener = folder_socket.listen(folder)
+        except OSError as error:
+            _log.warning("folder_not_shared", folder=str(folder), reason=error.strerror)
+            yield
+            return
+        server = await asyncio.start_unix_server(self._connected, sock=listener, limit=self._longest)
+        try:
+            yield
+        finally:
+            folder_socket.remove(folder)
+            server.close()
+            for connection in self._connections:
+                connection.cancel()
+            if self._connections:
+                await asyncio.wait(self._connections)
+
+    async def _connected(self, reader: StreamReader, writer: StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            # one that has gone, one that sends too much, and this process at its end
+            with suppress(OSError, IncompleteReadError, LimitOverrunError, asyncio.CancelledError):
+                if len(self._connections) <= MOST:
+                    await self._answer(reader, writer)
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _answer(self, reader: StreamReader, writer: StreamWriter) -> None:
+        line = await reader.readuntil(b"\n")
+        if line == GIVE_UP:
+            self._give_up(writer)
+            return
+        body = await reader.readuntil(b"\n")
+        try:
+            running = asyncio.create_task(self._run(read_caller(line), body))
+        except InvalidRequest as error:
+            _log.warning(
+                "caller_not_understood", remedy="processes of different versions use this folder; restart them"
+            )
+            writer.write(error_body(error, 1) + b"\n")
+            return
+        gone = asyncio.create_task(reader.read(1))
+        try:
+            await asyncio.wait((running, gone), return_when=asyncio.FIRST_COMPLETED)
+            if running.done() and (answer := running.result()) is not None:
+                writer.write(answer + b"\n")
+                await writer.drain()
+        finally:
+            running.cancel()
+            gone.cancel()
+
+    async def _run(self, caller: Caller, body: bytes) -> bytes | None:
+        """Return the answer; None for a call that was not begun, since this process is about to end."""
+        agent = caller.token.agent
+        if not await self._gate.enter(agent):
+            return None if self._gate.draining else error_body(Overloaded(_RETRY_SECONDS), 1)
+        place = HeldPlace(self._gate, agent)
+        try:
+            # identifies a request, is no secret
+            call = Call(caller.token, f"{getrandbits(128):032x}", caller.via, place=place)
+            return (await self._dispatcher.handle(body, call)).body
+        finally:
+            place.leave()
+
+    def _give_up(self, writer: StreamWriter) -> None:
+        if not self.gives_up or self.asked_back.done():
+            writer.write(KEPT)
+            return
+        connection = writer.get_extra_info("socket")
+        self.asked_back.set_result(socket.socket(fileno=os.dup(connection.fileno())))

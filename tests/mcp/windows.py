@@ -1,0 +1,96 @@
+"""Several `cstp mcp` over one data folder, as the windows of clients start them."""
+
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cstp_server.holder import folder_socket
+
+CSTP = "from cstp_server.cli.entry import main; main()"
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+Wait = Callable[..., None]
+
+
+def plain_environment(**given: str) -> dict[str, str]:
+    """The environment without settings of CSTP, but for those that are given, and without a model."""
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
+    return {**plain, "CSTP_EMBEDDING__MODEL": "none", **given}
+
+
+class WindowClosed(Exception):
+    """The process has ended."""
+
+
+class Window:
+    """A `cstp mcp` over `data`, with the rights of an agent. `ready` once it has answered to `initialize`."""
+
+    def __init__(self, data: Path, agent: str, **environment: str) -> None:
+        words = [sys.executable, "-c", CSTP, "mcp", "--data-dir", str(data), "--agent", agent]
+        self.process = subprocess.Popen(
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=plain_environment(**environment),
+        )
+        self._last = 1
+        self._ready = False
+
+    def call(self, tool: str, **arguments: object) -> Any:
+        """Return what a tool answers: `isError` and its structured content or text. Raises WindowClosed."""
+        if not self._ready:
+            self._say(INITIALIZE)
+            self._hear()
+            self._say(INITIALIZED)
+            self._ready = True
+        self._last += 1
+        params = {"name": tool, "arguments": arguments}
+        self._say({"jsonrpc": "2.0", "id": self._last, "method": "tools/call", "params": params})
+        result = self._hear()["result"]
+        return result.get("structuredContent") or json.loads(result["content"][0]["text"])
+
+    def close(self) -> int:
+        """Ends it as a client does, by the end of its standard input; its exit code."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.stdin = None  # which `communicate` would flush
+        return self.process.wait(60)
+
+    def _say(self, message: object) -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps(message) + "\n")
+            self.process.stdin.flush()
+        except OSError as error:
+            raise WindowClosed from error
+
+    def _hear(self) -> Any:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise WindowClosed
+        return json.loads(line)
+
+
+def holder_of(data: Path) -> int | None:
+    """The process that answers on the socket of a data folder; None while none does."""
+    try:
+        with folder_socket.connect(data / "indexes") as connection:
+            found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    except OSError:
+        return None
+    pid: int = struct.unpack("3i", found)[0]
+    return pid
