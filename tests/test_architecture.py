@@ -45,6 +45,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "forgetting": "the family",
     "episodes": "the family",
     "knowledge_records": "the family",
+    "memory_lists": "the family",
     "memory_records": "the family",
     "errors": "the errors of that room",
     "everything": "the family",

@@ -55,6 +55,7 @@ from cstp.methods.extractions import (
 from cstp.methods.forgetting import FORGET, ForgetResult
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.knowledge_records import STORE_KNOWLEDGE, StoreKnowledgeResult
+from cstp.methods.memory_lists import LIST_MEMORIES, ListMemoriesResult
 from cstp.methods.memory_records import REMEMBER, GivenEvent, RememberResult
 from cstp.methods.recall import RECALL, RecallResult
 from cstp.methods.statistics import GET_STATS, GetStatsResult
@@ -66,6 +67,8 @@ def search(
     *,
     kinds: list[Literal["decision", "chunk", "extraction", "episode", "artifact", "turn", "event"]] | None = None,
     project: str | None = None,
+    author: str | None = None,
+    participants: list[str] | None = None,
     tags: list[str] | None = None,
     context: str | None = None,
     source: str | None = None,
@@ -73,6 +76,7 @@ def search(
     min_importance: float = 0.0,
     date_from: Instant | None = None,
     date_to: Instant | None = None,
+    min_score: float | None = None,
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     limit: int = 10,
     max_tokens: int | None = None,
@@ -89,6 +93,8 @@ def search(
             "query": query,
             "kinds": kinds,
             "project": project,
+            "author": author,
+            "participants": participants,
             "tags": tags,
             "context": context,
             "source": source,
@@ -96,6 +102,7 @@ def search(
             "min_importance": min_importance,
             "date_from": date_from,
             "date_to": date_to,
+            "min_score": min_score,
             "mode": mode,
             "limit": limit,
             "max_tokens": max_tokens,
@@ -370,6 +377,8 @@ def search_knowledge(
     explain: bool = False,
     abstain: bool = False,
     as_of: Instant | None = None,
+    min_score: float | None = None,
+    snippets: bool = False,
     max_tokens: int | None = None,
     min_seq: int | None = None,
 ) -> Call[SearchKnowledgeResult]:
@@ -384,6 +393,8 @@ def search_knowledge(
             "explain": explain,
             "abstain": abstain,
             "as_of": as_of,
+            "min_score": min_score,
+            "snippets": snippets,
             "max_tokens": max_tokens,
             "min_seq": min_seq,
         },
@@ -411,7 +422,12 @@ def recall(
     expand_neighbors: bool = False,
     min_importance: float = 0.0,
     source: str | None = None,
+    author: str | None = None,
+    participants: list[str] | None = None,
+    project: str | None = None,
     sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
+    min_score: float | None = None,
+    snippets: bool = False,
     max_tokens: int | None = None,
     min_seq: int | None = None,
 ) -> Call[RecallResult]:
@@ -438,8 +454,48 @@ def recall(
             "expand_neighbors": expand_neighbors,
             "min_importance": min_importance,
             "source": source,
+            "author": author,
+            "participants": participants,
+            "project": project,
             "sensitivity": sensitivity,
+            "min_score": min_score,
+            "snippets": snippets,
             "max_tokens": max_tokens,
+            "min_seq": min_seq,
+        },
+    )
+
+
+def list_memories(
+    *,
+    limit: int = 20,
+    offset: int = 0,
+    context: str | None = None,
+    source: str | None = None,
+    author: str | None = None,
+    participants: list[str] | None = None,
+    project: str | None = None,
+    sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
+    min_importance: float = 0.0,
+    date_from: Instant | None = None,
+    date_to: Instant | None = None,
+    min_seq: int | None = None,
+) -> Call[ListMemoriesResult]:
+    """List what was said and written page by page, newest first, with filters."""
+    return typed_call(
+        LIST_MEMORIES,
+        {
+            "limit": limit,
+            "offset": offset,
+            "context": context,
+            "source": source,
+            "author": author,
+            "participants": participants,
+            "project": project,
+            "sensitivity": sensitivity,
+            "min_importance": min_importance,
+            "date_from": date_from,
+            "date_to": date_to,
             "min_seq": min_seq,
         },
     )
@@ -773,25 +829,25 @@ def store_knowledge(
 
 def forget(
     id: str,
-    confirm: bool,
     *,
     idempotency_key: str | None = None,
     agent_id: str | None = None,
     kind: str | None = None,
     reason: str | None = None,
     dry_run: bool = False,
+    confirm: bool = False,
 ) -> Call[ForgetResult]:
     """Forget a record with all that came of it, for good."""
     return typed_call(
         FORGET,
         {
             "id": id,
-            "confirm": confirm,
             "idempotency_key": idempotency_key,
             "agent_id": agent_id,
             "kind": kind,
             "reason": reason,
             "dry_run": dry_run,
+            "confirm": confirm,
         },
     )
 

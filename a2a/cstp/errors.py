@@ -2,7 +2,7 @@
 
     CstpError
     ├── ParseError               -32700  the body is not JSON as the protocol wants it
-    ├── InvalidRequest           -32600  JSON, but not a JSON-RPC 2.0 request
+    ├── InvalidRequest           -32600  JSON, but not a JSON-RPC 2.0 request; data: reason
     ├── MethodNotFound           -32601
     ├── InvalidParams            -32602  data: violations [{field, message}]
     ├── InternalError            -32603  data: requestId
@@ -79,15 +79,23 @@ class ParseError(CstpError):
     family = "refused"
 
 
+@dataclass(eq=False, repr=False)
 class InvalidRequest(CstpError):
     """Valid JSON that is not a JSON-RPC 2.0 request, a batch that is empty or too long, or over 20,000 values."""
 
     code = -32600
     message = "Invalid Request"
     meaning = 'Send {"jsonrpc": "2.0", "method": ..., "params": {...}, "id": ...}, or 1 to 100 of them in a list.'
+    about_data = "What the request must be instead."
+    example: ClassVar = {"reason": 'jsonrpc must be "2.0"'}
     http = "200; 413 for a body over the limit, 415 for another content type or any content encoding"
     family = "refused"
     tool_code = "VALIDATION_ERROR"
+
+    reason: str = ""  # from a server that gives none
+
+    def __post_init__(self) -> None:
+        CstpError.__init__(self, {"reason": self.reason} if self.reason else None)
 
 
 class MethodNotFound(CstpError):

@@ -97,6 +97,7 @@ from cstp.methods.knowledge import (
     SourceReference,
 )
 from cstp.methods.knowledge_records import StoredRecordState, StoreKnowledgeResult
+from cstp.methods.memory_lists import ListedMemory, ListMemoriesResult
 from cstp.methods.memory_records import (
     GivenActor,
     GivenEvent,
@@ -199,8 +200,10 @@ __all__ = [
     "LinkDecisionsResult",
     "ListDecisionsResult",
     "ListEpisodesResult",
+    "ListMemoriesResult",
     "ListMetadata",
     "ListedDecision",
+    "ListedMemory",
     "LookUp",
     "MatchedWindow",
     "MethodStep",

@@ -122,7 +122,23 @@ MAX_TOKENS_DESCRIPTION: Final = (
     "How long the answer may be, a token being three bytes: longer texts are cut to the passages that are nearest to "
     "the query, and what still does not fit is left out."
 )
+SNIPPET_BYTES: Final = 600  # of a text that is cut, as JSON
+SNIPPETS_DESCRIPTION: Final = (
+    "Whether longer texts are cut to the sentences that are nearest to the query, at most 600 bytes of each."
+)
+MIN_SCORE_DESCRIPTION: Final = (
+    "Results with a lower `score` are left out; scores of one mode compare with each other. Absent: none is."
+)
+Person = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(not_blank)]
+People = Annotated[list[Person], Field(min_length=1, max_length=64)]
+AUTHOR_DESCRIPTION: Final = (
+    "Who wrote or said it, in any case: of artifacts, turns and chunks; of events, that of their artifact."
+)
+PARTICIPANTS_DESCRIPTION: Final = (
+    "All of them took part, as author, speaker or participant, in any case: in artifacts, turns and chunks; in events, "
+    "in their artifact."
+)
 RecordOrigin: TypeAlias = Literal["file", "agent", "import"]
-# present where there is a number of tokens
+# present where there is a number of tokens, or texts are cut to snippets
 Truncated = Annotated[bool | None, Field(exclude_if=lambda value: value is None)]
 Omitted = Annotated[int | None, Field(exclude_if=lambda value: value is None)]

@@ -8,8 +8,8 @@ from cstp.contract import Wire
 from cstp.fields import WHOLE
 
 MIN_SEQ_DESCRIPTION: Final = (
-    "The `seq` of a write that the answer has to show. It waits for it at most two seconds, then it is -32003 with the "
-    "component `indexes`; one that the store has not reached is refused at once."
+    "The `seq` of a write that the answer has to show. The call waits for it at most two seconds, then it fails with "
+    "the component `indexes`; a number that the store has not reached is refused at once."
 )
 Seq = Annotated[int, Field(ge=0, le=2**63 - 1), WHOLE]
 

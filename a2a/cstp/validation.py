@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from cstp.contract import NullTakesAway, Wire
 from cstp.errors import MAX_VIOLATIONS, InvalidParams, Violation, first_violations
+from cstp.hints import nearest_name, shape_of
 
 W = TypeVar("W", bound=Wire)
 
@@ -38,6 +39,8 @@ _MESSAGES: Final = {
     "dict_type": "must be an object",
     "model_attributes_type": "must be an object",
 }
+_SHAPED: Final = {"list_type", "model_type", "dict_type", "model_attributes_type"}
+MOST_HINTS: Final = 10  # of one call; finding the nearest name takes a while
 _KEY: Final = "[key]"  # ends the location of the name of a member, if that is wrong
 _EMPTY: Final = {"missing", "string_too_short", "blank"}
 # raised in cstp itself, with texts that repeat nothing
@@ -131,10 +134,27 @@ def _path(location: tuple[int | str, ...]) -> tuple[str, bool]:
     return path or "params", True
 
 
-def _violations(error: ErrorDetails) -> list[Violation]:
+def _hint(model: type[Wire], members: object, error: ErrorDetails) -> str:
+    """Return what to send instead, to be added to a message; empty if that is not known."""
+    location = error["loc"]
+    if error["type"] in _SHAPED:
+        shape = shape_of(model, location)
+        return "" if shape is None else f", such as {shape}"
+    if error["type"] != "extra_forbidden" or not _PLAIN_WORD.fullmatch(str(location[-1])):
+        return ""
+    for step in location[:-1]:
+        if isinstance(members, Mapping):
+            members = members.get(step)
+        elif isinstance(members, list) and isinstance(step, int):
+            members = members[step]
+    meant = nearest_name(model, location, members if isinstance(members, Mapping) else ())
+    return "" if meant is None else f"; did you mean {meant}?"
+
+
+def _violations(error: ErrorDetails, hint: str) -> list[Violation]:
     location, kind, context = error["loc"], error["type"], error.get("ctx", {})
     template = error["msg"] if kind in _OURS else _MESSAGES.get(kind, "is not valid")
-    message = template.format(**context) if kind not in _OURS else template
+    message = (template.format(**context) if kind not in _OURS else template) + hint
     path, whole = _path(location)
     if not whole:
         about = "has a name that" if location[-1] == _KEY else "has a member that"
@@ -159,8 +179,8 @@ def parse_params(model: type[W], members: object) -> W:
         params = model.model_validate(normal)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
-        for details in found[:MAX_VIOLATIONS]:
-            violations += _violations(details)
+        for place, details in enumerate(found[:MAX_VIOLATIONS]):
+            violations += _violations(details, _hint(model, normal, details) if place < MOST_HINTS else "")
             if details["type"] in _EMPTY and details["loc"][0] in model.published.without:
                 last = violations.pop()
                 hint = model.published.without[str(details["loc"][0])]

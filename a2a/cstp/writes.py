@@ -75,8 +75,8 @@ Account = Annotated[
 ]
 RecordId = Annotated[str, Field(min_length=1, max_length=525), AfterValidator(not_blank)]
 KEY_DESCRIPTION: Final = (
-    "The same key and the same parameters give the first answer again, so that a call may be repeated. The client "
-    "makes one for each call."
+    "The same key and the same parameters give the first answer again, so that a call may be repeated. Choose another "
+    "one for each record."
 )
 PROJECT_DESCRIPTION: Final = "Default: the only project of the token, none where it has no list."
 DRY_RUN_DESCRIPTION: Final = "Checks everything and writes nothing."

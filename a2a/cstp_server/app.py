@@ -36,6 +36,7 @@ from cstp_server.handlers.extractions import extraction_methods
 from cstp_server.handlers.forgetting import forgetting_methods
 from cstp_server.handlers.knowledge import knowledge_methods
 from cstp_server.handlers.knowledge_records import knowledge_record_methods
+from cstp_server.handlers.memory_lists import memory_list_methods
 from cstp_server.handlers.memory_records import memory_record_methods
 from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.system import system_methods
@@ -260,6 +261,7 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
         *knowledge_methods(engine),
         *knowledge_record_methods(engine),
         *bulk_methods(engine),
+        *memory_list_methods(engine),
         *memory_record_methods(engine),
         *recall_methods(engine),
         *change_methods(engine.following, followers),

@@ -162,6 +162,7 @@ class Engine:
         self.look_up: Final = Imports(records, self.pools).look_up
         self.list_decisions: Final = lists.decisions
         self.list_episodes: Final = lists.episodes
+        self.list_memories: Final = lists.memories
         self.list_extractions: Final = lists.extractions
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
         self.search: Final = Everything(records, searching, passages, self.pools).search

@@ -96,8 +96,9 @@ def one_of(columns: str | tuple[str, ...], texts: str | Sequence[str] | None) ->
 class MemoryFilters:
     """Conditions on what every kind of record has; an absent one is no condition.
 
-    Bounds are inclusive. `context` and `source` match whole values in any case, `sensitivity` that level alone. A
-    given condition leaves out records without the field; a `min_importance` of 0 is no condition.
+    Bounds are inclusive. `context`, `source` and `author` match whole values in any case, `project` exactly, and
+    `sensitivity` that level alone. All of `people` took part, as an author or otherwise. A given condition leaves out
+    records without the field; a `min_importance` of 0 is no condition.
     """
 
     context: str | None = None
@@ -106,6 +107,9 @@ class MemoryFilters:
     min_importance: float = 0.0
     date_from: datetime | None = None
     date_to: datetime | None = None
+    project: str | None = None
+    author: str | None = None
+    people: tuple[str, ...] = ()
 
     def conditions(self) -> Conditions:
         return (
@@ -114,4 +118,12 @@ class MemoryFilters:
             *between("sensitivity", self.sensitivity, self.sensitivity),
             *between("importance", self.min_importance or None, None),
             *between_dates("at", self.date_from, self.date_to),
+            *one_of("project", self.project),
+            *one_of("author", None if self.author is None else _collapsed(self.author)),
+            *((HasAll("people", tuple(map(_collapsed, self.people))),) if self.people else ()),
         )
+
+
+def _collapsed(name: str) -> str:
+    """Return a name with single blanks, as names are stored."""
+    return " ".join(name.split())

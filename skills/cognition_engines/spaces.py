@@ -54,7 +54,11 @@ def _kinds(space: str) -> tuple[Kind, ...]:
     return tuple(kind for kind, spec in SPECS.items() if space in spec.spaces)
 
 
-_LABELS: Final = (Label("kind", keep_text), Label("project", keep_text), Label("context"), Label("system"))
+_LABELS: Final = (
+    *(Label("kind", keep_text), Label("project", keep_text)),
+    *(Label("context"), Label("system"), Label("author")),
+)
+_SETS: Final = (Label("people"),)
 _NUMBERS: Final = (Number("at", whole=True), Number("importance"), Number("parent", whole=True))
 
 # `has_outcome` is "yes" or "no"; `since` and `until` are when a decision is in force, `review_by` when to review it
@@ -79,7 +83,7 @@ DECISIONS: Final = Space(
         Number("until", whole=True),
         Number("review_by", whole=True),
     ),
-    (Label("tags"),),
+    (*_SETS, Label("tags")),
     texts=True,
 )
 # `type` is "chunk" or the extraction's, `topics` an extraction's topics or a chunk's tags
@@ -88,7 +92,7 @@ KNOWLEDGE: Final = Space(
     _kinds("knowledge"),
     (*_LABELS, Label("type", keep_text), Label("source_id", keep_text)),
     _NUMBERS,
-    (Label("topics"),),
+    (*_SETS, Label("topics")),
     texts=True,
 )
 # `actors` and `subjects` are normal references, see kinds.fields.normal; turns have a conversation
@@ -97,7 +101,7 @@ MEMORY: Final = Space(
     _kinds("memory"),
     (*_LABELS, Label("category"), Label("conversation_id", keep_text)),
     _NUMBERS,
-    (Label("actors", keep_text), Label("subjects", keep_text)),
+    (*_SETS, Label("actors", keep_text), Label("subjects", keep_text)),
     texts=True,
 )
 EPISODES: Final = Space(
@@ -105,7 +109,7 @@ EPISODES: Final = Space(
     _kinds("episodes"),
     (*_LABELS, Label("category", compose_text)),
     (*_NUMBERS, Number("reward")),
-    (Label("tags", compose_text),),
+    (*_SETS, Label("tags", compose_text)),
     texts=True,
 )
 EXTRACTIONS: Final = Space(
@@ -116,7 +120,7 @@ EXTRACTIONS: Final = Space(
     (Label("topics"),),
     texts=False,
 )
-TIMELINE: Final = Space("timeline", _kinds("timeline"), _LABELS, _NUMBERS, (), texts=False)
+TIMELINE: Final = Space("timeline", _kinds("timeline"), _LABELS, _NUMBERS, _SETS, texts=False)
 
 SEARCHED: Final = (DECISIONS, KNOWLEDGE, MEMORY, EPISODES)
 LISTED: Final = (EXTRACTIONS, TIMELINE)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.open import EmbeddingChoice
 from cognition_engines.engine import DEFAULTS, Engine, EngineOptions
+from cognition_engines.filters import MemoryFilters
 from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.ingest.options import Options, Progress, Silent, Summary
 from cognition_engines.kinds.extractions import ExtractionType
@@ -70,6 +71,12 @@ class SyncEngine:
     ) -> ListPage:
         """The episodes from `offset` on, newest first."""
         return self._run(self.engine.list_episodes(filters, viewer, offset, limit))
+
+    def list_memories(
+        self, filters: MemoryFilters = MemoryFilters(), viewer: Viewer = Viewer(), offset: int = 0, limit: int = 50
+    ) -> ListPage:
+        """The artifacts and turns from `offset` on, newest first."""
+        return self._run(self.engine.list_memories(filters, viewer, offset, limit))
 
     def list_extractions(
         self,

@@ -47,6 +47,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "search": {"query": "index", "kinds": ["decision", "chunk", "turn"], "include": ["content"], "limit": 50},
     "search_knowledge": {"query": "index", "filters": KnowledgeFilters(type=["extraction"]), "limit": 50},
     "recall": {"query": "power cut", "graph_budget": 50, "limit": 50},
+    "list_memories": {"participants": ["Ana"], "limit": 3},
     "audit": {"agent": "ann", "limit": 3},
     "whoami": {},
     "discover": {},
@@ -57,7 +58,7 @@ MORE_RECALLS = [
     {"context": "document", "include_events": False},
     {"query": "sqlite", "limit": 50},
 ]
-LISTS = ("decisions", "results", "episodes", "turns", "changes")
+LISTS = ("decisions", "results", "episodes", "turns", "memories", "changes")
 ONES = ("reflection", "chunkId", "agent", "methods", "found", "nodes", "total", "head")
 CHANGES = {"queryTimeMs", "remaining", "expiresAt", "head"}
 

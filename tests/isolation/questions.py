@@ -10,6 +10,7 @@ from tests.isolation.world import (
     CONTEXTS,
     CONVERSATIONS,
     EPOCH,
+    PEOPLE,
     SYSTEMS,
     TITLES,
     TOPICS,
@@ -198,7 +199,7 @@ def search(ask: Asker) -> Params:
     kinds = ("decision", "chunk", "extraction", "episode", "artifact", "turn", "event")
     filters = ask.given(
         0.15,
-        project=lambda: ask.one("alpha", "beta", "none"),
+        **_people(ask),
         tags=lambda: [ask.one(*TOPICS, "rag")],
         context=lambda: ask.one(*CONTEXTS, "conversation", "decision"),
         source=lambda: ask.one(*SYSTEMS),
@@ -228,6 +229,7 @@ def recall(ask: Asker) -> Params:
     )
     filters = ask.given(
         0.2,
+        **_people(ask),
         context=lambda: ask.one(*CONTEXTS, "conversation", "decision"),
         source=lambda: ask.one(*SYSTEMS),
         sensitivity=lambda: ask.one("normal", "sensitive"),
@@ -244,6 +246,28 @@ def recall(ask: Asker) -> Params:
         maxTokens=lambda: ask.one(500, 1000, 8000),
     )
     return {**filters, **ask.days("dateFrom", "dateTo"), **selector, **rest}
+
+
+def list_memories(ask: Asker) -> Params:
+    rest = ask.given(
+        0.3,
+        limit=lambda: ask.one(1, 5, 100),
+        offset=lambda: ask.one(1, 3),
+        context=lambda: ask.one(*CONTEXTS, "conversation"),
+        source=lambda: ask.one(*SYSTEMS),
+        sensitivity=lambda: ask.one("normal", "sensitive"),
+        minImportance=ask.share,
+        **_people(ask),
+    )
+    return {**ask.days("dateFrom", "dateTo"), **rest}
+
+
+def _people(ask: Asker) -> Mapping[str, Callable[[], Any]]:
+    return {
+        "author": lambda: ask.one(*PEOPLE, "nobody"),
+        "participants": lambda: ask.some(*PEOPLE, "nobody"),
+        "project": lambda: ask.one("alpha", "beta", "none"),
+    }
 
 
 def changes(ask: Asker) -> Params:
@@ -272,6 +296,7 @@ _READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.findEpisodes": find_episodes,
     "cstp.searchKnowledge": search_knowledge,
     "cstp.recall": recall,
+    "cstp.listMemories": list_memories,
 }
 
 

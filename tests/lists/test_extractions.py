@@ -129,11 +129,13 @@ def test_a_topic_matches_whole_in_any_case_and_never_a_part(serve: Serve, type: 
                 "resultCount": 0,
                 "totalCount": 0,
                 "searchType": "filtered",
+                "topics": ["rag", "storage", "strasse"],  # the most frequent first; of this type alone
             },
         }
     for none in ({}, {"topic": None}, {"topic": ""}):
         everything = serving.ask(METHODS[type], **none)
         assert (everything["metadata"]["query"], everything["metadata"]["totalCount"]) == ("all", 4)
+        assert ("topics" in everything["metadata"]) is ("" in none.values())
 
 
 REFUSED: list[tuple[dict[str, Any], list[str]]] = [

@@ -15,7 +15,7 @@ from tests.isolation.world import World
 from tests.mcp.conftest import body_of, mcp_url, over_http
 from tests.serving import Serving
 
-REQUEST_ID = "<request id>"
+LACKING = "the token lacks the scope read; ask its operator for a token with --scope read"
 
 
 async def failure(serving: Serving, token: str, tool: str, arguments: dict[str, Any]) -> Any:
@@ -90,7 +90,7 @@ async def test_recall_of_an_unknown_id_is_empty_and_says_so(knowing: Serving) ->
     }
 
 
-@pytest.mark.parametrize("tool", ["get_decisions", "get_patterns", "get_warnings"])
+@pytest.mark.parametrize("tool", ["get_decision_points", "get_patterns", "get_warnings"])
 async def test_lists_refuse_parameters_as_their_seed_has_it(knowing: Serving, tool: str) -> None:
     assert await failure(knowing, knowing.token(), tool, {"limit": 501, "colour": "red"}) == {
         "error": {
@@ -149,16 +149,14 @@ async def test_what_is_hidden_is_answered_like_what_is_not_there(knowing: Servin
 async def test_a_token_without_the_scope_is_told_which_it_needs(knowing: Serving) -> None:
     token = knowing.token(scopes=["admin"])
     assert await failure(knowing, token, "get_chunk", {"chunk_id": "x"}) == {
-        "error": {"code": "FORBIDDEN", "message": "Forbidden", "details": {"scope": "read"}}
+        "error": {"code": "FORBIDDEN", "message": f"Forbidden: {LACKING}", "details": {"scope": "read"}}
     }
     assert await failure(knowing, token, "list_episodes", {}) == {
         "error": "Forbidden",
-        "details": "the token lacks the scope read",
+        "details": LACKING,
         "tool": "list_episodes",
     }
-    assert await failure(knowing, token, "recall", {"query": "index"}) == {
-        "error": "Forbidden: the token lacks the scope read"
-    }
+    assert await failure(knowing, token, "recall", {"query": "index"}) == {"error": f"Forbidden: {LACKING}"}
 
 
 async def test_a_store_that_does_not_answer_is_told_in_the_shape_of_each_tool(serve: Callable[..., Serving]) -> None:
@@ -168,7 +166,7 @@ async def test_a_store_that_does_not_answer_is_told_in_the_shape_of_each_tool(se
     found = await failure(serving, token, "list_episodes", {})
     assert (found["error"], found["tool"]) == ("Database operation failed", "list_episodes")
     assert found["details"].startswith("records does not answer (request ")
-    found = await failure(serving, token, "get_decisions", {})
+    found = await failure(serving, token, "get_decision_points", {})
     assert found["error"]["code"] == "INTERNAL_ERROR"
     assert found["error"]["message"] == "Query failed"
     assert set(found["error"]["details"]) == {"component", "request_id"}
@@ -209,6 +207,13 @@ async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(knowing: Ser
         ("query_decisions", {"query": "x", "include_detail": 1}, "use include, or get_decision for one decision"),
         ("list_decisions", {"search": "x"}, "use query_decisions"),
         ("review_decision", {"id": "x", "outcome": "success", "result": "y"}, "use actual_result"),
+        ("get_graph", {"id": "x"}, "id is not an argument of this tool; did you mean node_id?"),
+        (
+            "record_decision",
+            {"decision": "x", "confidence": 1, "reasons": ["y"]},
+            """such as {"type": "analysis", "text": "…"}""",
+        ),
+        ("query_decisions", {"query": "x", "status": ["accepted"]}, "did you mean filters.status?"),
         ("get_stats", {"reason": 1}, "reason is not an argument of this tool"),
         ("get_stats", {f"a{n}": 1 for n in range(60)}, "members that are not arguments of this tool"),
     ],

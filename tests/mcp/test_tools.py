@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_snake
 from cognition_engines.kinds.kind import Kind
 from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS
 from tests.isolation.world import World
+from tests.kinds import entry
 from tests.mcp.conftest import Connect, body_of, mcp_url, over_http
 from tests.serving import Serving
 
@@ -33,7 +34,7 @@ def calls(world: World) -> Mapping[str, list[dict[str, Any]]]:
         "list_decisions": [{"limit": 2, "offset": 1, "category": "storage"}],
         "get_stats": [{}, {"project": "alpha"}],
         "get_graph": [{"node_id": decision, "edge_types": ["supersedes"]}],
-        "get_decisions": [{}, {"topic": "rag", "limit": 2, "offset": 1}],
+        "get_decision_points": [{}, {"topic": "rag", "limit": 2, "offset": 1}],
         "get_patterns": [{"topic": ""}],
         "get_warnings": [{"topic": "none"}],
         "get_chunk": [{"chunk_id": chunk, "related_limit": 2}, {"chunk_id": chunk, "include_related": False}],
@@ -46,6 +47,7 @@ def calls(world: World) -> Mapping[str, list[dict[str, Any]]]:
             {"conversation_id": "talk-1", "limit": 2},
             {"context": "meeting", "include_events": False},
         ],
+        "list_memories": [{}, {"participants": ["Ana"], "limit": 2}],
         "changes": [{"since": 0, "limit": 1000}, {"since": "now"}],
         "search": [{"query": "graph vector", "kinds": ["chunk", "decision"], "include": ["content"]}],
         "search_knowledge": [{"query": "graph vector", "filters": {"type": ["chunk", "pattern"]}}],
@@ -93,13 +95,14 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
         "query_decisions": {"query": "which database holds the records", "limit": 1},
         "list_decisions": {"limit": 1},
         "get_stats": {},
-        "get_decisions": {"topic": "indexes"},
+        "get_decision_points": {"topic": "indexes"},
         "get_patterns": {"topic": "search"},
         "get_warnings": {"topic": "errors"},
         "get_chunk": {"chunk_id": "chk_running-2", "related_limit": 1},
         "list_episodes": {"tags": ["filters"], "limit": 2},
         "find_episodes": {"query": "measure a filter", "limit": 1},
         "recall": {"context": "meeting", "limit": 1},
+        "list_memories": {"limit": 1},
         "search": {"query": "crash index", "limit": 1},
         "search_knowledge": {"query": "crash index", "limit": 1},
         "changes": {"since": 0, "limit": 1},
@@ -112,9 +115,10 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
             assert not result.is_error, result
             Draft202012Validator(listed[name].output_schema).validate(result.structured_content)
             found = body_of(result)
-            assert any(found.get(key) for key in ("decisions", "results", "episodes", "content", "total", "changes")), (
-                name
-            )
+            assert any(
+                found.get(key)
+                for key in ("decisions", "results", "episodes", "content", "total", "changes", "memories")
+            ), name
 
 
 def test_the_shapes_of_the_tools_are_those_that_were_agreed() -> None:
@@ -212,7 +216,7 @@ async def test_an_object_or_a_list_may_come_as_json_text(
         ("query_decisions", {"query": "index", "limit": "5"}, "limit"),
         ("query_decisions", {"query": "index", "include_reasons": "true"}, "include_reasons"),
         ("query_decisions", {"query": "index", "include": '["links", "links"]'}, "include"),
-        ("get_decisions", {"topic": ["rag"]}, "topic"),
+        ("get_decision_points", {"topic": ["rag"]}, "topic"),
     ],
     ids=str,
 )
@@ -239,6 +243,33 @@ async def test_a_decision_comes_with_what_it_says_unless_something_else_is_asked
             assert result.structured_content is not None
             for one in result.structured_content["decisions"]:
                 assert parts & set(one) == expected
+
+
+async def test_a_list_by_topic_names_the_topics_and_is_called_by_its_former_name_too(knowing: Serving) -> None:
+    async with over_http(mcp_url(knowing), knowing.token()) as client:
+        assert "get_decisions" not in {tool.name for tool in (await client.list_tools()).tools}
+        asked = [await client.call_tool(name, {"topic": "?"}) for name in ("get_decision_points", "get_decisions")]
+        one, other = (result.structured_content or {} for result in asked)
+    assert one == other
+    assert "rag" in one["metadata"]["topics"]
+
+
+async def test_texts_are_snippets_unless_whole_ones_are_asked_for(serve: Callable[..., Serving]) -> None:
+    serving = serve()
+    text = "The ferry leaves at noon. " * 100
+    serving.put([entry(Kind.ARTIFACT, "long", content=text), entry(Kind.CHUNK, "chk-long", content=text)])
+    serving.caught_up()
+    async with over_http(mcp_url(serving), serving.token()) as client:
+
+        async def content(tool: str, **arguments: Any) -> tuple[str, bool]:
+            found = (await client.call_tool(tool, arguments)).structured_content or {}
+            return found["results"][0]["content"], found["results"][0]["truncated"]
+
+        for tool in ("recall", "search_knowledge"):
+            cut, truncated = await content(tool, query="ferry")
+            assert (len(cut) <= 600, truncated) == (True, True)
+            assert await content(tool, query="ferry", snippets=False) == (text, False)
+        assert await content("recall", id="art_long") == (text, False)
 
 
 def test_descriptions_name_the_call_that_gives_the_whole_text() -> None:
@@ -312,6 +343,8 @@ async def test_lessons_memories_and_knowledge_are_stored_and_found_by_tools(serv
         unsure = await client.call_tool("forget", {"id": first["id"], "kind": "episode"})
         violations = body_of(unsure)["error"]["details"]["violations"]
         assert [one["field"] for one in violations] == ["confirm"]
+        tried = await client.call_tool("forget", {"id": first["id"], "kind": "episode", "dry_run": True})
+        assert (tried.structured_content or {})["deleted"] is False
         forgotten = await client.call_tool("forget", {"id": first["id"], "kind": "episode", "confirm": True})
         receipt = (forgotten.structured_content or {})["receipt"]
         assert receipt["remaining"] == {"records": 0, "keywords": 0, "vectors": 0}

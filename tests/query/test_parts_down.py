@@ -73,6 +73,7 @@ CALLS = [
     asked("recall", {"records"}, id="EVENT"),
     asked("recall", {"records"}, conversationId="talk-1"),
     asked("recall", {"records"}, context="meeting"),
+    asked("listMemories", {"records"}, limit=3),
     # what finds nothing asks the records all the same
     asked("queryDecisions", {"records", "keywords"}, query="zzzqqq", mode="keyword"),
     asked("queryDecisions", ALL, query="?", filters={"category": "zzzqqq"}),

@@ -9,8 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from cstp.errors import ERRORS, InvalidRequest, ParseError
-from cstp_server.rpc.envelope import MAX_DEPTH, MAX_VALUES, parse_body
+from cstp_server.rpc.envelope import MAX_DEPTH, MAX_VALUES, Malformed, parse_body, read_body, read_requests
 
+AN_ID = "a string, a number of at most 64 bits, or null"
 CODES = {error.code for error in ERRORS} | {0}
 
 SCALARS = (
@@ -243,3 +244,29 @@ def test_elements_of_a_batch_run_at_the_same_time_and_answer_in_order(live_serve
     reply = server.post(batch, server.token())
     assert [one["id"] for one in reply.json] == list(range(60))
     assert all("result" in one for one in reply.json)
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("1", "a call must be an object"),
+        (
+            '{"jsonrpc": "2.0", "method": "cstp.whoami", "id": []}',
+            "id must be a string, a number of at most 64 bits, or null",
+        ),
+        ('{"method": "cstp.whoami", "id": 1}', 'jsonrpc must be "2.0"'),
+        ('{"jsonrpc": "2.0", "id": 1}', "method must be a string"),
+        ('{"jsonrpc": "2.0", "method": "cstp.whoami", "params": 1, "id": 1}', "params must be an object"),
+    ],
+)
+def test_an_invalid_request_is_told_why_it_is_one(body: str, reason: str) -> None:
+    found = read_requests([json.loads(body)], body.encode(), batch=False)[0]
+    assert isinstance(found, Malformed)
+    assert found.error.data == {"reason": reason}
+
+
+@pytest.mark.parametrize("count", [0, 101])
+def test_a_batch_of_no_call_or_too_many_is_told_how_many_it_may_have(count: int) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        read_body(json.dumps([1] * count).encode(), 100)
+    assert caught.value.reason == "a batch must have 1 to 100 calls"

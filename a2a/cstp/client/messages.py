@@ -11,7 +11,7 @@ from pydantic_core import from_json
 from cstp.call import Call
 from cstp.client.errors import UnexpectedAnswer
 from cstp.error_models import DATA
-from cstp.errors import ERRORS, CstpError, JsonValue, OtherError
+from cstp.errors import ERRORS, CstpError, InvalidRequest, JsonValue, OtherError
 
 R = TypeVar("R")
 
@@ -124,7 +124,7 @@ def _known_error(code: int, data: object) -> CstpError | None:
     if kind is None:
         return None
     model = DATA.get(kind)
-    if model is None:
+    if model is None or (data is None and kind is InvalidRequest):  # older servers give no reason
         return kind()
     try:
         return kind(**dict(model.model_validate(data, extra="ignore")))

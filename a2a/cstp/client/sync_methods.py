@@ -45,6 +45,7 @@ from cstp.methods.extractions import (
 from cstp.methods.forgetting import ForgetResult
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.knowledge_records import StoreKnowledgeResult
+from cstp.methods.memory_lists import ListedMemory, ListMemoriesResult
 from cstp.methods.memory_records import GivenEvent, RememberResult
 from cstp.methods.recall import RecallResult
 from cstp.methods.statistics import GetStatsResult
@@ -66,6 +67,8 @@ class Methods(ABC):
         *,
         kinds: list[Literal["decision", "chunk", "extraction", "episode", "artifact", "turn", "event"]] | None = None,
         project: str | None = None,
+        author: str | None = None,
+        participants: list[str] | None = None,
         tags: list[str] | None = None,
         context: str | None = None,
         source: str | None = None,
@@ -73,6 +76,7 @@ class Methods(ABC):
         min_importance: float = 0.0,
         date_from: Instant | None = None,
         date_to: Instant | None = None,
+        min_score: float | None = None,
         mode: Literal["hybrid", "semantic", "keyword"] | None = None,
         limit: int = 10,
         max_tokens: int | None = None,
@@ -96,6 +100,8 @@ class Methods(ABC):
             query=query,
             kinds=kinds,
             project=project,
+            author=author,
+            participants=participants,
             tags=tags,
             context=context,
             source=source,
@@ -103,6 +109,7 @@ class Methods(ABC):
             min_importance=min_importance,
             date_from=date_from,
             date_to=date_to,
+            min_score=min_score,
             mode=mode,
             limit=limit,
             max_tokens=max_tokens,
@@ -423,6 +430,8 @@ class Methods(ABC):
         explain: bool = False,
         abstain: bool = False,
         as_of: Instant | None = None,
+        min_score: float | None = None,
+        snippets: bool = False,
         max_tokens: int | None = None,
         min_seq: int | None = None,
         timeout: float | None = None,
@@ -439,6 +448,8 @@ class Methods(ABC):
             explain=explain,
             abstain=abstain,
             as_of=as_of,
+            min_score=min_score,
+            snippets=snippets,
             max_tokens=max_tokens,
             min_seq=min_seq,
         )
@@ -466,7 +477,12 @@ class Methods(ABC):
         expand_neighbors: bool = False,
         min_importance: float = 0.0,
         source: str | None = None,
+        author: str | None = None,
+        participants: list[str] | None = None,
+        project: str | None = None,
         sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
+        min_score: float | None = None,
+        snippets: bool = False,
         max_tokens: int | None = None,
         min_seq: int | None = None,
         timeout: float | None = None,
@@ -475,8 +491,8 @@ class Methods(ABC):
 
         What to recall. Of `id`, `query`, `conversation_id` and `context` the first that is given decides.
 
-        With `conversation_id`, a `query` searches the turns of that conversation; seed 004 leaves open what becomes of
-        both. Every filter (`context`, `source`, `sensitivity`, `min_importance`, `date_from`, `date_to`) holds for
+        With `conversation_id`, a `query` searches the turns of that conversation. Every filter (`context`, `source`,
+        `author`, `participants`, `project`, `sensitivity`, `min_importance`, `date_from`, `date_to`) holds for
         everything that comes back; bounds are inclusive, and a given one leaves out records without the field. `limit`
         bounds results and attached events together, or the turns of a conversation.
         """
@@ -500,8 +516,53 @@ class Methods(ABC):
             expand_neighbors=expand_neighbors,
             min_importance=min_importance,
             source=source,
+            author=author,
+            participants=participants,
+            project=project,
             sensitivity=sensitivity,
+            min_score=min_score,
+            snippets=snippets,
             max_tokens=max_tokens,
+            min_seq=min_seq,
+        )
+        return self.send(call, timeout=timeout)
+
+    def list_memories(
+        self,
+        *,
+        limit: int = 20,
+        offset: int = 0,
+        context: str | None = None,
+        source: str | None = None,
+        author: str | None = None,
+        participants: list[str] | None = None,
+        project: str | None = None,
+        sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
+        min_importance: float = 0.0,
+        date_from: Instant | None = None,
+        date_to: Instant | None = None,
+        min_seq: int | None = None,
+        timeout: float | None = None,
+    ) -> ListMemoriesResult:
+        """List what was said and written page by page, newest first, with filters.
+
+        Which memories, all conditions together, and which page of them; memories are artifacts and turns.
+
+        Bounds are inclusive; a given one leaves out memories without a time. Texts match whole values in any case,
+        `project` exactly.
+        """
+        call = calls.list_memories(
+            limit=limit,
+            offset=offset,
+            context=context,
+            source=source,
+            author=author,
+            participants=participants,
+            project=project,
+            sensitivity=sensitivity,
+            min_importance=min_importance,
+            date_from=date_from,
+            date_to=date_to,
             min_seq=min_seq,
         )
         return self.send(call, timeout=timeout)
@@ -664,7 +725,8 @@ class Methods(ABC):
     ) -> SetStatusResult:
         """Give a decision another status, such as accepted.
 
-        Another status for a decision, and why. One's own may be draft, proposed or pending; all else needs `ratify`.
+        Another status for a decision, and why. One's own may be draft, proposed or pending; all else needs the scope
+        `ratify`.
         """
         call = calls.set_status(
             id=id,
@@ -693,7 +755,8 @@ class Methods(ABC):
 
         A link from one decision to another. The agent's own one of that type between the two is replaced.
 
-        `supersedes` needs `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
+        `supersedes` needs the scope `ratify` if the source is accepted, or is a file's: no one would ratify the link
+        later.
         """
         call = calls.link_decisions(
             source_id=source_id,
@@ -867,13 +930,13 @@ class Methods(ABC):
     def forget(
         self,
         id: str,
-        confirm: bool,
         *,
         idempotency_key: str | None = None,
         agent_id: str | None = None,
         kind: str | None = None,
         reason: str | None = None,
         dry_run: bool = False,
+        confirm: bool = False,
         timeout: float | None = None,
     ) -> ForgetResult:
         """Forget a record with all that came of it, for good.
@@ -882,12 +945,12 @@ class Methods(ABC):
         """
         call = calls.forget(
             id=id,
-            confirm=confirm,
             idempotency_key=idempotency_key,
             agent_id=agent_id,
             kind=kind,
             reason=reason,
             dry_run=dry_run,
+            confirm=confirm,
         )
         return self.send(call, timeout=timeout)
 
@@ -1070,5 +1133,43 @@ class Methods(ABC):
                 timeout=timeout,
             )
             return Page(result.episodes, result.total_count)
+
+        return each(read, page_size)
+
+    def iter_memories(
+        self,
+        *,
+        context: str | None = None,
+        source: str | None = None,
+        author: str | None = None,
+        participants: list[str] | None = None,
+        project: str | None = None,
+        sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
+        min_importance: float = 0.0,
+        date_from: Instant | None = None,
+        date_to: Instant | None = None,
+        min_seq: int | None = None,
+        page_size: int = 20,
+        timeout: float | None = None,
+    ) -> Iterator[ListedMemory]:
+        """Everything that `list_memories` lists, page by page; `timeout` holds for each page."""
+
+        def read(offset: int, limit: int) -> Page[ListedMemory]:
+            result = self.list_memories(
+                limit=limit,
+                offset=offset,
+                context=context,
+                source=source,
+                author=author,
+                participants=participants,
+                project=project,
+                sensitivity=sensitivity,
+                min_importance=min_importance,
+                date_from=date_from,
+                date_to=date_to,
+                min_seq=min_seq,
+                timeout=timeout,
+            )
+            return Page(result.memories, result.total)
 
         return each(read, page_size)

@@ -48,7 +48,7 @@ OF_ID: Final = {"decisionId": "id", "decision_id": "id"}
 class GivenReason(Wire):
     """Why it was decided: the kind of reason, in words, and how much it counts."""
 
-    type: ReasonType
+    type: ReasonType = Field(examples=["analysis"])
     text: LongText
     strength: Share | None = None
 
@@ -134,7 +134,7 @@ class RecordDecisionParams(DecisionMembers, WriteParams):
     supersedes: Annotated[list[RecordId], Field(max_length=MOST), AfterValidator(each_once)] | None = Field(
         default=None,
         description="Decisions that it replaces: accepted ones once it is accepted, others once it is reviewed. Those "
-        "of others, as in `relatedTo`, need `review`.",
+        "of others, as in `relatedTo`, need the scope `review`.",
     )
     related_to: Annotated[list[Related], Field(max_length=MOST)] | None = None
     dry_run: bool = Field(default=False, description="Checks everything and writes nothing.")
@@ -266,7 +266,8 @@ class ReviewDecisionResult(WriteResult):
 
 
 class SetStatusParams(WriteParams):
-    """Another status for a decision, and why. One's own may be draft, proposed or pending; all else needs `ratify`."""
+    """Another status for a decision, and why. One's own may be draft, proposed or pending; all else needs the
+    scope `ratify`."""
 
     id: RecordId
     status: Status
@@ -275,7 +276,7 @@ class SetStatusParams(WriteParams):
 
 
 class SetStatusResult(WriteResult):
-    """The status and the one before; `ratifiedBy` is the agent that gave it, where it needs `ratify`."""
+    """The status and the one before; `ratifiedBy` is the agent that gave it, if that needs the scope `ratify`."""
 
     status: str
     previous: str | None
@@ -294,7 +295,7 @@ class UnlinkDecisionsParams(WriteParams):
 class LinkDecisionsParams(UnlinkDecisionsParams):
     """A link from one decision to another. The agent's own one of that type between the two is replaced.
 
-    `supersedes` needs `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
+    `supersedes` needs the scope `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
     """
 
     weight: Annotated[float, Field(ge=0.0, le=1_000_000.0)] | None = None

@@ -57,6 +57,13 @@ class QueryFilters(Wire):
     """
 
     model_config = ConfigDict(validate_by_name=True)  # as a client makes it
+    # as every other method spells the bounds of dates
+    published: ClassVar = PublishedNames(
+        also={
+            **dict.fromkeys(("dateFrom", "date_from"), "date_after"),
+            **dict.fromkeys(("dateTo", "date_to"), "date_before"),
+        }
+    )
 
     category: Annotated[Label, AfterValidator(not_blank)] | None = None
     min_confidence: Share | None = None

@@ -10,14 +10,19 @@ from cstp.contract import Method, WireResult
 from cstp.errors import QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
+    AUTHOR_DESCRIPTION,
     MAX_TOKENS_DESCRIPTION,
+    MIN_SCORE_DESCRIPTION,
     MODE_DESCRIPTION,
+    PARTICIPANTS_DESCRIPTION,
     WHOLE,
     InstantOut,
     Label,
     LowerInstant,
     MaxTokens,
     Omitted,
+    People,
+    Person,
     Query,
     RecordOrigin,
     SearchMode,
@@ -52,6 +57,8 @@ class SearchParams(ReadParams):
         Annotated[list[FoundType], Field(min_length=1, max_length=len(FOUND_TYPES)), AfterValidator(each_once)] | None
     ) = Field(default=None, description="The kinds to look for; absent: all.")
     project: Whole | None = Field(default=None, description="Of any kind; spelled exactly.")
+    author: Person | None = Field(default=None, description=AUTHOR_DESCRIPTION)
+    participants: People | None = Field(default=None, description=PARTICIPANTS_DESCRIPTION)
     tags: Annotated[list[Whole], Field(min_length=1, max_length=64)] | None = Field(
         default=None,
         description="A record has all of them: tags of decisions and chunks and topics of extractions in any case, "
@@ -73,6 +80,7 @@ class SearchParams(ReadParams):
     )
     date_from: LowerInstant = None
     date_to: UpperInstant = None
+    min_score: float | None = Field(default=None, description=MIN_SCORE_DESCRIPTION)
     mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
@@ -106,7 +114,9 @@ class SearchedRecord(WireResult):
     decision; `sourceId` the id of that source, the artifact of an event, or the conversation of a turn. `date` is what
     `dateFrom` and `dateTo` ask for. `origin` is who made it: a file, an agent, or an import, which is a collection or
     standard input; `recordedBy` is the agent that wrote it. `status` is that of a decision, and `supersededBy` are the
-    ids of the successors of one that is out of force. `place` is present where that of a chunk is known. `content` and
+    ids of the successors of one that is out of force. `conversation` is present for a turn: what its source calls the
+    conversation, else its id. `path` is present if a file has the record, except for a decision, and `place` where that
+    of a chunk is known. `content` and
     `explain` are present exactly when they were asked for, `truncated` with `maxTokens`; true says that `content`, or
     without it the snippet, was cut for want of room.
     """
@@ -123,6 +133,8 @@ class SearchedRecord(WireResult):
     recorded_by: str | None
     status: str | None
     superseded_by: list[str]
+    conversation: str | None = Field(None, exclude_if=lambda name: name is None)
+    path: str | None = Field(None, exclude_if=lambda path: path is None)
     place: PlaceOut = None
     content: str | None = Field(None, exclude_if=lambda content: content is None)
     explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)

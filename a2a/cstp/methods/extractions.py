@@ -61,7 +61,8 @@ class ExtractedWarning(Cited):
 class ListMetadata(WireResult):
     """About a page: `query` is the topic or "all", `sourcesCited` the titles of the page's sources, sorted.
 
-    `resultCount` is how many are on the page, `totalCount` how many there are.
+    `resultCount` is how many are on the page, `totalCount` how many there are. `topics` is present if `topic` is empty
+    or matches nothing: the topics that such extractions have, the most frequent first, at most 50.
     """
 
     query: str
@@ -69,6 +70,7 @@ class ListMetadata(WireResult):
     result_count: int
     total_count: int
     search_type: Literal["filtered"] = "filtered"
+    topics: list[str] | None = Field(None, exclude_if=lambda topics: topics is None)
 
 
 class GetDecisionsResult(WireResult):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Final
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
 from cstp.contract import Method, WireResult
@@ -25,13 +25,6 @@ def _kind(value: str) -> str:
 RecordKind = Annotated[str, AfterValidator(_kind), WithJsonSchema({"type": "string", "enum": list(KINDS)})]
 
 
-def _confirmed(value: object) -> object:
-    if value is not True:
-        raise PydanticCustomError("text", "must be true")
-    return value
-
-
-Confirmed = Annotated[bool, BeforeValidator(_confirmed), WithJsonSchema({"type": "boolean", "const": True})]
 Number = Annotated[int, Field(ge=0)]
 
 
@@ -60,9 +53,21 @@ class ForgetParams(WriteParams):
 
     id: AnyRecordId = Field(description="Of a record of any kind, as answers name it.")
     kind: RecordKind | None = Field(default=None, description="Needed where records of several kinds have the id.")
-    confirm: Confirmed = Field(description="What is forgotten cannot be brought back.")
     reason: Name | None = Field(default=None, description="Why; the ledger of erasures keeps it. Quote nothing here.")
     dry_run: bool = Field(default=False, description="Check everything and forget nothing.")
+    # after dry_run, which its check reads
+    confirm: bool = Field(
+        default=False,
+        validate_default=True,
+        description="Must be true, unless `dryRun` is: what is forgotten cannot be brought back.",
+    )
+
+    @field_validator("confirm")
+    @classmethod
+    def _confirmed(cls, value: bool, info: ValidationInfo) -> bool:
+        if not value and info.data.get("dry_run") is False:
+            raise PydanticCustomError("text", "must be true, unless dryRun is")
+        return value
 
 
 class ForgetCascade(WireResult):

@@ -11,7 +11,9 @@ from cstp.errors import NotFound, QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
     MAX_TOKENS_DESCRIPTION,
+    MIN_SCORE_DESCRIPTION,
     MODE_DESCRIPTION,
+    SNIPPETS_DESCRIPTION,
     WHOLE,
     MaxTokens,
     Omitted,
@@ -140,6 +142,8 @@ class SearchKnowledgeParams(ReadParams):
     explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
     abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
     as_of: UpperInstant = Field(default=None, description=AS_OF_DESCRIPTION)
+    min_score: float | None = Field(default=None, description=MIN_SCORE_DESCRIPTION)
+    snippets: bool = Field(default=False, description=f"{SNIPPETS_DESCRIPTION} Extractions are never cut.")
     max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
 
 
@@ -159,8 +163,9 @@ class KnowledgeFound(WireResult):
     `content` is a chunk's text or an extraction's content as an object. `chunkId` is the chunk's own id, or that of
     the chunk that the extraction comes from. `score` is what the mode ranks by: higher is better. `distance` is the
     cosine distance to the query, 0 to 2. `explain` is
-    present when it was asked for, `place` where that of a chunk is known, `truncated` exactly with `maxTokens`; true
-    says that `content` is a part of what `cstp.getChunk` gives for the `chunkId`. Extractions are never cut.
+    present when it was asked for, `place` where that of a chunk is known, `truncated` with `maxTokens` and with
+    `snippets`; true says that `content` is a part of what `cstp.getChunk` gives for the `chunkId`. Extractions are
+    never cut.
     `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 

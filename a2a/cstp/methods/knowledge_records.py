@@ -9,9 +9,11 @@ from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.writes import DRY_RUN_DESCRIPTION, MOST, PROJECT_DESCRIPTION, Level, Line200, WriteParams
 
 RECORDS_DESCRIPTION: Final = (
-    "Objects as docs/record-files.md has them, each with its kind: source (with content it is cut into chunks), chunk "
-    "or extraction. An id is the caller's own name for a record: storing it again changes it, and others of the call "
-    "may refer to it. Without one, an equal record of the agent is the same."
+    "Objects, each with its `kind`. A source has `title`, and with `content` it is cut into chunks; a chunk has "
+    "`content`, and `source_id` if its source is known; an extraction has `type`, such as pattern, and `content`, "
+    "an object such as `name`, `problem` and `solution` of a pattern. An id is the caller's own name for a record: "
+    "storing it again changes it, and others of the call may refer to it. Without one, an equal record of the agent is "
+    "the same."
 )
 
 
@@ -19,7 +21,8 @@ class StoreKnowledgeParams(WriteParams):
     """What was read, and what was learned of it: all is stored, or nothing."""
 
     records: Annotated[
-        list[dict[str, JsonValue]], Field(min_length=1, max_length=MOST, description=RECORDS_DESCRIPTION)
+        list[Annotated[dict[str, JsonValue], Field(examples=[{"kind": "chunk", "content": "…"}])]],
+        Field(min_length=1, max_length=MOST, description=RECORDS_DESCRIPTION),
     ]
     project: Line200 | None = Field(default=None, description="Of records that state none. " + PROJECT_DESCRIPTION)
     sensitivity: Level = Field(default="normal", description="Of records that state none.")

@@ -11,15 +11,21 @@ from cstp.contract import Method, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
+    AUTHOR_DESCRIPTION,
     MAX_TOKENS_DESCRIPTION,
+    MIN_SCORE_DESCRIPTION,
     MODE_DESCRIPTION,
+    PARTICIPANTS_DESCRIPTION,
     QUERY_DESCRIPTION,
+    SNIPPETS_DESCRIPTION,
     WHOLE,
     InstantOut,
     Label,
     LowerInstant,
     MaxTokens,
     Omitted,
+    People,
+    Person,
     RecordOrigin,
     SearchMode,
     Truncated,
@@ -27,6 +33,7 @@ from cstp.fields import (
     not_blank,
     not_later,
 )
+from cstp.passage_place import PlaceOut
 from cstp.reads import ReadParams
 
 Selector: TypeAlias = Literal["id", "query", "conversationId", "context"]
@@ -52,8 +59,8 @@ DEFAULT_CATEGORIES: Final = ("Decision", "Commitment", "QualityRisk")
 class RecallParams(ReadParams):
     """What to recall. Of `id`, `query`, `conversationId` and `context` the first that is given decides.
 
-    With `conversationId`, a `query` searches the turns of that conversation; seed 004 leaves open what becomes of both.
-    Every filter (`context`, `source`, `sensitivity`, `minImportance`, `dateFrom`, `dateTo`) holds for everything that
+    With `conversationId`, a `query` searches the turns of that conversation. Every filter (`context`, `source`,
+    `author`, `participants`, `project`, `sensitivity`, `minImportance`, `dateFrom`, `dateTo`) holds for everything that
     comes back; bounds are inclusive, and a given one leaves out records without the field. `limit` bounds results and
     attached events together, or the turns of a conversation.
     """
@@ -100,7 +107,14 @@ class RecallParams(ReadParams):
     )
     min_importance: Annotated[float, Field(ge=0.0, le=1.0)] = Field(default=0.0, description="0 is no condition.")
     source: Named | None = Field(default=None, description="The system that a record came from, such as `slack`.")
+    author: Person | None = Field(default=None, description=AUTHOR_DESCRIPTION)
+    participants: People | None = Field(default=None, description=PARTICIPANTS_DESCRIPTION)
+    project: Named | None = Field(default=None, description="Spelled exactly.")
     sensitivity: Sensitivity | None = Field(default=None, description="Records of this level alone.")
+    min_score: float | None = Field(default=None, description=f"{MIN_SCORE_DESCRIPTION} Of a `query` alone.")
+    snippets: bool = Field(
+        default=False, description=f"{SNIPPETS_DESCRIPTION} The record that `id` names always comes whole."
+    )
     max_tokens: MaxTokens | None = Field(
         default=None,
         description=MAX_TOKENS_DESCRIPTION + " The record that `id` names comes whole, whatever it takes.",
@@ -122,9 +136,9 @@ class RecallParams(ReadParams):
             raise PydanticCustomError("mode", "means nothing without query")
         return value
 
-    @field_validator("as_of")
+    @field_validator("as_of", "min_score")
     @classmethod
-    def _as_of_with_a_query(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
+    def _with_a_query(cls, value: datetime | float | None, info: ValidationInfo) -> datetime | float | None:
         if value is not None and "query" in info.data and info.data["query"] is None:
             raise PydanticCustomError("selector", "means nothing without query")
         return value
@@ -169,7 +183,8 @@ class ArtifactMetadata(WireResult):
     """Of an artifact or a turn. The five members of a conversation are null for an artifact.
 
     `turnIndex` is null as well where the source of a turn gave none.
-    `given` is what the record's own source kept in addition to its fields.
+    `given` is what the record's own source kept in addition to its fields. `conversation` is present for a turn: what
+    its source calls the conversation, else `conversationId`. `path` is present for a record of a file.
     """
 
     title: str | None
@@ -187,6 +202,8 @@ class ArtifactMetadata(WireResult):
     role: str | None
     speaker: str | None
     given: dict[str, JsonValue]
+    conversation: str | None = Field(None, exclude_if=lambda name: name is None)
+    path: str | None = Field(None, exclude_if=lambda path: path is None)
 
 
 class EventMetadata(WireResult):
@@ -216,7 +233,10 @@ class DecisionMetadata(WireResult):
 
 
 class ChunkMetadata(WireResult):
-    """Of a passage: `sourceId` names its source, `artifactId` its artifact; `chunkInfo` "1/5" counts from 1."""
+    """Of a passage: `sourceId` names its source, `artifactId` its artifact; `chunkInfo` "1/5" counts from 1.
+
+    `title` is its own, else that of its source. `place` is present where it is known, `path` if a file has it.
+    """
 
     title: str | None
     author: str | None
@@ -225,6 +245,8 @@ class ChunkMetadata(WireResult):
     artifact_id: str | None
     chunk_info: str
     tags: list[str]
+    place: PlaceOut = None
+    path: str | None = Field(None, exclude_if=lambda path: path is None)
 
 
 RecordMetadata: TypeAlias = ArtifactMetadata | EventMetadata | DecisionMetadata | ChunkMetadata
@@ -247,8 +269,8 @@ class RecallItem(WireResult):
     """One record that was found. A turn is of the type artifact; `score` is null where nothing was searched.
 
     `events` are those of an artifact, or of the artifact that a chunk belongs to: newest first, those without a time
-    last. `explain` is present with a query when it was asked for, `truncated` exactly with `maxTokens`; true says that
-    `content` is a part of what `cstp.recall` gives for the `id`. So it is for related items and turns.
+    last. `explain` is present with a query when it was asked for, `truncated` with `maxTokens` and with `snippets`;
+    true says that `content` is a part of what `cstp.recall` gives for the `id`. So it is for related items and turns.
     `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 

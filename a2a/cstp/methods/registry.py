@@ -24,6 +24,7 @@ from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
 from cstp.methods.forgetting import FORGET
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
 from cstp.methods.knowledge_records import STORE_KNOWLEDGE
+from cstp.methods.memory_lists import LIST_MEMORIES
 from cstp.methods.memory_records import REMEMBER
 from cstp.methods.recall import RECALL
 from cstp.methods.statistics import GET_STATS
@@ -45,6 +46,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     FIND_EPISODES,
     SEARCH_KNOWLEDGE,
     RECALL,
+    LIST_MEMORIES,
     RECORD_DECISION,
     UPDATE_DECISION,
     REVIEW_DECISION,

@@ -20,6 +20,7 @@ from cstp.methods.episodes import ListEpisodesResult
 from cstp.methods.everything import SearchParams, SearchResult
 from cstp.methods.extractions import GetDecisionsResult, GetPatternsResult, GetWarningsResult
 from cstp.methods.knowledge import GetChunkResult, SearchKnowledgeParams, SearchKnowledgeResult
+from cstp.methods.memory_lists import ListMemoriesResult
 from cstp.methods.recall import (
     ArtifactMetadata,
     ChunkMetadata,
@@ -139,6 +140,10 @@ def _recalled(item: RecallItem | RelatedItem) -> Named:
             yield from _of(Kind.DECISION, item.id)
 
 
+def _list_memories(result: ListMemoriesResult) -> Named:
+    return (record_of(KINDS[one.type], one.id) for one in result.memories)
+
+
 def _audit(_: AuditResult) -> Named:
     """None: a look at the audit reads no record."""
     return iter(())
@@ -166,6 +171,7 @@ AUDITED: Final[Mapping[str, Audited[Any, Any]]] = {
     "cstp.changes": Audited(_changes),
     "cstp.searchKnowledge": Audited(_search_knowledge, _query),
     "cstp.recall": Audited(_recall, _query),
+    "cstp.listMemories": Audited(_list_memories),
     "cstp.audit": Audited(_audit),
 }
 # `Engine.write` adds their row in the transaction of the write; here only what was refused or failed has one.

@@ -68,6 +68,11 @@ CALLS: Final[Sequence[Call]] = (
         "cstp.recall",
         {"query": "what happened after the power cut", "source": "wiki", "limit": 1, "graphBudget": 1},
     ),
+    Call(
+        "What was said and written, page by page",
+        "cstp.listMemories",
+        {"context": "document", "limit": 1},
+    ),
     Call("What changes from now on", "cstp.changes", {"since": "now", "kinds": ["decision"], "waitMs": 10}),
     Call("Who the token makes the caller", "cstp.whoami", {}),
 )

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 # Wrong tokens that are too many are waited for.
 _WAITED_FOR: Final = "limits.auth_failures"
 _LONGEST_WAIT: Final = 61  # seconds
+NEEDS_RIGHTS: Final = "needs a token with exactly"
 _LEFT: Final = re.compile(r";r=(\d+);t=(\d+)")
 _AGENT: Final = "cstp"  # whom the conversations about records expect in answers
 _COST: Final = 2  # units that a call takes at most, by the defaults
@@ -50,6 +51,12 @@ class Caller:
     clearance: str
     projects: frozenset[str] | None
     server_agent: str
+
+    @property
+    def rights(self) -> str:
+        """The rights of the token, as conversations write them."""
+        projects = "" if self.projects is None else f" projects={','.join(sorted(self.projects))}"
+        return f"scopes={','.join(sorted(self.scopes))} clearance={self.clearance}{projects}"
 
     def has(self, rights: Mapping[str, str]) -> bool:
         """Whether these are the rights that a conversation's token has."""
@@ -127,7 +134,7 @@ def _not_held(conversation: Conversation, caller: Caller | None, declared: Decla
     if caller is None:
         rights = {name: value for name, value in conversation.token.items() if name != "agent"}
         shown = " ".join(f"{name}={value}" for name, value in rights.items()) or "scopes=read"
-        return f"needs a token with exactly {shown}"
+        return f"{NEEDS_RIGHTS} {shown}"
     if conversation.records is not None and caller.server_agent != _AGENT:
         return f"needs a server whose agent.id is {_AGENT}"
     return None

@@ -138,17 +138,25 @@ def conversation_of(method: str) -> str:
     return "-".join(_WORD.findall(method.removeprefix("cstp."))).lower()
 
 
-def _example(method: Method[Any, Any]) -> dict[str, object]:
+def example_call(method: Method[Any, Any]) -> tuple[Mapping[str, Any], Any]:
+    """Return a request of the method and its result, as a conversation has them, with what varies filled in."""
     conversation: Conversation = read(folder() / f"{conversation_of(method.name)}.txt")
     request, response = next(pair for pair in calls(conversation) if pair[0].get("method") == method.name)
-    params = request.get("params", {})
-    if not isinstance(params, Mapping):
+    if not isinstance(request.get("params", {}), Mapping):
         raise ValueError(f"{conversation.name}: the first call has no params by name")
+    filled = _filled(request)
+    assert isinstance(filled, dict)
+    return filled, _filled(response["result"])
+
+
+def _example(method: Method[Any, Any]) -> dict[str, object]:
+    request, result = example_call(method)
+    name = conversation_of(method.name)
     return {
-        "name": conversation.name,
-        "description": f"From the conversation {conversation.name}.txt; what varies in the answer is filled in.",
-        "params": [{"name": name, "value": _filled(value)} for name, value in params.items()],
-        "result": {"name": "result", "value": _filled(response["result"])},
+        "name": name,
+        "description": f"From the conversation {name}.txt; what varies in the answer is filled in.",
+        "params": [{"name": name, "value": value} for name, value in request.get("params", {}).items()],
+        "result": {"name": "result", "value": result},
     }
 
 

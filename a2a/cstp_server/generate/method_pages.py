@@ -11,6 +11,7 @@ from pydantic.alias_generators import to_camel
 from cstp.contract import Method
 from cstp.errors import CstpError
 from cstp.methods.registry import METHODS
+from cstp_server.describe.openrpc import conversation_of, example_call
 
 FOLDER: Final = "docs/methods"
 _FOR_ALL: Final = (
@@ -20,6 +21,8 @@ _FOR_ALL: Final = (
     "beyond its first; up to three more where characters other than ASCII letters, digits and spaces, which count as "
     "four, make more of it. All codes are in [errors](../errors.md)."
 )
+_WIDTH: Final = 110
+_POWERS: Final = {2**bits - 1: f"2^{bits}-1" for bits in (31, 32, 53, 63, 64)}
 Schema = Mapping[str, Any]
 
 
@@ -80,6 +83,7 @@ def _page(method: Method[Any, Any]) -> str:
         "",
         *_model(method.result.model_json_schema(mode="serialization"), "member", _member),
         "",
+        *_example(method),
         "## Errors",
         "",
     ]
@@ -88,6 +92,30 @@ def _page(method: Method[Any, Any]) -> str:
     lines += [f"* {link}" for link in own]
     lines += [f"* as every method: {', '.join(others)}"]
     return "\n".join(lines) + "\n"
+
+
+def _example(method: Method[Any, Any]) -> Iterator[str]:
+    request, result = example_call(method)
+    yield from ("## Example", "")
+    file = f"{conversation_of(method.name)}.txt"
+    yield from _prose(f"From the conversation `tests/wire/{file}`; what varies in the answer is filled in.")
+    for about, value in (("The call", request), ("The answer", {"result": result})):
+        yield from ("", f"{about}:", "", "```json", *_laid_out(value).splitlines(), "```")
+    yield ""
+
+
+def _laid_out(value: Any, indent: str = "") -> str:
+    """Return JSON with objects and lists on one line each as far as they fit."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(indent) + len(line) <= _WIDTH or not value or not isinstance(value, dict | list):
+        return line
+    inner = indent + "  "
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(name)}: {_laid_out(member, inner)}" for name, member in value.items()]
+    else:
+        parts = [_laid_out(item, inner) for item in value]
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    return f"{first}\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}{last}"
 
 
 def _model(schema: Schema, column: str, row: Callable[[str, Schema, bool], str]) -> Iterator[str]:
@@ -168,10 +196,17 @@ def _bounded(kind: str, bounds: str) -> str:
 
 
 def _between(low: float | None, high: float | None, unit: str) -> str:
-    low_text, high_text = (None if one is None else f"{one:g}" for one in (low, high))
+    low_text, high_text = (None if one is None else _number(one) for one in (low, high))
     if low_text is None:
         return "" if high_text is None else f"at most {high_text}{unit}"
     return f"at least {low_text}{unit}" if high_text is None else f"{low_text} to {high_text}{unit}"
+
+
+def _number(value: float) -> str:
+    """Return a bound as people write it: 1,000,000, and 2^63-1."""
+    if value in _POWERS:
+        return _POWERS[value]
+    return f"{int(value):,}" if value == int(value) else f"{value:g}"
 
 
 def _prose(text: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ Cutting: TypeAlias = Callable[
 
 TOKEN_BYTES: Final = 3  # of JSON in UTF-8, so that no text of a usual language has more tokens than are counted
 LEAST: Final = 300  # bytes that each text gets before any gets more
+_UNBOUNDED: Final = 2**62  # bytes
 _SPARE: Final = 100  # bytes, of counts and the time that the answer has in the end
 _TRUNCATED: Final = len(',"truncated":false,')  # with the comma before the item
 
@@ -54,13 +55,18 @@ def size_of(answer: Wire) -> int:
     return len(answer.model_dump_json(by_alias=False).encode())
 
 
-async def fit(cut: Cutting, query: str, parts: Sequence[Part], max_tokens: int, empty: Wire) -> list[Wire | None]:
+async def fit(
+    cut: Cutting, query: str, parts: Sequence[Part], max_tokens: int | None, empty: Wire, longest: int | None = None
+) -> list[Wire | None]:
     """The items with their texts cut so that the answer, `empty` without them, fits; None for each that is left out.
 
-    `truncated` of each states whether its text was cut. Earlier items take precedence.
+    No text but that of a whole item has more than `longest` bytes. `truncated` of each states whether its text was cut.
+    Earlier items take precedence.
     """
-    left = max_tokens * TOKEN_BYTES - size_of(empty) - _SPARE
-    rooms = _rooms([(part, part.cost, _measured(part.text)) for part in parts], left)
+    left = _UNBOUNDED if max_tokens is None else max_tokens * TOKEN_BYTES - size_of(empty) - _SPARE
+    most = _UNBOUNDED if longest is None else longest
+    sizes = [min(_measured(part.text), _UNBOUNDED if part.whole else most) for part in parts]
+    rooms = _rooms([(part, part.cost, size) for part, size in zip(parts, sizes, strict=True)], left)
     cuts = {
         place: PassageRequest(part.text, Room(room, _measured, beyond=True), part.record, part.own, part.window)
         for place, (part, room) in enumerate(zip(parts, rooms, strict=True))

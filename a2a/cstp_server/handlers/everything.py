@@ -10,7 +10,7 @@ from typing import Final
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.filters import MemoryFilters
-from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn, conversation_name
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction, heading
 from cognition_engines.kinds.graph import Event
@@ -26,7 +26,7 @@ from cstp.methods.everything import SEARCH, FoundType, NearestOfAnyKind, Searche
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode
-from cstp_server.handlers.shown_places import shown_place
+from cstp_server.handlers.shown_places import shown_path, shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, FoundType]] = {
@@ -49,10 +49,11 @@ def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
         time = interpreted(engine, params.query, as_of, wanted=params.explain)
         check_abstain(engine, mode, wanted=params.abstain)
         try:
-            found = await engine.search(_request(params, mode, as_of, call.viewer), call.agent)
+            ranked = await engine.search(_request(params, mode, as_of, call.viewer), call.agent)
         except NoGoodMatch as none:
             nearest = {"no_good_match": True, "nearest": _nearest(none)}
             return _answer(params, began, time, [], 0).model_copy(update=nearest)
+        found = [each for each in ranked if params.min_score is None or each.score >= params.min_score]
         items = [_item(each, params) for each in found]
         if params.max_tokens is not None:
             cut = partial(engine.cut, agent=call.agent)
@@ -70,13 +71,15 @@ def _request(params: SearchParams, mode: Mode, as_of: datetime, viewer: Viewer) 
         min_importance=params.min_importance,
         date_from=params.date_from,
         date_to=params.date_to,
+        project=params.project,
+        author=params.author,
+        people=tuple(params.participants or ()),
     )
     return SearchRequest(
         params.query,
         viewer,
         None if params.kinds is None else tuple(KINDS[name] for name in params.kinds),
         filters,
-        params.project,
         tuple(params.tags or ()),
         mode,
         params.limit,
@@ -117,6 +120,7 @@ async def _fitted(
 
 
 def _item(found: FoundRecord, params: SearchParams) -> SearchedRecord:
+    record = found.stored.record
     source, source_id = _source(found)
     return SearchedRecord(
         type=_TYPES[found.kind],
@@ -129,9 +133,11 @@ def _item(found: FoundRecord, params: SearchParams) -> SearchedRecord:
         date=found.stored.facets.at,
         origin=found.stored.origin.made_by,
         recorded_by=found.stored.origin.recorded_by,
-        status=found.stored.record.status if isinstance(found.stored.record, Decision) else None,
+        status=record.status if isinstance(record, Decision) else None,
         superseded_by=list(found.superseded_by),
-        place=shown_place(found.stored.record),
+        conversation=conversation_name(record) if isinstance(record, Turn) else None,
+        path=None if isinstance(record, Decision) else shown_path(found.stored.origin),
+        place=shown_place(record),
         content=found.text if params.include else None,
         explain=explained(found.explanation, found.window),
     )
@@ -171,10 +177,8 @@ def _source(found: FoundRecord) -> tuple[str | None, str | None]:
     record, facets = found.stored.record, found.stored.facets
     match record:
         case Decision():
-            # where the server has its files is not for callers
             origin = found.stored.origin
-            known = origin.path and origin.path != origin.source
-            return origin.path if known else PurePosixPath(origin.source).name, None
+            return shown_path(origin) or PurePosixPath(origin.source).name, None
         case Chunk() | Extraction():
             id = record.source_id
             cited = citation(record, {} if found.source is None or id is None else {id: found.source})

@@ -60,6 +60,7 @@ def _metadata(params: ExtractionsParams, page: ExtractionPage) -> ListMetadata:
         sources_cited=titles(one.citation for one in page.extractions),
         result_count=len(page.extractions),
         total_count=page.total,
+        topics=None if page.topics is None else list(page.topics),
     )
 
 

@@ -22,6 +22,7 @@ from cognition_engines.store.reads.knowledge import ChunkFound
 from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.explained import Interpreted
+from cstp.fields import SNIPPET_BYTES
 from cstp.methods import contents
 from cstp.methods.knowledge import (
     GET_CHUNK,
@@ -86,16 +87,18 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         )
         answered = partial(_answer, params, mode, interpreted(engine, params.query, as_of, wanted=params.explain))
         try:
-            matches = await engine.search_knowledge(question, call.agent)
+            found = await engine.search_knowledge(question, call.agent)
         except NoGoodMatch as none:
             return answered([], []).model_copy(update=unanswered(none) | taken_since(began))
+        matches = [each for each in found if params.min_score is None or each.score >= params.min_score]
         whole: list[Wire | None] = [_found(match, _citation(match)) for match in matches]
         answer = answered(matches, whole)
-        if params.max_tokens is not None:
+        if params.max_tokens is not None or params.snippets:
             cut = partial(engine.cut, agent=call.agent)
             parts = [_part(item, match) for item, match in zip(answer.results, matches, strict=True)]
-            found = await fit(cut, params.query, parts, params.max_tokens, answered(matches, []))
-            answer = answered(matches, found)
+            longest = SNIPPET_BYTES if params.snippets else None
+            fitted = await fit(cut, params.query, parts, params.max_tokens, answered(matches, []), longest)
+            answer = answered(matches, fitted)
         return answer.model_copy(update=taken_since(began))
 
     return (BoundMethod(GET_CHUNK, get_chunk), BoundMethod(SEARCH_KNOWLEDGE, search_knowledge))

@@ -9,24 +9,27 @@ from typing import Final
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.filters import MemoryFilters
-from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn, conversation_name
 from cognition_engines.kinds.graph import Entity, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import SENSITIVITIES, Decision, Mode, Sensitivity, Viewer
-from cognition_engines.queries.chunks import place
+from cognition_engines.queries.chunks import author, place, title
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selectors import content_of
 from cognition_engines.store.reads.conversations import TurnPage
+from cognition_engines.store.reads.knowledge import SourceName
 from cognition_engines.store.values import StoredRecord
 from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.explained import Interpreted
+from cstp.fields import SNIPPET_BYTES
 from cstp.methods import recall as wire
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
+from cstp_server.handlers.shown_places import shown_path, shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
@@ -66,11 +69,10 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
             if found.turns is None
             else _conversation(found.turns, params.conversation_id)
         )
-        if params.max_tokens is None:
+        if params.max_tokens is None and not params.snippets:
             return whole
-        query = params.query if whole.selector == "query" else None
         cut = partial(engine.cut, agent=call.agent)
-        return await _within(cut, whole, found.results, query or "", params.max_tokens)
+        return await _within(cut, whole, found.results, params)
 
     return (BoundMethod(wire.RECALL, answer),)
 
@@ -86,6 +88,9 @@ def _request(params: wire.RecallParams, mode: Mode, viewer: Viewer) -> RecallReq
             min_importance=params.min_importance,
             date_from=params.date_from,
             date_to=params.date_to,
+            project=params.project,
+            author=params.author,
+            people=tuple(params.participants or ()),
         ),
         limit=params.limit,
         expand=params.expand,
@@ -100,6 +105,7 @@ def _request(params: wire.RecallParams, mode: Mode, viewer: Viewer) -> RecallReq
         mode=mode,
         explain=params.explain,
         abstain=params.abstain,
+        min_score=params.min_score,
     )
 
 
@@ -130,10 +136,13 @@ def _conversation(page: TurnPage, id: str | None) -> wire.RecallResult:
 
 
 async def _within(
-    cut: Cutting, whole: wire.RecallResult, results: Sequence[Result], query: str, max_tokens: int
+    cut: Cutting, whole: wire.RecallResult, results: Sequence[Result], params: wire.RecallParams
 ) -> wire.RecallResult:
     """The answer with its texts cut: what was found first, then its events, who is named, what is related."""
-    none = {"results": [], "related": [], "entities": [], "omitted": 0}
+    query = (params.query or "") if whole.selector == "query" else ""
+    longest = SNIPPET_BYTES if params.snippets else None
+    omitted = None if params.max_tokens is None else 0
+    none = {"results": [], "related": [], "entities": [], "omitted": omitted}
     empty = whole.model_copy(update=none | ({} if whole.turns is None else {"turns": []}))
     bare = [item.model_copy(update={"events": []}) for item in whole.results]
     named = whole.selector == "id"
@@ -145,15 +154,16 @@ async def _within(
         [Part(item, "content", rank=1) for item in whole.related],
     ]
     parts = [part for group in groups for part in group]
-    fitted = iter(await fit(cut, query, parts, max_tokens, empty))
+    fitted = iter(await fit(cut, query, parts, params.max_tokens, empty, longest))
     kept, turns, events, entities, related = ([next(fitted) for _ in group] for group in groups)
     attached = iter(events)
     each = [(item, [next(attached) for _ in before.events]) for item, before in zip(kept, whole.results, strict=True)]
     shown = [item.model_copy(update={"events": _there(its)}) for item, its in each if item is not None]
     shown_events = sum(len(_there(its)) for item, its in each if item is not None)
     there = len(shown) + shown_events + len(_there(turns)) + len(_there(entities)) + len(_there(related))
-    left = {"results": shown, "entities": _there(entities), "related": _there(related), "omitted": len(parts) - there}
-    return empty.model_copy(update=left | ({} if whole.turns is None else {"turns": _there(turns)}))
+    left = {"results": shown, "entities": _there(entities), "related": _there(related)}
+    counted = {} if omitted is None else {"omitted": len(parts) - there}
+    return empty.model_copy(update=left | counted | ({} if whole.turns is None else {"turns": _there(turns)}))
 
 
 def _there(items: Iterable[Wire | None]) -> list[Wire]:
@@ -187,7 +197,7 @@ def _item(result: Result) -> wire.RecallItem:
         type=_TYPES[stored.kind],
         content=result.content,
         context=_context(stored),
-        metadata=_metadata(stored),
+        metadata=_metadata(stored, result.source),
         score=result.score,
         origin=stored.origin.made_by,
         recorded_by=stored.origin.recorded_by,
@@ -258,7 +268,7 @@ def _subject(event: Event) -> wire.SubjectRef | None:
     return None if event.subject is None else wire.SubjectRef(ref=event.subject.ref, type=event.subject.type)
 
 
-def _metadata(stored: StoredRecord) -> wire.RecordMetadata:
+def _metadata(stored: StoredRecord, source: SourceName | None = None) -> wire.RecordMetadata:
     match stored.record:
         case Artifact() as artifact:
             return _artifact_metadata(stored, artifact)
@@ -271,7 +281,7 @@ def _metadata(stored: StoredRecord) -> wire.RecordMetadata:
         case ArtifactChunk() as chunk:
             return _passage_metadata(chunk, stored)
         case Chunk() as chunk:
-            return _chunk_metadata(chunk)
+            return _chunk_metadata(chunk, stored, source)
         case other:
             raise ValueError(f"{type(other).__name__}: recall shows no such record")
 
@@ -293,6 +303,7 @@ def _artifact_metadata(stored: StoredRecord, artifact: Artifact) -> wire.Artifac
         role=None,
         speaker=None,
         given=artifact.metadata,
+        path=shown_path(stored.origin),
     )
 
 
@@ -313,6 +324,8 @@ def _turn_metadata(stored: StoredRecord, turn: Turn) -> wire.ArtifactMetadata:
         role=turn.role,
         speaker=turn.speaker,
         given=turn.metadata,
+        conversation=conversation_name(turn),
+        path=shown_path(stored.origin),
     )
 
 
@@ -354,16 +367,19 @@ def _passage_metadata(chunk: ArtifactChunk, stored: StoredRecord) -> wire.ChunkM
         artifact_id=prefixed(Kind.ARTIFACT, chunk.artifact_id),
         chunk_info=place(chunk),
         tags=[],
+        path=shown_path(stored.origin),
     )
 
 
-def _chunk_metadata(chunk: Chunk) -> wire.ChunkMetadata:
+def _chunk_metadata(chunk: Chunk, stored: StoredRecord, source: SourceName | None) -> wire.ChunkMetadata:
     return wire.ChunkMetadata(
-        title=chunk.title,
-        author=chunk.author,
+        title=title(chunk, source),
+        author=author(chunk, source),
         source=chunk.source,
         source_id=chunk.source_id,
         artifact_id=None,
         chunk_info=place(chunk),
         tags=list(chunk.tags),
+        place=shown_place(chunk),
+        path=shown_path(stored.origin),
     )

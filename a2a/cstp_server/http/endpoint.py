@@ -31,6 +31,7 @@ JSON: Final = b"application/json"
 _MEDIA_TYPES: Final = (JSON, b"application/json-rpc")
 _CHALLENGE: Final = 'Bearer realm="cstp"'
 _RETRY_SECONDS: Final = 1
+_NO_JSON: Final = "the body must be JSON: Content-Type: application/json, and no Content-Encoding"
 _CLOSE: Final = (b"connection", b"close")
 PLAIN: Final = (b"content-type", b"text/plain; charset=utf-8")
 NO_STORE: Final = (b"cache-control", b"no-store")
@@ -149,7 +150,7 @@ async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, requ
 async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Face, call: Call) -> Reply:
     headers: list[Header] = scope["headers"]
     if not is_json(headers, _MEDIA_TYPES):
-        return _refuse_call(415, InvalidRequest(), face, call)
+        return _refuse_call(415, InvalidRequest(_NO_JSON), face, call)
     if parts.bodies.announced_too_large(headers):
         return _too_large(face, call)
     if parts.gate.refuses(call.token.agent):  # before a body is held for a request that cannot be answered
@@ -172,7 +173,7 @@ async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Fac
 
 def _too_large(face: Face, call: Call) -> Reply:
     """Ends the connection: what follows would be read for nothing, however much it is."""
-    reply = _refuse_call(413, InvalidRequest(), face, call)
+    reply = _refuse_call(413, InvalidRequest("the body is longer than the server takes; send less"), face, call)
     reply.headers.append(_CLOSE)
     return reply
 

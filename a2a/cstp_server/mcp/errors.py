@@ -42,6 +42,8 @@ def coded(error: CstpError, schema: Mapping[str, Any]) -> Body:
         found = _in_snake_case(error.violations)
         details = {"violations": [{"field": one.field, "message": one.message} for one in found]}
         message = "; ".join(_sentences(error.violations, schema))
+    if isinstance(error, Forbidden):
+        message = f"{message}: {_explained(error)}"
     return {"error": {"code": error.tool_code, "message": message, "details": details}}
 
 
@@ -79,7 +81,7 @@ def _explained(error: CstpError) -> str:
         case Overloaded():
             return f"retry after {error.retry_after} s"
         case Forbidden():
-            return f"the token lacks the scope {error.scope}"
+            return f"the token lacks the scope {error.scope}; ask its operator for a token with --scope {error.scope}"
         case AuthenticationRequired():
             return "the token is unknown, expired or revoked"
         case QueryFailed(component="answer"):

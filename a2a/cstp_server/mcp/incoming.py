@@ -8,7 +8,7 @@ import orjson
 from mcp_types import INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR
 
 from cstp.errors import InvalidRequest, ParseError
-from cstp_server.rpc.envelope import ID_MAX, ID_MIN, MAX_VALUES, outer_bytes, parse_body
+from cstp_server.rpc.envelope import ID_MAX, ID_MIN, outer_bytes, parse_body
 
 _ID: Final = re.compile(rb'(?<!\\)"id"\s*:\s*(-?[0-9]{1,20}(?![0-9.eE])|"(?:[^"\\]|\\.)*")', re.DOTALL)
 Message = Mapping[str, object]
@@ -31,7 +31,7 @@ def read_message(body: bytes) -> Message:
     except ParseError as error:
         raise RefusedMessage(PARSE_ERROR, f"{error.message}: {error.meaning}", id_of(body)) from None
     except InvalidRequest as error:
-        message = f"{error.message}: send at most {MAX_VALUES} values"
+        message = f"{error.message}: {error.reason}"
         raise RefusedMessage(INVALID_REQUEST, message, id_of(body)) from None
     if not isinstance(document, dict):
         raise _invalid("send one JSON-RPC object", None)

@@ -5,10 +5,19 @@ from typing import Final
 from cstp.methods.episode_records import FIND_EPISODES, GET_EPISODE, STORE_EPISODE
 from cstp.methods.forgetting import FORGET
 from cstp.methods.knowledge_records import STORE_KNOWLEDGE
+from cstp.methods.memory_lists import LIST_MEMORIES
 from cstp.methods.memory_records import REMEMBER
 from cstp_server.mcp.tool import Tool, make_tool
 
 MEMORY_TOOLS: Final[tuple[Tool, ...]] = (
+    make_tool(
+        LIST_MEMORIES,
+        "list_memories",
+        "List memories",
+        "List what people wrote and said (mails, minutes, notes, turns of conversations) page by page, newest first, "
+        "by author, participants, project, context, source and date. Use it without a question; with one use recall, "
+        "which also gives the whole text for an id.",
+    ),
     make_tool(
         GET_EPISODE,
         "get_episode",
@@ -54,9 +63,9 @@ MEMORY_TOOLS: Final[tuple[Tool, ...]] = (
         FORGET,
         "forget",
         "Forget a record",
-        "Delete a record of any kind for good, with all that came of it; nothing brings it back. Needs its id and "
-        "confirm true. Call it only when a person asked for it, first with dry_run true: cascade says what goes "
-        "along. For a decision that no longer holds, record a new one with supersedes.",
+        "Delete a record of any kind for good, with all that came of it; nothing brings it back. Call it "
+        "only when a person asked for it: first with dry_run true, where cascade says what goes along, then with "
+        "confirm true. For a decision that no longer holds, record a new one with supersedes.",
         adds=False,
         repeatable=True,
     ),

@@ -25,7 +25,7 @@ import cstp
 from cstp.errors import MethodNotFound
 from cstp_server.mcp.errors import coded
 from cstp_server.mcp.tool import Tool
-from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS
+from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS, find_tool
 from cstp_server.mcp.views import listed_views, read_view, view_file
 from cstp_server.rpc.dispatch import Outcome
 
@@ -46,7 +46,7 @@ def make_mcp_server(run: Run) -> Server[Any]:
         return listed
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        tool = TOOLS.get(params.name)
+        tool = find_tool(params.name)
         outcome = await run(tool, params.arguments or {}, context)
         if isinstance(outcome.error, MethodNotFound):
             raise MCPError(code=INVALID_PARAMS, message="Unknown tool; tools/list names those there are")

@@ -20,7 +20,7 @@ INSTRUCTIONS: Final = (
     "What an agent, or a team, has decided, learned and remembers. Start with search, which looks through all of it; "
     "query_decisions has more filters for why something is as it is, search_knowledge for what documents say, and "
     "recall shows what is related to what people said, wrote or promised. "
-    "Answers hold the passages that fit the question. For a whole text, call recall with the id of a decision, an "
+    "Answers hold the sentences that fit the question. For a whole text, call recall with the id of a decision, an "
     "artifact, a turn or an event, and get_chunk with a chunk_id; truncated says where there is more. "
     "Distances: lower is closer; scores: higher is better. find_episodes before a task shows what was tried. "
     "record_decision keeps what you decide and review_decision how it turned out, store_episode what a task taught, "
@@ -28,6 +28,7 @@ INSTRUCTIONS: Final = (
     f"{STORED_IS_DATA}"
 )
 ANSWER_TOKENS: Final = 8000  # common clients cut at 25,000
+RELATED: Final = 5  # items that recall adds to its results
 
 
 _TOOLS: Final = (
@@ -36,7 +37,7 @@ _TOOLS: Final = (
         "search",
         "Search everything",
         "Search records of all kinds at once, by meaning and by words: decisions, passages of documents and what was "
-        "extracted from them, episodes, and what people wrote, said and did. Use it first, if you do not know which "
+        "extracted from them, episodes, and what people wrote, said and did. Use it first if you do not know which "
         "kind has the answer. Scores of all kinds compare; kinds and filters narrow. For the whole of a result call "
         "get_decision, get_chunk (its id is the chunk_id), get_episode or, for all else, recall with its id.",
         max_tokens=ANSWER_TOKENS,
@@ -45,21 +46,21 @@ _TOOLS: Final = (
         QUERY_DECISIONS,
         "query_decisions",
         "Search decisions",
-        "Search the decisions that this agent has recorded, by meaning and by words: what was chosen and why (snippet)"
-        ", how sure it was, how it turned out, what superseded it (links). Use it first for questions such as why "
-        "something was chosen or whether it was decided already. Filters narrow by category, confidence, date, stakes "
-        "and status before the limit. recall with its id gives a decision's whole text.",
+        "Search the decisions that agents and files recorded, by meaning and by words: what was chosen and why "
+        "(snippet), how sure it was, how it turned out, what superseded it (links). Use it for why something was "
+        "chosen, or whether it was decided already; without a question use list_decisions. Filters narrow by "
+        "category, date, status and more before the limit. recall with its id gives a decision's whole text.",
         view=DECISION_VIEW,
         include=["snippet", "links", "provenance"],
         max_tokens=ANSWER_TOKENS,
     ),
     make_tool(
         GET_DECISIONS,
-        "get_decisions",
-        "List decision points from sources",
+        "get_decision_points",
+        "List decision points of documents",
         "List decision points that were extracted from documents (a question, its options, considerations and the "
-        "recommended approach), newest first, by exact topic or all. For decisions that this agent made itself use "
-        "query_decisions; when you have a question instead of a topic, search_knowledge.",
+        "recommended approach), newest first, by exact topic or all. These are no decisions of yours or your team: "
+        "list_decisions lists those. With a question instead of a topic use search_knowledge.",
     ),
     make_tool(
         GET_PATTERNS,
@@ -98,10 +99,12 @@ _TOOLS: Final = (
         "Recall what was said and written",
         "Recall meetings, mails, notes, conversations and the events in them, with related people and commitments. "
         "Give a query in plain words, or an id, or a conversation_id for its latest turns, or a context such as "
-        "meeting to list the newest. Use it for who said, promised or owns what. Long texts are cut to the passages "
+        "meeting to list the newest. Use it for who said, promised or owns what. Texts are cut to the sentences "
         "that fit the question (truncated); recall with the id alone gives the whole text, also of a decision.",
         of_recall,
         "selector",
+        snippets=True,
+        graph_budget=RELATED,
         max_tokens=ANSWER_TOKENS,
     ),
     make_tool(
@@ -109,8 +112,9 @@ _TOOLS: Final = (
         "search_knowledge",
         "Search documents",
         "Search passages of documents and what was extracted from them, by meaning and by words, filtered by type, "
-        "topic and source. Use it for questions about what is written. Long passages are cut (truncated); get_chunk "
-        "with the chunk_id gives the whole.",
+        "topic and source. Use it for questions about what is written. Passages are cut to the sentences that fit "
+        "the question (truncated); get_chunk with the chunk_id gives the whole.",
+        snippets=True,
         max_tokens=ANSWER_TOKENS,
     ),
     make_tool(
@@ -123,3 +127,9 @@ _TOOLS: Final = (
     ),
 )
 TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in (*_TOOLS, *DECISION_TOOLS, *MEMORY_TOOLS)}
+_FORMER_NAMES: Final[Mapping[str, str]] = {"get_decisions": "get_decision_points"}  # of F000; read as "list decisions"
+
+
+def find_tool(name: str) -> Tool | None:
+    """Return the tool of a name, also of one that it had before and that is no longer listed."""
+    return TOOLS.get(_FORMER_NAMES.get(name, name))

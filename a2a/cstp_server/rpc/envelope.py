@@ -46,7 +46,7 @@ def parse_body(body: bytes) -> object:
         if levels > MAX_DEPTH:
             raise ParseError
         if values > MAX_VALUES:
-            raise InvalidRequest
+            raise InvalidRequest(f"the body must have at most {MAX_VALUES} values")
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -78,7 +78,7 @@ def read_body(body: bytes, max_batch: int) -> "Request | Malformed | list[Reques
     if not isinstance(document, list):
         return read_requests([document], body, batch=False)[0]
     if not 1 <= len(document) <= max_batch:
-        raise InvalidRequest
+        raise InvalidRequest(f"a batch must have 1 to {max_batch} calls")
     return read_requests(document, body, batch=True)
 
 
@@ -94,7 +94,7 @@ def read_requests(elements: Sequence[object], body: bytes, *, batch: bool) -> li
 
 def _read(element: object, literal_id: orjson.Fragment | None) -> Request | Malformed:
     if type(element) is not dict:
-        return Malformed(None, InvalidRequest())
+        return Malformed(None, InvalidRequest("a call must be an object"))
     identifier = element.get("id")
     if literal_id is not None:
         identifier, readable = literal_id, True
@@ -102,10 +102,14 @@ def _read(element: object, literal_id: orjson.Fragment | None) -> Request | Malf
         integer = type(identifier) is int and ID_MIN <= identifier <= ID_MAX
         readable = identifier is None or type(identifier) is str or integer
     if not readable:
-        return Malformed(None, InvalidRequest())
+        return Malformed(None, InvalidRequest("id must be a string, a number of at most 64 bits, or null"))
     method, params = element.get("method"), element.get("params", _NO_PARAMS)
-    if element.get("jsonrpc") != "2.0" or type(method) is not str or type(params) not in (dict, list):
-        return Malformed(identifier, InvalidRequest())
+    if element.get("jsonrpc") != "2.0":
+        return Malformed(identifier, InvalidRequest('jsonrpc must be "2.0"'))
+    if type(method) is not str:
+        return Malformed(identifier, InvalidRequest("method must be a string"))
+    if type(params) not in (dict, list):
+        return Malformed(identifier, InvalidRequest("params must be an object"))
     return Request(method, params, identifier, notification="id" not in element)
 
 

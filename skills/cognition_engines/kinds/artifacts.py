@@ -18,6 +18,7 @@ from cognition_engines.kinds.fields import (
     Share,
     Text,
     in_order,
+    normal,
     placed,
 )
 from cognition_engines.kinds.kind import Kind
@@ -124,6 +125,12 @@ class Turn(Base):
     mentions: Refs = ()
 
 
+def conversation_name(turn: Turn) -> str:
+    """Return what the source of a turn calls its conversation: a title, a subject or a channel, else the id."""
+    names = (turn.metadata.get(member) for member in ("title", "subject", "channel"))
+    return next((name for name in names if isinstance(name, str) and name), turn.conversation_id)
+
+
 def turn_text(turn: Turn) -> str:
     """`2023-05-08 Ana: what she wrote`; what is not known is left out."""
     speaker = turn.speaker or turn.role
@@ -145,7 +152,20 @@ def _named_in_turn(turn: Turn) -> Iterator[tuple[ReferenceRole, str]]:
 def _artifact_facets(artifact: Artifact) -> Facets:
     at = first(artifact.ts, artifact.ingested_at, artifact.document_date)
     system = fold_text(artifact.source_system)
-    return Facets(*own(artifact), at, artifact.context, system, artifact.importance)
+    author, people = _people(artifact.author, artifact.participants)
+    return Facets(*own(artifact), at, artifact.context, system, artifact.importance, author=author, people=people)
+
+
+def _turn_facets(turn: Turn) -> Facets:
+    author, people = _people(turn.speaker, ())
+    system = fold_text(turn.source_system)
+    return Facets(*own(turn), turn.ts, CONVERSATION, system, turn.importance, author=author, people=people)
+
+
+def _people(author: str | None, others: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
+    """Return the author, and all who took part, as names are compared."""
+    named = [normal(name) for name in (author, *others) if name is not None]
+    return None if author is None else normal(author), tuple(sorted(set(named)))
 
 
 def _is_artifact(names: frozenset[str], value: Any) -> bool:
@@ -201,7 +221,7 @@ ARTIFACTS: Final = (
         embedding_text=turn_text,
         day=lambda turn: None if turn.ts is None else turn.ts.date(),
         shown_text=lambda turn: str(turn.content),
-        facets=lambda turn: Facets(*own(turn), turn.ts, CONVERSATION, fold_text(turn.source_system), turn.importance),
+        facets=_turn_facets,
         names=_named_in_turn,
         aliases={**named_ids("turn_id", "artifact_id"), "text": "content"},
         has_members=_is_turn,

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from cognition_engines.kinds.fields import Base, Count, Instant, Line, Lines, Model, Ref, Text, in_order, placed
+from cognition_engines.kinds.fields import Base, Count, Instant, Line, Lines, Model, Ref, Text, in_order, normal, placed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import (
     Facets,
@@ -102,7 +102,10 @@ class Cluster(Base):
 
 def _chunk_facets(chunk: Chunk) -> Facets:
     system = None if chunk.source is None else fold_text(chunk.source)
-    return Facets(*own(chunk), first(chunk.last_highlighted_at, chunk.created_at), system=system)
+    author = None if chunk.author is None else normal(chunk.author)
+    people = () if author is None else (author,)
+    at = first(chunk.last_highlighted_at, chunk.created_at)
+    return Facets(*own(chunk), at, system=system, author=author, people=people)
 
 
 def _is_chunk(names: frozenset[str], _: object) -> bool:

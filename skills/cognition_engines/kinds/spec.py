@@ -111,8 +111,9 @@ class Facets:
     """What records of all kinds are filtered by. A child has those of its artifact, whose key is `parent`.
 
     `project` and `sensitivity` are what isolation goes by, `at` is in UTC, `importance` 0.0 to 1.0; `context` and
-    `system` are folded by `fold_text`. It holds from `since`, None where that is unknown, until `until`, None where no
-    end is known; both are in UTC.
+    `system` are folded by `fold_text`. `author` is who wrote or said it, `people` are those who took part, the author
+    among them, each as names are compared: see `kinds.fields.normal`. It holds from `since`, None where that is
+    unknown, until `until`, None where no end is known; both are in UTC.
     """
 
     project: str | None
@@ -124,6 +125,8 @@ class Facets:
     parent: int | None = None
     since: datetime | None = None
     until: datetime | None = None
+    author: str | None = None
+    people: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

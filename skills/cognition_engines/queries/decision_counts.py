@@ -1,6 +1,5 @@
 """How many decisions there are of each sort, counted in the columns of their listing."""
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -9,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from cognition_engines.filters import microseconds, one_of
+from cognition_engines.indexes.columns.counting import count_labels, count_members
 from cognition_engines.indexes.columns.listing import Listing
-from cognition_engines.indexes.columns.snapshot import Bools, Snapshot
 from cognition_engines.models import SUPERSEDED, Filters, Overdue, Viewer, in_force
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
@@ -61,44 +60,22 @@ def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: dat
         current=snapshot.count((*conditions, *in_force("until", now)), viewer),
         superseded=snapshot.count((*conditions, *one_of("status", SUPERSEDED)), viewer),
         overdue=snapshot.count((*conditions, *Overdue(now).conditions()), viewer),
-        by_category=_of_label(snapshot, mask, "category"),
-        by_stakes=_of_label(snapshot, mask, "stakes"),
-        by_status=_of_label(snapshot, mask, "status"),
-        by_agent=_of_label(snapshot, mask, "recorded_by"),
+        by_category=dict(count_labels(snapshot, mask, "category", MOST_NAMES)),
+        by_stakes=dict(count_labels(snapshot, mask, "stakes", MOST_NAMES)),
+        by_status=dict(count_labels(snapshot, mask, "status", MOST_NAMES)),
+        by_agent=dict(count_labels(snapshot, mask, "recorded_by", MOST_NAMES)),
         by_day=_of_days(dated),
-        tags=_of_tags(snapshot, mask),
+        tags=count_members(snapshot, mask, "tags", MOST_TAGS),
         last_day=day,
         last_week=week,
         last_month=month,
     )
 
 
-def _of_label(snapshot: Snapshot, mask: Bools, name: str) -> dict[str, int]:
-    # ABSENT is -1, and so the first place
-    counts = np.bincount(snapshot.labels[name][mask].astype(np.int64) + 1)[1:].tolist()
-    texts = list(snapshot.codes[name])  # in the order of their codes; the dictionary may have grown since
-    return dict(_most_frequent([(texts[code], count) for code, count in enumerate(counts) if count], MOST_NAMES))
-
-
-def _of_tags(snapshot: Snapshot, mask: Bools) -> list[tuple[str, int]]:
-    postings = snapshot.postings["tags"]
-    found = []
-    for tag in list(postings):
-        rows = postings[tag]
-        known = rows[: bisect_left(rows, len(mask))]
-        if count := int(np.count_nonzero(mask[np.frombuffer(known, np.int32)])):  # type: ignore[call-overload]
-            found.append((str(tag), count))
-    return _most_frequent(found, MOST_TAGS)
-
-
 def _of_days(at: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> list[tuple[date, int]]:
     days, counts = np.unique(at // _DAY, return_counts=True)
     latest = zip(days[-MOST_DAYS:].tolist(), counts[-MOST_DAYS:].tolist(), strict=True)
     return [(_EPOCH + timedelta(days=day), count) for day, count in latest]
-
-
-def _most_frequent(found: Sequence[tuple[str, int]], most: int) -> list[tuple[str, int]]:
-    return sorted(found, key=lambda one: (-one[1], one[0]))[:most]
 
 
 class Statistics:

@@ -46,7 +46,6 @@ class SearchRequest:
     viewer: Viewer = Viewer()
     kinds: tuple[Kind, ...] | None = None
     filters: MemoryFilters = MemoryFilters()
-    project: str | None = None
     tags: tuple[str, ...] = ()
     mode: Mode | None = None
     limit: int = 10
@@ -149,7 +148,7 @@ _KINDS: Final = (*FOUND, Kind.ARTIFACT_CHUNK)
 
 def _sought(request: SearchRequest) -> Iterator[SearchScope]:
     """The spaces of the kinds, and what their records must meet."""
-    common = (*request.filters.conditions(), *one_of("project", request.project))
+    common = request.filters.conditions()
     wanted = {*(FOUND if request.kinds is None else request.kinds)}
     if Kind.ARTIFACT in wanted:
         wanted.add(Kind.ARTIFACT_CHUNK)

@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
-from cognition_engines.filters import Conditions, HasAll, HasAny, between_dates, one_of
+from cognition_engines.filters import Conditions, HasAll, HasAny, MemoryFilters, OneOf, between_dates, one_of
+from cognition_engines.indexes.columns.counting import count_members
 from cognition_engines.indexes.columns.listing import Listing, ListPage
 from cognition_engines.indexes.columns.sorting import Order
 from cognition_engines.kinds.extractions import Extraction, ExtractionType
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import Filters, Viewer
 from cognition_engines.queries.listings import Listings
@@ -15,6 +18,9 @@ from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
 from cognition_engines.store.reads.knowledge import SourceName
 from cognition_engines.store.records import Records
+
+_MEMORIES: Final = OneOf(("kind",), (Kind.ARTIFACT.label, Kind.TURN.label))
+MOST_TOPICS: Final = 50  # that an answer names
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +59,14 @@ class ListedExtraction:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionPage:
-    """One page of a list of extractions, and how many the whole list has."""
+    """One page of a list of extractions, and how many the whole list has.
+
+    `topics` are the most frequent ones of the type if the list was asked for by an empty topic, or by one without any.
+    """
 
     total: int
     extractions: Sequence[ListedExtraction]
+    topics: Sequence[str] | None = None
 
 
 def extraction_page(
@@ -72,11 +82,16 @@ def extraction_page(
 
     Three store calls, two for an empty page. Raises ComponentFailed when the records do not answer.
     """
-    page = listing.page((*one_of("type", type), *about(topic)), viewer, offset, limit)
+    of_type = one_of("type", type)
+    page = listing.page((*of_type, *about(topic)), viewer, offset, limit)
     found = [each.record for each in page.stored if isinstance(each.record, Extraction)]
     named = [each.source_id for each in found if each.source_id is not None]
     sources = records.sources(named, viewer) if named else {}
-    return ExtractionPage(page.total, [ListedExtraction(each, citation(each, sources)) for each in found])
+    topics = None
+    if topic == "" or (topic is not None and not page.total):
+        snapshot = listing.follow().snapshot
+        topics = [name for name, _ in count_members(snapshot, snapshot.mask(of_type, viewer), "topics", MOST_TOPICS)]
+    return ExtractionPage(page.total, [ListedExtraction(each, citation(each, sources)) for each in found], topics)
 
 
 def about(topic: str | None) -> Conditions:
@@ -118,6 +133,19 @@ class Lists:
         caller = self._pools.caller(agent)
         page = self._listings.episodes.page
         return await self._pools.lists.run(caller, page, filters.conditions(), viewer, offset, limit)
+
+    async def memories(
+        self,
+        filters: MemoryFilters = MemoryFilters(),
+        viewer: Viewer = Viewer(),
+        offset: int = 0,
+        limit: int = 50,
+        agent: Agent = None,
+    ) -> ListPage:
+        """The artifacts and turns from `offset` on, newest first, for `agent`."""
+        caller = self._pools.caller(agent)
+        conditions = (*filters.conditions(), _MEMORIES)
+        return await self._pools.lists.run(caller, self._listings.timeline.page, conditions, viewer, offset, limit)
 
     async def decisions(
         self,

@@ -23,7 +23,10 @@ from cognition_engines.store.values import FINGERPRINT_PRIME, FloatArray, IntArr
 _NO_NUMBER: Final = sa.cast(sa.literal_column(f"'{NO_NUMBER}'"), sa.BigInteger)
 _LAST: Final = sa.select(counter.c.seq)
 _FIXED: Final = ("seq", "first_seq", "key", "id", "sensitivity")
-_SPINE: Final = ("project", "context", "system", "at", "importance", "parent", "since", "until", "recorded_by")
+_SPINE: Final = (
+    *("project", "context", "system", "at", "importance", "parent", "since", "until"),
+    *("author", "people", "recorded_by"),
+)
 # The columns of a space that are named otherwise in the table of a kind, or are the same for all of it.
 _NAMED: Final[Mapping[tuple[str, Kind], str]] = {("topics", Kind.CHUNK): "tags"}
 _CONSTANT: Final[Mapping[tuple[str, Kind], str]] = {("type", Kind.CHUNK): "chunk"}

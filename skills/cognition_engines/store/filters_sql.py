@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
 
+import orjson
 import sqlalchemy as sa
 
 from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf
@@ -10,7 +11,12 @@ from cognition_engines.kinds.kind import KINDS
 from cognition_engines.store.schema import records
 from cognition_engines.unicode_forms import fold_text
 
-_LABELS: Final[Mapping[str, bool]] = {"project": False, "context": True, "system": True}  # whether stored folded
+_LABELS: Final[Mapping[str, bool]] = {
+    "project": False,
+    "context": True,
+    "system": True,
+    "author": True,
+}  # whether stored folded
 _NUMBERS: Final = ("at", "importance", "parent", "sensitivity")
 
 
@@ -27,8 +33,10 @@ def _read(condition: Condition) -> sa.ColumnElement[bool]:
             return _number(column) >= value
         case AtMost(column, value):
             return _number(column) <= value
-        case HasAll(name) | HasAny(name):
-            raise ValueError(f"{name}: not every record has this set")
+        case HasAll(name, texts):
+            return sa.and_(sa.true(), *(_holds(name, text) for text in texts))
+        case HasAny(name, texts):
+            return sa.or_(sa.false(), *(_holds(name, text) for text in texts))
         case Not(conditions):
             # NOT of what is unknown, for want of a number, would be unknown as well
             return sa.case((sa.and_(sa.true(), *where(conditions)), sa.false()), else_=sa.true())
@@ -42,6 +50,13 @@ def _one_of(column: str, texts: tuple[str, ...]) -> sa.ColumnElement[bool]:
     if column not in _LABELS:
         raise ValueError(f"{column}: not every record has this column")
     return records.c[column].in_([fold_text(text) if _LABELS[column] else text for text in texts])
+
+
+def _holds(name: str, text: str) -> sa.ColumnElement[bool]:
+    if name != "people":
+        raise ValueError(f"{name}: not every record has this set")
+    # a list as JSON, in which a whole text stands between quotation marks
+    return records.c.people.contains(orjson.dumps(fold_text(text)).decode(), autoescape=True)
 
 
 def _number(column: str) -> sa.ColumnElement[Any]:

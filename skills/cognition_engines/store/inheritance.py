@@ -18,14 +18,14 @@ from cognition_engines.store.codec import Cell, moment
 from cognition_engines.store.departures import Rights, note_departures
 from cognition_engines.store.links import CHILDREN, PARENTS
 from cognition_engines.store.numbering import allocate
-from cognition_engines.store.rows import facet_cells
+from cognition_engines.store.rows import facet_cells, people_of
 from cognition_engines.store.schema import TABLES, links, place_of, records
 from cognition_engines.store.transactions import pages
 
 Side = Literal["before", "after"]
 SIDES: Final[tuple[Side, ...]] = ("before", "after")
 
-_FACETS: Final = ("project", "sensitivity", "at", "context", "system", "importance", "parent")
+_FACETS: Final = ("project", "sensitivity", "at", "context", "system", "importance", "parent", "author", "people")
 _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
 
 _events: Final = TABLES[Kind.EVENT]
@@ -98,7 +98,7 @@ def _children(connection: sa.Connection, parents: Iterable[str], keys: Iterable[
 
 
 def _owners(connection: sa.Connection, ids: Iterable[str]) -> Mapping[str, sa.Row[Any]]:
-    columns = (records.c[name] for name in ("id", "key", *_FACETS[:-1]))
+    columns = (records.c[name] for name in ("id", "key", *_FACETS))
     statement = sa.select(*columns).where(records.c.kind.in_(PARENTS))
     found: dict[str, sa.Row[Any]] = {}
     for page in pages(sorted(ids)):
@@ -128,6 +128,8 @@ def _effective(child: sa.Row[Any], owner: sa.Row[Any] | None) -> Facets:
         system=owner.system,
         importance=owner.importance,
         parent=owner.key,
+        author=owner.author,
+        people=people_of(owner.people),
     )
 
 

@@ -87,6 +87,8 @@ def schema_at(url: str) -> str | None:
 
 def other_schema(schema: str) -> tuple[str, str]:
     """What to say of a schema that is not HEAD, and what to do about it."""
+    if schema < HEAD:
+        return f"the schema is {schema}, of a time before the first release", "ingest into a new data folder"
     return f"the schema is {schema}, newer than this program's ({HEAD})", "upgrade the program"
 
 

@@ -351,7 +351,7 @@ class Records:
         """The ids of the sources of this title, in any case, or that files give this id, and that `viewer` sees."""
         return knowledge.source_ids(self._store, title, viewer)
 
-    def with_sources(self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind]) -> WithSources:
+    def with_sources(self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None) -> WithSources:
         """As `by_keys`, with the sources that the records name and that `viewer` sees."""
         return knowledge.with_sources(self._store, keys, viewer, kinds)
 

@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import orjson
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
@@ -38,6 +39,8 @@ _SPINE: Final = (
     "parent",
     "since",
     "until",
+    "author",
+    "people",
     "recorded_at",
     "updated_at",
     "revision",
@@ -92,7 +95,14 @@ def facet_cells(facets: Facets) -> dict[str, Cell]:
         "parent": facets.parent,
         "since": None if facets.since is None else microseconds(facets.since),
         "until": OPEN if facets.until is None else microseconds(facets.until),
+        "author": facets.author,
+        "people": orjson.dumps(facets.people).decode() if facets.people else None,
     }
+
+
+def people_of(cell: str | None) -> tuple[str, ...]:
+    """Return the names of the cell `people`."""
+    return () if cell is None else tuple(orjson.loads(cell))
 
 
 def stored(kind: Kind, row: Row) -> StoredRecord:
@@ -112,6 +122,8 @@ def stored(kind: Kind, row: Row) -> StoredRecord:
         parent,
         since,
         until,
+        author,
+        people,
         recorded_at,
         updated_at,
         revision,
@@ -124,9 +136,10 @@ def stored(kind: Kind, row: Row) -> StoredRecord:
         recorded, updated = moment(recorded_at), moment(updated_at)
         expires = None if expires_at is None else moment(expires_at)
         origin = origin_of(others[: len(ORIGIN)])
+        named = people_of(people)
     except UNREADABLE as error:
         raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database") from error
-    facets = Facets(project, level, time, context, system, importance, parent, begin, end)
+    facets = Facets(project, level, time, context, system, importance, parent, begin, end, author, named)
     record = record_of(kind, id, own_project, own_sensitivity, others[len(ORIGIN) :])
     return StoredRecord(key, seq, kind, record, facets, origin, updated, recorded, revision, expires)
 

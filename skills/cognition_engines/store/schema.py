@@ -14,7 +14,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS
 from cognition_engines.store.codec import COLUMNS, DERIVED, CellType
 
-HEAD: Final = "0001"  # the schema that these tables are
+HEAD: Final = "0002"  # the schema that these tables are
 
 _BIGINT = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
@@ -57,10 +57,10 @@ counter: Final = sa.Table(
 
 # What every record has. `first_seq` is the one that it was stored with. Times are microseconds since 1970 in UTC.
 # `project` and `sensitivity` are what isolation goes by, `own_project` and `own_sensitivity` what was recorded; `at` to
-# `until` are facets: all of these are made of the record, of its artifact, and of what was written about it. `revision`
-# counts its contents, from 1. `repository`, `path`, `given` and `identity` are what the id is made of; `source_key`
-# stands for the first two in an index. `guarded_as` and the scopes are what options of runs gave: see ingest/rights.py.
-# From `expires_at` on a record is forgotten.
+# `people`, a list as JSON, are facets: all of these are made of the record, of its artifact, and of what was written
+# about it. `revision` counts its contents, from 1. `repository`, `path`, `given` and `identity` are what the id is made
+# of; `source_key` stands for the first two in an index. `guarded_as` and the scopes are what options of runs gave: see
+# ingest/rights.py. From `expires_at` on a record is forgotten.
 records: Final = sa.Table(
     "records",
     metadata,
@@ -80,6 +80,8 @@ records: Final = sa.Table(
     sa.Column("parent", _BIGINT),
     sa.Column("since", _BIGINT),
     sa.Column("until", _BIGINT, nullable=False),
+    sa.Column("author", sa.Text),
+    sa.Column("people", sa.Text),
     sa.Column("source", sa.Text, nullable=False),
     sa.Column("source_key", sa.Text, nullable=False),
     sa.Column("ordinal", sa.Integer, nullable=False),

@@ -12,7 +12,7 @@ from rich.progress import Progress
 from cstp_server.cli.common_options import JsonOption, command_family
 from cstp_server.cli.exit_codes import Unreachable
 from cstp_server.cli.remote import TimeoutOption, base_of, connected, given_token, print_error
-from cstp_server.conformance.run import Caller, Declared, Verdict, conversations, held
+from cstp_server.conformance.run import NEEDS_RIGHTS, Caller, Declared, Verdict, conversations, held
 from cstp_server.terminal import say
 
 app = command_family()
@@ -66,7 +66,7 @@ def conform_command(
                 return print_error(answer.error, "cstp.whoami", as_json=as_json)
             callers.append(_caller(text, answer.result, base))
     verdicts = [*_watched(held(chosen, base, callers, declared, timeout), len(chosen), quiet=as_json)]
-    _tell(verdicts, behind_proxy, as_json=as_json)
+    _tell(verdicts, callers, behind_proxy, as_json=as_json)
     outcomes = {verdict.outcome for verdict in verdicts}
     return 0 if "passed" in outcomes and "failed" not in outcomes else 1
 
@@ -105,7 +105,19 @@ def _settings(pairs: Sequence[str]) -> Mapping[str, str]:
     return found
 
 
-def _tell(verdicts: Sequence[Verdict], behind_proxy: bool, *, as_json: bool) -> None:
+def _tell_rights(verdicts: Sequence[Verdict], callers: Sequence[Caller]) -> None:
+    """Print which rights the tokens have, if conversations were skipped for want of others."""
+    lacking = sum(one.reason.startswith(NEEDS_RIGHTS) for one in verdicts)
+    if lacking:
+        had = "; ".join(dict.fromkeys(one.rights for one in callers))
+        say(
+            f"{lacking} were skipped because no token has exactly the rights that they are written for; "
+            f"those given have: {had}. Most need one of `cstp token create --agent conform --scope read`",
+            err=True,
+        )
+
+
+def _tell(verdicts: Sequence[Verdict], callers: Sequence[Caller], behind_proxy: bool, *, as_json: bool) -> None:
     of = {name: [one for one in verdicts if one.outcome == name] for name in ("passed", "failed", "skipped")}
     if as_json:
         failed = [{"name": one.name, "line": one.line, "reason": one.reason} for one in of["failed"]]
@@ -116,6 +128,7 @@ def _tell(verdicts: Sequence[Verdict], behind_proxy: bool, *, as_json: bool) -> 
         say(f"skipped: {one.name}: {one.reason}", err=True)
     for one in of["failed"]:
         say(f"failed: {one.name}.txt:{one.line}: {one.reason}", err=True)
+    _tell_rights(of["skipped"], callers)
     edge = [one.name for one in of["skipped" if behind_proxy else "failed"] if one.edge]
     if edge and not behind_proxy:
         hint = "--behind-proxy leaves out what a proxy may answer itself; of those that failed"

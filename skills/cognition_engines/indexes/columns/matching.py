@@ -114,6 +114,7 @@ _LABELS: Final[Mapping[str, Callable[[StoredRecord], str | None]]] = {
     "project": lambda stored: stored.facets.project,
     "context": lambda stored: stored.facets.context,
     "system": lambda stored: stored.facets.system,
+    "author": lambda stored: stored.facets.author,
     "type": _type,
     "recorded_by": lambda stored: stored.origin.recorded_by,
     "has_outcome": lambda stored: "no" if _member("outcome")(stored) is None else "yes",
@@ -129,6 +130,7 @@ _NUMBERS: Final[Mapping[str, Callable[[StoredRecord], float | None]]] = {
 }
 _SETS: Final[Mapping[str, Callable[[StoredRecord], tuple[str, ...] | None]]] = {
     "topics": lambda stored: stored.record.tags if isinstance(stored.record, Chunk) else _member("topics")(stored),
+    "people": lambda stored: stored.facets.people,
     "actors": _named(Role.ACTOR),
     "subjects": _named(Role.SUBJECT),
 }

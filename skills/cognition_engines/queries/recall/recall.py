@@ -38,6 +38,7 @@ from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.fusion import CANDIDATES, Part
 from cognition_engines.spaces import MEMORY, SEARCHED
 from cognition_engines.store.reads.conversations import AttachedEvents, TurnPage
+from cognition_engines.store.reads.knowledge import source_of
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
@@ -86,7 +87,11 @@ class Recall:
             return None
         conditions = asked.filters.conditions()
         kept = [stored for stored in found if accepts(conditions, stored)][:1]
-        return await self._complete(call, [_result(stored, None) for stored in kept], len(kept))
+        named = [id for stored in kept if (id := source_of(stored)) is not None]
+        run = self._pools.records.run
+        sources = await run(call.caller, self._records.sources, named, asked.viewer) if named else {}
+        results = [replace(_result(stored, None), source=sources.get(source_of(stored) or "")) for stored in kept]
+        return await self._complete(call, results, len(kept))
 
     async def _conversation(self, id: str, asked: RecallRequest, agent: Agent) -> TurnPage:
         """The latest turns of a conversation; none of one that there is not."""
@@ -126,6 +131,8 @@ class Recall:
         count = await self._pools.vectors.run(call.caller, counted)
         selection = select(parts, said, happened, asked.limit)
         results = await self._read(call, query, SearchHits(parts, selection.all, vector), len(selection.hits))
+        if asked.min_score is not None:
+            results = [result for result in results if (result.score or 0.0) >= asked.min_score]
         return await self._complete(replace(call, text=text, vector=vector), results, max(count, len(results)))
 
     def _count(self, sought: SearchScope, part: Part, viewer: Viewer) -> int:
@@ -144,7 +151,7 @@ class Recall:
     async def _read(self, call: _Call, query: Query, found: SearchHits, count: int) -> list[Result]:
         """The records of the first `count` hits, with those of the others, which are events of theirs."""
         keys = found.keys()
-        read = await self._pools.records.run(call.caller, self._records.by_keys, keys, call.asked.viewer)
+        read = await self._pools.records.run(call.caller, self._records.with_sources, keys, call.asked.viewer, None)
         filters = call.asked.filters.conditions()
         windows = await self._searching.windows(call.caller, found, query.mode)
         reasons = await self._searching.explained(call.caller, found, query, wanted=call.asked.explain)
@@ -152,13 +159,14 @@ class Recall:
         events: dict[int, list[StoredRecord]] = {}
         hits = zip(found.hits, keys, found.seqs(), windows, reasons, strict=True)
         for number, (hit, key, seq, window, reason) in enumerate(hits):
-            stored = read.get(key)
+            stored = read.stored.get(key)
             # a record may have changed since the snapshot: then the filters are asked again
             if stored is None or (stored.seq != seq and not accepts(filters, stored)):
                 continue
             if number < count:
                 current = window if stored.seq == seq else None
-                results.append(replace(_result(stored, hit.score), window=current, explanation=reason))
+                source = read.sources.get(source_of(stored) or "")
+                results.append(replace(_result(stored, hit.score), window=current, explanation=reason, source=source))
             elif stored.facets.parent is not None:
                 events.setdefault(stored.facets.parent, []).append(stored)
         return [replace(result, events=events.pop(owner_of(result.stored) or 0, [])) for result in results]

@@ -10,6 +10,7 @@ from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.explanation import Explanation
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.store.reads.conversations import TurnPage
+from cognition_engines.store.reads.knowledge import SourceName
 from cognition_engines.store.values import StoredRecord
 
 
@@ -20,7 +21,7 @@ class RecallRequest:
     `id` selects before all others, then `query`, within a conversation where `conversation_id` is given, too; then that
     alone; without any of them `filters` do. `mode` is that of a query, None the engine's default.
     `limit` (1 to 50) bounds results and attached events together, `budget` (0 to 50) related items. `categories`
-    are those of related events; None is every one.
+    are those of related events; None is every one. Of a query, `min_score` leaves out results below it.
     """
 
     viewer: Viewer = Viewer()
@@ -39,6 +40,7 @@ class RecallRequest:
     explain: bool = False
     abstain: bool = False
     as_of: datetime | None = None
+    min_score: float | None = None
 
 
 class Reason(StrEnum):
@@ -53,8 +55,8 @@ class Reason(StrEnum):
 class Result:
     """A record that was found. `content` is its own, or with its neighbours; `score` None where nothing is ranked.
 
-    `explanation` is None where none was asked for. `window` is the one of its text that is nearest to the query; None
-    where there is none, or where words alone decide.
+    `source` is what is cited of the source of a chunk. `explanation` is None where none was asked for. `window` is the
+    one of its text that is nearest to the query; None where there is none, or where words alone decide.
     """
 
     stored: StoredRecord
@@ -63,6 +65,7 @@ class Result:
     events: Sequence[StoredRecord] = ()
     window: Window | None = None
     explanation: Explanation | None = None
+    source: SourceName | None = None
 
 
 @dataclass(frozen=True, slots=True)

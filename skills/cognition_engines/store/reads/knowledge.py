@@ -82,7 +82,7 @@ def source_ids(store: Store, title: str, viewer: Viewer | None) -> list[str]:
     return [id for id, its, given in found if given == title or fold_text(its) == fold_text(title)]
 
 
-def with_sources(store: Store, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind]) -> WithSources:
+def with_sources(store: Store, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None) -> WithSources:
     with reading(store) as connection:
         found = asked_by_keys(connection, keys, viewer, kinds)
         return WithSources(found, _source_names(connection, [source_of(one) for one in found.values()], viewer))
