@@ -54,7 +54,7 @@ def found(serving: Serving, method: str, **filters: Any) -> set[str]:
         ({"project": "Farm"}, set(), set()),
         ({"author": "Bo", "participants": ["Cy"]}, set(), set()),
     ],
-    ids=str,
+    ids=lambda value: ", ".join(sorted(value)) if isinstance(value, set) else str(value),
 )
 def test_a_person_and_a_project_filter_lists_recall_and_search_alike(
     serving: Serving, filters: dict[str, Any], listed: set[str], others: set[str]
