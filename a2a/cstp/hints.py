@@ -26,12 +26,12 @@ def nearest_name(model: type[BaseModel], location: Location, given: Collection[s
     """
     wanted = str(location[-1])
     schema = _schema_at(model, location[:-1])
-    members = schema.get("properties", {})
+    members: Mapping[str, Schema] = schema.get("properties", {})
     known = [name for name in members if name not in given]
     folded = {_folded(name): name for name in known}
     if (found := folded.get(_folded(wanted))) is not None:
         return found
-    lacking = [name for name in schema.get("required", ()) if name in known]
+    lacking: list[str] = [name for name in schema.get("required", ()) if name in known]
     sharing = [name for name in lacking if _words(name) & _words(wanted)]
     if len(sharing) == 1:
         return sharing[0]

@@ -40,7 +40,8 @@ def memory_list_methods(engine: Engine) -> tuple[AnyBound, ...]:
 def _memory(stored: StoredRecord) -> ListedMemory:
     record = stored.record
     assert isinstance(record, Artifact | Turn)
-    turn, artifact = (record, None) if isinstance(record, Turn) else (None, record)
+    turn = record if isinstance(record, Turn) else None
+    artifact = record if isinstance(record, Artifact) else None
     return ListedMemory(
         id=str(record.id),
         type="artifact" if turn is None else "turn",
@@ -48,7 +49,7 @@ def _memory(stored: StoredRecord) -> ListedMemory:
         snippet=snippet(record.content),
         context=stored.facets.context,
         source=record.source_system,
-        author=artifact.author if turn is None else turn.speaker,
+        author=record.speaker if isinstance(record, Turn) else record.author,
         participants=[] if artifact is None else list(artifact.participants),
         date=stored.facets.at,
         conversation_id=None if turn is None else turn.conversation_id,

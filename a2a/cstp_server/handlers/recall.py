@@ -142,7 +142,7 @@ async def _within(
     query = (params.query or "") if whole.selector == "query" else ""
     longest = SNIPPET_BYTES if params.snippets else None
     omitted = None if params.max_tokens is None else 0
-    none = {"results": [], "related": [], "entities": [], "omitted": omitted}
+    none: dict[str, object] = {"results": [], "related": [], "entities": [], "omitted": omitted}
     empty = whole.model_copy(update=none | ({} if whole.turns is None else {"turns": []}))
     bare = [item.model_copy(update={"events": []}) for item in whole.results]
     named = whole.selector == "id"

@@ -87,7 +87,7 @@ class Recall:
             return None
         conditions = asked.filters.conditions()
         kept = [stored for stored in found if accepts(conditions, stored)][:1]
-        named = [id for stored in kept if (id := source_of(stored)) is not None]
+        named = [source for stored in kept if (source := source_of(stored)) is not None]
         run = self._pools.records.run
         sources = await run(call.caller, self._records.sources, named, asked.viewer) if named else {}
         results = [replace(_result(stored, None), source=sources.get(source_of(stored) or "")) for stored in kept]
