@@ -54,6 +54,11 @@ class Hostile(BaseHTTPRequestHandler):
             whoami = {"agent": EVIL, "scopes": [EVIL], "clearance": "normal", "projects": [EVIL],
                       "limits": limits, "server": {"agent": EVIL}}  # fmt: skip
             self._answer({"jsonrpc": "2.0", "id": 1, "result": whoami})
+        elif method == "cstp.search":
+            found = {"type": "turn", "id": EVIL, "title": EVIL + FORGED, "snippet": EVIL + FORGED, "score": 0.5,
+                     "source": EVIL, "sourceId": EVIL, "date": None, "origin": "agent", "recordedBy": EVIL,
+                     "status": EVIL, "supersededBy": [EVIL]}  # fmt: skip
+            self._answer({"jsonrpc": "2.0", "id": 1, "result": {"results": [found, found], "queryTimeMs": 1}})
         elif method == "cstp.recall":
             self._answer({"jsonrpc": "2.0", "id": 1, "result": {EVIL: EVIL}})
         else:
@@ -211,6 +216,9 @@ COMMANDS: list[tuple[str, ...]] = [
     ("export", "-", "--kind", EVIL),
     ("import", EVIL),
     ("import", "{docs}/" + EVIL + ".jsonl"),
+    ("search", EVIL, "--url", URL, "--token", "t"),
+    ("search", EVIL, "--url", URL, "--token", "t", "--json"),
+    ("show", EVIL, "--url", URL, "--token", "t"),
     ("record", EVIL, "--confidence", "1", "--url", URL, "--token", "t"),
     ("record", EVIL, "--reason", EVIL),
     ("record", EVIL, "--set", EVIL, "--token", "t"),
