@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import cstp as client
 import cstp_server
 
 Cstp = Callable[..., Any]
+ROOT = Path(__file__).parents[2]
 COMMANDS = (
     *(
         "demo",
@@ -144,6 +146,43 @@ main()
     assert done.returncode == 2
     assert "client install" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("word", ["call", "record", "review", "remember", "forget", "changes"])
+def test_what_asks_a_server_needs_only_the_packages_of_the_extra_for_it(word: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    others = {
+        "numpy",
+        "orjson",
+        "sqlalchemy",
+        "starlette",
+        "structlog",
+        "pydantic_settings",
+        "mcp",
+        "uvicorn",
+        "tantivy",
+    }
+    assert {one.partition(">")[0] for one in project["optional-dependencies"]["ask"]} == {"typer", "rich", "pyyaml"}
+    arguments = {"call": ["cstp.listDecisions"], "changes": [], "review": ["x"], "forget": ["x", "--yes"]}.get(word, [])
+    script = f"""
+import sys
+sys.modules |= dict.fromkeys({sorted(others)!r})
+from cstp_server.cli.entry import main
+sys.argv = ["cstp", {word!r}, *{arguments!r}]
+main()
+"""
+    environment = {**os.environ, "CSTP_URL": "http://127.0.0.1:9", "CSTP_TOKEN": "t", "EDITOR": "true"}
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert "client install" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (2, 3)  # it came to what is given, or to the server that is not there
 
 
 def test_the_version_is_that_of_the_package(cstp: Cstp) -> None:

@@ -51,8 +51,10 @@ def _explain(error: ModuleNotFoundError) -> int:
     if error.name is None or error.name.partition(".")[0] not in SERVER_PACKAGES:
         raise error
     sys.stderr.write(
-        "cstp: this is the client install, for use from Python (`import cstp`).\n"
-        'The server and this command line come with, in a clone of the project: pip install ".[server]"\n'
+        "cstp: this is the client install, for use from Python (`import cstp`), or to ask a server.\n"
+        "In a clone of the project, commands that ask a server (call, record, review, remember, forget, changes)\n"
+        'come with: pip install ".[ask]"\n'
+        'All others, and the server, come with: pip install ".[server]"\n'
     )
     return 2
 

@@ -178,18 +178,39 @@ def _write(
             fresh.append(entry if stored is None else replace(entry, over=stored.origin.place))
     counts: Counter[str] = Counter({"unchanged": len(batch) - len(fresh), "forgotten": lost})
     if embedder is not None:
-        texts = [embedding_text(entry.record) for entry in fresh]
-        asked = [None if text is None else pool.apply_async(embedder.embed_text, (text,)) for text in texts]
-        fresh = [
-            entry if vectors is None else replace(entry, vectors=vectors.get())
-            for entry, vectors in zip(fresh, asked, strict=True)
-        ]
+        fresh = _with_vectors(fresh, known, records, embedder, pool)
     try:
         outcomes = records.put(fresh, None if embedder is None else embedder.model) if fresh else ()
     except IdTaken as error:
         raise ComponentFailed("records", f"another run wrote at the same time: {error}; import again") from None
     counts.update(outcome.value for outcome in outcomes)
     return counts
+
+
+def _with_vectors(
+    fresh: Sequence[Entry],
+    known: Mapping[tuple[Kind, str], StoredRecord],
+    records: Records,
+    embedder: Embedder,
+    pool: ThreadPool,
+) -> list[Entry]:
+    """Return the entries with vectors: those that the store has of the same text and model, else new ones."""
+    texts = [embedding_text(entry.record) for entry in fresh]
+    held = [known.get((kind_of(entry.record), str(entry.record.id))) for entry in fresh]
+    keys = [
+        stored.key if stored is not None and text is not None and embedding_text(stored.record) == text else None
+        for stored, text in zip(held, texts, strict=True)
+    ]
+    kept = records.vectors_of([key for key in keys if key is not None], embedder.model)
+    asked = [
+        None if text is None or key in kept else pool.apply_async(embedder.embed_text, (text,))
+        for text, key in zip(texts, keys, strict=True)
+    ]
+    made = [None if one is None else one.get() for one in asked]
+    return [
+        replace(entry, vectors=vectors if key is None else kept.get(key, vectors))
+        for entry, vectors, key in zip(fresh, made, keys, strict=True)
+    ]
 
 
 def _unforgotten(batch: Sequence[Entry], lost: Set[Name], records: Records) -> list[Entry]:

@@ -136,7 +136,9 @@ def import_command(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Bring exported records into the store, with their ids, rights, origins and times; vectors are recomputed.
+    """Bring exported records into the store, with their ids, rights, origins and times.
+
+    Vectors that the store has of the same text and model are kept, the others are computed.
 
     The file is checked first: with one invalid line, nothing is written. Importing twice changes nothing,
     and what the file does not have is left alone. A record that is stored already as the line has it is unchanged and
