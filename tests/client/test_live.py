@@ -47,7 +47,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "search": {"query": "index", "kinds": ["decision", "chunk", "turn"], "include": ["content"], "limit": 50},
     "search_knowledge": {"query": "index", "filters": KnowledgeFilters(type=["extraction"]), "limit": 50},
     "recall": {"query": "power cut", "graph_budget": 50, "limit": 50},
-    "list_memories": {"participants": ["Ana"], "limit": 3},
+    "list_memories": {"context": "meeting", "limit": 3},
     "audit": {"agent": "ann", "limit": 3},
     "whoami": {},
     "discover": {},
@@ -115,7 +115,7 @@ def test_every_method_that_writes_gives_its_result_and_is_sent_with_a_key(
     knowledge = client.store_knowledge([{"kind": "chunk", "content": "Orders are durable."}])
     assert client.put_records(look_up=LookUp(guards=True)).seq == knowledge.seq
     third = client.record_decision("Keep no orders", 0.1)
-    gone = client.forget(third.id, True, reason="a mistake")
+    gone = client.forget(third.id, confirm=True, reason="a mistake")
     assert (gone.deleted, gone.receipt.remaining.records, gone.cascade.revisions) == (True, 0, 1)
     done = (first, second, updated, linked, accepted, reviewed, ended, episode, memory, knowledge, third, gone)
     assert any(one.indexed for one in done)  # on a busy machine an answer may not wait for the indexes

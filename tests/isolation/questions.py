@@ -189,9 +189,16 @@ def search_knowledge(ask: Asker) -> Params:
         topic=lambda: ask.one(*TOPICS),
         source=lambda: ask.one(*TITLES, ask.id(Kind.SOURCE)),
     )
-    rest = ask.given(filters=lambda: filters, maxTokens=lambda: ask.one(500, 700, 8000))
+    rest = ask.given(filters=lambda: filters, maxTokens=lambda: ask.one(500, 700, 8000), snippets=lambda: True)
     mode = ask.mode()
-    return {**ask.searched(1, 5, 100), "mode": mode, **rest, **ask.reasons(mode), **ask.dated()}
+    return {
+        **ask.searched(1, 5, 100),
+        "mode": mode,
+        **rest,
+        **ask.given(0.2, minScore=ask.share),
+        **ask.reasons(mode),
+        **ask.dated(),
+    }
 
 
 def search(ask: Asker) -> Params:
@@ -210,6 +217,7 @@ def search(ask: Asker) -> Params:
         kinds=lambda: ask.some(*kinds),
         include=lambda: ["content"],
         maxTokens=lambda: ask.one(500, 1000, 8000),
+        minScore=ask.share,
     )
     days = ask.days("dateFrom", "dateTo") if ask.random.random() < 0.3 else {}
     return {**ask.searched(1, 5, 50), "mode": mode, **filters, **days, **rest, **ask.reasons(mode), **ask.dated()}
@@ -244,8 +252,10 @@ def recall(ask: Asker) -> Params:
         includeEntities=lambda: ask.one(True, False),
         expandNeighbors=lambda: True,
         maxTokens=lambda: ask.one(500, 1000, 8000),
+        snippets=lambda: True,
     )
-    return {**filters, **ask.days("dateFrom", "dateTo"), **selector, **rest}
+    scored = ask.given(0.2, minScore=ask.share) if "query" in selector else {}
+    return {**filters, **ask.days("dateFrom", "dateTo"), **selector, **rest, **scored}
 
 
 def list_memories(ask: Asker) -> Params:
