@@ -45,7 +45,7 @@ from cstp.methods.extractions import (
 from cstp.methods.forgetting import ForgetResult
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.knowledge_records import StoreKnowledgeResult
-from cstp.methods.memory_lists import ListMemoriesResult, ListedMemory
+from cstp.methods.memory_lists import ListedMemory, ListMemoriesResult
 from cstp.methods.memory_records import GivenEvent, RememberResult
 from cstp.methods.recall import RecallResult
 from cstp.methods.statistics import GetStatsResult

@@ -244,7 +244,7 @@ def _models(annotation: Any) -> Iterator[type[Wire]]:
 
 def _import_lines(names: Mapping[str, set[str]]) -> Iterator[str]:
     for module in sorted(names):
-        ordered = sorted(names[module], key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+        ordered = sorted(names[module], key=lambda name: (not name.isupper(), not name[0].isupper(), name.lower()))
         line = f"from {module} import {', '.join(ordered)}"
         if len(line) <= WIDTH:
             yield line
