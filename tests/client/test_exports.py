@@ -54,6 +54,8 @@ def test_a_star_gives_both_clients_and_every_model() -> None:
 
 def test_both_clients_have_every_method_and_the_same_names() -> None:
     methods = {to_snake(method.name.rpartition(".")[2]) for method in METHODS} - {"changes"} | {"changes_page"}
-    iterators = {f"iter_{name}" for name in ("decisions", "recorded_decisions", "patterns", "warnings", "episodes")}
+    iterators = {
+        f"iter_{name}" for name in ("decisions", "recorded_decisions", "patterns", "warnings", "episodes", "memories")
+    }
     assert public(Client) == public(AsyncClient) == methods | iterators | {"changes", "call", "send", "batch", "close"}
     assert methods <= public(calls)  # type: ignore[arg-type]

@@ -135,6 +135,7 @@ def _artifact(maker: Maker, id: str) -> Record:
         id=f"art_{id}",
         content=maker.text(),
         context=maker.one(CONTEXTS),
+        author=maker.maybe(maker.one(PEOPLE)),
         participants=maker.some(PEOPLE),
         mentions=maker.some(PEOPLE),
         source_system=maker.one(SYSTEMS),

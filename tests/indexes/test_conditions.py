@@ -47,6 +47,8 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "project": (*PROJECTS, "ALPHA"),
     "context": ("meeting", "EMAIL", "decision", "conversation", "meet"),
     "system": ("MANUAL", "slack", "kindle", "sla"),
+    "author": tuple(map(normal, PEOPLE)),
+    "people": tuple(map(normal, PEOPLE)),
     "category": (*CATEGORIES, "DECISION", "quality"),
     "stakes": ("LOW", "high"),
     "status": ("accepted", "OTHER"),
@@ -162,7 +164,7 @@ def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
             labels={each.name: [None] * count for each in DECISIONS.labels}
             | {"category": [f"c-{key % 3}" for key in keys.tolist()]},
             numbers=absent | {"confidence": confidence},
-            sets={"tags": [()] * count},
+            sets={label.name: [()] * count for label in DECISIONS.sets},
             counts=np.zeros(count, np.int64),
             vectors=np.empty((0, 1), np.float32),
         )

@@ -76,7 +76,7 @@ def test_everything_that_a_record_says_comes_back(memory: Any, token: str) -> No
         "title": "Launch", "author": None, "source": "gmail", "sourceId": None, "sourceUrl": None,
         "sensitivity": "normal", "importance": 0.8, "ts": "2024-03-01T10:15:30Z",
         "participants": ["Ana Ruiz", "Chen, Bo"], "conversationId": None, "session": None, "turnIndex": None,
-        "role": None, "speaker": None, "given": {"thread": [1, {"a": None}]},
+        "role": None, "speaker": None, "given": {"thread": [1, {"a": None}]}, "path": "memory.jsonl",
     }  # fmt: skip
     assert mail["events"] == [
         {"id": "evt_launch", "category": "Decision", "narrative": "Ana decided to launch",
@@ -107,7 +107,7 @@ def test_everything_that_a_record_says_comes_back(memory: Any, token: str) -> No
     (chunk,) = memory.recall(token, id="chk-1")["results"]
     assert chunk["metadata"] == {
         "title": "Queues", "author": None, "source": "kindle", "sourceId": "src-1", "artifactId": None,
-        "chunkInfo": "2/5", "tags": ["messaging"],
+        "chunkInfo": "2/5", "tags": ["messaging"], "path": "memory.jsonl",
     }  # fmt: skip
 
 

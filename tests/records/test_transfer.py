@@ -36,7 +36,10 @@ CARRIED = {
 }
 LEFT_OUT = {"meta", "counter", "tombstones", "departures"}  # each store's own
 # these are made of the others
-DERIVED = {"project", "sensitivity", "at", "context", "system", "importance", "parent", "source_key", "since", "until"}
+DERIVED = {
+    *("project", "sensitivity", "at", "context", "system", "importance", "parent", "source_key", "since", "until"),
+    *("author", "people"),
+}
 
 
 @dataclass

@@ -8,12 +8,12 @@ import pytest
 from cstp_server.cli.main import run
 from cstp_server.conformance.wire_files import Differs, ReceivedAnswer, build, check, check_always, folder, read
 from cstp_server.limits.gate import Gate
-from cstp_server.settings import LimitSettings
+from cstp_server.settings import USUAL_LIMIT
 from tests.stores import Stores
 
 FILES = sorted(folder().glob("*.txt"))
-# the limits that a server has without settings, which answers name
-LIMITS = {"limits.default": LimitSettings().default}
+# the limits of a server that others can reach, which answers name
+LIMITS = {"limits.default": USUAL_LIMIT}
 # what an answer says is not to depend on what else the machine does
 PATIENT = LIMITS | {"store.deadline_seconds": 60}
 

@@ -80,9 +80,9 @@ def test_reading_twice_changes_nothing_and_what_is_gone_is_pruned(take: Callable
     pages(*(httpx.Response(200, json=answer) for answer in (both, both, one, one, {})))
     assert counts(take(EMULATOR)) == (2, 0, 0, 0)
     assert counts(take(EMULATOR)) == (0, 0, 2, 0)
-    assert counts(take(EMULATOR, prune=True, dry_run=True)) == (0, 0, 1, 1)
-    assert counts(take(EMULATOR, prune=True)) == (0, 0, 1, 1)
-    assert counts(take(EMULATOR, prune=True)) == (0, 0, 0, 1)
+    assert counts(take(EMULATOR, prune=True, sure=True, dry_run=True)) == (0, 0, 1, 1)
+    assert counts(take(EMULATOR, prune=True, sure=True)) == (0, 0, 1, 1)
+    assert counts(take(EMULATOR, prune=True, sure=True)) == (0, 0, 0, 1)
 
 
 @respx.mock

@@ -53,7 +53,7 @@ def page_of(windows: list[Floats], after: int = 0, hidden: Sequence[bool] | None
         numbers={
             number.name: np.full(len(windows), NO_NUMBER if number.whole else np.nan) for number in DECISIONS.numbers
         },
-        sets={"tags": [()] * len(windows)},
+        sets={label.name: [()] * len(windows) for label in DECISIONS.sets},
         counts=np.array([len(vectors) for vectors in windows]),
         vectors=np.concatenate(windows),
     )
