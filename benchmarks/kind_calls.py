@@ -25,7 +25,7 @@ MIDDLE: Final = "half-way"
 _READY: Final = 600.0  # seconds
 _ONE_PROJECT: Final = "a token of one project"
 _PATIENT: Final = {"CSTP_SERVER__IDLE_SECONDS": "600"}
-_MEMBERS: Final = ("episodes", "results", "decisions", "turns", "relatedChunks", "nodes", "changes")
+_MEMBERS: Final = ("memories", "episodes", "results", "decisions", "turns", "relatedChunks", "nodes", "changes")
 _ONES: Final = {"decision", "byDay", "reflection"}  # of answers about one thing
 
 
@@ -289,6 +289,7 @@ def _recall_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
     }
     for name, (fixed, drawn) in named.items():
         yield Call(f"recall, {name}", "cstp.recall", Params({**fixed, "limit": LIMIT}, drawn))
+    yield Call("listMemories", "cstp.listMemories", Params({"limit": LIMIT}, {}))
     yield Call(f"recall, {_ONE_PROJECT}", "cstp.recall", Params({"limit": LIMIT}, query), limited=True)
 
 

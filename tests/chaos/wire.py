@@ -20,6 +20,7 @@ METHOD_NAMES = frozenset(method.name for method in METHODS)
 _TEXT = (str, type(None))
 # the members of `data` by code; codes that are absent have no data
 DATA: Mapping[int, Mapping[str, type | tuple[type, ...]]] = {
+    -32600: {"reason": str},
     -32602: {"violations": list},
     -32603: {"requestId": str},
     -32002: {"retryAfter": int, "limit": int, "window": int, "policy": str},

@@ -161,6 +161,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("ingest", "{docs}", "--include", EVIL),
     ("watch", EVIL),
     ("watch", "{docs}", "--exclude", "!"),
+    ("move", f"{{docs}}/{EVIL}", EVIL),
     ("map", "--suggest", f"{{docs}}/{EVIL}.jsonl"),
     ("map", "--suggest", f"{{docs}}/{EVIL}.jsonl", "--json"),
     ("map", "--suggest", f"{{docs}}/{EVIL}.jsonl", "--map", EVIL),

@@ -128,7 +128,7 @@ def test_the_mask_and_the_rule_on_a_record_agree(mixed: Records, space: Space) -
     stored = mixed.by_keys(snapshot.keys[living].tolist(), ALL)
     assert len(stored) == len(living) > 50
     found_some = 0
-    for seed in range(150):
+    for seed in range(250):
         random = Random(seed)
         conditions, viewer = random_conditions(random, space), random_viewer(random)
         masked = set(snapshot.keys[np.flatnonzero(snapshot.mask(conditions, viewer))].tolist())

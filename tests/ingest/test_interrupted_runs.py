@@ -160,7 +160,7 @@ def test_a_running_server_answers_from_what_is_ingested_edited_and_pruned_beside
             wait_until(lambda words=words, mode=mode: shows(words, mode))
     assert not any(shows("Quokkas", mode) for mode in MODES)
     file.unlink()
-    assert finish(start(data, "ingest", str(folder), "--prune", "--json"))["deleted"] == 1
+    assert finish(start(data, "ingest", str(folder), "--prune", "--yes", "--json"))["deleted"] == 1
     for mode in MODES:
         wait_until(lambda mode=mode: decisions(live, token, "votes", mode) == [], 5)
 

@@ -23,7 +23,10 @@ ANSWER = "Number {}: two engineers on call already know how to restore the datab
 SHORT = "An outage of the database needs two engineers on call."
 QUERY = "who has experience with disaster recovery"
 
-WITHOUT_EVENTS: Mapping[str, Mapping[str, Any]] = {"recall": {"include_events": False}, "search_knowledge": {}}
+WHOLE: Mapping[str, Mapping[str, Any]] = {
+    "recall": {"include_events": False, "snippets": False},
+    "search_knowledge": {"snippets": False},
+}
 
 
 def long_text(number: int) -> str:
@@ -111,7 +114,7 @@ async def asked(serving: Serving, tool: str, **arguments: Any) -> tuple[Any, int
 
 @pytest.mark.parametrize("tool", ["recall", "search_knowledge"])
 async def test_long_results_are_cut_to_the_passage_that_answers(long: Serving, tool: str) -> None:
-    found, size = await asked(long, tool, query=QUERY, **WITHOUT_EVENTS[tool])
+    found, size = await asked(long, tool, query=QUERY, **WHOLE[tool])
     assert size <= ANSWER_TOKENS * TOKEN_BYTES
     assert size > ANSWER_TOKENS * TOKEN_BYTES * 0.7
     assert len(found["results"]) == 10
@@ -219,13 +222,13 @@ async def test_decisions_without_a_snippet_have_nothing_to_cut(decided: Serving)
 
 
 async def test_what_fits_is_whole_and_not_marked_as_cut(long: Serving) -> None:
-    found, _ = await asked(long, "recall", query=QUERY, limit=2, include_events=False, max_tokens=1_000_000)
+    found, _ = await asked(long, "recall", query=QUERY, limit=2, **WHOLE["recall"], max_tokens=1_000_000)
     assert [one["truncated"] for one in found["results"]] == [False, False]
     assert all(len(one["content"]) > 2_000 for one in found["results"])
 
 
 async def test_what_was_found_comes_before_what_is_related_to_it(long: Serving) -> None:
-    found, _ = await asked(long, "recall", query=QUERY, limit=4, graph_budget=20, include_events=False)
+    found, _ = await asked(long, "recall", query=QUERY, limit=4, graph_budget=20, **WHOLE["recall"])
     least = min(len(one["content"]) for one in found["results"])
     assert all(len(one["content"]) <= least for one in found["related"])
 

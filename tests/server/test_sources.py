@@ -51,6 +51,8 @@ def test_a_server_keeps_in_step_with_the_folders_that_its_settings_name(
     docs.mkdir()
     (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")
     (docs / "draft.md").write_text("# Draft\n\nA heron, perhaps.\n")
+    for name in ("cranes", "storks", "swans"):  # so that one file is less than a third
+        (docs / f"{name}.md").write_text(f"# {name}\n\nThey wade.\n")
     server = live_server({"sources": [{"path": str(docs), "prune": True, "exclude": ["draft*"]}]})
     token = server.token()
 

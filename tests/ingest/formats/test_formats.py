@@ -382,7 +382,7 @@ def test_what_cannot_be_read_any_more_is_not_pruned(
     assert ids(records, Kind.CHUNK) == before
     (tmp_path / "a.pdf").unlink()
     (tmp_path / "b.html").unlink()
-    assert run(tmp_path, prune=True).deleted == len(before) + 2
+    assert run(tmp_path, prune=True, sure=True).deleted == len(before) + 2
 
 
 @pytest.mark.long("starts the process that reads documents, and limits it")
