@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
@@ -278,9 +279,18 @@ def test_no_worker_outlives_a_parent_that_is_killed_while_they_start(
     assert "stopped_hard" not in served.last_log()
 
 
-def test_what_a_killed_server_left_is_removed_by_the_next_one(start: Start) -> None:
+@pytest.fixture
+def own_temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A temporary folder in which no server of another test looks; its path is short enough for a socket."""
+    with TemporaryDirectory() as folder:
+        monkeypatch.setenv("TMPDIR", folder)
+        yield Path(folder)
+
+
+def test_what_a_killed_server_left_is_removed_by_the_next_one(start: Start, own_temporary: Path) -> None:
     served = start()
     folder = folder_of(served)
+    assert folder.parent == own_temporary
     copies = served.data_dir / "indexes" / "copies"
     assert [copy.name for copy in copies.iterdir()] == ["2"]
     everything = [psutil.Process(served.pid), *workers_of(served)]
