@@ -148,6 +148,7 @@ main()
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.long("starts an interpreter for each command")
 @pytest.mark.parametrize("word", ["call", "record", "review", "remember", "forget", "changes"])
 def test_what_asks_a_server_needs_only_the_packages_of_the_extra_for_it(word: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
