@@ -32,7 +32,7 @@ documents: .venv/.server requirements/documents.txt ## install what reads HTML, 
 
 RUN_TESTS = .venv/bin/python -m pytest --dist worksteal
 
-test: .venv/.dev ## run the default lane of the tests, in six minutes on two cores
+test: .venv/.dev ## run the default lane of the tests, in five minutes on two cores
 	@$(RUN_TESTS) -n $(WORKERS) --lane default $(ARGS)
 
 test-long: .venv/.dev ## run all other tests: a browser, servers of others, kills, whole programs
