@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -31,7 +32,7 @@ class Wire(BaseModel):
     published: ClassVar[PublishedNames] = PublishedNames()
 
     model_config = ConfigDict(
-        alias_generator=to_camel,
+        alias_generator=cache(to_camel),
         extra="forbid",
         strict=True,
         frozen=True,
@@ -39,6 +40,7 @@ class Wire(BaseModel):
         validate_by_alias=True,
         validate_by_name=False,
         serialize_by_alias=True,
+        protected_namespaces=(),  # no method of pydantic is a name on the wire; the check takes a part of an import
         defer_build=True,  # so that an import is quick; safe for threads from pydantic 2.14 on
     )
 

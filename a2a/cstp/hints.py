@@ -1,4 +1,4 @@
-"""What to send in place of a parameter that is wrong: the nearest name, and the shape of a value. Repeats no value."""
+"""Hints for a parameter that is wrong: the nearest name, and the shape of a value. Repeats no value."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence

@@ -215,7 +215,7 @@ def _prepared(settings: Settings, gate: Gate | None) -> Prepared:
 
 
 def _holds(member: Membership | None) -> bool:
-    """Whether this process has the lock of the folder: of several workers, the first has it."""
+    """Return whether this process has the lock of the folder: of several workers, the first has it."""
     return member is None or member.worker.writes
 
 

@@ -552,7 +552,7 @@ class AsyncMethods(ABC):
     ) -> ListMemoriesResult:
         """List what was said and written page by page, newest first, with filters.
 
-        Which memories, all conditions together, and which page of them; memories are artifacts and turns.
+        Conditions that a memory must meet, all together, and the page to return; memories are artifacts and turns.
 
         Bounds are inclusive; a given one leaves out memories without a time. Texts match whole values in any case,
         `project` exactly.
@@ -789,7 +789,7 @@ class AsyncMethods(ABC):
     ) -> LinkDecisionsResult:
         """End a link between two decisions; the history keeps it.
 
-        Which link ends: its ends and its type. Its maker may end it, and a token with `admin`.
+        The link to end: its two decisions and its type. Its maker may end it, and a token with `admin`.
         """
         call = calls.unlink_decisions(
             source_id=source_id,

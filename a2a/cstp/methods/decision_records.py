@@ -284,7 +284,7 @@ class SetStatusResult(WriteResult):
 
 
 class UnlinkDecisionsParams(WriteParams):
-    """Which link ends: its ends and its type. Its maker may end it, and a token with `admin`."""
+    """The link to end: its two decisions and its type. Its maker may end it, and a token with `admin`."""
 
     source_id: RecordId
     target_id: RecordId

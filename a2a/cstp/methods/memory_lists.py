@@ -27,7 +27,7 @@ Whole: TypeAlias = Annotated[Label, AfterValidator(not_blank)]
 
 
 class ListMemoriesParams(ReadParams):
-    """Which memories, all conditions together, and which page of them; memories are artifacts and turns.
+    """Conditions that a memory must meet, all together, and the page to return; memories are artifacts and turns.
 
     Bounds are inclusive; a given one leaves out memories without a time. Texts match whole values in any case,
     `project` exactly.
