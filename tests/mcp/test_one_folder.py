@@ -1,4 +1,4 @@
-"""Several processes over one data folder: all answer, whoever holds it, and nothing is lost when that ends."""
+"""Several processes over one data folder: all answer, and nothing is lost when the holder ends."""
 
 import json
 import os

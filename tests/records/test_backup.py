@@ -111,7 +111,7 @@ def test_an_empty_store_can_be_backed_up_and_restored(records: Records, file: Pa
         assert records.restore(backup, replace=False, watcher=quiet).contents.records == 0
 
 
-@pytest.mark.long("makes backups beside a writer")
+@pytest.mark.long("makes backups while another process writes")
 def test_a_backup_beside_a_writer_holds_whole_transactions_of_one_moment(url: str, file: Path, quiet: Watcher) -> None:
     records = open_records(url)
     writer = subprocess.Popen([sys.executable, "-c", ENDLESS_WRITER, url], stdout=subprocess.PIPE, text=True)
@@ -256,7 +256,7 @@ def test_the_store_itself_is_no_backup(sqlite_url: str, quiet: Watcher) -> None:
         pytest.fail("opened")
 
 
-@pytest.mark.long("makes backups beside a writer")
+@pytest.mark.long("makes backups while another process writes")
 def test_a_damaged_backup_is_refused_or_whole(sqlite_url: str, file: Path, entry: Make, quiet: Watcher) -> None:
     records = open_records(sqlite_url)
     records.put([entry(f"d-{number}", f"text {number}" * 20, windows=2, first=number) for number in range(100)], "m")

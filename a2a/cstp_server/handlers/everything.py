@@ -9,7 +9,6 @@ from typing import Final
 
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
-from cognition_engines.filters import MemoryFilters
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn, conversation_name
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction, heading
@@ -17,7 +16,7 @@ from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import prefixed
-from cognition_engines.models import SENSITIVITIES, Decision, Mode, Viewer
+from cognition_engines.models import Decision, Mode, Viewer
 from cognition_engines.queries.chunks import title
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.lists import citation
@@ -25,6 +24,7 @@ from cstp.explained import Interpreted
 from cstp.methods.everything import SEARCH, FoundType, NearestOfAnyKind, SearchedRecord, SearchParams, SearchResult
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.explanations import explained, interpreted
+from cstp_server.handlers.memory_lists import memory_filters
 from cstp_server.handlers.modes import check_abstain, chosen_mode
 from cstp_server.handlers.shown_places import shown_path, shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -64,17 +64,7 @@ def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
 
 def _request(params: SearchParams, mode: Mode, as_of: datetime, viewer: Viewer) -> SearchRequest:
-    filters = MemoryFilters(
-        context=params.context,
-        source=params.source,
-        sensitivity=None if params.sensitivity is None else SENSITIVITIES[params.sensitivity],
-        min_importance=params.min_importance,
-        date_from=params.date_from,
-        date_to=params.date_to,
-        project=params.project,
-        author=params.author,
-        people=tuple(params.participants or ()),
-    )
+    filters = memory_filters(params)
     return SearchRequest(
         params.query,
         viewer,

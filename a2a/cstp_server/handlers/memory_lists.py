@@ -6,7 +6,9 @@ from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.chunks import snippet
 from cognition_engines.store.values import StoredRecord
+from cstp.methods.everything import SearchParams
 from cstp.methods.memory_lists import LIST_MEMORIES, ListedMemory, ListMemoriesParams, ListMemoriesResult
+from cstp.methods.recall import RecallParams
 from cstp_server.handlers.shown_places import shown_path
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -15,17 +17,7 @@ def memory_list_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """The family's method, bound to the engine."""
 
     async def list_memories(params: ListMemoriesParams, call: Call) -> ListMemoriesResult:
-        filters = MemoryFilters(
-            context=params.context,
-            source=params.source,
-            sensitivity=None if params.sensitivity is None else SENSITIVITIES[params.sensitivity],
-            min_importance=params.min_importance,
-            date_from=params.date_from,
-            date_to=params.date_to,
-            project=params.project,
-            author=params.author,
-            people=tuple(params.participants or ()),
-        )
+        filters = memory_filters(params)
         page = await engine.list_memories(filters, call.viewer, params.offset, params.limit, call.agent)
         return ListMemoriesResult(
             memories=[_memory(stored) for stored in page.stored],
@@ -35,6 +27,21 @@ def memory_list_methods(engine: Engine) -> tuple[AnyBound, ...]:
         )
 
     return (BoundMethod(LIST_MEMORIES, list_memories),)
+
+
+def memory_filters(params: ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:
+    """Return the conditions that a memory must meet."""
+    return MemoryFilters(
+        context=params.context,
+        source=params.source,
+        sensitivity=None if params.sensitivity is None else SENSITIVITIES[params.sensitivity],
+        min_importance=params.min_importance,
+        date_from=params.date_from,
+        date_to=params.date_to,
+        project=params.project,
+        author=params.author,
+        people=tuple(params.participants or ()),
+    )
 
 
 def _memory(stored: StoredRecord) -> ListedMemory:

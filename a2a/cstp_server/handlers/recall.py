@@ -8,13 +8,12 @@ from typing import Final
 
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
-from cognition_engines.filters import MemoryFilters
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn, conversation_name
 from cognition_engines.kinds.graph import Entity, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import prefixed
-from cognition_engines.models import SENSITIVITIES, Decision, Mode, Sensitivity, Viewer
+from cognition_engines.models import Decision, Mode, Sensitivity, Viewer
 from cognition_engines.queries.chunks import author, place, title
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selectors import content_of
@@ -28,6 +27,7 @@ from cstp.fields import SNIPPET_BYTES
 from cstp.methods import recall as wire
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.explanations import explained, interpreted
+from cstp_server.handlers.memory_lists import memory_filters
 from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
 from cstp_server.handlers.shown_places import shown_path, shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -81,17 +81,7 @@ def _request(params: wire.RecallParams, mode: Mode, viewer: Viewer) -> RecallReq
     categories = wire.DEFAULT_CATEGORIES if params.graph_filters is None else tuple(params.graph_filters)
     return RecallRequest(
         viewer=viewer,
-        filters=MemoryFilters(
-            context=params.context,
-            source=params.source,
-            sensitivity=None if params.sensitivity is None else int(SENSITIVITIES[params.sensitivity]),
-            min_importance=params.min_importance,
-            date_from=params.date_from,
-            date_to=params.date_to,
-            project=params.project,
-            author=params.author,
-            people=tuple(params.participants or ()),
-        ),
+        filters=memory_filters(params),
         limit=params.limit,
         expand=params.expand,
         include_events=params.include_events,
