@@ -97,7 +97,9 @@ def new(decision: str, **others: Any) -> RecordDecision:
 
 
 async def recorded(engine: Engine, decision: str, writer: Writer = ANN, key: str | None = None, **others: Any) -> str:
-    return (await engine.write(writer, new(decision, **others), key)).id
+    answer = await engine.write(writer, new(decision, **others), key)
+    await engine.reached(answer.seq, seconds=60)  # a busy machine answers a write before its indexes show it
+    return answer.id
 
 
 async def forgotten(engine: Engine, id: str, writer: Writer = ANN, **others: Any) -> Forgotten:
