@@ -79,7 +79,7 @@ def break_store(records: Records) -> None:
     def fail(*_: Any) -> None:
         raise sa.exc.OperationalError("SELECT", {}, Exception("gone"))
 
-    sa.event.listen(records._store.reader, "checkout", fail)
+    sa.event.listen(records.store.reader, "checkout", fail)
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def start(
     )
     records = open_records(settings.store_url)
     calls = Calls()
-    sa.event.listen(records._store.reader, "checkout", calls.note)
+    sa.event.listen(records.store.reader, "checkout", calls.note)
     indexes = open_indexes(settings.indexes_path, records, embedder, VectorChoice("chroma", vectors or stores.vectors))
     url, client, stop = listen(settings, records, indexes, embedder)
     return Serving(url, settings, records, indexes, client, calls), stop

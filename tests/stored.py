@@ -44,7 +44,7 @@ Change: TypeAlias = Upsert | Removal
 
 def changes_of(records: Records, after: int, limit: int, model: str | None) -> list[Change]:
     """The next `limit` changes with a `seq` above `after`, ascending; of each record the last one."""
-    with scanning(records._store) as connection:
+    with scanning(records.store) as connection:
         found = list(islice(sorted(_changes(connection, after), key=attrgetter("seq")), limit))
         keys = [each.stored.key for each in found if isinstance(each, Upsert)]
         vectors = {} if model is None else _vectors(connection, keys, model)
@@ -77,5 +77,5 @@ def _vectors(connection: sa.Connection, keys: Sequence[int], model: str) -> dict
 
 def models(records: Records) -> dict[str, int]:
     """For each embedding model, the number of records that have its vectors."""
-    with reading(records._store) as connection:
+    with reading(records.store) as connection:
         return models_of(connection)

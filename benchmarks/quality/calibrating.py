@@ -100,7 +100,7 @@ async def _features(engine: Engine, asked: Sequence[tuple[str, frozenset[str]]])
         first = phrases.shares(text, EVERYTHING, parts, hits[:BEST])
         seen[: len(first)] = first
         keys = [int(parts[hit.part].snapshot.keys[hit.row]) for hit in hits]
-        read = engine.records.by_keys(keys, EVERYTHING)
+        read = engine.records.reads.by_keys(keys, EVERYTHING)
         answers = np.array([name_of(read[key].record) in relevant for key in keys])
         found.append(Asked(np.stack([cosines, shares, seen], axis=1), answers))
     return found

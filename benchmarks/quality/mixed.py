@@ -138,7 +138,7 @@ async def _union(engine: Engine, asked: MixedQuestion) -> list[str]:
     parts, vector = await Search(engine.indexes, engine.embeddings, engine.pools).parts(caller, query, CANDIDATES)
     hits = phrases.lift(asked.text, EVERYTHING, parts, fused(parts, vector, _LIMIT, groups=True))
     keys = [int(parts[hit.part].snapshot.keys[hit.row]) for hit in hits]
-    read = engine.records.by_keys(keys, EVERYTHING)
+    read = engine.records.reads.by_keys(keys, EVERYTHING)
     return [name_of(read[key].record) for key in keys]
 
 

@@ -40,7 +40,7 @@ def test_a_corpus_has_as_many_records_of_each_kind_as_it_says_and_is_always_the_
     records = open_records(f"sqlite:///{tmp_path / 'records.sqlite3'}")
     records.put(entries, "test")
     assert set(records.counts().values()) == {60}
-    assert not records.dangling(["/benchmark"])
+    assert not records.origins.dangling(["/benchmark"])
     records.close()
 
 

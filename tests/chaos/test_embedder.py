@@ -121,7 +121,7 @@ def test_a_model_that_answers_wrongly_fails_alone_and_nothing_of_it_is_stored(
         assert (refused.returncode, refused.stdout) == (1, "")
         assert refused.stderr.splitlines()[-1].startswith("cstp: embedder: ")
         assert refused.stderr.count("\n") == 2  # the first names the store
-        assert f"new-{pending}" not in records.by_ids(Kind.DECISION, [f"new-{pending}"])
+        assert f"new-{pending}" not in records.reads.by_ids(Kind.DECISION, [f"new-{pending}"])
         setting.tell("")
         restored = time.monotonic()
         wait_until(partial(works_again, setting, pending), 5)

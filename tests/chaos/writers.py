@@ -170,7 +170,7 @@ class Ledger:
         return self._found.get((deed.method, deed.mark), [])
 
     def _take(self, id: str) -> None:
-        found = self._records.decision(id, EVERYTHING)
+        found = self._records.decisions.history(id, EVERYTHING)
         assert found is not None
         for check in WHOLE:
             check(found)

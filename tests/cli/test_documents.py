@@ -74,7 +74,7 @@ def test_a_deleted_document_takes_along_what_it_was_cut_into(cstp: Cstp, opened:
     done = cstp("delete", "art_long", "src_guide")
     assert (done.code, done.out) == (0, "deleted art_long\ndeleted src_guide\n")
     records = opened()
-    assert {(one.kind, one.origin.ordinal) for one in records.read_below(str(Path.cwd()))} == {
+    assert {(one.kind, one.origin.ordinal) for one in records.origins.read_below(str(Path.cwd()))} == {
         (Kind.EVENT, 1),
         (Kind.CHUNK, 2),
     }
@@ -90,7 +90,8 @@ def test_an_edited_document_leaves_no_stale_chunk(cstp: Cstp, opened: Callable[[
     assert _kept(cstp, "docs")["rejected"] == []
     records = opened()
     stored = [
-        records.by_ids(row.kind, [row.id])[row.id].record for row in records.read_below(str(guide.parent.absolute()))
+        records.reads.by_ids(row.kind, [row.id])[row.id].record
+        for row in records.origins.read_below(str(guide.parent.absolute()))
     ]
     records.close()
     chunks: list[Any] = [record for record in stored if not hasattr(record, "authors")]
@@ -116,7 +117,7 @@ def test_a_collection_is_read(cstp: Cstp, opened: Callable[[], Records]) -> None
     client.close()
     assert _kept(cstp, "chroma:chroma/notes")["kinds"] == {"chunk": 1}
     records = opened()
-    assert list(records.by_ids(Kind.CHUNK, ["n-1"])) == ["n-1"]
+    assert list(records.reads.by_ids(Kind.CHUNK, ["n-1"])) == ["n-1"]
     records.close()
     done = cstp("ingest", "chroma:chroma/others")
     assert (done.code, "there are notes" in done.err) == (2, True)

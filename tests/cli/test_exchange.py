@@ -75,7 +75,7 @@ def test_every_kind_comes_back_and_the_second_export_is_equal_byte_for_byte(
     records, others = (open_records(stores.records(Path(folder).absolute())) for folder in ("data", "other"))
     for kind in KINDS.values():
         ids = records.ids(kind)
-        before, after = records.by_ids(kind, ids), others.by_ids(kind, ids)
+        before, after = records.reads.by_ids(kind, ids), others.reads.by_ids(kind, ids)
         for id in ids:
             one, other = before[id], after[id]
             assert (one.record, one.facets.project, one.facets.sensitivity, one.updated_at) == (

@@ -36,7 +36,7 @@ class Follower:
 
     def step(self) -> bool:
         """Reads a page of any size; it may be killed before it has taken all of it. Whether there was something."""
-        found = self.records.seen_changes(self.viewer, self.cursor, None, self.random.randint(1, 20))
+        found = self.records.viewer_changes.after(self.viewer, self.cursor, None, self.random.randint(1, 20))
         for change in found.changes:
             if self.random.random() < 0.05:
                 return True  # killed; what it had taken until then it has
@@ -59,7 +59,7 @@ class Follower:
 
 def seen(records: Records, viewer: Viewer, names: list[Name]) -> dict[Name, int]:
     """What a viewer sees of these records, with the `seq` of each."""
-    return {(one.kind, str(one.record.id)): one.seq for one in records.find(names, viewer)}
+    return {(one.kind, str(one.record.id)): one.seq for one in records.reads.find(names, viewer)}
 
 
 def names(count: int) -> list[Name]:

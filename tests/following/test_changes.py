@@ -33,7 +33,7 @@ def decision(id: str, text: str = "text", **rights: object) -> Entry:
 
 
 def given(records: Records, viewer: Viewer = Viewer(), after: int = 0) -> list[tuple[str, str]]:
-    found = records.seen_changes(viewer, after, None, 1000).changes
+    found = records.viewer_changes.after(viewer, after, None, 1000).changes
     return [("delete" if one.gone else "put", one.id) for one in found]
 
 
@@ -140,9 +140,9 @@ def test_only_some_kinds_are_given_when_these_are_asked_for(records: Records) ->
         list({(type(one.record), one.record.id): one for one in (any_entry(random, 9) for _ in range(30))}.values()),
         None,
     )
-    found = records.seen_changes(EVERYTHING, 0, (Kind.TURN, Kind.EVENT), 1000).changes
+    found = records.viewer_changes.after(EVERYTHING, 0, (Kind.TURN, Kind.EVENT), 1000).changes
     assert {one.kind for one in found} == {Kind.TURN, Kind.EVENT}
-    every = records.seen_changes(EVERYTHING, 0, None, 1000).changes
+    every = records.viewer_changes.after(EVERYTHING, 0, None, 1000).changes
     assert [one for one in every if one.kind in (Kind.TURN, Kind.EVENT)] == list(found)
 
 
@@ -164,8 +164,8 @@ def test_hidden_writes_look_like_none(tmp_path: Path, stores: Stores) -> None:
             times.append((began, time_ns() // 1000))
             if hidden:
                 records.delete(Kind.DECISION, [f"s-{number}-0"])
-        found = records.seen_changes(Viewer(), 0, None, 1000)
-        assert records.last_seen(Viewer()) == found.changes[-1].seq
+        found = records.viewer_changes.after(Viewer(), 0, None, 1000)
+        assert records.viewer_changes.last(Viewer()) == found.changes[-1].seq
         slack = 100_000  # a block that is waited for, and the clock of another machine
         for change, (began, ended) in zip(found.changes, times, strict=True):
             assert began - slack <= change.seq <= ended + BLOCK + slack, "a number is a time"
@@ -183,7 +183,7 @@ def test_numbers_of_one_transaction_show_not_how_many_were_written_with_them(rec
             secrets = [decision(f"s-{number}-{each}", **SECRET) for each in range(hidden)]
             ids = [f"{hidden}-{number}-a", f"{hidden}-{number}-b"]
             records.put([decision(ids[0]), *secrets, decision(ids[1])], None)
-            one, other = records.seen_changes(Viewer(), last, None, 10).changes
+            one, other = records.viewer_changes.after(Viewer(), last, None, 10).changes
             found.append(other.seq - one.seq)
     means = [sum(found) / len(found) for found in gaps.values()]
     # of two numbers drawn from a block the mean distance is a third of it, with a deviation of 20 for 150 of them

@@ -39,7 +39,7 @@ def index(records: Records, tmp_path: Path) -> Callable[..., ChromaIndex]:
 def follow(index: ChromaIndex, records: Records) -> int:
     """Applies what is missing; how many changes that was."""
     done = 0
-    while page := records.page(DECISIONS, index.seq, 100, "seeded-a"):
+    while page := records.changes.page(DECISIONS, index.seq, 100, "seeded-a"):
         index.apply(page)
         done += len(page)
     return done

@@ -93,7 +93,7 @@ def columns_of(records: Records, space: Space) -> Snapshot:
     columns = Columns(space, 1)
     more = True
     while more:
-        page = records.page(space, columns.seq, 37, None)
+        page = records.changes.page(space, columns.seq, 37, None)
         columns.apply(page)
         more = len(page) == 37
     return columns.publish()
@@ -125,7 +125,7 @@ def some_conditions(random: Random, space: Space) -> Conditions:
 def test_the_mask_and_the_rule_on_a_record_agree(mixed: Records, space: Space) -> None:
     snapshot = columns_of(mixed, space)
     living = np.flatnonzero(snapshot.alive)
-    stored = mixed.by_keys(snapshot.keys[living].tolist(), ALL)
+    stored = mixed.reads.by_keys(snapshot.keys[living].tolist(), ALL)
     assert len(stored) == len(living) > 50
     found_some = 0
     for seed in range(250):
@@ -211,7 +211,7 @@ def test_an_importance_of_at_least_nothing_is_no_condition_and_a_sensitivity_is_
 @pytest.mark.parametrize("space", [DECISIONS, KNOWLEDGE, MEMORY, TIMELINE], ids=lambda space: space.name)
 def test_every_given_bound_leaves_out_what_lacks_the_field(mixed: Records, space: Space) -> None:
     snapshot = columns_of(mixed, space)
-    everything = mixed.by_keys(snapshot.keys[snapshot.alive].tolist(), ALL).values()
+    everything = mixed.reads.by_keys(snapshot.keys[snapshot.alive].tolist(), ALL).values()
     for filters, has in (
         (MemoryFilters(date_to=EPOCH + timedelta(days=99)), lambda one: one.facets.at is not None),
         (MemoryFilters(date_from=EPOCH - timedelta(days=99)), lambda one: one.facets.at is not None),
@@ -237,7 +237,7 @@ def test_rows_with_a_text_are_those_of_the_mask(mixed: Records, space: Space, na
 @pytest.mark.long("makes columns of many records")
 def test_the_children_of_an_artifact_are_its_chunks_and_events(mixed: Records) -> None:
     snapshot = columns_of(mixed, MEMORY)
-    stored = mixed.by_keys(snapshot.keys[snapshot.alive].tolist(), ALL)
+    stored = mixed.reads.by_keys(snapshot.keys[snapshot.alive].tolist(), ALL)
     parents = {one.facets.parent for one in stored.values()} - {None}
     assert parents
     for parent in parents:
@@ -250,17 +250,17 @@ def test_postings_of_an_old_snapshot_stay_as_they_were_while_rows_come_go_and_ar
     maker = Maker(8)
     records.put([entry(maker.record(Kind.EPISODE)) for _ in range(1500)], None)
     columns = Columns(EPISODES, 1)
-    columns.apply(records.page(EPISODES, 0, 9000, None))
+    columns.apply(records.changes.page(EPISODES, 0, 9000, None))
     before = columns.publish()
     known = {tag: names(before, (HasAll("tags", (tag,)),)) for tag in TOPICS}
     assert all(known.values())
     for _ in range(3):
         records.put([entry(maker.record(Kind.EPISODE, number)) for number in range(1, 1400)], None)
-        columns.apply(records.page(EPISODES, columns.seq, 9000, None))
+        columns.apply(records.changes.page(EPISODES, columns.seq, 9000, None))
         after = columns.publish()
     assert columns.compactions > 0
     assert {tag: names(before, (HasAll("tags", (tag,)),)) for tag in TOPICS} == known
-    stored = records.by_keys(after.keys[after.alive].tolist(), ALL).values()
+    stored = records.reads.by_keys(after.keys[after.alive].tolist(), ALL).values()
     for tag in TOPICS:
         assert names(after, (HasAll("tags", (tag,)),)) == {
             str(one.record.id)
@@ -294,7 +294,7 @@ def test_a_snapshot_tells_alike_questions_apart_and_a_new_one_remembers_nothing(
 def test_a_column_that_no_reader_is_stated_for_is_an_error(mixed: Records) -> None:
     """And not compared with what another column has."""
     snapshot = columns_of(mixed, DECISIONS)
-    stored = next(iter(mixed.by_keys(snapshot.keys.tolist(), ALL).values()))
+    stored = next(iter(mixed.reads.by_keys(snapshot.keys.tolist(), ALL).values()))
     for condition in (
         AtLeast("impact", 0.0),
         AtMost("impact", 1.0),

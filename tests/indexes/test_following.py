@@ -335,7 +335,7 @@ def test_a_text_that_the_model_refuses_is_told_once_and_holds_up_no_other(
     embedded = {name for name in NAMES if name != "falcon"}
 
     def lacking() -> set[str]:
-        return {str(stored.record.id) for stored in run.records.without_vectors(DECISIONS, model.model, 0, 50)}
+        return {str(stored.record.id) for stored in run.records.reads.without_vectors(DECISIONS, model.model, 0, 50)}
 
     wait_until(lambda: lacking() == {"falcon"})
     run.put(None, "newcomer")

@@ -57,8 +57,8 @@ def whole(listing: Listing, conditions: Conditions, viewer: Viewer, size: int) -
 
 
 def everything(records: Records, space: Space) -> list[StoredRecord]:
-    page = records.catch_up(space, 0, 100_000)
-    return list(records.by_keys(page.keys.tolist(), ALL).values())
+    page = records.changes.page(space, 0, 100_000)
+    return list(records.reads.by_keys(page.keys.tolist(), ALL).values())
 
 
 @pytest.mark.parametrize("space", [EPISODES, *LISTED], ids=lambda space: space.name)
@@ -166,7 +166,7 @@ def test_a_page_makes_two_store_calls_whatever_its_offset_and_conditions(
     listing = Listing(records, EPISODES)
     listing.page((), ALL, 0, 1)
     calls = Calls()
-    sa.event.listen(records._store.reader, "checkout", calls.note)
+    sa.event.listen(records.store.reader, "checkout", calls.note)
     found = listing.page(conditions, ALL, offset if not conditions else 0, 100)
     assert (calls.count, len(found.stored)) == (2, 100)
 

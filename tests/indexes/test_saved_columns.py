@@ -120,7 +120,7 @@ def test_a_start_reads_only_what_changed_since_columns_were_saved(
     save(before)
     before.close()
     put(seeded(), "another", "beta", text="changed")
-    with records._store.writer.begin() as connection:  # what no writer does: without a new seq
+    with records.store.writer.begin() as connection:  # what no writer does: without a new seq
         connection.execute(sa.text("UPDATE records SET project = 'unread'"))
 
     after = described(opened(seeded()))

@@ -18,7 +18,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.advisory_lock import SharedLock
+from cognition_engines.store.advisory_lock import SharedLock, shared_lock
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from tests.stores import Servers, Stores
@@ -97,7 +97,7 @@ class Shared:
 
     def unwritten(self) -> Any:
         """Keeps everybody from writing until it is closed."""
-        lock = self.records.shared_lock(self.name)
+        lock = shared_lock(self.records.store, self.name)
         assert lock is not None
         self.locks.append(lock)
         self.wait_until(lock.held)  # PostgreSQL frees it a moment after its last holder has closed its connection
@@ -215,7 +215,7 @@ def test_a_writer_killed_before_it_noted_what_it_added_costs_nothing_and_leaves_
     shared.put("otter", "gecko", text="second")
     shared.put("short-lived", "lasting")
     index = shared.index()
-    index.apply(shared.records.page(DECISIONS, index.seq, 100, MODEL))  # and killed here
+    index.apply(shared.records.changes.page(DECISIONS, index.seq, 100, MODEL))  # and killed here
     shared.put("otter", "lasting", text="third")
     shared.records.delete(Kind.DECISION, ["short-lived", "gecko"])
     second = shared.open()
@@ -233,7 +233,7 @@ def test_what_a_former_writer_sends_late_replaces_nothing(shared: Shared) -> Non
     shared.close(first)
     late, note_late = shared.index(), shared.index()
     shared.put("otter", text="second")
-    late_page = shared.records.page(DECISIONS, late.seq, 100, MODEL)  # paused here
+    late_page = shared.records.changes.page(DECISIONS, late.seq, 100, MODEL)  # paused here
     writer, reader = shared.pair()
     shared.put("otter", text="third")
     shared.records.delete(Kind.DECISION, ["lynx"])
@@ -271,7 +271,7 @@ def spoil_nothing_noted(shared: Shared) -> None:
 
 
 def spoil_fewer_windows(shared: Shared) -> None:
-    page = shared.records.page(DECISIONS, 0, 1, MODEL)
+    page = shared.records.changes.page(DECISIONS, 0, 1, MODEL)
     shared.servers.chroma.delete_vectors(shared.told()["id"], [f"{page.keys[0]}:{page.seqs[0]}:0"])
     assert shared.windows() == len(NAMES) - 1
 

@@ -232,7 +232,7 @@ def test_an_idle_index_asks_the_store_for_no_page(run: Run) -> None:
     run.followed(indexes)
     asked: list[str] = []
     sa.event.listen(
-        run.records._store.reader, "before_cursor_execute", lambda _c, _u, statement, *_: asked.append(statement)
+        run.records.store.reader, "before_cursor_execute", lambda _c, _u, statement, *_: asked.append(statement)
     )
     run.wait_until(lambda: len(asked) > 12)
     assert not [statement for statement in asked if "tombstones" in statement]

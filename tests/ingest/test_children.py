@@ -25,7 +25,7 @@ def test_children_have_the_project_that_their_artifact_states_in_the_file_and_no
     file = json_lines(tmp_path / "a.jsonl", *(stating + CHILDREN if first else CHILDREN + stating))
     summary = run(file, project="beta")
     assert summary.rejected == ()
-    found = records.find([(kind, id) for kind in OF_AN_ARTIFACT for id in ids(records, kind)], None)
+    found = records.reads.find([(kind, id) for kind in OF_AN_ARTIFACT for id in ids(records, kind)], None)
     assert len(found) == summary.new - 1 >= len(CHILDREN)
     assert {one.facets.project for one in found} == {"alpha"}
     assert None not in {one.facets.parent for one in found}

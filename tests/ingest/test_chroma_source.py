@@ -41,12 +41,12 @@ def take(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]
 
 
 def _chunk(records: Records, id: str) -> Any:
-    return records.by_ids(Kind.CHUNK, [id])[id].record
+    return records.reads.by_ids(Kind.CHUNK, [id])[id].record
 
 
 def _vectors(records: Records, embedder: CountingEmbedder) -> dict[str, Any]:
     """The vector of each chunk by its id: what is written together has no order. Each has one."""
-    page = records.page(KNOWLEDGE, 0, 100, embedder.model)
+    page = records.changes.page(KNOWLEDGE, 0, 100, embedder.model)
     assert page.counts.tolist() == [1] * len(page.ids)
     return dict(zip(page.ids, page.vectors, strict=True))
 
@@ -127,7 +127,7 @@ def test_items_are_of_the_kind_that_they_name_or_look_like(
     summary = take(place.fill(name, texts, embedder, metadatas))
     assert summary.rejected == ()
     assert summary.kinds == {"artifact": 1, "turn": 1, "decision": 1, "chunk": 2}
-    (decision,) = records.by_ids(Kind.DECISION, ["decision"]).values()
+    (decision,) = records.reads.by_ids(Kind.DECISION, ["decision"]).values()
     assert (decision.record.title, decision.record.text) == ("Use UDP", "Text of decision.")  # type: ignore[union-attr]
     assert _chunk(records, "list").metadata == {"type": "checklist", "kind": "pdf"}
 
@@ -186,7 +186,7 @@ def test_prune_follows_the_collection(
     assert take(address, prune=True, dry_run=True).deleted == 1
     summary = take(address, prune=True)
     assert (summary.changed, summary.unchanged, summary.deleted) == (1, 1, 1)
-    assert set(records.by_ids(Kind.CHUNK, ["a", "b", "c"])) == {"a", "c"}
+    assert set(records.reads.by_ids(Kind.CHUNK, ["a", "b", "c"])) == {"a", "c"}
 
 
 def test_an_unknown_collection_is_refused_with_the_names_there_are(

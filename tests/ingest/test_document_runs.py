@@ -71,7 +71,7 @@ def test_authors_that_are_too_long_for_a_chunk_are_left_to_its_source(
     run(json_lines(tmp_path / "b.jsonl", book | {"id": "t", "authors": [*authors, "C"]}))
     found = {one.source_id: one for one in stored(records, Kind.CHUNK)}
     assert (found["s"].author, found["t"].author) == (", ".join(authors), None)
-    chunk = records.chunk(found["t"].id, None, None)
+    chunk = records.knowledge.chunk(found["t"].id, None, None)
     assert chunk is not None
     assert author(chunk.chunk, chunk.source) == ", ".join([*authors, "C"])
 

@@ -63,7 +63,7 @@ def test_fields_are_mapped_and_rights_given_as_ingest_does(
     address = place.fill(name, {"a": "The heron waits.", "b": "The heron sleeps."}, embedder, metadatas)
     engine = follow(FollowedSource(address, project="fauna", sensitivity=Sensitivity.SENSITIVE))
     wait_until(lambda: found(engine, "heron") == ["a", "b"])
-    held = engine.records.by_ids(Kind.CHUNK, ["a", "b"])
+    held = engine.records.reads.by_ids(Kind.CHUNK, ["a", "b"])
     first: Any = held["a"].record
     assert (first.title, first.author, first.metadata) == ("Birds", "Ana", {"page_number": 3})
     assert found(engine, "heron", Viewer(Sensitivity.NORMAL)) == []

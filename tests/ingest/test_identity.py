@@ -122,7 +122,7 @@ def test_transcripts_of_one_path_are_two_conversations(run: Run, records: Record
     turns = stored(records, Kind.TURN)
     assert len({turn.conversation_id for turn in turns}) == 2
     for conversation in {turn.conversation_id for turn in turns}:
-        assert records.turns(conversation, (), None, 10).total == 4
+        assert records.conversations.turns(conversation, (), None, 10).total == 4
 
 
 def test_another_checkout_of_the_same_repository_changes_nothing(
@@ -213,9 +213,9 @@ def test_references_mean_the_records_of_their_own_repository(
     extractions = stored(records, Kind.EXTRACTION)
     assert {chunks[one.chunk_id] for one in extractions} == {chunks[one.chunk_ids[0]] for one in extractions}
     assert {chunks[one.chunk_id] for one in extractions} == {"one", "two"}
-    artifacts = {known.key: known.id for known in records.read_below("/") if known.kind is Kind.ARTIFACT}
+    artifacts = {known.key: known.id for known in records.origins.read_below("/") if known.kind is Kind.ARTIFACT}
     for kind in (Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.EDGE):
-        facets = [one.facets for one in records.by_ids(kind, sorted(ids(records, kind))).values()]
+        facets = [one.facets for one in records.reads.by_ids(kind, sorted(ids(records, kind))).values()]
         assert {facet.parent for facet in facets} == set(artifacts), kind
         assert {int(facet.sensitivity) for facet in facets} == {1}
 
@@ -229,7 +229,7 @@ def test_a_reference_to_another_repository_holds_while_its_own_has_no_such_recor
     assert [chunk.source_id for chunk in stored(records, Kind.CHUNK)] == ["book"]
     run(json_lines(other / "b.jsonl", {"kind": "source", "id": "book", "title": "other"}))
     (chunk,) = stored(records, Kind.CHUNK)
-    assert records.by_ids(Kind.SOURCE, [chunk.source_id])[chunk.source_id].record.title == "other"  # type: ignore[union-attr]
+    assert records.reads.by_ids(Kind.SOURCE, [chunk.source_id])[chunk.source_id].record.title == "other"  # type: ignore[union-attr]
 
 
 def test_a_reference_that_several_repositories_answer_names_none_and_is_reported_with_their_full_ids(
@@ -252,10 +252,10 @@ def test_a_decision_supersedes_that_of_its_own_repository(run: Run, records: Rec
         new = adr(repo, f"New {repo.name}", "0002-y", "docs/adr/0002-y.md")
         new.write_text(new.read_text().replace("status:", "supersedes: 0001-x\nstatus:"))
         run(repo)
-    found = records.by_ids(Kind.DECISION, sorted(ids(records, Kind.DECISION)))
+    found = records.reads.by_ids(Kind.DECISION, sorted(ids(records, Kind.DECISION)))
     by_key = {one.key: one for one in found.values()}
     titles = {id: one.record.title for id, one in found.items()}  # type: ignore[union-attr]
-    for key, links in records.supersessions(list(found.values()), None).items():
+    for key, links in records.decisions.supersessions(list(found.values()), None).items():
         age, _, repository = titles[str(by_key[key].record.id)].partition(" ")
         assert [titles[id] for id in links.supersedes] == ([f"Old {repository}"] if age == "New" else [])
         assert [titles[id] for id in links.superseded_by] == ([f"New {repository}"] if age == "Old" else [])
@@ -266,15 +266,15 @@ def test_an_id_that_a_file_gives_finds_the_only_record_that_has_it(
 ) -> None:
     adr(two[0], "Use queues")
     run(two[0])
-    (found,) = records.find([(Kind.DECISION, "0001-x")], None)
+    (found,) = records.reads.find([(Kind.DECISION, "0001-x")], None)
     assert str(found.record.id).startswith("0001-x~")
     adr(two[1], "Use queues")
     run(two[1])
-    assert records.find([(Kind.DECISION, "0001-x")], None) == []
-    meant = records.meant([Kind.DECISION], "0001-x", None)
+    assert records.reads.find([(Kind.DECISION, "0001-x")], None) == []
+    meant = records.origins.meant([Kind.DECISION], "0001-x", None)
     assert {full for full, _ in meant} == ids(records, Kind.DECISION)
     for full, one in meant:
-        assert records.meant([Kind.DECISION], full, None) == [(full, one)]
+        assert records.origins.meant([Kind.DECISION], full, None) == [(full, one)]
 
 
 def test_what_a_viewer_does_not_see_makes_no_short_id_ambiguous(
@@ -286,19 +286,21 @@ def test_what_a_viewer_does_not_see_makes_no_short_id_ambiguous(
         run(repo, project=repo.name)
     for repo in two:
         viewer = Viewer(projects=frozenset({repo.name}))
-        (found,) = records.find([(Kind.DECISION, "0001-x")], viewer)
+        (found,) = records.reads.find([(Kind.DECISION, "0001-x")], viewer)
         assert found.record.project == repo.name
-        assert [one.record.project for _, one in records.meant([Kind.DECISION], "0001-x", viewer)] == [repo.name]
-        (source,) = records.source_ids("guide", viewer)
+        assert [one.record.project for _, one in records.origins.meant([Kind.DECISION], "0001-x", viewer)] == [
+            repo.name
+        ]
+        (source,) = records.knowledge.source_ids("guide", viewer)
         assert source.startswith("guide~")
-    assert records.find([(Kind.DECISION, "0001-x")], None) == []
-    assert len(records.source_ids("guide", None)) == 2
+    assert records.reads.find([(Kind.DECISION, "0001-x")], None) == []
+    assert len(records.knowledge.source_ids("guide", None)) == 2
 
 
 def test_a_chunk_is_found_by_the_id_that_its_file_gives(run: Run, records: Records, two: tuple[Path, Path]) -> None:
     chunk = {"kind": "chunk", "id": "k", "content": "c"}
     for repo in two:
         run(json_lines(repo / "a.jsonl", chunk | {"project": repo.name}))
-    found = records.chunk("k", Viewer(projects=frozenset({"two"})), None)
+    found = records.knowledge.chunk("k", Viewer(projects=frozenset({"two"})), None)
     assert found is not None
     assert (found.chunk.project, str(found.chunk.id).startswith("k~")) == ("two", True)

@@ -21,7 +21,7 @@ def test_an_import_keeps_the_vectors_of_texts_that_did_not_change(
     given = ({"kind": "chunk", "id": id, "content": f"About {id}."} for id in ("chk_a", "chk_b"))
     json_lines(tmp_path / "docs/a.jsonl", *given)
     run(tmp_path / "docs")
-    before = records.vectors_of([row.key for row in records.read_below(str(tmp_path))], embedder.model)
+    before = records.reads.vectors_of([row.key for row in records.origins.read_below(str(tmp_path))], embedder.model)
     lines = b"".join(exported(records, list(Kind), Unwatched()))
     file = tmp_path / "lines"
     file.write_bytes(lines.replace(b"a.jsonl", b"b.jsonl").replace(b"About chk_b.", b"More about chk_b."))
@@ -29,5 +29,5 @@ def test_an_import_keeps_the_vectors_of_texts_that_did_not_change(
     assert import_file(file, records, embedder, 1, Unwatched()).changed == 2
     assert len(embedder.texts) == 1
     assert "More about chk_b." in embedder.texts[0]
-    after = records.vectors_of(list(before), embedder.model)
+    after = records.reads.vectors_of(list(before), embedder.model)
     assert sum(bool((before[key] == after[key]).all()) for key in before) == 1

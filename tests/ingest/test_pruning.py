@@ -47,13 +47,13 @@ def test_each_record_that_goes_is_named_and_a_dry_run_names_the_same(
     )
     guide.write_text(document(3))
     run(tmp_path / "docs")
-    everything = {(one.kind.label, one.id) for one in records.read_below("/")}
+    everything = {(one.kind.label, one.id) for one in records.origins.read_below("/")}
     guide.unlink()
     json_lines(file, {"kind": "cluster", "name": "n"})
     first, second = run(tmp_path / "docs", prune=True, dry_run=True), run(tmp_path / "docs", prune=True)
     assert first.pruned == second.pruned
     assert {(one.kind, one.id) for one in second.pruned} == everything - {
-        (one.kind.label, one.id) for one in records.read_below("/")
+        (one.kind.label, one.id) for one in records.origins.read_below("/")
     }
     assert [one.kind for one in second.pruned if one.part] == ["chunk"] * (second.deleted - 2)
 

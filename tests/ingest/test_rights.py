@@ -135,8 +135,8 @@ def test_records_of_every_kind_keep_project_and_sensitivity(
     file = json_lines(tmp_path / "hr/a.jsonl", members | given)
     run(file, project="people", sensitivity=HIGH)
     assert {warning.file for warning in run(tmp_path).warnings} >= {str(file)}
-    found = [known.key for known in records.read_below("/")]
-    rights = {(one.facets.project, one.facets.sensitivity) for one in records.by_keys(found, None).values()}
+    found = [known.key for known in records.origins.read_below("/")]
+    rights = {(one.facets.project, one.facets.sensitivity) for one in records.reads.by_keys(found, None).values()}
     assert rights == {("people", HIGH)}
 
 
@@ -147,7 +147,7 @@ def test_a_document_and_its_parts_keep_them(run: Run, records: Records, tmp_path
     run(file.parent, project="people", sensitivity=HIGH)
     file.write_text(document(4))
     run(tmp_path)
-    rows = records.read_below("/")
+    rows = records.origins.read_below("/")
     assert len(rows) > 4
     assert {(row.project, row.origin.guarded_as) for row in rows} == {("people", HIGH)}
 

@@ -215,7 +215,7 @@ def test_a_moved_file_with_an_id_of_its_own_stays_one_record(run: Run, records: 
     file.rename(repo / "docs/b.jsonl")
     assert counts(run(repo / "docs", prune=True)) == (0, 1, 0, 0)
     assert set(stored(records)) == {"x"}
-    assert [row.origin.source for row in records.read_below(str(repo))] == [str(repo / "docs/b.jsonl")]
+    assert [row.origin.source for row in records.origins.read_below(str(repo))] == [str(repo / "docs/b.jsonl")]
 
 
 def test_a_moved_file_with_a_made_id_is_a_new_record_and_prune_removes_the_old_one(

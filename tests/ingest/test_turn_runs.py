@@ -54,7 +54,7 @@ def test_equal_turns_in_the_same_place_of_two_files_are_kept_once_with_a_warning
 
 
 def said(records: Records, conversation: str, limit: int = 50) -> list[str]:
-    return [one.record.content for one in records.turns(conversation, (), None, limit).stored]
+    return [one.record.content for one in records.conversations.turns(conversation, (), None, limit).stored]
 
 
 def test_turns_of_several_files_are_in_the_order_of_their_times(run: Run, records: Records, tmp_path: Path) -> None:

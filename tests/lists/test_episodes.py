@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry
 from tests.kinds import entry
 from tests.serving import Serving
@@ -49,14 +49,14 @@ def test_lists_that_wait_for_what_changed_keep_no_other_call_from_the_records(
     serving = serve()
     serving.put([entry(Kind.CHUNK, "c-1", content="text"), episode(1)])
     begun, go_on = Event(), Event()
-    real = Records.catch_up
+    real = Listing.follow
 
     def slow(*arguments: Any) -> Any:
         begun.set()
         go_on.wait(60)
         return real(*arguments)
 
-    monkeypatch.setattr(Records, "catch_up", slow)
+    monkeypatch.setattr(Listing, "follow", slow)
     token = serving.token()
     asking = [Thread(target=serving.ask, args=("listEpisodes", token)) for _ in range(serving.settings.store.threads)]
     for thread in asking:

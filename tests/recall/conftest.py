@@ -156,7 +156,7 @@ def _start(
         if current_thread().name in ("records-pool", "lists-pool"):
             transactions.append(connection)
 
-    sa.event.listen(records._store.reader, "checkout", note)
+    sa.event.listen(records.store.reader, "checkout", note)
     url, client, stop = listen(settings, records, indexes, embedder)
     running = Remembering(url, settings, records, indexes, embedder, client, wait_until, transactions)
     running.caught_up()

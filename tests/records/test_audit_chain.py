@@ -13,8 +13,8 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.store.audit.audit_rows import START, AuditedRecord, AuditEntry
 from cognition_engines.store.audit.chain import AuditFilters
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.transfer.backup import opened_backup
-from cognition_engines.store.transfer.copy import Watcher
+from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
+from cognition_engines.store.transfer.copy import Watcher, copy_records
 from tests.stored import changes_of
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -223,7 +223,7 @@ def test_copies_have_the_whole_chain(records: Records, tmp_path: Path, quiet: Wa
     fill(records, 1, 9)
     records.audit.prune(BEGIN + timedelta(hours=4))
     target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
-    records.copy_to(target, quiet)
+    copy_records(records.store, target.store, quiet)
     assert target.audit.verify() == records.audit.verify()
     assert target.audit.page(AuditFilters(), None, 100) == records.audit.page(AuditFilters(), None, 100)
     fill(target, 10, 11)
@@ -235,7 +235,7 @@ def test_a_copy_into_a_store_that_has_an_audit_is_refused(records: Records, tmp_
     target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
     fill(target, 1, 1)
     with pytest.raises(ConfigurationError, match="audit"):
-        records.copy_to(target, quiet)
+        copy_records(records.store, target.store, quiet)
     target.close()
 
 
@@ -243,17 +243,17 @@ def test_a_restored_store_keeps_what_it_has_and_gets_what_it_lacks(
     records: Records, tmp_path: Path, quiet: Watcher
 ) -> None:
     fill(records, 1, 5)
-    records.back_up(tmp_path / "older", "1", {}, replace=False, watcher=quiet)
+    write_backup(records.store, tmp_path / "older", "1", {}, replace=False, watcher=quiet)
     fill(records, 6, 8)
-    records.back_up(tmp_path / "newer", "1", {}, replace=False, watcher=quiet)
+    write_backup(records.store, tmp_path / "newer", "1", {}, replace=False, watcher=quiet)
     chain = records.audit.verify()
     with opened_backup(tmp_path / "older", quiet) as older:
-        records.restore(older, replace=True, watcher=quiet)
+        restore_backup(older, records.store, replace=True, watcher=quiet)
     assert records.audit.verify() == chain  # an older backup erases no row
     target = open_records(f"sqlite:///{tmp_path}/new/records.sqlite3")
     for name, last in (("older", 5), ("newer", 8)):
         with opened_backup(tmp_path / name, quiet) as backup:
-            target.restore(backup, replace=True, watcher=quiet)
+            restore_backup(backup, target.store, replace=True, watcher=quiet)
         report = target.audit.verify()
         assert (report.intact, report.head.number) == (True, last)
     assert target.audit.verify() == chain
@@ -264,11 +264,11 @@ def test_a_store_with_another_history_keeps_its_own_when_a_backup_is_brought_bac
     records: Records, tmp_path: Path, quiet: Watcher
 ) -> None:
     fill(records, 1, 5)
-    records.back_up(tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
+    write_backup(records.store, tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
     target = open_records(f"sqlite:///{tmp_path}/other/records.sqlite3")
     fill(target, 21, 22)
     own = target.audit.verify()
     with opened_backup(tmp_path / "backup", quiet) as backup:
-        target.restore(backup, replace=True, watcher=quiet)
+        restore_backup(backup, target.store, replace=True, watcher=quiet)
     assert target.audit.verify() == own
     target.close()

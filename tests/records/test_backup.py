@@ -18,7 +18,7 @@ import pytest
 from cognition_engines.errors import BackupFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.transfer.backup import opened_backup
+from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import Entry, FloatArray
 
@@ -76,7 +76,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def back_up(records: Records, file: Path, watcher: Watcher, *, replace: bool = False) -> None:
-    records.back_up(file, "1.2.3", {"tokens": "kept"}, replace=replace, watcher=watcher)
+    write_backup(records.store, file, "1.2.3", {"tokens": "kept"}, replace=replace, watcher=watcher)
 
 
 def test_a_backup_is_one_file_for_its_owner_that_says_what_it_is(filled: Records, file: Path, quiet: Watcher) -> None:
@@ -99,7 +99,7 @@ def test_what_is_restored_is_what_was_backed_up(
     fresh = f"sqlite:///{tmp_path}/fresh/records.sqlite3"
     records = open_records(fresh)
     with opened_backup(file, quiet) as backup:
-        done = records.restore(backup, replace=False, watcher=quiet)
+        done = restore_backup(backup, records.store, replace=False, watcher=quiet)
     assert (done.new, done.changed, done.unchanged, done.deleted) == (21, 0, 0, 0)
     assert rows(fresh) == rows(url)
     records.close()
@@ -108,7 +108,7 @@ def test_what_is_restored_is_what_was_backed_up(
 def test_an_empty_store_can_be_backed_up_and_restored(records: Records, file: Path, quiet: Watcher) -> None:
     back_up(records, file, quiet)
     with opened_backup(file, quiet) as backup:
-        assert records.restore(backup, replace=False, watcher=quiet).contents.records == 0
+        assert restore_backup(backup, records.store, replace=False, watcher=quiet).contents.records == 0
 
 
 @pytest.mark.long("makes backups while another process writes")

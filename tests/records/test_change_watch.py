@@ -10,6 +10,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.watcher import Watcher
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
+from cognition_engines.store.reads.change_watch import ChangeWatch
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from tests.stores import DATABASES, PostgreSQL
@@ -38,7 +39,7 @@ def put(records: Records, id: str) -> None:
 
 def test_a_commit_is_seen_once_and_nothing_else_is(opened: tuple[Records, Records]) -> None:
     watching, writing = opened
-    watch = watching.change_watch()
+    watch = ChangeWatch(watching.store)
     assert watch.changed(), "nothing is known before the first look"
     assert not watch.changed()
     for records in (writing, watching):
@@ -57,7 +58,7 @@ def test_after_an_outage_it_looks_again(tmp_path: Path) -> None:
     running = PostgreSQL()
     try:
         records = open_records(running.database_url(running.create_database()))
-        watch = records.change_watch()
+        watch = ChangeWatch(records.store)
         watch.changed()
         running.stop()
         with pytest.raises(ComponentFailed):
@@ -75,7 +76,7 @@ def test_who_waits_is_called_when_another_process_has_written(
 ) -> None:
     watching, writing = opened
     found = Event()
-    watcher = Watcher(watching.change_watch(), found.set)
+    watcher = Watcher(ChangeWatch(watching.store), found.set)
     watcher.start()
     wait_until(found.is_set)
     found.clear()

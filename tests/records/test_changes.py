@@ -105,7 +105,7 @@ def test_a_copy_kept_by_following_ends_as_the_store_does(url: str) -> None:
             copy[change.stored.key] = change
     held = {upsert.stored.record.id: upsert.stored for upsert in copy.values()}
     assert len(held) == len(copy) == sum(records.counts().values())
-    assert held == records.by_ids(Kind.DECISION, list(held))
+    assert held == records.reads.by_ids(Kind.DECISION, list(held))
     assert last <= records.last_seq()
     records.close()
 
@@ -125,10 +125,10 @@ def test_pages_of_any_size_tell_the_last_change_of_every_key_in_order(
     start = records.last_seq()
     expected: dict[int, tuple[int, str]] = {}
     for step, (operation, id, text) in enumerate(operations):
-        held = records.by_ids(Kind.DECISION, [id]).get(id)
+        held = records.reads.by_ids(Kind.DECISION, [id]).get(id)
         if operation == "put":
             if records.put([entry(id, text, windows=2)], "m") != (Outcome.UNCHANGED,):
-                expected[records.by_ids(Kind.DECISION, [id])[id].key] = (step, "upsert")
+                expected[records.reads.by_ids(Kind.DECISION, [id])[id].key] = (step, "upsert")
         elif held is not None and operation == "delete":
             records.delete(Kind.DECISION, [id])
             expected[held.key] = (step, "removal")

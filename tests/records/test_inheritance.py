@@ -32,16 +32,16 @@ def edge(**members: Any) -> Entry:
 
 
 def one(records: Records, kind: Kind, id: str, viewer: Viewer | None = None) -> StoredRecord | None:
-    return next(iter(records.find([(kind, id)], viewer)), None)
+    return next(iter(records.reads.find([(kind, id)], viewer)), None)
 
 
 def facets(records: Records, kind: Kind, id: str) -> Facets:
-    (found,) = records.find([(kind, id)], None)
+    (found,) = records.reads.find([(kind, id)], None)
     return found.facets
 
 
 def changed(records: Records, after: int) -> set[str]:
-    return set(records.page(MEMORY, after, 100, None).ids)
+    return set(records.changes.page(MEMORY, after, 100, None).ids)
 
 
 @pytest.mark.parametrize("first", ["artifact", "children", "together"])
@@ -63,7 +63,7 @@ def test_an_event_is_as_guarded_as_its_artifact(records: Records, first: str) ->
         assert one(records, kind, id, Viewer()) is None
         assert one(records, kind, id, CLEARED) is not None
         assert one(records, kind, id, Viewer(Sensitivity.SENSITIVE, frozenset({"q"}))) is None
-    page = records.page(MEMORY, 0, 10, None)
+    page = records.changes.page(MEMORY, 0, 10, None)
     assert dict(zip(page.ids, page.sensitivity.tolist(), strict=True)) == {"art_a": 1, "evt_e": 1, "part": 1}
 
 

@@ -17,7 +17,7 @@ from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, MEMORY, TIMELINE
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.transfer.backup import opened_backup
+from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import PART, Entry, IdTaken, Outcome, Replaces
 from tests import kinds
@@ -62,12 +62,12 @@ def test_every_kind_comes_back_as_it_was_put(records: Records, kind: Kind, data:
     record = data.draw(kinds.records(kind, id))
     records.delete(kind, [str(id)])
     records.put([Entry(record, ORIGIN)], None)
-    (stored,) = records.find([(kind, str(id))], None)
+    (stored,) = records.reads.find([(kind, str(id))], None)
     assert (stored.kind, stored.record, stored.origin) == (kind, record, ORIGIN)
-    assert records.by_keys([stored.key], None) == {stored.key: stored}
+    assert records.reads.by_keys([stored.key], None) == {stored.key: stored}
     changed = data.draw(kinds.records(kind, id))
     records.put([Entry(changed, Origin("/b", 0, None, "other"))], None)
-    (again,) = records.find([(kind, str(id))], None)
+    (again,) = records.reads.find([(kind, str(id))], None)
     assert (again.key, again.record) == (stored.key, changed)
 
 
@@ -97,22 +97,22 @@ def test_an_artifact_and_a_turn_cannot_share_an_id(records: Records, second: Kin
 
 def test_deleting_leaves_a_tombstone_of_its_kind(records: Records) -> None:
     records.put([small(Kind.CHUNK, "a"), small(Kind.TURN, "b")], None)
-    chunk, turn = records.find([(Kind.CHUNK, "a"), (Kind.TURN, "b")], None)
+    chunk, turn = records.reads.find([(Kind.CHUNK, "a"), (Kind.TURN, "b")], None)
     before = records.last_seq()
     assert records.delete(Kind.TURN, ["b", "nobody"]) == ("b",)
     assert records.delete(Kind.CHUNK, ["a"]) == ("a",)
     gone = [replace(each, seq=0) for each in changes_of(records, before, 10, None)]
     assert gone == [Removal(0, turn.key, Kind.TURN, "art_b"), Removal(0, chunk.key, Kind.CHUNK, "a")]
-    assert records.page(MEMORY, before, 10, None).removed.tolist() == [turn.key]
-    assert records.page(KNOWLEDGE, before, 10, None).removed.tolist() == [chunk.key]
-    assert len(records.page(DECISIONS, before, 10, None)) == 0
+    assert records.changes.page(MEMORY, before, 10, None).removed.tolist() == [turn.key]
+    assert records.changes.page(KNOWLEDGE, before, 10, None).removed.tolist() == [chunk.key]
+    assert len(records.changes.page(DECISIONS, before, 10, None)) == 0
 
 
 def test_ids_are_found_with_and_without_their_prefix(records: Records) -> None:
     records.put([small(Kind.ARTIFACT, "x"), small(Kind.EVENT, "x"), small(Kind.TURN, "y")], None)
     for ids in (["x", "x", "y"], ["art_x", "evt_x", "art_y"]):
         asked = list(zip((Kind.ARTIFACT, Kind.EVENT, Kind.TURN), ids, strict=True))
-        assert [one.record.id for one in records.find(asked, Viewer())] == ["art_x", "evt_x", "art_y"]
+        assert [one.record.id for one in records.reads.find(asked, Viewer())] == ["art_x", "evt_x", "art_y"]
 
 
 @pytest.mark.parametrize(
@@ -136,29 +136,29 @@ def test_vectors_are_given_where_there_is_a_text_to_embed(records: Records) -> N
     assert records.put(batch, "m") == (Outcome.UNCHANGED,) * 3
     with pytest.raises(ValueError, match="vectors: 'art_b'"):
         records.put([Entry(cut.record, ORIGIN, vectors)], "m")
-    assert [one.record.id for one in records.without_vectors(MEMORY, "other", 0, 9)] == ["art_a"]
-    assert records.without_vectors(MEMORY, "m", 0, 9) == []
-    assert [records.windows(space, "m", records.last_seq()) for space in (MEMORY, DECISIONS)] == [1, 0]
+    assert [one.record.id for one in records.reads.without_vectors(MEMORY, "other", 0, 9)] == ["art_a"]
+    assert records.reads.without_vectors(MEMORY, "m", 0, 9) == []
+    assert [records.reads.windows(space, "m", records.last_seq()) for space in (MEMORY, DECISIONS)] == [1, 0]
 
 
 def test_pages_have_the_columns_of_their_space(records: Records) -> None:
     for kind in Kind:  # one after another: those of one transaction come in any order
         if kind is not Kind.ARTIFACT_CHUNK:
             records.put([small(kind, "two") if kind is Kind.TURN else small(kind)], None)
-    memory = records.page(MEMORY, 0, 9, None)
+    memory = records.changes.page(MEMORY, 0, 9, None)
     assert memory.labels["kind"] == ("artifact", "turn", "event")
     assert memory.labels["category"] == (None, None, "Decision")
     assert [list(texts) for texts in memory.sets["actors"]] == [[], ["ana maria"], ["ana"]]
     assert [list(texts) for texts in memory.sets["subjects"]] == [[], [], ["ship"]]
-    knowledge = records.page(KNOWLEDGE, 0, 9, None)
+    knowledge = records.changes.page(KNOWLEDGE, 0, 9, None)
     assert knowledge.labels["type"] == ("chunk", "warning")
     assert knowledge.labels["source_id"] == ("b", None)
     assert [list(texts) for texts in knowledge.sets["topics"]] == [["One"], ["Rag"]]
-    assert [list(texts) for texts in records.catch_up(EPISODES, 0, 9).sets["tags"]] == [["x", "y"]]
-    assert records.catch_up(EXTRACTIONS, 0, 9).labels["type"] == ("warning",)
-    assert records.catch_up(TIMELINE, 0, 9).labels["context"] == ("decision", "note", "conversation")
+    assert [list(texts) for texts in records.changes.page(EPISODES, 0, 9).sets["tags"]] == [["x", "y"]]
+    assert records.changes.page(EXTRACTIONS, 0, 9).labels["type"] == ("warning",)
+    assert records.changes.page(TIMELINE, 0, 9).labels["context"] == ("decision", "note", "conversation")
     for space in (MEMORY, KNOWLEDGE, EPISODES, EXTRACTIONS, TIMELINE, DECISIONS):
-        page = records.page(space, 0, 9, None)
+        page = records.changes.page(space, 0, 9, None)
         assert tuple(page.labels) == tuple(label.name for label in space.labels)
         assert tuple(page.numbers) == tuple(number.name for number in space.numbers)
         assert page.seq == records.last_seq()
@@ -170,12 +170,12 @@ def test_pages_of_a_mixed_space_are_whole_and_in_order(records: Records) -> None
         records.put([small(kind, f"{kind}-{number}") for kind in (Kind.TURN, Kind.EVENT, Kind.DECISION)], None)
         if number % 5 == 0:
             records.delete(Kind.EVENT, [f"{Kind.EVENT}-{number}"])
-    whole = records.page(MEMORY, 0, 1000, None)
+    whole = records.changes.page(MEMORY, 0, 1000, None)
     for limit in (1, 7):
         seqs: list[int] = []
         removed: list[int] = []
         after = 0
-        while page := records.page(MEMORY, after, limit, None):
+        while page := records.changes.page(MEMORY, after, limit, None):
             assert len(page) <= limit
             seqs += page.seqs.tolist()
             removed += page.removed.tolist()
@@ -194,7 +194,7 @@ def test_a_document_that_is_read_again_drops_what_it_no_longer_yields(records: R
     records.put([*map(part, "abc"), *others], None)
     records.put([part("d")], None, [Replaces(Kind.SOURCE, "s", frozenset({(Kind.CHUNK, "b"), (Kind.CHUNK, "d")}))])
     kept = ["b", "d", "other", "own", "s"]
-    assert sorted(row.id for row in records.read_below("/notes")) == kept
+    assert sorted(row.id for row in records.origins.read_below("/notes")) == kept
     records.put([], None, [Replaces(Kind.ARTIFACT, "s", frozenset()), Replaces(Kind.SOURCE, "unknown", frozenset())])
     assert sum(records.counts().values()) == len(kept)
 
@@ -211,7 +211,8 @@ def test_references_that_point_nowhere_are_told_by_file_and_role(records: Record
     ]
     records.put([*batch, small(Kind.SOURCE, "s-2"), small(Kind.CLUSTER, "c-2")], None)
     found = {
-        (each.kind, each.role): (each.count, each.example) for each in records.dangling([("", "/notes/memory.jsonl")])
+        (each.kind, each.role): (each.count, each.example)
+        for each in records.origins.dangling([("", "/notes/memory.jsonl")])
     }
     assert found == {
         (Kind.CHUNK, Role.SOURCE): (1, "s-1"),
@@ -219,7 +220,7 @@ def test_references_that_point_nowhere_are_told_by_file_and_role(records: Record
         (Kind.EVENT, Role.ARTIFACT): (1, "art_lost"),
         (Kind.EDGE, Role.TO): (1, "bob"),
     }
-    assert records.dangling([("", "/notes/other.jsonl")]) == []
+    assert records.origins.dangling([("", "/notes/other.jsonl")]) == []
 
 
 @pytest.mark.long("writes many records")
@@ -233,15 +234,15 @@ def test_a_copy_and_a_backup_hold_records_of_all_kinds(
     records.put(
         [small(Kind.EVENT, "late", artifact_id="one"), small(Kind.ARTIFACT_CHUNK, "part", artifact_id="one")], None
     )
-    contents = records.back_up(tmp_path / "backup", "test", {}, replace=True, watcher=quiet).contents
+    contents = write_backup(records.store, tmp_path / "backup", "test", {}, replace=True, watcher=quiet).contents
     assert contents.records == sum(records.counts().values()) == len(Kind) + 2
     with opened_backup(tmp_path / "backup", quiet) as backup:
-        done = target.restore(backup, replace=True, watcher=quiet)
+        done = restore_backup(backup, target.store, replace=True, watcher=quiet)
     assert done.contents == contents
     for asked in [(kind, str(IDS.get(kind, "one"))) for kind in Kind] + [(Kind.EVENT, "late")]:
-        (one,), (other,) = records.find([asked], None), target.find([asked], None)
+        (one,), (other,) = records.reads.find([asked], None), target.reads.find([asked], None)
         assert (one.record, one.origin, one.updated_at) == (other.record, other.origin, other.updated_at)
-        parents = {found.key for found in target.find([(Kind.ARTIFACT, "one")], None)} | {None}
+        parents = {found.key for found in target.reads.find([(Kind.ARTIFACT, "one")], None)} | {None}
         assert other.facets.parent in parents
         assert one.facets == other.facets or (one.facets.parent is not None and other.facets.parent is not None)
 

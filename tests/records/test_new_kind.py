@@ -43,7 +43,7 @@ with SyncEngine.open(store, folder / "indexes", None) as engine:
     records = engine.engine.records
     def recalled(query):
         return next(each.content for each in engine.recall(query).results if each.stored.kind is Kind.COMMITMENT)
-    held = records.by_ids(Kind.COMMITMENT, records.ids(Kind.COMMITMENT)).values()
+    held = records.reads.by_ids(Kind.COMMITMENT, records.ids(Kind.COMMITMENT)).values()
     lines = exported(records, (Kind.COMMITMENT,), Silent())
     (folder / "exported.jsonl").write_bytes(b"".join(line + b"\\n" for line in lines))
     other = open_records(f"sqlite:///{folder}/other.sqlite")

@@ -220,7 +220,7 @@ def test_a_failing_statement_tells_neither_sql_nor_content(records: Records, url
         records.delete(Kind.DECISION, ["private-id"])
     assert isinstance(caught.value.__cause__, sa.exc.SQLAlchemyError)
     assert "private-id" not in str(caught.value.__cause__)
-    assert records.find([(Kind.DECISION, "private-id")], None)
+    assert records.reads.find([(Kind.DECISION, "private-id")], None)
 
 
 def test_every_sqlite_connection_has_its_pragmas(sqlite_url: str) -> None:
@@ -267,7 +267,7 @@ def test_what_was_acknowledged_survives_a_kill_of_the_writer(url: str) -> None:
 
         records = open_records(url)
         ids = [f"{attempt}-{batch}-{number}" for batch in acknowledged for number in range(3)]
-        assert set(records.by_ids(Kind.DECISION, ids)) == set(ids)
+        assert set(records.reads.by_ids(Kind.DECISION, ids)) == set(ids)
         assert sum(records.counts().values()) % 3 == 0
         assert models(records) == {"m": sum(records.counts().values())}
         changes = changes_of(records, 0, 100_000, "m")

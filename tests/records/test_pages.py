@@ -104,7 +104,7 @@ def told_of(snapshot: Snapshot, row: int, names: Mapping[str, Mapping[int, str]]
 
 
 def follow(records: Records, columns: Columns, limit: int) -> Snapshot:
-    while page := records.page(SPACE, columns.seq, limit, "m"):
+    while page := records.changes.page(SPACE, columns.seq, limit, "m"):
         assert len(page) <= limit
         columns.apply(page)
     columns.apply(page)
@@ -148,23 +148,23 @@ def test_a_page_that_begins_elsewhere_is_refused(records: Records) -> None:
     columns = Columns(SPACE, DIM)
     for step, id in enumerate("abc"):
         write(records, step, (1, Decision(id, "A title")))
-    columns.apply(records.page(SPACE, 0, 2, "m"))
+    columns.apply(records.changes.page(SPACE, 0, 2, "m"))
     last = columns.seq
     for after in (0, last - 1):
         with pytest.raises(ValueError, match=f"begins after {after} instead of {last}"):
-            columns.apply(records.page(SPACE, after, 10, "m"))
-    columns.apply(records.page(SPACE, last, 10, "m"))
+            columns.apply(records.changes.page(SPACE, after, 10, "m"))
+    columns.apply(records.changes.page(SPACE, last, 10, "m"))
     assert len(told(columns.publish())) == 3
 
 
 def test_a_page_without_changes_is_empty_and_ends_where_it_began(records: Records) -> None:
-    assert not records.page(SPACE, 0, 10, "m")
+    assert not records.changes.page(SPACE, 0, 10, "m")
     write(records, 0, (1, Decision("a", "A title")))
-    assert len(records.page(SPACE, 0, 10, None)) == 1
-    page = records.page(SPACE, records.last_seq(), 10, "m")
+    assert len(records.changes.page(SPACE, 0, 10, None)) == 1
+    page = records.changes.page(SPACE, records.last_seq(), 10, "m")
     assert (len(page), page.seq) == (0, records.last_seq())
 
 
 def test_a_page_of_less_than_one_change_is_refused(records: Records) -> None:
     with pytest.raises(ValueError, match="limit: must be at least 1"):
-        records.page(SPACE, 0, 0, None)
+        records.changes.page(SPACE, 0, 0, None)

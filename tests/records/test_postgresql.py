@@ -47,10 +47,10 @@ def test_postgresql_gives_up_a_read_a_second_after_its_deadline(
     session.execute("LOCK TABLE decisions")
     began = monotonic()
     with pytest.raises(ComponentFailed, match="records: the database took too long"):
-        hurried.find([(Kind.DECISION, "a")], None)
+        hurried.reads.find([(Kind.DECISION, "a")], None)
     assert monotonic() - began < 10
     session.rollback()
-    assert hurried.find([(Kind.DECISION, "a")], None)
+    assert hurried.reads.find([(Kind.DECISION, "a")], None)
 
 
 def test_what_reads_or_writes_much_may_take_as_long_as_it_needs(
@@ -66,7 +66,7 @@ def test_what_reads_or_writes_much_may_take_as_long_as_it_needs(
         return thread
 
     threads = [
-        late("page", lambda: hurried.page(DECISIONS, 0, 10, None)),
+        late("page", lambda: hurried.changes.page(DECISIONS, 0, 10, None)),
         late("put", lambda: hurried.put([entry("b")], None)),
     ]
     for _ in range(2):  # by then the others are past the deadline too
@@ -119,9 +119,9 @@ def test_records_are_read_and_written_again_after_a_restart(
     end(own)
     for _ in range(3):
         with pytest.raises(ComponentFailed, match="records: the database"):
-            records.find([(Kind.DECISION, "a")], None)
+            records.reads.find([(Kind.DECISION, "a")], None)
     own.start()
-    assert records.find([(Kind.DECISION, "a")], None)
+    assert records.reads.find([(Kind.DECISION, "a")], None)
     records.put([entry("b")], None)
     assert sum(records.counts().values()) == 2
     records.close()

@@ -52,27 +52,27 @@ ORIGINS = st.builds(Origin, source=TEXT, ordinal=st.integers(0, 2**31 - 1), inge
 def test_a_decision_comes_back_as_it_was_put(records: Records, decision: Decision, origin: Origin) -> None:
     records.delete(Kind.DECISION, ["d-1"])
     records.put([Entry(decision, origin)], None)
-    (stored,) = records.find([(Kind.DECISION, "d-1")], None)
+    (stored,) = records.reads.find([(Kind.DECISION, "d-1")], None)
     assert (stored.record, stored.origin) == (decision, origin)
 
 
 @pytest.mark.parametrize("id", ["\U0010ffff" * MAX_ID, "a'b\"c%_\\;--", "é", "e\u0301", "İ", "ß", "\u202e\t\n"])
 def test_ids_of_any_characters_are_told_apart(records: Records, entry: Make, id: str) -> None:
     records.put([entry(id), entry("E"), entry("e")], None)
-    (found,) = records.find([(Kind.DECISION, id)], None)
+    (found,) = records.reads.find([(Kind.DECISION, id)], None)
     assert found.record.id == id
     assert sum(records.counts().values()) == 3
-    assert set(records.by_ids(Kind.DECISION, [id, "e"])) == {id, "e"}
+    assert set(records.reads.by_ids(Kind.DECISION, [id, "e"])) == {id, "e"}
 
 
 def test_a_first_put_is_new_and_a_repeated_one_changes_nothing(records: Records, entry: Make) -> None:
     assert records.put([entry("a"), entry("b")], None) == (Outcome.NEW, Outcome.NEW)
-    before, last = records.by_ids(Kind.DECISION, ["a", "b"]), records.last_seq()
+    before, last = records.reads.by_ids(Kind.DECISION, ["a", "b"]), records.last_seq()
     assert records.put([entry("b"), entry("c")], None) == (Outcome.UNCHANGED, Outcome.NEW)
     (change,) = changes_of(records, last, 10, None)
     assert isinstance(change, Upsert)
     assert change.stored.record.id == "c"
-    assert records.by_ids(Kind.DECISION, ["a", "b"]) == before
+    assert records.reads.by_ids(Kind.DECISION, ["a", "b"]) == before
 
 
 def test_an_unchanged_batch_takes_no_seq(records: Records, entry: Make) -> None:
@@ -85,9 +85,9 @@ def test_an_unchanged_batch_takes_no_seq(records: Records, entry: Make) -> None:
 
 def test_another_digest_keeps_the_key_and_takes_a_new_seq(records: Records, entry: Make) -> None:
     records.put([entry("a", "old"), entry("b", "old")], None)
-    before, last = records.by_ids(Kind.DECISION, ["a"])["a"], records.last_seq()
+    before, last = records.reads.by_ids(Kind.DECISION, ["a"])["a"], records.last_seq()
     assert records.put([entry("a", "new", project="p")], None) == (Outcome.CHANGED,)
-    after = records.by_ids(Kind.DECISION, ["a"])["a"]
+    after = records.reads.by_ids(Kind.DECISION, ["a"])["a"]
     assert after.key == before.key
     assert after.seq > last >= before.seq
     assert (after.record.text, after.record.project, after.origin.digest) == ("new", "p", "new")
@@ -97,12 +97,12 @@ def test_another_digest_keeps_the_key_and_takes_a_new_seq(records: Records, entr
 def test_updated_at_is_the_time_of_the_put(records: Records, entry: Make) -> None:
     before = datetime.now(UTC)
     records.put([entry("a")], None)
-    assert before <= records.by_ids(Kind.DECISION, ["a"])["a"].updated_at <= datetime.now(UTC)
+    assert before <= records.reads.by_ids(Kind.DECISION, ["a"])["a"].updated_at <= datetime.now(UTC)
 
 
 def test_a_changed_text_loses_the_vectors_of_every_model(records: Records, entry: Make) -> None:
     records.put([entry("a", "old", windows=2)], "m")
-    key = records.by_ids(Kind.DECISION, ["a"])["a"].key
+    key = records.reads.by_ids(Kind.DECISION, ["a"])["a"].key
     records.put_vectors([(key, np.ones((3, 2), np.float32))], "other")
     assert models(records) == {"m": 1, "other": 1}
     records.put([entry("a", "new", windows=1, first=5)], "m")
@@ -117,9 +117,9 @@ def test_a_changed_text_loses_the_vectors_of_every_model(records: Records, entry
 
 def test_the_same_text_with_vectors_of_a_second_model_keeps_those_of_the_first(records: Records, entry: Make) -> None:
     records.put([entry("a", windows=1)], "m")
-    before = records.by_ids(Kind.DECISION, ["a"])["a"]
+    before = records.reads.by_ids(Kind.DECISION, ["a"])["a"]
     assert records.put([entry("a", windows=2)], "n") == (Outcome.CHANGED,)
-    after = records.by_ids(Kind.DECISION, ["a"])["a"]
+    after = records.reads.by_ids(Kind.DECISION, ["a"])["a"]
     assert models(records) == {"m": 1, "n": 1}
     assert (after.key, after.updated_at) == (before.key, before.updated_at)
     assert after.seq > before.seq
@@ -129,7 +129,7 @@ def test_the_same_text_with_vectors_of_a_second_model_keeps_those_of_the_first(r
 def test_a_batch_larger_than_a_statement_is_stored_whole_and_in_order(records: Records, entry: Make) -> None:
     batch = [entry(f"d-{number}", windows=2) for number in range(2500)]
     assert set(records.put(batch, "m")) == {Outcome.NEW}
-    found = records.by_ids(Kind.DECISION, [item.record.id for item in batch])
+    found = records.reads.by_ids(Kind.DECISION, [item.record.id for item in batch])
     assert [found[item.record.id].key for item in batch] == list(range(1, 2501))
     assert len({found[item.record.id].seq for item in batch}) == 2500
     assert models(records) == {"m": 2500}
@@ -141,7 +141,7 @@ def test_a_batch_larger_than_a_statement_is_stored_whole_and_in_order(records: R
 def test_an_empty_batch_is_no_work(records: Records) -> None:
     assert records.put([], None) == ()
     assert records.delete(Kind.DECISION, []) == ()
-    assert records.by_ids(Kind.DECISION, []) == {}
+    assert records.reads.by_ids(Kind.DECISION, []) == {}
     records.put_vectors([], "m")
     assert records.last_seq() == 0
 
@@ -229,7 +229,7 @@ def test_a_failing_entry_leaves_nothing_of_its_batch(records: Records, entry: Ma
 
 def test_delete_tells_what_existed_and_leaves_a_removal_for_each(records: Records, entry: Make) -> None:
     records.put([entry("a", windows=2), entry("b", windows=2), entry("c", windows=2)], "m")
-    keys = {id: stored.key for id, stored in records.by_ids(Kind.DECISION, ["a", "b", "c"]).items()}
+    keys = {id: stored.key for id, stored in records.reads.by_ids(Kind.DECISION, ["a", "b", "c"]).items()}
     last = records.last_seq()
     assert records.delete(Kind.DECISION, ["c", "x", "a", "c"]) == ("c", "a")
     gone = changes_of(records, last, 10, "m")
@@ -237,7 +237,7 @@ def test_delete_tells_what_existed_and_leaves_a_removal_for_each(records: Record
     assert sorted(each.id for each in gone if isinstance(each, Removal) and each.key == keys[each.id]) == ["a", "c"]
     last = records.last_seq()
     assert (sum(records.counts().values()), models(records)) == (1, {"m": 1})
-    assert not records.find([(Kind.DECISION, "a")], None)
+    assert not records.reads.find([(Kind.DECISION, "a")], None)
     assert records.delete(Kind.DECISION, ["a", "x"]) == ()
     assert records.last_seq() == last
 
@@ -246,7 +246,7 @@ def test_an_id_that_comes_back_has_a_new_key(records: Records, entry: Make) -> N
     keys = []
     for _ in range(3):
         assert records.put([entry("a")], None) == (Outcome.NEW,)
-        keys.append(records.by_ids(Kind.DECISION, ["a"])["a"].key)
+        keys.append(records.reads.by_ids(Kind.DECISION, ["a"])["a"].key)
         records.delete(Kind.DECISION, ["a"])
     assert len(set(keys)) == 3
     assert keys == sorted(keys)

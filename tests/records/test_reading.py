@@ -47,27 +47,27 @@ def test_get_and_by_keys_give_exactly_what_the_viewer_sees(
     records.delete(Kind.DECISION, ids)
     batch = [entry(id, project=project, sensitivity=level) for id, (project, level) in zip(ids, held, strict=False)]
     records.put(batch, None)
-    everything = records.by_ids(Kind.DECISION, ids)
+    everything = records.reads.by_ids(Kind.DECISION, ids)
     seen = {id for id, (project, level) in zip(ids, held, strict=False) if may_see(viewer, project, level)}
     keys = [stored.key for stored in everything.values()]
-    assert {stored.record.id for stored in records.by_keys([*keys, 10**9], viewer).values()} == seen
-    assert {id for id in ids if records.find([(Kind.DECISION, id)], viewer)} == seen
-    assert {id for id in ids if records.find([(Kind.DECISION, id)], None)} == set(everything)
+    assert {stored.record.id for stored in records.reads.by_keys([*keys, 10**9], viewer).values()} == seen
+    assert {id for id in ids if records.reads.find([(Kind.DECISION, id)], viewer)} == seen
+    assert {id for id in ids if records.reads.find([(Kind.DECISION, id)], None)} == set(everything)
 
 
 def test_by_keys_maps_each_key_to_its_record(records: Records, entry: Make) -> None:
     records.put([entry(f"d-{number}") for number in range(3)], None)
-    everything = {stored.key: stored for stored in records.by_ids(Kind.DECISION, ["d-0", "d-1", "d-2"]).values()}
-    assert records.by_keys(list(everything), Viewer()) == everything
-    assert records.by_keys([], Viewer()) == {}
+    everything = {stored.key: stored for stored in records.reads.by_ids(Kind.DECISION, ["d-0", "d-1", "d-2"]).values()}
+    assert records.reads.by_keys(list(everything), Viewer()) == everything
+    assert records.reads.by_keys([], Viewer()) == {}
 
 
 @pytest.mark.long("writes many records")
 def test_a_viewer_of_thousands_of_projects_is_served(records: Records, entry: Make) -> None:
     records.put([entry("a", project="p7"), entry("b", project="q")], None)
     viewer = Viewer(projects=frozenset(f"p{number}" for number in range(20_000)))
-    assert records.find([(Kind.DECISION, "a")], viewer)
-    assert not records.find([(Kind.DECISION, "b")], viewer)
+    assert records.reads.find([(Kind.DECISION, "a")], viewer)
+    assert not records.reads.find([(Kind.DECISION, "b")], viewer)
 
 
 def test_sources_under_a_folder_are_those_in_it_and_below(records: Records, entry: Make) -> None:
@@ -75,19 +75,19 @@ def test_sources_under_a_folder_are_those_in_it_and_below(records: Records, entr
     records.put([entry(path, source=path) for path in paths], None)
 
     def found(folder: str) -> list[str]:
-        return [row.origin.source for row in records.read_below(folder)]
+        return [row.origin.source for row in records.origins.read_below(folder)]
 
     assert found("/n") == found("/n/") == ["/n/a.md", "/n/sub/b.md", "/n"]
     assert found("/n_") == ["/n_/e.md"]
     assert found("/%") == ["/%/g.md"]
     assert found("/") == paths
     assert found("/none") == []
-    (row,) = records.read_below("/nn")
+    (row,) = records.origins.read_below("/nn")
     assert (row.kind, row.id, row.project, row.origin) == (
         Kind.DECISION,
         "/nn/c.md",
         None,
-        records.by_ids(Kind.DECISION, ["/nn/c.md"])["/nn/c.md"].origin,
+        records.reads.by_ids(Kind.DECISION, ["/nn/c.md"])["/nn/c.md"].origin,
     )
     with pytest.raises(ValueError, match="folder: must be an absolute path"):
         found("n")
@@ -96,20 +96,23 @@ def test_sources_under_a_folder_are_those_in_it_and_below(records: Records, entr
 def test_records_without_vectors_of_a_model_come_in_pages_by_key(records: Records, entry: Make) -> None:
     records.put([entry(f"d-{number}", windows=1 + number % 2) for number in range(3)], "m")
     records.put([entry(f"e-{number}") for number in range(5)], None)
-    first = records.without_vectors(DECISIONS, "m", 0, 3)
+    first = records.reads.without_vectors(DECISIONS, "m", 0, 3)
     assert [stored.record.id for stored in first] == ["e-0", "e-1", "e-2"]
-    assert [stored.record.id for stored in records.without_vectors(DECISIONS, "m", first[-1].key, 3)] == ["e-3", "e-4"]
-    assert len(records.without_vectors(DECISIONS, "n", 0, 100)) == 8
+    assert [stored.record.id for stored in records.reads.without_vectors(DECISIONS, "m", first[-1].key, 3)] == [
+        "e-3",
+        "e-4",
+    ]
+    assert len(records.reads.without_vectors(DECISIONS, "n", 0, 100)) == 8
     with pytest.raises(ValueError, match="limit: must be at least 1"):
-        records.without_vectors(DECISIONS, "m", 0, 0)
+        records.reads.without_vectors(DECISIONS, "m", 0, 0)
 
 
 def test_put_vectors_gives_each_key_a_new_seq_and_skips_what_is_gone(
     records: Records, entry: Make, floats: Floats
 ) -> None:
     records.put([entry("a"), entry("b"), entry("c")], None)
-    keys = {id: stored.key for id, stored in records.by_ids(Kind.DECISION, ["a", "b", "c"]).items()}
-    updated = records.by_ids(Kind.DECISION, ["a"])["a"].updated_at
+    keys = {id: stored.key for id, stored in records.reads.by_ids(Kind.DECISION, ["a", "b", "c"]).items()}
+    updated = records.reads.by_ids(Kind.DECISION, ["a"])["a"].updated_at
     records.delete(Kind.DECISION, ["b"])
     before = records.last_seq()
     records.put_vectors([(keys["c"], floats(1, 1)), (keys["b"], floats(1, 2)), (keys["a"], floats(2, 3))], "m")
@@ -121,13 +124,13 @@ def test_put_vectors_gives_each_key_a_new_seq_and_skips_what_is_gone(
         if isinstance(change, Upsert) and change.vectors is not None
     }
     assert held == {"a": floats(2, 3).tolist(), "c": floats(1, 1).tolist()}
-    assert records.by_ids(Kind.DECISION, ["a"])["a"].updated_at == updated
+    assert records.reads.by_ids(Kind.DECISION, ["a"])["a"].updated_at == updated
     assert models(records) == {"m": 2}
 
 
 def test_put_vectors_replaces_those_of_its_model_only(records: Records, entry: Make, floats: Floats) -> None:
     records.put([entry("a", windows=3)], "m")
-    key = records.by_ids(Kind.DECISION, ["a"])["a"].key
+    key = records.reads.by_ids(Kind.DECISION, ["a"])["a"].key
     records.put_vectors([(key, floats(2, 7))], "n")
     records.put_vectors([(key, floats(1, 9))], "m")
     for model, expected in (("m", floats(1, 9)), ("n", floats(2, 7))):
@@ -142,10 +145,10 @@ def test_put_vectors_leaves_alone_what_changed_after_its_text_was_read(
 ) -> None:
     records.put([entry("a", "old"), entry("b")], None)
     as_of = records.last_seq()
-    keys = [stored.key for stored in records.without_vectors(DECISIONS, "m", 0, 10)]
+    keys = [stored.key for stored in records.reads.without_vectors(DECISIONS, "m", 0, 10)]
     records.put([entry("a", "new")], None)
     records.put_vectors([(key, floats(1, 1)) for key in keys], "m", as_of)
-    assert [stored.record.id for stored in records.without_vectors(DECISIONS, "m", 0, 10)] == ["a"]
+    assert [stored.record.id for stored in records.reads.without_vectors(DECISIONS, "m", 0, 10)] == ["a"]
 
 
 def test_a_key_twice_in_put_vectors_is_refused(records: Records, entry: Make, floats: Floats) -> None:
@@ -158,7 +161,7 @@ def test_drop_vectors_keeps_one_model_and_tells_how_many_windows_went(
     records: Records, entry: Make, floats: Floats
 ) -> None:
     records.put([entry("a", windows=2), entry("b", windows=1)], "m")
-    key = records.by_ids(Kind.DECISION, ["a"])["a"].key
+    key = records.reads.by_ids(Kind.DECISION, ["a"])["a"].key
     records.put_vectors([(key, floats(4, 1))], "n")
     before = records.last_seq()
     assert records.drop_vectors("n") == 3
@@ -184,16 +187,16 @@ def test_a_record_that_was_read_before_is_read_as_it_is_now_and_by_those_who_may
     other, sensitive = open_records(url), Viewer(Sensitivity.SENSITIVE)
     event = entry_of(Kind.EVENT, "e", category="Decision", narrative="Done", artifact_id="a")
     records.put([event], None)
-    (found,) = records.find([(Kind.EVENT, "e")], None)
+    (found,) = records.reads.find([(Kind.EVENT, "e")], None)
 
     def agree(sees: tuple[Viewer, ...], others: tuple[Viewer, ...] = ()) -> None:
         """Twice, for the second one is answered by the first."""
         fresh = open_records(url)
         for _ in range(2):
             for viewer in (None, *sees):
-                assert records.by_keys([found.key], viewer) == fresh.by_keys([found.key], viewer) != {}
+                assert records.reads.by_keys([found.key], viewer) == fresh.reads.by_keys([found.key], viewer) != {}
             for viewer in others:
-                assert records.by_keys([found.key], viewer) == {}
+                assert records.reads.by_keys([found.key], viewer) == {}
         fresh.close()
 
     agree((Viewer(),), (Viewer(projects=frozenset({"q"})),))
@@ -204,18 +207,18 @@ def test_a_record_that_was_read_before_is_read_as_it_is_now_and_by_those_who_may
     other.delete(Kind.ARTIFACT, ["art_a"])
     agree((sensitive,), (Viewer(),))
     other.delete(Kind.EVENT, ["evt_e"])
-    assert records.by_keys([found.key], None) == {}
+    assert records.reads.by_keys([found.key], None) == {}
     other.close()
 
 
 def test_a_database_that_cannot_be_opened_is_an_outage_of_the_records(sqlite_url: str, tmp_path: Path) -> None:
     records = open_records(sqlite_url)
     records.put([entry_of(Kind.DECISION, "d", title="Use a queue", text="Use a queue")], None)
-    (found,) = records.find([(Kind.DECISION, "d")], None)
-    assert records.by_keys([found.key], None)
-    records._store.reader.dispose()
+    (found,) = records.reads.find([(Kind.DECISION, "d")], None)
+    assert records.reads.by_keys([found.key], None)
+    records.store.reader.dispose()
     (tmp_path / "store").rename(tmp_path / "away")
-    for read in (records.last_seq, lambda: records.by_keys([found.key], None)):
+    for read in (records.last_seq, lambda: records.reads.by_keys([found.key], None)):
         with pytest.raises(ComponentFailed, match="cannot be opened"):
             read()
     records.close()

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.store.advisory_lock import SharedLock
+from cognition_engines.store.advisory_lock import SharedLock, shared_lock
 from cognition_engines.store.database import Store, open_store
 from cognition_engines.store.records import open_records
 from tests.stores import PostgreSQL
@@ -18,8 +18,9 @@ from tests.stores import PostgreSQL
 LEASE = 0.5
 HOLDER = """
 import sys
+from cognition_engines.store.advisory_lock import shared_lock
 from cognition_engines.store.records import open_records
-lock = open_records(sys.argv[1]).shared_lock("index")
+lock = shared_lock(open_records(sys.argv[1]).store, "index")
 assert lock.held()
 print("held", flush=True)
 sys.stdin.read()
@@ -120,7 +121,7 @@ def test_the_lock_of_a_process_that_is_killed_is_free(
 def test_while_the_database_is_gone_nobody_has_it_and_afterwards_somebody(wait_until: Callable[..., None]) -> None:
     running = PostgreSQL()
     records = open_records(running.url)
-    lock = records.shared_lock("index")
+    lock = shared_lock(records.store, "index")
     assert lock is not None
     assert lock.held()
     running.stop()
@@ -136,5 +137,5 @@ def test_while_the_database_is_gone_nobody_has_it_and_afterwards_somebody(wait_u
 
 def test_over_sqlite_there_is_none(sqlite_url: str) -> None:
     records = open_records(sqlite_url)
-    assert records.shared_lock("index") is None
+    assert shared_lock(records.store, "index") is None
     records.close()

@@ -19,8 +19,8 @@ from cognition_engines.store.database import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import TABLES, metadata
 from cognition_engines.store.transactions import reading
-from cognition_engines.store.transfer.backup import opened_backup
-from cognition_engines.store.transfer.copy import PAGE, Source, Watcher, contents
+from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
+from cognition_engines.store.transfer.copy import PAGE, Source, Watcher, contents, copy_records
 from cognition_engines.store.values import Entry, FloatArray
 from tests.stored import Removal, Upsert, changes_of, models
 
@@ -119,11 +119,11 @@ def upserts(records: Records) -> list[Upsert]:
 def test_a_copy_equals_its_source_in_everything_but_key_and_seq(
     filled: Records, url: str, other: Records, other_url: str, rows: Rows, quiet: Watcher
 ) -> None:
-    done = filled.copy_to(other, quiet)
+    done = copy_records(filled.store, other.store, quiet)
     assert rows(other_url) == rows(url)
     assert len(rows(url)) == done.records == MANY + 1
     assert dict(done.windows) == {"Second": 3, "first": 3 + MANY}
-    full = other.find([(Kind.DECISION, "ü-full")], None)[0]
+    full = other.reads.find([(Kind.DECISION, "ü-full")], None)[0]
     assert (full.record, full.expires_at) == (FULL, LATER)  # type: ignore[union-attr]
     # in the order in which the source has them, under keys of its own
     before = {change.stored.key: change.stored.record.id for change in upserts(filled)}
@@ -139,7 +139,7 @@ def test_a_copy_refuses_vectors_of_a_dimension_that_its_source_would_refuse(
     wide = Entry(Decision("wide", "t"), Origin("/s", 0, None, "x"), np.ones((1, 8), np.float32))
     other.put([wide], "first")
     other.delete(Kind.DECISION, ["wide"])
-    filled.copy_to(other, quiet)
+    copy_records(filled.store, other.store, quiet)
     assert [other.dimension(model) for model in ("first", "Second")] == [3, 3]
     with pytest.raises(ComponentFailed, match="vectors of 8 dimensions; those stored of first have 3"):
         other.put([wide], "first")
@@ -155,7 +155,7 @@ def test_a_copy_is_of_one_moment_whatever_is_written_meanwhile(
         filled.put([entry("late")], None)
         filled.put([entry("d-2", "late", windows=1)], "first")
 
-    filled.copy_to(other, Doing(PAGE, write))
+    copy_records(filled.store, other.store, Doing(PAGE, write))
     assert rows(other_url) == before != rows(url)
 
 
@@ -165,7 +165,7 @@ def test_what_copies_a_store_that_was_emptied_numbers_on(
     other.put([entry("a"), entry("b")], None)
     other.delete(Kind.DECISION, ["a", "b"])
     before = other.last_seq()
-    filled.copy_to(other, quiet)
+    copy_records(filled.store, other.store, quiet)
     assert len(changes_of(other, before, 10_000, None)) == MANY + 1
     assert sorted(change.stored.key for change in upserts(other)) == list(range(3, 3 + MANY + 1))
 
@@ -176,7 +176,7 @@ def test_a_target_that_holds_something_is_refused_and_left_alone(
     other.put([entry("mine")], None)
     before, seq = rows(other_url), other.last_seq()
     with pytest.raises(ConfigurationError, match=r"the target holds 1 records already; name an empty database"):
-        filled.copy_to(other, quiet)
+        copy_records(filled.store, other.store, quiet)
     assert rows(other_url) == before
     assert other.last_seq() == seq
 
@@ -187,7 +187,7 @@ def test_a_copy_that_fails_leaves_the_target_empty(filled: Records, other: Recor
 
     for at in (PAGE, MANY, MANY + PAGE):  # the last one is while it is read back
         with pytest.raises(RuntimeError):
-            filled.copy_to(other, Doing(at, fail))
+            copy_records(filled.store, other.store, Doing(at, fail))
         assert (sum(other.counts().values()), models(other), other.last_seq()) == (0, {}, 0)
 
 
@@ -203,7 +203,7 @@ def test_a_target_that_stores_something_else_than_it_was_given_is_found_out(
         )
     engine.dispose()
     with pytest.raises(ComponentFailed, match="target: what was written reads back otherwise") as caught:
-        filled.copy_to(target, quiet)
+        copy_records(filled.store, target.store, quiet)
     assert caught.value.component == "target"
     assert sum(target.counts().values()) == 0
     target.close()
@@ -215,7 +215,7 @@ def test_a_target_that_fails_is_named_as_such(filled: Records, other: Records, o
         connection.execute(sa.text("DROP TABLE vectors"))
     engine.dispose()
     with pytest.raises(ComponentFailed, match=r"^target: (OperationalError|ProgrammingError)$"):
-        filled.copy_to(other, quiet)
+        copy_records(filled.store, other.store, quiet)
 
 
 @pytest.mark.long("writes many records")
@@ -228,7 +228,7 @@ def test_memory_does_not_grow_with_the_number_of_records(tmp_path: Path, entry: 
             vectors = np.ones((4, 384), np.float32)
             source.put([Entry(one.record, one.origin, vectors) for one in batch], "m")
         tracemalloc.start()
-        source.copy_to(target, quiet)
+        copy_records(source.store, target.store, quiet)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         source.close()
@@ -313,30 +313,30 @@ def test_restoring_tells_followers_what_differs_and_nothing_else(
     filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, floats: Floats, quiet: Watcher
 ) -> None:
     file = tmp_path / "backup"
-    filled.back_up(file, "1", {}, replace=False, watcher=quiet)
+    write_backup(filled.store, file, "1", {}, replace=False, watcher=quiet)
     wanted = rows(url)
-    key = filled.find([(Kind.DECISION, "d-3")], None)[0].key  # type: ignore[union-attr]
+    key = filled.reads.find([(Kind.DECISION, "d-3")], None)[0].key  # type: ignore[union-attr]
     filled.put([entry("d-3", "edited", windows=1)], "first")
     filled.put([entry("new", "not in the backup")], None)
     filled.delete(Kind.DECISION, ["d-4", "d-5"])
-    filled.put_vectors([(filled.find([(Kind.DECISION, "d-6")], None)[0].key, floats(1, 4.0))], "third")  # type: ignore[union-attr]
+    filled.put_vectors([(filled.reads.find([(Kind.DECISION, "d-6")], None)[0].key, floats(1, 4.0))], "third")  # type: ignore[union-attr]
     seq, last_key = filled.last_seq(), max(change.stored.key for change in upserts(filled))
 
     with opened_backup(file, quiet) as backup:
-        done = filled.restore(backup, replace=True, watcher=quiet)
+        done = restore_backup(backup, filled.store, replace=True, watcher=quiet)
     assert rows(url) == wanted
     assert (done.new, done.changed, done.unchanged, done.deleted) == (2, 2, MANY - 3, 1)
     changes = changes_of(filled, seq, 10_000, "first")
     told = {change.id if isinstance(change, Removal) else change.stored.record.id for change in changes}
     assert told == {"d-3", "d-4", "d-5", "d-6", "new"}
     assert len(changes) == 5
-    assert filled.find([(Kind.DECISION, "d-3")], None)[0].key == key  # type: ignore[union-attr]
+    assert filled.reads.find([(Kind.DECISION, "d-3")], None)[0].key == key  # type: ignore[union-attr]
     new = [change for change in changes if isinstance(change, Upsert) and change.stored.record.id in ("d-4", "d-5")]
     assert {change.stored.key for change in new} == {last_key + 1, last_key + 2}
 
     seq = filled.last_seq()
     with opened_backup(file, quiet) as backup:
-        again = filled.restore(backup, replace=True, watcher=quiet)
+        again = restore_backup(backup, filled.store, replace=True, watcher=quiet)
     assert (again.new, again.changed, again.deleted) == (0, 0, 0)
     assert filled.last_seq() == seq
 
@@ -346,7 +346,7 @@ def test_a_restore_that_fails_leaves_what_was_there(
     filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher
 ) -> None:
     file = tmp_path / "backup"
-    filled.back_up(file, "1", {}, replace=False, watcher=quiet)
+    write_backup(filled.store, file, "1", {}, replace=False, watcher=quiet)
     filled.delete(Kind.DECISION, [f"d-{number}" for number in range(0, MANY, 2)])
     filled.put([entry("new")], None)
     before, seq = rows(url), filled.last_seq()
@@ -356,7 +356,7 @@ def test_a_restore_that_fails_leaves_what_was_there(
 
     for at in (PAGE, MANY, MANY + PAGE):
         with opened_backup(file, quiet) as backup, pytest.raises(RuntimeError):
-            filled.restore(backup, replace=True, watcher=Doing(at, fail))
+            restore_backup(backup, filled.store, replace=True, watcher=Doing(at, fail))
         assert rows(url) == before
         assert filled.last_seq() == seq
 
@@ -366,14 +366,14 @@ def test_restoring_over_records_needs_to_be_told_and_says_what_would_be_lost(
     filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher
 ) -> None:
     file = tmp_path / "backup"
-    filled.back_up(file, "1", {}, replace=False, watcher=quiet)
+    write_backup(filled.store, file, "1", {}, replace=False, watcher=quiet)
     filled.put([entry("x"), entry("y"), entry("d-3", "edited")], None)
     before = rows(url)
     with (
         opened_backup(file, quiet) as backup,
         pytest.raises(ConfigurationError, match=rf"holds {MANY + 3} .*: 2 are not in the backup, 1 are otherwise"),
     ):
-        filled.restore(backup, replace=False, watcher=quiet)
+        restore_backup(backup, filled.store, replace=False, watcher=quiet)
     assert rows(url) == before
 
 
@@ -381,9 +381,9 @@ def test_a_store_that_appears_while_the_backup_is_read_is_not_overwritten(
     filled: Records, other: Records, other_url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher
 ) -> None:
     file = tmp_path / "backup"
-    filled.back_up(file, "1", {}, replace=False, watcher=quiet)
+    write_backup(filled.store, file, "1", {}, replace=False, watcher=quiet)
     with opened_backup(file, quiet) as backup:
         other.put([entry("mine")], None)
         with pytest.raises(ConfigurationError, match="--replace"):
-            other.restore(backup, replace=False, watcher=quiet)
+            restore_backup(backup, other.store, replace=False, watcher=quiet)
     assert list(rows(other_url)) == ["mine"]

@@ -25,10 +25,10 @@ def turn(index: int, content: str | None = None, **members: Any) -> Entry:
 
 def around(records: Records) -> dict[str, list[list[str]]]:
     """By id of every turn, the texts by whose words it is found: its own, those one turn away, and so on."""
-    page = records.page(MEMORY, 0, 1000, None)
+    page = records.changes.page(MEMORY, 0, 1000, None)
     ids = dict(zip(page.keys.tolist(), page.ids, strict=True))
     found = {}
-    for text in records.texts(page.keys.tolist()):
+    for text in records.reads.texts(page.keys.tolist()):
         away = [list(each) for each in text.adjacent]
         while away and not away[-1]:
             away.pop()
@@ -37,7 +37,7 @@ def around(records: Records) -> dict[str, list[list[str]]]:
 
 
 def changed(records: Records, after: int) -> set[str]:
-    return set(records.page(MEMORY, after, 100, None).ids)
+    return set(records.changes.page(MEMORY, after, 100, None).ids)
 
 
 def test_a_turn_is_found_by_the_words_of_those_beside_it(records: Records) -> None:
@@ -87,10 +87,10 @@ def test_turns_with_an_index_come_first_the_others_by_time_then_by_their_place(r
     ]
     records.put(list(reversed(turns)), None)
     order = ["art_6", "art_4", "art_5", "art_untold", "art_one", "art_two", "art_three"]
-    page = records.turns("c", (), None, 50)
+    page = records.conversations.turns("c", (), None, 50)
     assert [one.record.id for one in page.stored] == order
     assert page.indices == [4, 4, 5, 3, 4, 5, 6]
-    latest = records.turns("c", (), None, 2)
+    latest = records.conversations.turns("c", (), None, 2)
     assert ([one.record.id for one in latest.stored], latest.indices) == (order[-2:], [5, 6])
     assert around(records)["art_one"] == [
         ["2024-05-02 one"],
@@ -107,9 +107,9 @@ def test_turns_without_an_index_are_numbered_without_those_that_are_hidden(recor
         for place, rights in enumerate([{}, {"sensitivity": "sensitive"}, {}, {"project": "p"}])
     ]
     records.put(said, None)
-    assert records.turns("c", (), None, 50).indices == [0, 1, 2, 3]
-    assert records.turns("c", (), Viewer(), 2).indices == [1, 2]
-    assert records.turns("c", (), Viewer(projects=frozenset({"p"})), 2).indices == [0]
+    assert records.conversations.turns("c", (), None, 50).indices == [0, 1, 2, 3]
+    assert records.conversations.turns("c", (), Viewer(), 2).indices == [1, 2]
+    assert records.conversations.turns("c", (), Viewer(projects=frozenset({"p"})), 2).indices == [0]
 
 
 def test_a_hidden_neighbour_lends_no_words(records: Records) -> None:
@@ -170,7 +170,7 @@ def test_twice_as_many_turns_of_a_guarded_conversation_are_at_most_about_twice_t
         def counted(connection: Any, *_: Any) -> None:
             connection.set_progress_handler(step, 1000)
 
-        sa.event.listen(records._store.writer, "checkout", counted)
+        sa.event.listen(records.store.writer, "checkout", counted)
         for start in range(0, count, 250):
             places = range(start, start + 250)
             records.put([turn(place, sensitivity=levels[place % len(levels)]) for place in places], None)

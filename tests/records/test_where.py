@@ -53,7 +53,7 @@ def ids(url: str, conditions: Conditions) -> set[str]:
 @pytest.mark.long("writes many records")
 def test_sql_finds_what_the_columns_find(mixed: Records, url: str) -> None:
     columns = Columns(MEMORY, 1)
-    columns.apply(mixed.page(MEMORY, 0, 1000, None))
+    columns.apply(mixed.changes.page(MEMORY, 0, 1000, None))
     snapshot = columns.publish()
     days = (None, datetime(2024, 1, 4, tzinfo=UTC))
     tried = [

@@ -15,6 +15,7 @@ from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.store.records import open_records
+from cognition_engines.store.transfer.copy import copy_records
 from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.requests import (
     DecisionFields,
@@ -64,7 +65,7 @@ async def titles(engine: Engine, words: str, viewer: Viewer = EVERYTHING, **filt
 
 
 async def shown(engine: Engine, id: str) -> tuple[str | None, str | None]:
-    (one,) = engine.records.find([(Kind.DECISION, id)], None)
+    (one,) = engine.records.reads.find([(Kind.DECISION, id)], None)
     return one.record.status, one.record.outcome  # type: ignore[union-attr]
 
 
@@ -132,7 +133,7 @@ async def test_updates_at_once_lose_none(engine: Engine) -> None:
     id = (await engine.write(ANN, new("Bake bread"))).id
     names = ("feature", "pr", "category", "pattern")
     await asyncio.gather(*(engine.write(ANN, update(id, **{name: name})) for name in names))
-    (one,) = engine.records.find([(Kind.DECISION, id)], None)
+    (one,) = engine.records.reads.find([(Kind.DECISION, id)], None)
     assert one.revision == 5
     decision: Any = one.record
     assert (decision.feature, decision.pr, decision.category, decision.details.pattern) == names
@@ -218,7 +219,7 @@ async def test_a_record_gets_a_project_that_its_author_has(
 ) -> None:
     viewer = Viewer(Sensitivity.NORMAL, None if projects is None else frozenset(projects))
     done = await engine.write(Writer("ann", viewer, SCOPES), new("Bake bread", project=asked))
-    (one,) = engine.records.find([(Kind.DECISION, done.id)], viewer)
+    (one,) = engine.records.reads.find([(Kind.DECISION, done.id)], viewer)
     assert one.facets.project == stored
 
 
@@ -266,9 +267,9 @@ async def test_copies_and_backups_hold_what_agents_wrote_beside_the_records(
     for write in (LinkDecisions, UnlinkDecisions):
         await engine.write(ANN, write(source_id=old, target_id=successor, type="relates_to"))
     target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
-    engine.records.copy_to(target, quiet)
+    copy_records(engine.records.store, target.store, quiet)
     for id in (old, successor):
-        ((one,), (copied,)) = (records.find([(Kind.DECISION, id)], None) for records in (engine.records, target))
+        ((one,), (copied,)) = (records.reads.find([(Kind.DECISION, id)], None) for records in (engine.records, target))
         assert (copied.record, copied.facets, copied.revision) == (one.record, one.facets, one.revision)
         assert copied.recorded_at == one.recorded_at
     target.close()

@@ -28,7 +28,7 @@ from cognition_engines.store.erasure.ledger import Erasure, append_ledger, read_
 from cognition_engines.store.reads.decision_walk import GraphRequest
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import records
-from cognition_engines.store.transfer.backup import opened_backup
+from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import PART, Entry
 from cognition_engines.writing.erasing import LedgerFile
@@ -119,7 +119,7 @@ async def test_what_is_forgotten_is_in_no_table_and_no_index_and_the_receipt_say
     assert (done.receipt.records, done.receipt.keywords, done.receipt.vectors) == (0, 0, 0)
     assert done.receipt.seq == done.seq <= engine.records.last_seq()
     assert await engine.query_decisions(Question("burns", Filters(), EVERYTHING)) == []
-    assert engine.records.find([(Kind.DECISION, id)], None) == []
+    assert engine.records.reads.find([(Kind.DECISION, id)], None) == []
     with pytest.raises(RecordNotFound):
         await forgotten(engine, id)
 
@@ -129,7 +129,7 @@ async def test_a_receipt_counts_what_is_still_there(engine: Engine) -> None:
     done = await forgotten(engine, id)
     again = await recorded(engine, "Sell the oven once more")
     await engine.reached(engine.records.last_seq(), seconds=60.0)
-    (stored,) = engine.records.find([(Kind.DECISION, again)], None)
+    (stored,) = engine.records.reads.find([(Kind.DECISION, again)], None)
     wrong = replace(done, gone=(replace(done.gone[0], key=stored.key, id=again),))
     found = await engine.writing._erasures.verified(engine.pools.caller("ann"), wrong)
     assert found.receipt is not None
@@ -141,7 +141,7 @@ async def test_a_dry_run_says_what_would_go_and_leaves_it(engine: Engine) -> Non
     done = await engine.write(ANN, Forget(id=id), None, True)
     assert isinstance(done, Forgotten)
     assert (done.cascade.revisions, done.receipt) == (1, None)
-    assert len(engine.records.find([(Kind.DECISION, id)], None)) == 1
+    assert len(engine.records.reads.find([(Kind.DECISION, id)], None)) == 1
     assert engine.records.forgetting.erasures() == []
 
 
@@ -230,24 +230,24 @@ async def test_an_erasure_reads_no_answers_but_those_that_name_the_record(
     other = await recorded(engine, "Sell the old oven now", BEN, "other")
     for number in range(20):
         await recorded(engine, f"Paint wall {number} in another colour", BEN, f"key {number}")
-    engine.records.back_up(tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
+    write_backup(engine.records.store, tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
     (tmp_path / "copy").mkdir()
     copied = open_records(stores.records(tmp_path / "copy"))
     with opened_backup(tmp_path / "backup", quiet) as backup:
-        copied.restore(backup, replace=False, watcher=quiet)
+        restore_backup(backup, copied.store, replace=False, watcher=quiet)
     asked: list[str] = []
-    sa.event.listen(engine.records._store.writer, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    sa.event.listen(engine.records.store.writer, "before_cursor_execute", lambda *given: asked.append(given[2]))
     await forgotten(engine, id)
     assert [one for one in asked if "receipts" in one] != []
     assert [one for one in asked if " LIKE " in one.upper()] == []
     kept = "SELECT answer FROM receipts WHERE idempotency_key = 'other'"
-    with engine.records._store.writer.connect() as connection:
+    with engine.records.store.writer.connect() as connection:
         answer = str(connection.exec_driver_sql(kept).scalar())
     assert (id in answer, other in answer) == (False, True)
     ledger = engine.records.forgetting.erasures()
     with opened_backup(tmp_path / "backup", quiet) as backup:
-        copied.restore(backup, replace=True, watcher=quiet, erasures=ledger)
-    with copied._store.writer.connect() as connection:
+        restore_backup(backup, copied.store, replace=True, watcher=quiet, erasures=ledger)
+    with copied.store.writer.connect() as connection:
         assert id not in str(connection.exec_driver_sql(kept).scalar())
     copied.close()
 
@@ -370,7 +370,7 @@ async def test_records_of_other_agents_stay_without_what_was_forgotten(engine: E
     left = {id for kind in Kind for id in engine.records.ids(kind)}
     assert left == {"k-seen", "k-hidden", "x-seen", "evt_seen", "edg_seen", "ent_anna", "edg_carl"}
     names = [(Kind.EVENT, "evt_seen"), (Kind.EDGE, "edg_seen")]
-    assert engine.records.find(names, Viewer()) == []  # as guarded as they were
+    assert engine.records.reads.find(names, Viewer()) == []  # as guarded as they were
 
 
 async def test_a_cascade_counts_only_what_its_forgetter_sees(engine: Engine) -> None:
@@ -422,16 +422,16 @@ async def test_a_restore_of_an_older_backup_does_not_bring_it_back(
     engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher
 ) -> None:
     id, other = await recorded(engine, "Sell the oven", key="one"), await recorded(engine, "Buy an oven")
-    engine.records.back_up(tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
+    write_backup(engine.records.store, tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
     await forgotten(engine, id)
     with opened_backup(tmp_path / "backup", quiet) as backup:
-        done = engine.records.restore(backup, replace=True, watcher=quiet)
+        done = restore_backup(backup, engine.records.store, replace=True, watcher=quiet)
         assert (done.forgotten, engine.records.ids(Kind.DECISION)) == (1, [other])
         # into another database, of which only the file of the ledger knows
         (tmp_path / "other").mkdir()
         lost = open_records(stores.records(tmp_path / "other"))
         ledger = read_ledger(tmp_path / "forgotten.jsonl")
-        done = lost.restore(backup, replace=False, watcher=quiet, erasures=ledger)
+        done = restore_backup(backup, lost.store, replace=False, watcher=quiet, erasures=ledger)
         assert (done.forgotten, lost.ids(Kind.DECISION), lost.forgetting.erasures()) == (1, [other], ledger)
         lost.close()
     with pytest.raises(WriteConflict):
@@ -494,14 +494,16 @@ async def test_a_restore_brings_back_no_part_that_an_amendment_dropped_before_th
     engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher
 ) -> None:
     engine.records.put(before_the_amendment(), None)
-    engine.records.back_up(tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
+    write_backup(engine.records.store, tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
     await amended_and_forgotten(engine)
     with opened_backup(tmp_path / "backup", quiet) as backup:
-        done = engine.records.restore(backup, replace=True, watcher=quiet)
+        done = restore_backup(backup, engine.records.store, replace=True, watcher=quiet)
         assert (stored_ids(engine.records), done.forgotten) == (STAYING, 9)
         (tmp_path / "other").mkdir()
         lost = open_records(stores.records(tmp_path / "other"))  # knows of it by the file of the ledger alone
-        lost.restore(backup, replace=False, watcher=quiet, erasures=read_ledger(tmp_path / "forgotten.jsonl"))
+        restore_backup(
+            backup, lost.store, replace=False, watcher=quiet, erasures=read_ledger(tmp_path / "forgotten.jsonl")
+        )
         assert stored_ids(lost) == STAYING
         lost.close()
 
@@ -543,9 +545,9 @@ async def test_a_record_that_was_written_after_the_erasure_survives_a_restore(
     engine.records.put([written(Kind.ARTIFACT, id="art_1", content="One")], None)
     await forgotten(engine, "art_1")
     engine.records.put([written(Kind.ARTIFACT, id="art_1", content="Two")], None)
-    engine.records.back_up(tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
+    write_backup(engine.records.store, tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
     with opened_backup(tmp_path / "backup", quiet) as backup:
-        assert engine.records.restore(backup, replace=True, watcher=quiet).forgotten == 0
+        assert restore_backup(backup, engine.records.store, replace=True, watcher=quiet).forgotten == 0
     assert engine.records.ids(Kind.ARTIFACT) == ["art_1"]
 
 
@@ -557,7 +559,7 @@ async def test_what_has_expired_is_not_shown_and_then_forgotten_once_by_all_serv
     gone = datetime.now(UTC) - timedelta(seconds=1)
     caplog.set_level(logging.INFO)
     first.records.put([written(Kind.ARTIFACT, id="art_1", content="Anna met Bert.", expires_at=gone)], None)
-    assert first.records.find([(Kind.ARTIFACT, "art_1")], EVERYTHING) == []  # before any sweep
+    assert first.records.reads.find([(Kind.ARTIFACT, "art_1")], EVERYTHING) == []  # before any sweep
     with pytest.raises(RecordNotFound):
         await forgotten(first, "art_1")
 
@@ -583,7 +585,7 @@ async def test_the_parts_of_what_has_expired_are_not_shown_before_it_is_forgotte
         None,
     )
     names = [(Kind.ARTIFACT_CHUNK, "c-1"), (Kind.EVENT, "evt_1"), (Kind.EVENT, "evt_2")]
-    assert [one.record.id for one in engine.records.find(names, EVERYTHING)] == ["evt_2"]
+    assert [one.record.id for one in engine.records.reads.find(names, EVERYTHING)] == ["evt_2"]
     await engine.reached(engine.records.last_seq(), None, searched=True)
     answer = await engine.recall(RecallRequest(EVERYTHING, query="met"))
     assert answer is not None
@@ -596,7 +598,7 @@ async def test_what_has_expired_is_in_no_graph_and_no_feed_before_it_is_forgotte
     over, gone = await recorded(engine, "Over"), datetime.now(UTC) - timedelta(seconds=1)
     for source, target in ((near, over), (over, far)):
         await engine.write(ANN, LinkDecisions(source_id=source, target_id=target, type="relates_to"))
-    with engine.records._store.writer.begin() as connection:
+    with engine.records.store.writer.begin() as connection:
         chosen = sa.update(records).where(records.c.id == over)
         connection.execute(chosen.values(expires_at=int(gone.timestamp() * 1_000_000)))
     parts = [
@@ -604,15 +606,15 @@ async def test_what_has_expired_is_in_no_graph_and_no_feed_before_it_is_forgotte
         written(Kind.EVENT, id="evt_1", artifact_id="art_1", category="meeting", narrative="They met"),
     ]
     engine.records.put(parts, None)
-    graph = engine.records.decision_graph(GraphRequest(near), EVERYTHING)
+    graph = engine.records.decisions.graph(GraphRequest(near), EVERYTHING)
     assert graph is not None
     assert ([one.record.id for one, _ in graph.nodes], graph.edges) == ([near], ())
-    assert engine.records.decision_graph(GraphRequest(over), EVERYTHING) is None
-    feed = engine.records.seen_changes(EVERYTHING, 0, None, 100)
+    assert engine.records.decisions.graph(GraphRequest(over), EVERYTHING) is None
+    feed = engine.records.viewer_changes.after(EVERYTHING, 0, None, 100)
     assert {one.id for one in feed.changes} == {near, far}
-    assert engine.records.last_seen(EVERYTHING) == max(one.seq for one in feed.changes)
+    assert engine.records.viewer_changes.last(EVERYTHING) == max(one.seq for one in feed.changes)
     engine.records.forgetting.expire(engine.records.forgetting.expired(datetime.now(UTC), 10), datetime.now(UTC))
-    ends = engine.records.seen_changes(EVERYTHING, feed.covered, None, 100).changes
+    ends = engine.records.viewer_changes.after(EVERYTHING, feed.covered, None, 100).changes
     assert {(one.id, one.gone) for one in ends} >= {(over, True), ("art_1", True), ("evt_1", True)}
 
 
@@ -646,7 +648,7 @@ async def test_what_expires_later_is_shown_until_then(open_engine: Open, wait_un
     late = soon + timedelta(days=1)
     engine.records.put([written(Kind.ARTIFACT, id="art_1", content="One", expires_at=soon)], None)
     engine.records.put([written(Kind.ARTIFACT, id="art_2", content="Two", expires_at=late)], None)
-    assert len(engine.records.find([(Kind.ARTIFACT, "art_1"), (Kind.ARTIFACT, "art_2")], EVERYTHING)) == 2
+    assert len(engine.records.reads.find([(Kind.ARTIFACT, "art_1"), (Kind.ARTIFACT, "art_2")], EVERYTHING)) == 2
     wait_until(lambda: engine.records.ids(Kind.ARTIFACT) == ["art_2"])
     assert datetime.now(UTC) >= soon
     assert engine.records.forgetting.next_expiry() == late

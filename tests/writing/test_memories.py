@@ -20,7 +20,8 @@ from cognition_engines.queries.episodes import EpisodeQuestion
 from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.records import open_records
-from cognition_engines.store.write_transaction import Author
+from cognition_engines.store.transfer.copy import copy_records
+from cognition_engines.store.write_transaction import Author, read_transaction
 from cognition_engines.writing.errors import ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.memory_requests import Remember, Remembered, StoredEpisode, StoreEpisode
 from cognition_engines.writing.requests import Forget, Forgotten, Writer
@@ -139,9 +140,9 @@ async def test_a_turn_is_the_one_of_its_place_and_two_without_one_are_two(engine
 async def test_the_content_before_is_kept_as_a_revision(engine: Engine) -> None:
     id = (await remembered(engine, ANN, page("The pilot boards at noon."))).id
     await remembered(engine, ANN, page("The pilot boards at one."))
-    (stored,) = engine.records.find([(Kind.ARTIFACT, id)], None)
+    (stored,) = engine.records.reads.find([(Kind.ARTIFACT, id)], None)
     assert stored.revision == 2
-    with engine.records.read_transaction(Author("ann", "cstp", datetime.now(UTC))) as transaction:
+    with read_transaction(engine.records.store, Author("ann", "cstp", datetime.now(UTC))) as transaction:
         contents = [one.record.content for one in transaction.revisions(stored)]  # type: ignore[union-attr]
     assert contents == ["The pilot boards at noon.", "The pilot boards at one."]
 
@@ -149,7 +150,7 @@ async def test_the_content_before_is_kept_as_a_revision(engine: Engine) -> None:
 async def test_a_long_text_is_cut_as_on_ingest_and_its_passages_go_when_it_gets_short(engine: Engine) -> None:
     done = await remembered(engine, ANN, page(LONG, sensitivity=Sensitivity.SENSITIVE, project="shop"))
     assert done.chunks > 1
-    stored = engine.records.by_ids(Kind.ARTIFACT_CHUNK, engine.records.ids(Kind.ARTIFACT_CHUNK))
+    stored = engine.records.reads.by_ids(Kind.ARTIFACT_CHUNK, engine.records.ids(Kind.ARTIFACT_CHUNK))
     assert len(stored) == done.chunks
     assert {(one.facets.project, one.facets.sensitivity) for one in stored.values()} == {("shop", 1)}
     assert {one.origin.recorded_by for one in stored.values()} == {"ann"}
@@ -196,7 +197,7 @@ async def test_a_memory_that_is_hidden_is_not_taken_over_and_not_betrayed(engine
     assert done.status == "changed", "its own is the one that it sees"
     elsewhere = Writer("zoe", Viewer(Sensitivity.SENSITIVE, frozenset({"bank"})), WRITE)
     assert (await remembered(engine, elsewhere, turn("The code is 7."))).status == "created"
-    (stored,) = engine.records.find([(Kind.TURN, secret.id)], None)
+    (stored,) = engine.records.reads.find([(Kind.TURN, secret.id)], None)
     assert isinstance(stored.record, Turn)
     assert (stored.record.content, stored.revision) == ("The code is 7.", 1)
 
@@ -219,7 +220,7 @@ async def test_what_a_file_says_stays_the_files(engine: Engine, tmp_path: Path) 
 async def test_what_expires_is_kept_with_its_time_and_the_past_is_refused(engine: Engine) -> None:
     soon = datetime.now(UTC) + timedelta(days=1)
     id = (await remembered(engine, ANN, page("Noon.", expires_at=soon))).id
-    (stored,) = engine.records.find([(Kind.ARTIFACT, id)], None)
+    (stored,) = engine.records.reads.find([(Kind.ARTIFACT, id)], None)
     assert stored.expires_at == soon
     assert (await remembered(engine, ANN, page("Noon.", expires_at=soon))).status == "unchanged"
     assert (await remembered(engine, ANN, page("Noon."))).status == "changed"
@@ -246,8 +247,8 @@ async def test_a_copy_of_the_store_has_memories_with_their_authors_and_revisions
     id = (await remembered(engine, ANN, page("Noon."))).id
     await remembered(engine, ANN, page("One."))
     target = open_records(f"sqlite:///{tmp_path / 'copy.sqlite3'}")
-    engine.records.copy_to(target, _Silent())
-    (stored,) = target.find([(Kind.ARTIFACT, id)], None)
+    copy_records(engine.records.store, target.store, _Silent())
+    (stored,) = target.reads.find([(Kind.ARTIFACT, id)], None)
     assert isinstance(stored.record, Artifact)
     assert (stored.record.content, stored.revision, stored.origin.recorded_by) == ("One.", 2, "ann")
     target.close()

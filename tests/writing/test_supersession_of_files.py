@@ -15,6 +15,7 @@ from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.store.records import open_records
+from cognition_engines.store.transfer.copy import copy_records
 from cognition_engines.writing.requests import DecisionFields, RecordDecision, ReviewDecision, SetStatus, Writer
 from tests.stores import Stores
 
@@ -149,9 +150,9 @@ async def test_a_copy_shows_what_files_supersede(engine: Engine, tmp_path: Path,
     await engine.write(ANN, ReviewDecision(id="new", outcome="success", content=ReviewContent()))
     assert await status(engine, "old") == "superseded"
     target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
-    engine.records.copy_to(target, quiet)
+    copy_records(engine.records.store, target.store, quiet)
     for id in ("old", "new"):
-        (one,), (copied,) = (records.find([(Kind.DECISION, id)], None) for records in (engine.records, target))
+        (one,), (copied,) = (records.reads.find([(Kind.DECISION, id)], None) for records in (engine.records, target))
         assert (copied.record, copied.facets) == (one.record, one.facets)
     target.close()
 

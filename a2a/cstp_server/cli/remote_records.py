@@ -41,8 +41,8 @@ class RemoteRefused(Exception):
         self.status = status
 
 
-class RemoteRecords:
-    """Looks records up on a server and puts them there. Raises RemoteRefused, and Unreachable without an answer.
+class RemoteOrigins:
+    """Where the records of a server came from. Raises RemoteRefused, and Unreachable without an answer.
 
     Reports of the whole store, dangling references and exposed records, are not asked for.
     """
@@ -52,12 +52,12 @@ class RemoteRecords:
         self._wait = wait
 
     def guarded(self) -> list[GuardedFile]:
-        """See `Records.guarded`."""
-        found = self._call({"lookUp": {"guards": True}})["guarded"]
+        """See `Origins.guarded`."""
+        found = self.call({"lookUp": {"guards": True}})["guarded"]
         return [GuardedFile(one["source"], one["path"], one["scope"], SENSITIVITIES[one["level"]]) for one in found]
 
     def known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
-        """See `Records.known`."""
+        """See `Origins.known`."""
         found: dict[int, KnownRecord] = {}
         for some in _pages([{"kind": kind.label, "id": id} for kind, id in dict.fromkeys(names)]):
             found |= {one.key: one for one in self._known({"ids": some})}
@@ -66,23 +66,8 @@ class RemoteRecords:
         return [found[key] for key in sorted(found)]
 
     def of_place(self, place: tuple[str, str]) -> list[KnownRecord]:
-        """See `Records.of_place`."""
+        """See `Origins.of_place`."""
         return self._known({"places": [{"repository": place[0], "path": place[1]}]})
-
-    def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
-        """As `Records.put`, without vectors, which the server makes; each document in its own call if need be."""
-        assert model is None
-        outcomes: list[Outcome] = []
-        calls = list(_calls(batch))
-        left = list(replaces)
-        for entries in calls:
-            ids = {str(one.record.id) for one in entries}
-            # what is left in the end belongs to documents of which only passages are sent
-            mine = [one for one in left if one.id in ids or entries is calls[-1]]
-            left = [one for one in left if one not in mine]
-            params = {"records": [_object(one) for one in entries], "replaces": list(map(_replaced, mine))}
-            outcomes += [Outcome(one) for one in self._call(params)["outcomes"]]
-        return tuple(outcomes)
 
     def dangling(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
         """None: the server is not asked."""
@@ -99,11 +84,11 @@ class RemoteRecords:
     def _known(self, asked: _Object) -> list[KnownRecord]:
         return [
             KnownRecord(one["key"], KINDS[one["kind"]], one["id"], one["project"], origin_from(one["origin"]))
-            for one in self._call({"lookUp": asked})["known"]
+            for one in self.call({"lookUp": asked})["known"]
         ]
 
-    def _call(self, params: _Object) -> Any:
-        """The result of a call, which is sent again where the server asks to wait."""
+    def call(self, params: _Object) -> Any:
+        """Return the result of a call, which is sent again where the server asks to wait."""
         for _ in range(_ATTEMPTS):
             answer = self._remote.call(METHOD, params)
             if answer.error is None:
@@ -113,6 +98,28 @@ class RemoteRecords:
                 raise _refusal(answer.error, answer.status)
             self._wait(seconds)
         raise ComponentFailed("records", "the server asks to wait again and again")
+
+
+class RemoteRecords:
+    """Looks records up on a server and puts them there; see `RemoteOrigins`."""
+
+    def __init__(self, remote: Remote, wait: Callable[[float], None] = wait_as_asked) -> None:
+        self.origins: Final = RemoteOrigins(remote, wait)
+
+    def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
+        """As `Records.put`, without vectors, which the server makes; each document in its own call if need be."""
+        assert model is None
+        outcomes: list[Outcome] = []
+        calls = list(_calls(batch))
+        left = list(replaces)
+        for entries in calls:
+            ids = {str(one.record.id) for one in entries}
+            # what is left in the end belongs to documents of which only passages are sent
+            mine = [one for one in left if one.id in ids or entries is calls[-1]]
+            left = [one for one in left if one not in mine]
+            params = {"records": [_object(one) for one in entries], "replaces": list(map(_replaced, mine))}
+            outcomes += [Outcome(one) for one in self.origins.call(params)["outcomes"]]
+        return tuple(outcomes)
 
 
 def _asked_to_wait(error: _Object) -> float | None:

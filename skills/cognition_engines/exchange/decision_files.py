@@ -35,12 +35,12 @@ def decision_files(records: Records, project: str | None = None) -> Iterator[Dec
     ids = records.ids(Kind.DECISION)
     for start in range(0, len(ids), _PAGE):
         page = ids[start : start + _PAGE]
-        found = records.by_ids(Kind.DECISION, page)
+        found = records.reads.by_ids(Kind.DECISION, page)
         for id in page:
             one = found.get(id)
             if one is None or not one.origin.written or project not in (None, one.record.project):
                 continue
-            whole = records.decision(id, EVERYTHING)
+            whole = records.decisions.history(id, EVERYTHING)
             if whole is not None:  # it may have been deleted meanwhile
                 yield decision_file(whole)
 

@@ -100,4 +100,4 @@ def _stored(names: Iterable[Name], records: Records) -> set[Name]:
     by_kind: dict[Kind, list[str]] = {}
     for kind, id in names:
         by_kind.setdefault(kind, []).append(id)
-    return {(kind, id) for kind, ids in by_kind.items() for id in records.by_ids(kind, ids)}
+    return {(kind, id) for kind, ids in by_kind.items() for id in records.reads.by_ids(kind, ids)}

@@ -56,7 +56,7 @@ def exported(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Itera
     watcher.start("exporting", sum(counts.get(kind, 0) for kind in kinds))
     for kind in kinds:
         for page in _pages(records.ids(kind), 200):
-            found = records.by_ids(kind, page)
+            found = records.reads.by_ids(kind, page)
             yield from (line_of(found[id]) for id in page if id in found)
             watcher.advance(len(page))
 
@@ -134,7 +134,8 @@ def _taken(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _Line]
     for page in _pages(lines.items(), 1000):
         of_page = dict(page)
         by_identity = {(line.origin.identity, line.project): name for name, line in page if line.origin.identity}
-        for known in records.known([(line.kind, id) for (_, id), line in page], [key for key, _ in by_identity]):
+        names = [(line.kind, id) for (_, id), line in page]
+        for known in records.origins.known(names, [key for key, _ in by_identity]):
             line = of_page.get((namesakes(known.kind)[0], known.id))
             if line is not None and (line.kind is not known.kind or line.origin.identity != known.origin.identity):
                 held = f"a stored {known.kind.label} from {known.origin.source}"
@@ -201,7 +202,7 @@ def _with_vectors(
         stored.key if stored is not None and text is not None and embedding_text(stored.record) == text else None
         for stored, text in zip(held, texts, strict=True)
     ]
-    kept = records.vectors_of([key for key in keys if key is not None], embedder.model)
+    kept = records.reads.vectors_of([key for key in keys if key is not None], embedder.model)
     asked = [
         None if text is None or key in kept else pool.apply_async(embedder.embed_text, (text,))
         for text, key in zip(texts, keys, strict=True)
@@ -228,7 +229,7 @@ def _known(batch: Sequence[Entry], records: Records) -> dict[tuple[Kind, str], S
     names: dict[Kind, list[str]] = {}
     for entry in batch:
         names.setdefault(kind_of(entry.record), []).append(str(entry.record.id))
-    return {(kind, id): stored for kind, ids in names.items() for id, stored in records.by_ids(kind, ids).items()}
+    return {(kind, id): stored for kind, ids in names.items() for id, stored in records.reads.by_ids(kind, ids).items()}
 
 
 def _same(entry: Entry, stored: StoredRecord | None) -> bool:

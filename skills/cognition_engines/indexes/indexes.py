@@ -24,6 +24,7 @@ from cognition_engines.indexes.workers import ALONE, WorkerNumber, prepare_folde
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.spaces import SEARCHED, Space
+from cognition_engines.store.reads.change_watch import ChangeWatch
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import FloatArray, StoredRecord
 
@@ -63,7 +64,7 @@ class Indexes:
         self._stop = Event()
         self._filler = Thread(target=self._fill, name="filler", daemon=True)
         self._saver = Thread(target=self._save, name="saver", daemon=True)
-        self._watcher = Watcher(records.change_watch(), self._follow_what_is_behind)
+        self._watcher = Watcher(ChangeWatch(records.store), self._follow_what_is_behind)
 
     def __getitem__(self, space: Space) -> SpaceIndex:
         return self._spaces[space.name]
@@ -230,7 +231,7 @@ def fill_vectors(
     done = after = 0
     while not stop.is_set():
         seq = records.last_seq()
-        lacking = records.without_vectors(space, embedder.model, after, FILL_PAGE)
+        lacking = records.reads.without_vectors(space, embedder.model, after, FILL_PAGE)
         if not lacking:
             break
         vectors = []

@@ -111,7 +111,7 @@ class SpaceIndex:
         damaged = self.keywords.set_aside is not None
         windows = 0
         if self.model is not None:
-            windows = self._records.windows(self.space, self.model, self._records.last_seq())
+            windows = self._records.reads.windows(self.space, self.model, self._records.last_seq())
             self._leave_vectors(windows)
         saved = self._restore()
         self._first_follow(windows, skip_words=damaged)
@@ -129,7 +129,7 @@ class SpaceIndex:
     def _agrees(self, saved: int, *, skip_words: bool) -> bool:
         """Whether what was saved is of these records, and not of a copy with other changes."""
         for _ in range(_ATTEMPTS):  # others may write meanwhile
-            if self.snapshot.fingerprint(saved) == self._records.fingerprint(self.space, saved):
+            if self.snapshot.fingerprint(saved) == self._records.changes.fingerprint(self.space, saved):
                 return True
             self._first_follow(0, skip_words=skip_words)
         return False
@@ -248,13 +248,13 @@ class SpaceIndex:
 
     def _fetch(self, keys: Sequence[int]) -> dict[int, Floats]:
         assert self.model is not None
-        return self._records.vectors_of(keys, self.model)
+        return self._records.reads.vectors_of(keys, self.model)
 
     def _rebuild_words(self) -> bool:
         """Applies one page to a keyword index that is behind the columns; whether it still is."""
         if self._words.seq >= self._columns.seq:
             return False
-        self._apply_words(self._records.page(self.space, self._words.seq, PAGE, None))
+        self._apply_words(self._records.changes.page(self.space, self._words.seq, PAGE, None))
         return self._words.seq < self._columns.seq
 
     def _write_words_again(self) -> None:
@@ -269,8 +269,8 @@ class SpaceIndex:
     def _all_texts(self) -> Iterator[list[Text]]:
         after = 0
         while not self._stop.is_set():
-            page = self._records.page(self.space, after, PAGE, None)
-            yield marked(self._records.texts(page.keys.tolist()), page, self.snapshot.read)
+            page = self._records.changes.page(self.space, after, PAGE, None)
+            yield marked(self._records.reads.texts(page.keys.tolist()), page, self.snapshot.read)
             if len(page) < PAGE:
                 return
             after = page.seq
@@ -278,7 +278,7 @@ class SpaceIndex:
 
     def _step(self, *, skip_words: bool) -> bool:
         """Applies one page of changes, to words and columns or to columns alone; whether there may be more."""
-        page = self._records.page(self.space, self._columns.seq, PAGE, self.model)
+        page = self._records.changes.page(self.space, self._columns.seq, PAGE, self.model)
         if len(page.removed):
             self._saved.discard(page.seq)
         if not skip_words:
@@ -294,7 +294,7 @@ class SpaceIndex:
         if not newer and not len(page.removed):
             self._words.skip(page.seq)
             return
-        texts = self._records.texts(newer)
+        texts = self._records.reads.texts(newer)
         # a record may have lost its text
         gone = set(newer) - {text.key for text in texts}
         self._words.apply(marked(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq)

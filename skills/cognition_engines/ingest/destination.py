@@ -17,8 +17,8 @@ from cognition_engines.store.values import (
 )
 
 
-class Destination(Protocol):
-    """The methods of `Records` that an ingest calls, which see."""
+class KnownOrigins(Protocol):
+    """The methods of `Origins` that an ingest calls, which see."""
 
     def guarded(self) -> list[GuardedFile]: ...
 
@@ -26,12 +26,19 @@ class Destination(Protocol):
 
     def of_place(self, place: tuple[str, str]) -> list[KnownRecord]: ...
 
-    def put(
-        self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()
-    ) -> tuple[Outcome, ...]: ...
-
     def dangling(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]: ...
 
     def exposed(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]: ...
 
     def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]: ...
+
+
+class Destination(Protocol):
+    """The part of `Records` that an ingest uses, which see."""
+
+    @property
+    def origins(self) -> KnownOrigins: ...
+
+    def put(
+        self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()
+    ) -> tuple[Outcome, ...]: ...

@@ -40,9 +40,9 @@ def left_behind(tally: Tally, records: Destination) -> Iterator[Problem]:
         source = tally.places[place].source
         root = tally.places[place].root
         unnamed = ("" if root is None else root.as_posix(), place[1])  # as long as it had no remote
-        before = () if unnamed == place else records.of_place(unnamed)
+        before = () if unnamed == place else records.origins.of_place(unnamed)
         former = [row for row in before if row.origin.source == source or is_gone(Path(row.origin.source))]
-        rows = [row for row in (*records.of_place(place), *former) if not tally.has(row.kind, row.id)]
+        rows = [row for row in (*records.origins.of_place(place), *former) if not tally.has(row.kind, row.id)]
         elsewhere = [row for row in rows if row.origin.ingested_as not in tally.projects.get(place, ())]
         if not tally.files[source] and len(rows) > len(elsewhere):
             kept = _kept(len(rows) - len(elsewhere))
@@ -64,7 +64,7 @@ def pointing_nowhere(found: DanglingReferences, records: Destination) -> Problem
     """`12 chunks name a source that is not here, for example 'src-9'`."""
     many = f"{found.count} {kinds(found.kind, found.count)} {'names' if found.count == 1 else 'name'}"
     reason = f"{many} {_TARGETS[found.role]} that is not here, for example {found.example}"
-    meant = records.meant(_KINDS[found.role], found.example, None)
+    meant = records.origins.meant(_KINDS[found.role], found.example, None)
     if len(meant) > 1:
         several = ", ".join(f"{full} (from {stored.origin.source})" for full, stored in meant)
         reason += f", which several records are called: {several}"

@@ -54,7 +54,7 @@ class _Store:
         names = [candidate.name for candidate in candidates]
         names += [(candidate.name[0], candidate.full) for candidate in candidates if candidate.full is not None]
         names += [(one.name[0], one.origin.given) for one in candidates if one.handover and one.origin.given]
-        found = records.known(names, [candidate.origin.identity for candidate in candidates])
+        found = records.origins.known(names, [candidate.origin.identity for candidate in candidates])
         self._by_id = {(namesakes(one.kind)[0], one.id): one for one in found}
         self._by_identity: dict[str, list[KnownRecord]] = {}
         for one in found:

@@ -65,18 +65,18 @@ def _named(
 ) -> Iterator[tuple[str, list[KnownRecord]]]:
     for path in (Path(os.path.abspath(path)) for path in paths):
         if path.is_dir() or is_gone(path):
-            yield str(path.resolve()), records.read_below(str(path))
+            yield str(path.resolve()), records.origins.read_below(str(path))
         elif path.is_file():
             place = read[str(path)]
-            yield str(path.resolve()), records.of_place((place.repository, place.path))
+            yield str(path.resolve()), records.origins.of_place((place.repository, place.path))
     scopes = {(place.repository, place.scope, place.root) for place in read.values() if place.root is not None}
     for repository, scope, root in scopes:
         if scope == EVERYTHING or not PurePosixPath(scope).is_absolute():
             below = "." if scope == EVERYTHING else scope
-            yield str(root / below), records.of_repository(repository, below)
+            yield str(root / below), records.origins.of_repository(repository, below)
     for collection in collections:
         place = read[collection.address]
-        yield collection.address, records.of_place((place.repository, collection.address))
+        yield collection.address, records.origins.of_place((place.repository, collection.address))
 
 
 def _holds(row: KnownRecord, read: Mapping[str, FilePlace], tally: Tally) -> bool:

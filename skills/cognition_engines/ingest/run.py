@@ -71,11 +71,11 @@ def ingest(
     ComponentFailed when the store, the embedder or a collection fails, with what was committed before kept.
     """
     tally = Tally()
-    known = KnownFiles(records.files() if isinstance(records, Records) and options.repository is None else ())
+    known = KnownFiles(records.origins.files() if isinstance(records, Records) and options.repository is None else ())
     files = files_of(paths, options, known, tally, formats)
     files, changes, moved = _moved_files(files, known, options, records, formats)
     if isinstance(records, Records) and changes and not (options.dry_run or options.strict):
-        records.relocate(changes)
+        records.origins.relocate(changes)
     progress.start(Amount(sum(file.size for file in files), len(files)))
     # unlike an executor's, these threads do not hold the process when it is to end while a model hangs
     with ThreadPool(threads) as pool:
@@ -90,7 +90,7 @@ def ingest(
     tally.warnings += () if formats is None else formats.notices()
     refused = options.strict and bool(tally.rejected)
     if isinstance(records, Records) and changes and options.strict and not (refused or options.dry_run):
-        records.relocate(changes)
+        records.origins.relocate(changes)
     # what a folder that cannot be read, or a file of which a part was read, still holds is not known
     pruned: tuple[Pruned, ...] = ()
     held_back: tuple[HeldBack, ...] = ()
@@ -99,8 +99,8 @@ def ingest(
         pruned, held_back = prune(paths, collections, tally, records, options)
     if not options.dry_run and not refused:
         tally.warnings += left_behind(tally, records)
-        tally.warnings += (pointing_nowhere(one, records) for one in records.dangling(sorted(tally.sources)))
-        tally.warnings += map(less_guarded, records.exposed(sorted(tally.sources)))
+        tally.warnings += (pointing_nowhere(one, records) for one in records.origins.dangling(sorted(tally.sources)))
+        tally.warnings += map(less_guarded, records.origins.exposed(sorted(tally.sources)))
     return _summary(tally, pruned, held_back, () if refused else moved)
 
 
@@ -137,7 +137,7 @@ def _moved_files(
     for each in recognised(files, known, partial(_is_equal, options, records, formats)):
         file, stored, move = each.file, each.stored, move_of(each)
         places[file.path] = as_stored(file, stored)
-        rows = [row for row in records.of_place(place_of(stored)) if row.origin.source == stored.source]
+        rows = [row for row in records.origins.of_place(place_of(stored)) if row.origin.source == stored.source]
         changes += (relocated(row, file.place, move) for row in rows)
         counts[str(move.old), str(move.new)] += len(rows)
     moved = tuple(MovedFolder(old, new, count) for (old, new), count in counts.items())
@@ -148,7 +148,7 @@ def _is_equal(
     options: Options, records: Destination, formats: FormatReader | None, file: RunFile, stored: StoredFile
 ) -> bool:
     """Whether each record of a file is stored of another file as it is."""
-    rows = (row for row in records.of_place(place_of(stored)) if row.origin.source == stored.source)
+    rows = (row for row in records.origins.of_place(place_of(stored)) if row.origin.source == stored.source)
     held = {(row.origin.identity, row.project, content_of(row.origin)) for row in rows}
     moved, tally = as_stored(file, stored), Tally()
     items = _read(moved, options.texts, tally, formats)
@@ -168,7 +168,7 @@ def _units(
     formats: FormatReader | None,
 ) -> Iterator[tuple[Unit | None, int]]:
     """What was read, and how many bytes were since the last; without a record at the end of each file."""
-    guards = Guards(records.guarded())
+    guards = Guards(records.origins.guarded())
     for file in files:
         done = 0
         local = file.path.suffix.lower() in MARKDOWN
@@ -238,7 +238,7 @@ def _with_rights(settling: Settling, item: Identified, place: FilePlace, tally: 
 
 def _known(records: Destination, identities: Sequence[str]) -> dict[str, list[KnownRecord]]:
     found: dict[str, list[KnownRecord]] = {identity: [] for identity in identities}
-    for known in records.known((), identities):
+    for known in records.origins.known((), identities):
         found[known.origin.identity].append(known)
     return found
 

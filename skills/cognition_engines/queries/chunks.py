@@ -137,7 +137,7 @@ class Chunks:
         """
         caller = self._pools.caller(agent)
         model = self._index.model if related_limit else None
-        found = await self._pools.records.run(caller, self._records.chunk, id, viewer, model)
+        found = await self._pools.records.run(caller, self._records.knowledge.chunk, id, viewer, model)
         if found is None:
             return None
         if found.vectors is None:
@@ -148,5 +148,5 @@ class Chunks:
         if not near:
             return found, []
         keys = [each.key for each in near]
-        read = await self._pools.records.run(caller, self._records.with_sources, keys, viewer, (Kind.CHUNK,))
+        read = await self._pools.records.run(caller, self._records.knowledge.with_sources, keys, viewer, (Kind.CHUNK,))
         return found, related(near, read, related_limit)

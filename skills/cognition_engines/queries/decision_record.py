@@ -31,7 +31,7 @@ class DecisionRecords:
         Raises ComponentFailed when the records do not answer.
         """
         caller = self._pools.caller(agent)
-        found = await self._pools.records.run(caller, self._records.decision, id, viewer)
+        found = await self._pools.records.run(caller, self._records.decisions.history, id, viewer)
         return found if found is None or known_at is None else known_until(found, known_at)
 
     async def graph(
@@ -41,7 +41,7 @@ class DecisionRecords:
 
         Raises ComponentFailed when the records do not answer.
         """
-        return await self._pools.records.run(self._pools.caller(agent), self._records.decision_graph, request, viewer)
+        return await self._pools.records.run(self._pools.caller(agent), self._records.decisions.graph, request, viewer)
 
 
 def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | None:

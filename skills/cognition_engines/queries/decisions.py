@@ -125,7 +125,7 @@ class Decisions:
 
     async def _hits(self, caller: Caller, question: Question, query: Query) -> list[_Hit]:
         def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
-            return self._records.by_keys(found.keys(), question.viewer, DECISIONS.kinds)
+            return self._records.reads.by_keys(found.keys(), question.viewer, DECISIONS.kinds)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
         keys = found.keys()
@@ -158,8 +158,8 @@ class Decisions:
 
 def links_of(records: Records, found: Sequence[StoredRecord], viewer: Viewer) -> dict[int, FoundLinks]:
     """Return the links of decisions by key. A supersession that an agent made counts once it is in effect."""
-    stated = records.supersessions(found, viewer)
-    made = records.decision_links([str(one.record.id) for one in found], viewer)
+    stated = records.decisions.supersessions(found, viewer)
+    made = records.decisions.links([str(one.record.id) for one in found], viewer)
     return {one.key: joined_links(str(one.record.id), stated[one.key], made) for one in found}
 
 

@@ -69,7 +69,7 @@ class Episodes:
     async def get(self, id: int, viewer: Viewer = Viewer(), agent: Agent = None) -> StoredRecord | None:
         """The episode of an id, or the only one that the viewer sees of those that files give it; None without one."""
         caller = self._pools.caller(agent)
-        found = await self._pools.records.run(caller, self._records.find, [(Kind.EPISODE, str(id))], viewer)
+        found = await self._pools.records.run(caller, self._records.reads.find, [(Kind.EPISODE, str(id))], viewer)
         return found[0] if found else None
 
     async def find(self, question: EpisodeQuestion, agent: Agent = None) -> list[EpisodeMatch]:
@@ -82,7 +82,7 @@ class Episodes:
         )
 
         def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
-            return self._records.by_keys(found.keys(), question.viewer, EPISODES.kinds)
+            return self._records.reads.by_keys(found.keys(), question.viewer, EPISODES.kinds)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
         windows = await self._searching.windows(caller, found, mode) if question.explain else [None] * len(found.hits)

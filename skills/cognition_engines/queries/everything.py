@@ -91,7 +91,7 @@ class Everything:
         query = Query(request.text, request.viewer, mode, [*_sought(request)], request.abstain, request.as_of)
 
         def reading(found: SearchHits) -> WithSources:
-            return self._records.with_sources(found.keys(), request.viewer, _KINDS)
+            return self._records.knowledge.with_sources(found.keys(), request.viewer, _KINDS)
 
         try:
             found, read = await self._searching.search_calibrated(caller, query, request.limit, reading)
@@ -117,7 +117,7 @@ class Everything:
         """The same with the kind and the id that the nearest record would have as a result."""
         if none.key is None:
             return none
-        read = await self._pools.records.run(caller, self._records.by_keys, [none.key], viewer)
+        read = await self._pools.records.run(caller, self._records.reads.by_keys, [none.key], viewer)
         if none.key not in read:  # it is gone
             return NoGoodMatch()
         kind, id = _shown_as(read[none.key])

@@ -52,7 +52,7 @@ class Following:
     async def newest(self, viewer: Viewer, agent: Agent = None) -> int:
         """The cursor after which comes what changes from now on. It depends on nothing that the viewer never saw."""
         caller = self._pools.caller(agent)
-        return await self._pools.records.run(caller, self._records.last_seen, viewer)
+        return await self._pools.records.run(caller, self._records.viewer_changes.last, viewer)
 
     async def check(self, viewer: Viewer, since: int, agent: Agent = None) -> None:
         """Raises UnknownCursor for one that this store cannot have given."""
@@ -69,7 +69,7 @@ class Following:
         wanted = None if kinds is None else tuple(sorted(set(kinds)))
         after = self._covered.get((viewer, wanted, since), since)
         caller = self._pools.caller(agent)
-        found = await self._pools.records.run(caller, self._records.seen_changes, viewer, after, wanted, limit)
+        found = await self._pools.records.run(caller, self._records.viewer_changes.after, viewer, after, wanted, limit)
         if found.changes:
             return FollowedChanges(found.changes, found.changes[-1].seq, found.more)
         self._remember((viewer, wanted, since), found.covered)

@@ -42,7 +42,8 @@ class Imports:
 
     def _found(self, asked: LookUp) -> FoundBefore:
         seq = self._records.last_seq()
-        known = list(self._records.known(asked.names, asked.identities)) if asked.names or asked.identities else []
+        origins = self._records.origins
+        known = origins.known(asked.names, asked.identities) if asked.names or asked.identities else []
         for place in asked.places:
-            known += self._records.of_place(place)
-        return FoundBefore(known, self._records.guarded() if asked.guards else [], seq)
+            known += origins.of_place(place)
+        return FoundBefore(known, origins.guarded() if asked.guards else [], seq)

@@ -71,7 +71,8 @@ class KnowledgeSearch:
         caller = self._pools.caller(agent)
         conditions = (*one_of("type", question.types), *about(question.topic))
         if question.source is not None:
-            ids = await self._pools.records.run(caller, self._records.source_ids, question.source, question.viewer)
+            find = self._records.knowledge.source_ids
+            ids = await self._pools.records.run(caller, find, question.source, question.viewer)
             conditions += one_of("source_id", (question.source, *ids))
         mode = question.mode or self._searching.modes[0]
         query = Query(
@@ -88,7 +89,7 @@ class KnowledgeSearch:
         self, caller: Caller, query: Query, question: KnowledgeQuestion, conditions: Conditions
     ) -> list[KnowledgeMatch]:
         def reading(found: SearchHits) -> WithSources:
-            return self._records.with_sources(found.keys(), query.viewer, KNOWLEDGE.kinds)
+            return self._records.knowledge.with_sources(found.keys(), query.viewer, KNOWLEDGE.kinds)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
         keys, mode = found.keys(), query.mode

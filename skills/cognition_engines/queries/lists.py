@@ -86,7 +86,7 @@ def extraction_page(
     page = listing.page((*of_type, *about(topic)), viewer, offset, limit)
     found = [each.record for each in page.stored if isinstance(each.record, Extraction)]
     named = [each.source_id for each in found if each.source_id is not None]
-    sources = records.sources(named, viewer) if named else {}
+    sources = records.knowledge.sources(named, viewer) if named else {}
     topics = None
     if topic == "" or (topic is not None and not page.total):
         snapshot = listing.follow().snapshot

@@ -56,7 +56,7 @@ class Phrases:
         """The share of the pairs that each record has, given by key and seq; 0 for one that has changed since."""
         known = [self._shares.get((pairs, *record)) for record in records]
         lacking = {key: seq for (key, seq), share in zip(records, known, strict=True) if share is None}
-        read = self._records.as_of(lacking, viewer) if lacking else {}
+        read = self._records.reads.as_of(lacking, viewer) if lacking else {}
         new = {key: share_of(pairs, embedding_text(stored.record) or "") for key, stored in read.items()}
         _make_room(self._shares, SHARES)
         self._shares.update({(pairs, key, lacking[key]): share for key, share in new.items()})
@@ -64,7 +64,7 @@ class Phrases:
 
     def sees(self, key: int, viewer: Viewer) -> bool:
         """Whether a viewer sees a record now."""
-        return bool(self._records.by_keys([key], viewer))
+        return bool(self._records.reads.by_keys([key], viewer))
 
 
 def _record(parts: Sequence[Part], hit: Hit) -> tuple[int, int]:

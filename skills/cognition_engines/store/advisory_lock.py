@@ -66,5 +66,5 @@ class SharedLock:
 
 
 def shared_lock(store: Store, name: str) -> SharedLock | None:
-    """See `Records.shared_lock`."""
+    """Return the lock `name` among all processes that have this database open, not yet taken; None on SQLite."""
     return SharedLock(store.writer, name) if store.writer.dialect.name == "postgresql" else None

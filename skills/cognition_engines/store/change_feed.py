@@ -38,36 +38,58 @@ _COMPUTED: Final[Mapping[tuple[str, Kind], sa.ColumnElement[Any]]] = {
 _LINKED: Final[Mapping[str, Role]] = {"actors": Role.ACTOR, "subjects": Role.SUBJECT}
 
 
-def page(store: Store, space: Space, after: int, limit: int, model: str | None) -> Page:
-    """The next changes of a space after `after`, as columns; see `Records.page`."""
-    with scanning(store) as connection:
-        gone, rows, last = _next(connection, space, after, limit)
-        width = len(_FIXED) + len(space.labels) + len(space.numbers) + len(space.sets)
-        columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * width
-        counts, windows = _windows(connection, space.kinds, columns[0], after, last, model)
-        sets = _sets(connection, space, columns, after, last)
-    seqs, first_seqs, keys, ids, sensitivity, *rest = columns
-    labels, numbers = rest[: len(space.labels)], rest[len(space.labels) :]
-    return Page(
-        after,
-        last,
-        removed=np.array([key for _, key, _, _ in gone], np.int64),
-        keys=np.array(keys, np.int64),
-        seqs=np.array(seqs, np.int64),
-        first_seqs=np.array(first_seqs, np.int64),
-        ids=ids,
-        sensitivity=np.array(sensitivity, np.int8),
-        labels={label.name: texts for label, texts in zip(space.labels, labels, strict=True)},
-        numbers={
-            number.name: np.array(values, np.int64)
-            if number.whole
-            else np.array(values, np.float64)  # None becomes NaN
-            for number, values in zip(space.numbers, numbers, strict=False)
-        },
-        sets=sets,
-        counts=counts,
-        vectors=windows,
-    )
+class ChangeFeed:
+    """Changes of a space, for those who follow."""
+
+    def __init__(self, store: Store) -> None:
+        self._store: Final = store
+
+    def page(self, space: Space, after: int, limit: int, model: str | None = None) -> Page:
+        """Return the next `limit` changes of a space, as columns and without the texts.
+
+        Without `model`, or if a record has none of it, the number of vectors is 0. A page that holds fewer than
+        `limit` changes ends at the store's last `seq`, whatever changed last.
+        """
+        with scanning(self._store) as connection:
+            gone, rows, last = _next(connection, space, after, limit)
+            width = len(_FIXED) + len(space.labels) + len(space.numbers) + len(space.sets)
+            columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * width
+            counts, windows = _windows(connection, space.kinds, columns[0], after, last, model)
+            sets = _sets(connection, space, columns, after, last)
+        seqs, first_seqs, keys, ids, sensitivity, *rest = columns
+        labels, numbers = rest[: len(space.labels)], rest[len(space.labels) :]
+        return Page(
+            after,
+            last,
+            removed=np.array([key for _, key, _, _ in gone], np.int64),
+            keys=np.array(keys, np.int64),
+            seqs=np.array(seqs, np.int64),
+            first_seqs=np.array(first_seqs, np.int64),
+            ids=ids,
+            sensitivity=np.array(sensitivity, np.int8),
+            labels={label.name: texts for label, texts in zip(space.labels, labels, strict=True)},
+            numbers={
+                number.name: np.array(values, np.int64)
+                if number.whole
+                else np.array(values, np.float64)  # None becomes NaN
+                for number, values in zip(space.numbers, numbers, strict=False)
+            },
+            sets=sets,
+            counts=counts,
+            vectors=windows,
+        )
+
+    def fingerprint(self, space: Space, up_to: int) -> tuple[int, int]:
+        """Return how many records of a space did not change after the `seq` `up_to`, and the sum of their `seq`s.
+
+        Of each `seq` the remainder by FINGERPRINT_PRIME is added: the sum of all has more bits than a number may have.
+        """
+        statement = sa.select(
+            sa.func.count(), sa.func.coalesce(sa.func.sum(records.c.seq % FINGERPRINT_PRIME), 0)
+        ).where(records.c.seq <= up_to, records.c.kind.in_(space.kinds))
+        with scanning(self._store) as connection:
+            count, sum_of_seqs = connection.execute(statement).one()
+            return int(count), int(sum_of_seqs)
 
 
 def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tuple[Sequence[Row], Sequence[Row], int]:
@@ -226,13 +248,3 @@ def _windows(
         found = connection.execute(statement).all()
     owners, cells = zip(*found, strict=True) if found else ((), ())
     return np.bincount(np.searchsorted(seqs, owners), minlength=len(seqs)), matrix(cells)
-
-
-def fingerprint(store: Store, space: Space, up_to: int) -> tuple[int, int]:
-    """See `Records.fingerprint`."""
-    statement = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(records.c.seq % FINGERPRINT_PRIME), 0)).where(
-        records.c.seq <= up_to, records.c.kind.in_(space.kinds)
-    )
-    with scanning(store) as connection:
-        count, total = connection.execute(statement).one()
-        return int(count), int(total)

@@ -14,7 +14,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import Space
 from cognition_engines.store.database import SETTING, Store, parse_url, refuse_unknown, schema_of
-from cognition_engines.store.reads.by_key import EMBEDDED, counts_of, models_of, stored_dimension, windows
+from cognition_engines.store.reads.by_key import EMBEDDED, Reads, counts_of, models_of, stored_dimension
 from cognition_engines.store.rows import SELECT_STORED, stored
 from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
 from cognition_engines.store.transactions import failures, reading
@@ -122,7 +122,7 @@ def position(url: str, space: Space, seq: int) -> Position:
 def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
     """How many vectors of `model` the records of a space have that did not change after `seq`."""
     with _translated(), _read_only(url, sqlite_file(url)) as store:
-        return windows(store, space, model, seq)
+        return Reads(store).windows(space, model, seq)
 
 
 def may_be_written(url: str, named: str = SETTING) -> bool:

@@ -26,7 +26,7 @@ def link_rows(key: int, record: Record, origin: Origin) -> list[dict[str, Cell]]
 
 
 def dangling_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
-    """See `Records.dangling`. Actors and subjects need no entity, so they are left out."""
+    """Return the links that name nothing stored. Actors and subjects need no entity, so they are left out."""
     wanted = set(places)
     found: list[DanglingReferences] = []
     for page in pages(list(map(place_key, wanted))):
@@ -38,7 +38,7 @@ def dangling_links(connection: sa.Connection, places: Sequence[tuple[str, str]])
 
 
 def exposed_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
-    """See `Records.exposed`."""
+    """Return the links to a source that is more sensitive than the record, by file and kind."""
     wanted = set(places)
     found: list[ExposedRecords] = []
     for page in pages(list(map(place_key, wanted))):

@@ -1,4 +1,4 @@
-"""Where stored records came from, and which one an id means; the functions are described in `Records`."""
+"""Where stored records came from, and which one an id means."""
 
 import os
 from collections.abc import Sequence
@@ -14,11 +14,21 @@ from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.store.codec import place_key
 from cognition_engines.store.database import Store
 from cognition_engines.store.inheritance import renumber
+from cognition_engines.store.links import dangling_links, exposed_links
 from cognition_engines.store.reads.by_key import found_by_keys, visible
+from cognition_engines.store.reads.stated_ends import dangling_successors
 from cognition_engines.store.rows import ORIGIN, origin_of
 from cognition_engines.store.schema import records
 from cognition_engines.store.transactions import pages, reading, scanning, writing
-from cognition_engines.store.values import GuardedFile, KnownRecord, Relocation, StoredFile, StoredRecord
+from cognition_engines.store.values import (
+    DanglingReferences,
+    ExposedRecords,
+    GuardedFile,
+    KnownRecord,
+    Relocation,
+    StoredFile,
+    StoredRecord,
+)
 
 MARK: Final = "~"  # in a full id, between the id that a file gives and the digest of where it was given
 _DIGITS: Final = 12
@@ -33,7 +43,7 @@ def full_id(given: str, repository: str, project: str | None) -> str:
     return f"{given}{MARK}{sha256(where).hexdigest()[:_DIGITS]}"
 
 
-def known(row: Sequence[Any]) -> KnownRecord:
+def _known_record(row: Sequence[Any]) -> KnownRecord:
     """The value of a row of `select_known`."""
     key, kind, id, project, *origin = row
     return KnownRecord(key, Kind(kind), id, project, origin_of(origin))
@@ -51,9 +61,9 @@ def known_by(
     for kind, its in ids.items():
         for page in pages(list(its)):
             rows = connection.execute(_KNOWN.where(records.c.kind == int(kind), records.c.id.in_(page)))
-            found |= {row[0]: known(row) for row in rows}
+            found |= {row[0]: _known_record(row) for row in rows}
     for page in pages(list(dict.fromkeys(identities))):
-        found |= {row[0]: known(row) for row in connection.execute(_KNOWN.where(records.c.identity.in_(page)))}
+        found |= {row[0]: _known_record(row) for row in connection.execute(_KNOWN.where(records.c.identity.in_(page)))}
     return found
 
 
@@ -62,66 +72,110 @@ def namesakes(kind: Kind) -> tuple[Kind, ...]:
     return NAMESAKES if kind in NAMESAKES else (kind,)
 
 
-def known_records(store: Store, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
-    with reading(store) as connection:
-        return [found for _, found in sorted(known_by(connection, names, identities).items())]
+class Origins:
+    """Where stored records came from."""
 
+    def __init__(self, store: Store) -> None:
+        self._store: Final = store
 
-def read_below(store: Store, folder: str) -> list[KnownRecord]:
-    if not os.path.isabs(folder):
-        raise ValueError("folder: must be an absolute path")
-    top = folder.rstrip(os.sep)
-    return _chosen(store, sa.or_(records.c.source == top, _below(records.c.source, top)))
+    def known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
+        """Return the records that have one of the ids, among all kinds that share theirs, or one of the identities."""
+        with reading(self._store) as connection:
+            return [found for _, found in sorted(known_by(connection, names, identities).items())]
 
+    def read_below(self, folder: str) -> list[KnownRecord]:
+        """Return the records whose source is `folder` or lies below it; it is absolute, else `ValueError`."""
+        if not os.path.isabs(folder):
+            raise ValueError("folder: must be an absolute path")
+        top = folder.rstrip(os.sep)
+        return _chosen(self._store, sa.or_(records.c.source == top, _below(records.c.source, top)))
 
-def of_repository(store: Store, repository: str, path: str) -> list[KnownRecord]:
-    below = () if path == "." else (sa.or_(records.c.path == path, _below(records.c.path, path)),)
-    return _chosen(store, records.c.repository == repository, *below)
+    def of_repository(self, repository: str, path: str) -> list[KnownRecord]:
+        """Return the records of a repository whose file has this path or lies below it; all of them for "."."""
+        below = () if path == "." else (sa.or_(records.c.path == path, _below(records.c.path, path)),)
+        return _chosen(self._store, records.c.repository == repository, *below)
 
-
-def guarded(store: Store) -> list[GuardedFile]:
-    columns = records.c.source, records.c.path, records.c.guard_scope, records.c.guarded_as
-    statement = sa.select(*columns).where(records.c.guarded_as.is_not(None)).distinct()
-    with scanning(store) as connection:
-        rows = connection.execute(statement)
-        return [GuardedFile(source, path, scope, Sensitivity(level)) for source, path, scope, level in rows]
-
-
-def files(store: Store) -> list[StoredFile]:
-    columns = records.c.source, records.c.repository, records.c.path
-    statement = sa.select(*columns).where(sa.func.substr(records.c.source, 1, 1) == "/").distinct()
-    with scanning(store) as connection:
-        return sorted(
-            (StoredFile(*row) for row in connection.execute(statement)), key=lambda one: (one.source, one.path)
-        )
-
-
-def relocate(store: Store, moved: Sequence[Relocation]) -> int:
-    statement = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
-    done: list[Relocation] = []
-    with writing(store) as connection:
-        for page in pages(moved):
-            chosen = sa.select(records.c.key, records.c.source).where(records.c.key.in_([each.key for each in page]))
-            sources = {row.key: row.source for row in connection.execute(chosen)}
-            done += [each for each in page if sources.get(each.key) == each.before]
-        rows = [
-            {
-                "row_key": each.key,
-                "source": each.origin.source,
-                "digest": each.origin.digest,
-                "project_scope": each.origin.project_scope,
-                "guard_scope": each.origin.guard_scope,
-            }
-            for each in done
+    def of_place(self, place: tuple[str, str]) -> list[KnownRecord]:
+        """Return the records of one file or collection, by repository and path; see `Origin.place`."""
+        return [
+            found
+            for found in _chosen(self._store, records.c.source_key == place_key(place))
+            if found.origin.place == place
         ]
-        if rows:
-            connection.execute(statement, rows)
-            renumber(connection, [each.key for each in done])
-    return len(done)
 
+    def files(self) -> list[StoredFile]:
+        """Return the files that records are from, with their places; in order."""
+        columns = records.c.source, records.c.repository, records.c.path
+        statement = sa.select(*columns).where(sa.func.substr(records.c.source, 1, 1) == "/").distinct()
+        with scanning(self._store) as connection:
+            return sorted(
+                (StoredFile(*row) for row in connection.execute(statement)), key=lambda one: (one.source, one.path)
+            )
 
-def of_place(store: Store, place: tuple[str, str]) -> list[KnownRecord]:
-    return [found for found in _chosen(store, records.c.source_key == place_key(place)) if found.origin.place == place]
+    def relocate(self, moved: Sequence[Relocation]) -> int:
+        """Give records of moved files their origin, with a new `seq` and nothing else; return how many were as said."""
+        statement = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
+        done: list[Relocation] = []
+        with writing(self._store) as connection:
+            for page in pages(moved):
+                chosen = sa.select(records.c.key, records.c.source).where(
+                    records.c.key.in_([each.key for each in page])
+                )
+                sources = {row.key: row.source for row in connection.execute(chosen)}
+                done += [each for each in page if sources.get(each.key) == each.before]
+            rows = [
+                {
+                    "row_key": each.key,
+                    "source": each.origin.source,
+                    "digest": each.origin.digest,
+                    "project_scope": each.origin.project_scope,
+                    "guard_scope": each.origin.guard_scope,
+                }
+                for each in done
+            ]
+            if rows:
+                connection.execute(statement, rows)
+                renumber(connection, [each.key for each in done])
+        return len(done)
+
+    def guarded(self) -> list[GuardedFile]:
+        """Return the levels that options of runs gave, for each file and scope that they were given for."""
+        columns = records.c.source, records.c.path, records.c.guard_scope, records.c.guarded_as
+        statement = sa.select(*columns).where(records.c.guarded_as.is_not(None)).distinct()
+        with scanning(self._store) as connection:
+            rows = connection.execute(statement)
+            return [GuardedFile(source, path, scope, Sensitivity(level)) for source, path, scope, level in rows]
+
+    def dangling(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
+        """Return the references in records of these files that name nothing stored, by file, kind and role."""
+        with scanning(self._store) as connection:
+            return [*dangling_links(connection, places), *dangling_successors(connection, places)]
+
+    def exposed(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
+        """Return the chunks and extractions of these files that are less sensitive than their source."""
+        with scanning(self._store) as connection:
+            return exposed_links(connection, places)
+
+    def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
+        """Return the records that `id` may mean, each with its full id, which means it alone.
+
+        `id` is one that answers name, one that a file gives, or a full one, with or without the prefix of the kind.
+        """
+        given, mark, _ = id.rpartition(MARK)
+        found: dict[int, KnownRecord] = {}
+        with reading(self._store) as connection:
+            for kind in kinds:
+                exact = prefixed(kind, id)
+                of_id = records.c.id == exact, records.c.given == exact
+                full = (records.c.given == prefixed(kind, given),) if mark and given else ()
+                chosen = _KNOWN.where(records.c.kind == int(kind), sa.or_(*of_id, *full), *visible(viewer))
+                for row in connection.execute(chosen):
+                    one = _known_record(row)
+                    if exact in (one.id, one.origin.given, full_name(one)):
+                        found[one.key] = one
+            sure = {key: one for key, one in found.items() if full_name(one) == prefixed(one.kind, id)}
+            stored = found_by_keys(connection, sorted(sure or found), viewer)
+        return [(full_name(found[key]), one) for key, one in stored.items()]
 
 
 def _below(column: sa.ColumnElement[str], folder: str) -> sa.ColumnElement[bool]:
@@ -132,25 +186,7 @@ def _below(column: sa.ColumnElement[str], folder: str) -> sa.ColumnElement[bool]
 
 def _chosen(store: Store, *conditions: sa.ColumnElement[bool]) -> list[KnownRecord]:
     with scanning(store) as connection:
-        return [known(row) for row in connection.execute(_KNOWN.where(*conditions).order_by(records.c.key))]
-
-
-def meant(store: Store, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
-    given, mark, _ = id.rpartition(MARK)
-    found: dict[int, KnownRecord] = {}
-    with reading(store) as connection:
-        for kind in kinds:
-            exact = prefixed(kind, id)
-            of_id = records.c.id == exact, records.c.given == exact
-            full = (records.c.given == prefixed(kind, given),) if mark and given else ()
-            chosen = _KNOWN.where(records.c.kind == int(kind), sa.or_(*of_id, *full), *visible(viewer))
-            for row in connection.execute(chosen):
-                one = known(row)
-                if exact in (one.id, one.origin.given, full_name(one)):
-                    found[one.key] = one
-        sure = {key: one for key, one in found.items() if full_name(one) == prefixed(one.kind, id)}
-        stored = found_by_keys(connection, sorted(sure or found), viewer)
-    return [(full_name(found[key]), one) for key, one in stored.items()]
+        return [_known_record(row) for row in connection.execute(_KNOWN.where(*conditions).order_by(records.c.key))]
 
 
 def full_name(record: KnownRecord) -> str:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.store.database import WAIT, Store, without_deadline
 from cognition_engines.store.numbering import begin_numbering
-from cognition_engines.store.schema import counter
+from cognition_engines.store.schema import counter, meta
 
 T = TypeVar("T")
 
@@ -136,3 +136,31 @@ def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
     """`values` in pieces that fit one statement."""
     for start in range(0, len(values), _PAGE):
         yield values[start : start + _PAGE]
+
+
+_STORE_ID: Final = sa.select(meta.c.value).where(meta.c.name == "store_id").scalar_subquery()
+_LAST: Final = sa.select(counter.c.seq, _STORE_ID)
+_LAST_TEXT: Final = "SELECT seq, (SELECT value FROM meta WHERE name = 'store_id') FROM counter"
+
+
+def last_seq(store: Store) -> int:
+    """Return the highest committed `seq`; raise as `seq_of` does."""
+    before = store.seen.last_seq  # read first: what another thread learns meanwhile may be newer than what is read here
+    if is_plain(store):
+        with reading_plainly(store) as plain:
+            return _seen_to_be(store, before, *plain.execute(_LAST_TEXT).fetchone())
+    with reading(store) as connection:
+        return seq_of(store, connection, before)
+
+
+def seq_of(store: Store, connection: sa.Connection, before: int) -> int:
+    """Return the last `seq`. Raise ComponentFailed if it is below `before`, or another store's: an older database."""
+    return _seen_to_be(store, before, *connection.execute(_LAST).one())
+
+
+def _seen_to_be(store: Store, before: int, value: int, store_id: str | None) -> int:
+    if value < before or store.store_id not in ("", store_id):
+        store.seen.replaced = True
+        raise ComponentFailed("records", REPLACED)
+    store.seen.last_seq = max(store.seen.last_seq, value)
+    return int(value)

@@ -1,4 +1,4 @@
-"""Writing. Every function is one transaction: all of it is stored, durably, or none."""
+"""Insert and update a batch of records, inside a transaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,21 +7,17 @@ from typing import Final
 import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import prefixed
 from cognition_engines.kinds.spec import Role
 from cognition_engines.store.codec import microseconds
-from cognition_engines.store.database import Store
-from cognition_engines.store.inheritance import renumber
 from cognition_engines.store.origins import known_by, namesakes
 from cognition_engines.store.references import repoint, resolved
-from cognition_engines.store.schema import dimension_name, links, meta, records, vectors
-from cognition_engines.store.transactions import pages, writing
-from cognition_engines.store.validation import check_batch, check_model, check_vectors
-from cognition_engines.store.values import PART, Entry, FloatArray, IdTaken, KnownRecord, Outcome, Replaces
+from cognition_engines.store.schema import links, records, vectors
+from cognition_engines.store.transactions import pages
+from cognition_engines.store.values import PART, Entry, IdTaken, KnownRecord, Outcome, Replaces
 from cognition_engines.store.write_rows import PlacedEntry, bury, insert_vectors, place, settle_dimension
 
 # What ingest cuts, and the role in which its parts refer to it.
-_DOCUMENTS: Final[Mapping[Kind, Role]] = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT}
+DOCUMENTS: Final[Mapping[Kind, Role]] = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +33,6 @@ class _StoredDigest:
         return self.digest == entry.origin.digest and self.expires_at == expires_at
 
 
-def put(store: Store, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces]) -> tuple[Outcome, ...]:
-    """Insert or update records by kind and id; see `Records.put`."""
-    names = check_batch(batch, model)
-    with writing(store) as connection:
-        return put_checked(connection, batch, names, model, replaces)
-
-
 def put_checked(
     connection: sa.Connection,
     batch: Sequence[Entry],
@@ -51,7 +40,7 @@ def put_checked(
     model: str | None,
     replaces: Sequence[Replaces],
 ) -> tuple[Outcome, ...]:
-    """As `put`, inside a `writing` transaction; `names` are those that `check_batch` returns."""
+    """Put a batch as `Records.put` does, in a `writing` transaction; `names` are those that `check_batch` returns."""
     for each in replaces:
         _drop_others(connection, each)
     known = _known(connection, names, model)
@@ -70,64 +59,18 @@ def put_checked(
     return outcomes
 
 
-def put_vectors(store: Store, given: Sequence[tuple[int, FloatArray]], model: str, as_of: int | None) -> None:
-    """Add or replace the vectors of records; see `Records.put_vectors`."""
-    by_key = dict(given)
-    if len(by_key) != len(given):
-        raise ValueError("vectors: a key is given twice")
-    check_vectors(by_key.values())
-    check_model(model)
-    with writing(store) as connection:
-        present: list[int] = []
-        for page in pages(list(by_key)):
-            found = sa.select(records.c.key).where(records.c.key.in_(page))
-            if as_of is not None:
-                found = found.where(records.c.seq <= as_of)
-            present += connection.execute(found.order_by(records.c.key)).scalars()
-        if not present:
-            return
-        settle_dimension(connection, model, by_key[present[0]].shape[1])
-        for page in pages(present):
-            connection.execute(sa.delete(vectors).where(vectors.c.key.in_(page), vectors.c.model == model))
-        renumber(connection, present)
-        insert_vectors(connection, [(key, by_key[key]) for key in present], model)
-
-
-def delete(store: Store, kind: Kind, ids: Sequence[str], with_parts: bool) -> tuple[str, ...]:
-    """Delete records; see `Records.delete`."""
-    wanted = {prefixed(kind, id): id for id in ids}
-    with writing(store) as connection:
-        keys: dict[str, int] = {}
-        for page in pages(list(wanted)):
-            found = sa.select(records.c.id, records.c.key).where(records.c.kind == int(kind), records.c.id.in_(page))
-            keys.update((id, key) for id, key in connection.execute(found))
-        gone = [id for id in wanted if id in keys]
-        cut = with_parts and kind in _DOCUMENTS
-        parts = [each for page in pages(gone) for each in _parts(connection, kind, page)] if cut else []
-        bury(connection, [*((kind, id, keys[id]) for id in gone), *parts])
-    return tuple(wanted[id] for id in gone)
-
-
-def drop_vectors(store: Store, keep: str) -> int:
-    """Remove the vectors of all models but one; see `Records.drop_vectors`."""
-    others = meta.c.name.startswith(dimension_name(""), autoescape=True), meta.c.name != dimension_name(keep)
-    with writing(store) as connection:
-        connection.execute(sa.delete(meta).where(*others))
-        return connection.execute(sa.delete(vectors).where(vectors.c.model != keep)).rowcount
-
-
 def _drop_others(connection: sa.Connection, document: Replaces) -> None:
-    found = _parts(connection, document.kind, [document.id])
+    found = parts_of(connection, document.kind, [document.id])
     bury(connection, [each for each in found if each[:2] not in document.kept])
 
 
-def _parts(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[tuple[Kind, str, int]]:
+def parts_of(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[tuple[Kind, str, int]]:
     """What ingest cut documents of a kind with these ids into: by kind, id and key."""
     statement = (
         sa.select(records.c.kind, records.c.id, records.c.key)
         .join_from(links, records)
         # whatever file they are from: the document may have moved since
-        .where(links.c.role == int(_DOCUMENTS[kind]), links.c.target.in_(ids), records.c.ordinal == PART)
+        .where(links.c.role == int(DOCUMENTS[kind]), links.c.target.in_(ids), records.c.ordinal == PART)
         .order_by(records.c.key)
     )
     return [(Kind(of), id, key) for of, id, key in connection.execute(statement)]

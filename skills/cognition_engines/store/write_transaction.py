@@ -22,11 +22,11 @@ from cognition_engines.store.codec import columns_of, microseconds
 from cognition_engines.store.database import Store
 from cognition_engines.store.decision_state import settle_decisions, show_again, void_unratified
 from cognition_engines.store.erasure.cascade import Cascade, Doomed, Erasable, cascade_of, erasable
-from cognition_engines.store.erasure.expiry import named_records
+from cognition_engines.store.erasure.forgetting import named_records
 from cognition_engines.store.erasure.ledger import erase
 from cognition_engines.store.inheritance import renumber
 from cognition_engines.store.numbering import allocate, numbered_up_to
-from cognition_engines.store.reads.by_key import found_by_keys, named_record, seq_of, visible
+from cognition_engines.store.reads.by_key import found_by_keys, named_record, visible
 from cognition_engines.store.reads.decisions import REVIEW, links_of, reviews_of, revisions_of
 from cognition_engines.store.schema import (
     TABLES,
@@ -39,7 +39,7 @@ from cognition_engines.store.schema import (
     reviews,
     revisions,
 )
-from cognition_engines.store.transactions import REPLACED, reading, writing
+from cognition_engines.store.transactions import REPLACED, reading, seq_of, writing
 from cognition_engines.store.validation import check_batch
 from cognition_engines.store.values import Entry, Outcome, Receipt, Replaces, Revision, StoredRecord
 from cognition_engines.store.write import put_checked

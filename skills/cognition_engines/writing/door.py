@@ -22,7 +22,7 @@ from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.steps import Caller
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Receipt, StoredRecord
-from cognition_engines.store.write_transaction import Author, WriteTransaction, now
+from cognition_engines.store.write_transaction import Author, WriteTransaction, now, read_transaction, write_transaction
 from cognition_engines.writing.audited import audit_entry, other_names
 from cognition_engines.writing.bulk import check_import, put_records, records_put
 from cognition_engines.writing.decisions import (
@@ -160,14 +160,14 @@ class Writing:
         return replace(answer, indexed=await self._published.reached_everywhere(answer.seq, INDEX_SECONDS))
 
     def _known(self, writer: Writer, request: Request, key: str, digest: str) -> Answer | None:
-        with self._records.read_transaction(Author(writer.agent, writer.via, now())) as transaction:
+        with read_transaction(self._records.store, Author(writer.agent, writer.via, now())) as transaction:
             return _answered(transaction, writer, request, key, digest)
 
     def _transact(
         self, writer: Writer, request: Request, made: Prepared | PreparedTexts, key: str | None, digest: str, keep: bool
     ) -> Answer:
         author = Author(writer.agent, writer.via, now())
-        with self._records.write_transaction(author, keep=keep) as transaction:
+        with write_transaction(self._records.store, author, keep=keep) as transaction:
             known = None if key is None else _answered(transaction, writer, request, key, digest)
             answer = _apply(transaction, writer, request, made) if known is None else known
             if not keep:
@@ -195,7 +195,7 @@ class Writing:
                 caller, nearest_decisions, self._indexes, made.vectors[0], writer.viewer
             )
             stored = await self._pools.records.run(
-                caller, self._records.by_keys, list(found), writer.viewer, (Kind.DECISION,)
+                caller, self._records.reads.by_keys, list(found), writer.viewer, (Kind.DECISION,)
             )
             return replace(made, duplicates=_duplicates(found, stored))
         stored_decision, own = await self._pools.records.run(caller, self._read, writer, request.id)
@@ -220,7 +220,7 @@ class Writing:
 
     def _read(self, writer: Writer, id: str) -> tuple[StoredRecord, Decision]:
         """A decision and its own content."""
-        with self._records.read_transaction(Author(writer.agent, writer.via, now())) as transaction:
+        with read_transaction(self._records.store, Author(writer.agent, writer.via, now())) as transaction:
             stored = transaction.find(Kind.DECISION, id, writer.viewer)
             if stored is None:
                 raise RecordNotFound(id)

@@ -26,7 +26,7 @@ def test_the_branch_that_was_shown_is_the_conversation(run: Run, records: Record
     path = written(tmp_path / "conversations.json", [chatgpt([QUESTION, first, second, thanks], "t333")])
     summary = run(path)
     assert [one.reason for one in summary.warnings] == ["1 message is left out that an edited or repeated one replaced"]
-    found = [one.record for one in records.turns("chatgpt:65-a", (), None, 9).stored]
+    found = [one.record for one in records.conversations.turns("chatgpt:65-a", (), None, 9).stored]
     assert [(turn.role, turn.content) for turn in found] == [
         ("user", "When is high water?"),
         ("assistant", "At one"),
@@ -68,7 +68,7 @@ def test_calls_of_tools_and_what_is_hidden_are_read_by_a_setting(run: Run, recor
         "3 messages of the system or of tools are left out; --system-messages reads them"
     ])  # fmt: skip
     assert run(path, texts=Texts(system_messages=True)).new == 3
-    assert [one.record.content for one in records.turns("chatgpt:65-a", (), None, 9).stored] == [
+    assert [one.record.content for one in records.conversations.turns("chatgpt:65-a", (), None, 9).stored] == [
         "Be brief", "Add", "1 + 1", "2"
     ]  # fmt: skip
 

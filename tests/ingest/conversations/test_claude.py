@@ -24,7 +24,7 @@ from tests.ingest.runs import Run, counts, json_lines, stored
 
 
 def said(records: Records, conversation: str) -> list[tuple[str, str]]:
-    found = (one.record for one in records.turns(conversation, (), None, 50).stored)
+    found = (one.record for one in records.conversations.turns(conversation, (), None, 50).stored)
     return [(turn.role, turn.content) for turn in found]
 
 

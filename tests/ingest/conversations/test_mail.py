@@ -26,7 +26,7 @@ def test_a_thread_is_a_conversation_whatever_files_its_mails_are_in(run: Run, re
     written(tmp_path / "in/1.eml", first)
     written(tmp_path / "in/2.eml", second)
     assert counts(run(tmp_path / "in")) == (2, 0, 0, 0)
-    found = [one.record for one in records.turns("email:1@x.example", (), None, 9).stored]
+    found = [one.record for one in records.conversations.turns("email:1@x.example", (), None, 9).stored]
     assert [(turn.speaker, turn.content) for turn in found] == [("Ana", "Berth four?"), ("Bo", "Yes.")]
     assert found[0].ts.isoformat() == "2024-01-01T09:00:00+00:00"
     assert found[1].metadata == {

@@ -31,7 +31,7 @@ def test_a_chat_of_android_has_speakers_times_and_messages_of_several_lines(
 ) -> None:
     path = written(tmp_path / "WhatsApp Chat with Night watch.txt", ANDROID)
     assert run(path).new == 4
-    found = [one.record for one in records.turns("whatsapp:Night watch", (), None, 9).stored]
+    found = [one.record for one in records.conversations.turns("whatsapp:Night watch", (), None, 9).stored]
     assert [(turn.speaker, turn.content) for turn in found] == [
         ("Ana", "Are you coming?\nBring a torch."), ("Bo", "Yes"), ("Bo", "Yes"), ("Bo", "<Media omitted>")
     ]  # fmt: skip
@@ -97,7 +97,7 @@ def test_dates_and_times_of_other_regions_are_read(
     run: Run, records: Records, tmp_path: Path, evening: str, morning: str
 ) -> None:
     run(written(tmp_path / "WhatsApp Chat with Bo.txt", f"{evening}Ana: 안녕\n{morning}\u202aBo\u202c: 你好\n"))
-    found = [one.record for one in records.turns("whatsapp:Bo", (), None, 9).stored]
+    found = [one.record for one in records.conversations.turns("whatsapp:Bo", (), None, 9).stored]
     assert [(turn.speaker, turn.content, turn.ts.isoformat()) for turn in found] == [
         ("Ana", "안녕", "2024-02-13T18:30:00+00:00"), ("Bo", "你好", "2024-02-14T08:31:00+00:00")
     ]  # fmt: skip

@@ -8,4 +8,4 @@ from cognition_engines.store.records import Records
 
 def stored(records: Records, kind: Kind) -> list[Any]:
     """The records of a kind, by id."""
-    return [found.record for _, found in sorted(records.by_ids(kind, records.ids(kind)).items())]
+    return [found.record for _, found in sorted(records.reads.by_ids(kind, records.ids(kind)).items())]

@@ -177,7 +177,7 @@ def test_the_password_is_in_no_record(mongo: Mongo, take: Callable[..., Summary]
     mongo.fails["saslStart"] = {"ok": 1.0, "done": True, "conversationId": 1, "payload": b""}
     address = f"mongodb://ana:{PASSWORD}@127.0.0.1:{mongo.port}/harbour.notes?authMechanism=PLAIN&authSource=$external"
     assert take(address=address).new == 1
-    (found,) = records.by_ids(Kind.ARTIFACT, [f"art_{ID}"]).values()
+    (found,) = records.reads.by_ids(Kind.ARTIFACT, [f"art_{ID}"]).values()
     assert found.origin.source == f"mongodb://127.0.0.1:{mongo.port}/harbour.notes"
     assert PASSWORD not in repr(found)
 

@@ -151,7 +151,7 @@ def test_vectors_of_the_model_in_use_are_reused(
     summary = take(qdrant.fill(TEXTS, embedder))
     assert [warning.reason for warning in summary.warnings] == ["the vectors are those of counting-4: they are reused"]
     assert len(embedder.texts) == 16
-    page = records.page(KNOWLEDGE, 0, 100, embedder.model)
+    page = records.changes.page(KNOWLEDGE, 0, 100, embedder.model)
     vectors = dict(zip(page.ids, page.vectors, strict=True))
     for number, payload in TEXTS.items():
         assert np.allclose(vectors[str(number)], embedder.embed_query(payload["text"]), atol=1e-5)

@@ -71,8 +71,8 @@ class World:
             del self.known[id]
 
     def follow(self) -> Snapshot:
-        while page := self.records.page(DECISIONS, self.columns.seq, 700, MODEL):
-            found = self.records.by_keys(page.keys.tolist(), EVERYTHING)
+        while page := self.records.changes.page(DECISIONS, self.columns.seq, 700, MODEL):
+            found = self.records.reads.by_keys(page.keys.tolist(), EVERYTHING)
             texts = [Text(key, embedding_text(stored.record) or "") for key, stored in found.items()]
             self.words.index.apply(marked(texts, page, self.columns.snapshot.read), page.removed.tolist(), page.seq)
             self.columns.apply(page)

@@ -75,7 +75,7 @@ def large(
         known.append(kit.Known(Decision(f"d-{number:04}", "x", category=category), kit.unit(around)))
     opened.put(*known)
     index = open_index(folder / "chroma", opened.records)
-    while page := opened.records.page(DECISIONS, index.seq, 1000, MODEL):
+    while page := opened.records.changes.page(DECISIONS, index.seq, 1000, MODEL):
         index.apply(page)
     opened.put(*(replace(one, vectors=-one.vectors) for one in known[:40]))
     opened.put(kit.Known(Decision("late", "x", category="half"), kit.unit(centres[7])))

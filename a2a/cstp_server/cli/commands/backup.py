@@ -14,8 +14,8 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError, Engine
 from cognition_engines.store.erasure.ledger import read_ledger
 from cognition_engines.store.inspection import sqlite_file
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.transfer.backup import Backup, opened_backup
-from cognition_engines.store.transfer.copy import Contents, TransferSummary
+from cognition_engines.store.transfer.backup import Backup, opened_backup, restore_backup, write_backup
+from cognition_engines.store.transfer.copy import Contents, TransferSummary, copy_records
 from cognition_engines.writing.erasing import LedgerFile
 from cstp_server.cli.options import (
     ConfigOption,
@@ -52,7 +52,7 @@ def copy_command(
         target = _open_target(to)
         try:
             with record_bars(quiet=as_json) as bars:
-                done = records.copy_to(target, bars)
+                done = copy_records(records.store, target.store, bars)
         finally:
             target.close()
     shown = without_secrets(to)
@@ -84,7 +84,7 @@ def backup_command(
         say(f"warning: the backup has no tokens: {error}", err=True)
     attached = {_TOKENS: dump_tokens(tokens)} if tokens else {}
     with existing_records(loaded, reads_only=True) as records, record_bars(quiet=as_json) as bars:
-        notes = records.back_up(file, cstp.__version__, attached, replace=force, watcher=bars)
+        notes = write_backup(records.store, file, cstp.__version__, attached, replace=force, watcher=bars)
     if as_json:
         members = {"file": str(file.absolute()), "bytes": file.stat().st_size, "createdAt": notes.created_at}
         say(json.dumps({**members, **_members(notes.contents), "tokens": len(tokens)}))
@@ -121,7 +121,7 @@ def restore_command(
             read_tokens(loaded.settings.tokens_path)  # a damaged file is refused before anything is restored
         with _unrestored(loaded.settings), opened_records(loaded) as records:
             ledger = read_ledger(loaded.settings.ledger_path)
-            done = records.restore(backup, replace=replace, watcher=bars, erasures=ledger)
+            done = restore_backup(backup, records.store, replace=replace, watcher=bars, erasures=ledger)
             LedgerFile(loaded.settings.ledger_path).sync(records)
         merged = merge_tokens(loaded.settings.tokens_path, kept) if tokens and kept else ()
     restored = len(kept) if merged else None

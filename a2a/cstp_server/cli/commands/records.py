@@ -148,7 +148,7 @@ def _kinds(kind: str | None) -> list[Kind]:
 
 def _found(records: Records, id: str, kinds: list[Kind]) -> StoredRecord | None:
     """The one record of the id. Raises ConfigurationError where several have it."""
-    found = records.meant(kinds, id, None)
+    found = records.origins.meant(kinds, id, None)
     of_kinds = dict.fromkeys(stored.kind.label for _, stored in found)
     if len(of_kinds) > 1:
         raise ConfigurationError(f"several records have the id {id}: name one with --kind ({', '.join(of_kinds)})")

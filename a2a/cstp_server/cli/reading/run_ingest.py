@@ -91,7 +91,7 @@ def run_here(
 def _require_records_of(files: Sequence[Path], records: Records) -> None:
     """Raise BadParameter for a path that is not there and that no record is from."""
     for path in files:
-        if not os.path.lexists(path) and not records.read_below(os.path.abspath(path)):
+        if not os.path.lexists(path) and not records.origins.read_below(os.path.abspath(path)):
             raise typer.BadParameter(f"{path} does not exist, and no record is from there", param_hint="PATH")
 
 

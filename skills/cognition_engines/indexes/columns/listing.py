@@ -72,7 +72,7 @@ class Listing:
             rows = rows if order is None else sorted_rows(state.snapshot, rows, order)
             shown = rows[offset : offset + limit]
             keys: list[int] = state.snapshot.keys[shown].tolist()
-            found = self._records.by_keys(keys, viewer) if keys else {}
+            found = self._records.reads.by_keys(keys, viewer) if keys else {}
             seqs = [found[key].seq if key in found else None for key in keys]
             if seqs == state.snapshot.seqs[shown].tolist():
                 break
@@ -88,7 +88,7 @@ class Listing:
             compactions = self._columns.compactions
             more = True
             while more:
-                page = self._records.catch_up(self._space, self._columns.seq, CHANGES)
+                page = self._records.changes.page(self._space, self._columns.seq, CHANGES)
                 self._columns.apply(page)
                 more = len(page) == CHANGES
             snapshot = self._columns.publish()

@@ -136,7 +136,7 @@ class Snapshot:
         return np.arange(np.searchsorted(self.seqs, seq, side="right"), len(self.seqs), dtype=np.int64)
 
     def fingerprint(self, seq: int) -> tuple[int, int]:
-        """Of the living rows written up to `seq` what `Records.fingerprint` has of the records."""
+        """Of the living rows written up to `seq` what `ChangeFeed.fingerprint` has of the records."""
         seqs = self.seqs[self.alive & (self.seqs <= seq)]
         return len(seqs), int((seqs % FINGERPRINT_PRIME).sum())
 

@@ -53,7 +53,7 @@ class CollectionNeed:
         if spec.url is None and self._is_left(spec.folder):
             return True
         if spec.records.last_seq() > self.seq:
-            page = spec.records.page(spec.space, self.seq, PAGE, spec.model)
+            page = spec.records.changes.page(spec.space, self.seq, PAGE, spec.model)
             if len(page.vectors):
                 return True
             self.seq = page.seq

@@ -20,7 +20,7 @@ from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.collection import COMPONENT, CollectionNeed, CollectionSpec
 from cognition_engines.indexes.vectors.registry import backend_of
 from cognition_engines.spaces import Space
-from cognition_engines.store.advisory_lock import SharedLock
+from cognition_engines.store.advisory_lock import SharedLock, shared_lock
 from cognition_engines.store.records import Records
 
 RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first
@@ -52,7 +52,7 @@ class LiveVectors:
         self._choice = choice
         deadline = choice.deadline_seconds
         self._spec = CollectionSpec(records, space, model, dim, folder, choice.url, deadline)
-        self._lock: SharedLock | None = None if choice.url is None else records.shared_lock(self._spec.name)
+        self._lock: SharedLock | None = None if choice.url is None else shared_lock(records.store, self._spec.name)
         self._need = CollectionNeed(self._spec, self._kind.is_in, few=choice.most_bytes > 0)
         self._backend: VectorBackend | None = None
         self._failure: str | None = None

@@ -34,12 +34,12 @@ def move_records(records: Records, old: Path, new: Path, *, over: bool, dry_run:
         raise ConfigurationError(f"{old} is still there: move it first, then its records")
     if is_gone(new):
         raise ConfigurationError(f"{new} does not exist: move {old} there first, then its records")
-    rows = records.read_below(str(old))
+    rows = records.origins.read_below(str(old))
     if not rows:
         raise ConfigurationError(f"no record is from {old}")
     targets = {row.origin.source: str(new) + row.origin.source.removeprefix(str(old)) for row in rows}
     arrived = set(targets.values())
-    there = [row for row in records.read_below(str(new)) if row.origin.source in arrived]
+    there = [row for row in records.origins.read_below(str(new)) if row.origin.source in arrived]
     if there and not over:
         said = f"{new} has {len(there):,} records of the same files"
         raise ConfigurationError(f"{said}: --replace deletes them and keeps the ids and reviews of {old}")
@@ -49,7 +49,7 @@ def move_records(records: Records, old: Path, new: Path, *, over: bool, dry_run:
     move, places = Move(_resolved(old), _resolved(new)), Places()
     natural = {source: places.of(Path(target), new) for source, target in targets.items()}
     moved = [relocated(row, natural[row.origin.source], move) for row in rows]
-    return records.relocate(moved), len(there)
+    return records.origins.relocate(moved), len(there)
 
 
 def relocated(row: KnownRecord, natural: FilePlace, move: Move) -> Relocation:

@@ -82,14 +82,14 @@ class Recall:
     async def _by_id(self, id: str, asked: RecallRequest, agent: Agent) -> RecallAnswer | None:
         """The record of that id, if it meets the filters; None when the viewer sees none of that id."""
         call = self._call(asked, agent)
-        found = await self._pools.records.run(call.caller, self._records.find, named_by(id), asked.viewer)
+        found = await self._pools.records.run(call.caller, self._records.reads.find, named_by(id), asked.viewer)
         if not found:
             return None
         conditions = asked.filters.conditions()
         kept = [stored for stored in found if accepts(conditions, stored)][:1]
         named = [source for stored in kept if (source := source_of(stored)) is not None]
         run = self._pools.records.run
-        sources = await run(call.caller, self._records.sources, named, asked.viewer) if named else {}
+        sources = await run(call.caller, self._records.knowledge.sources, named, asked.viewer) if named else {}
         results = [replace(_result(stored, None), source=sources.get(source_of(stored) or "")) for stored in kept]
         return await self._complete(call, results, len(kept))
 
@@ -97,7 +97,7 @@ class Recall:
         """The latest turns of a conversation; none of one that there is not."""
         call, conditions = self._call(asked, agent), asked.filters.conditions()
         return await self._pools.records.run(
-            call.caller, self._records.turns, id, conditions, asked.viewer, asked.limit
+            call.caller, self._records.conversations.turns, id, conditions, asked.viewer, asked.limit
         )
 
     async def _by_context(self, asked: RecallRequest, agent: Agent) -> RecallAnswer:
@@ -151,7 +151,8 @@ class Recall:
     async def _read(self, call: _Call, query: Query, found: SearchHits, count: int) -> list[Result]:
         """The records of the first `count` hits, with those of the others, which are events of theirs."""
         keys = found.keys()
-        read = await self._pools.records.run(call.caller, self._records.with_sources, keys, call.asked.viewer, None)
+        with_sources = self._records.knowledge.with_sources
+        read = await self._pools.records.run(call.caller, with_sources, keys, call.asked.viewer, None)
         filters = call.asked.filters.conditions()
         windows = await self._searching.windows(call.caller, found, query.mode)
         reasons = await self._searching.explained(call.caller, found, query, wanted=call.asked.explain)
@@ -190,7 +191,7 @@ class Recall:
             return AttachedEvents({}, {})
         conditions = asked.filters.conditions()
         return await self._pools.records.run(
-            call.caller, self._records.attached, parents, seeded, conditions, asked.viewer, asked.limit
+            call.caller, self._records.conversations.attached, parents, seeded, conditions, asked.viewer, asked.limit
         )
 
     async def _joined(self, call: _Call, results: Sequence[Result]) -> list[Result]:
@@ -201,7 +202,7 @@ class Recall:
             return list(results)
         conditions = asked.filters.conditions()
         passages = await self._pools.records.run(
-            call.caller, self._records.neighbours, places, conditions, asked.viewer
+            call.caller, self._records.conversations.neighbours, places, conditions, asked.viewer
         )
         return [
             replace(result, content=with_neighbours(result.stored, passages))
@@ -216,7 +217,7 @@ class Recall:
         refs = seeds((result.stored for result in results), attached.named) if asked.expand and asked.budget else {}
         if not refs:
             return []
-        around = await self._pools.records.run(call.caller, self._records.around, list(refs), asked.viewer)
+        around = await self._pools.records.run(call.caller, self._records.graph.around, list(refs), asked.viewer)
         index, without = self._indexes[MEMORY], _shown(results)
         snapshot, nodes = index.snapshot, nodes_of(refs, around)
         compared = Comparison(call.vector, call.text)
@@ -245,7 +246,7 @@ class Recall:
             return [], []
         keys = [each.key for each in reached]
         read, entities = await self._pools.records.run(
-            call.caller, self._records.with_entities, keys, names, asked.viewer, asked.include_entities
+            call.caller, self._records.graph.with_entities, keys, names, asked.viewer, asked.include_entities
         )
         related = [
             RelatedRecord(stored, each.score, each.node.reason, via(each.node, stored.record, spelled))

@@ -8,13 +8,10 @@ keeps dead rows until VACUUM FULL has written each table again.
 from dataclasses import dataclass
 from typing import Final
 
-import sqlalchemy as sa
-
 from cognition_engines.store.database import Store
-from cognition_engines.store.schema import counter, erasures, meta, metadata
-from cognition_engines.store.transactions import failures, reading, writing
+from cognition_engines.store.schema import metadata
+from cognition_engines.store.transactions import failures
 
-_NOTE: Final = "compacted"  # in `meta`: the seq up to which nothing is left of what was forgotten
 _BUSY_MILLISECONDS: Final = 2000  # that a checkpoint waits for readers
 
 
@@ -27,24 +24,10 @@ class CompactedDatabase:
     left_because: str | None = None
 
 
-def compacted_to(store: Store) -> int:
-    """See `Records.compacted_to`."""
-    with reading(store) as connection:
-        noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == _NOTE)).scalar()
-    return 0 if noted is None else int(noted)
-
-
-def compact(store: Store, most_bytes: int | None) -> CompactedDatabase:
-    """See `Records.compact`. Writers wait meanwhile."""
-    with reading(store) as connection:
-        seq = connection.execute(sa.select(counter.c.seq)).scalar_one()
+def rewrite_database(store: Store, most_bytes: int | None) -> CompactedDatabase:
+    """Write all rows again, unless the database has more than `most_bytes`."""
     sqlite = store.writer.dialect.name == "sqlite"
-    done = _compact_sqlite(store, most_bytes) if sqlite else _compact_postgresql(store, most_bytes)
-    if done.done:
-        with writing(store) as connection:
-            connection.execute(sa.delete(meta).where(meta.c.name == _NOTE))
-            connection.execute(sa.insert(meta).values(name=_NOTE, value=str(seq)))
-    return done
+    return _compact_sqlite(store, most_bytes) if sqlite else _compact_postgresql(store, most_bytes)
 
 
 def _compact_sqlite(store: Store, most_bytes: int | None) -> CompactedDatabase:
@@ -75,9 +58,3 @@ def _compact_postgresql(store: Store, most_bytes: int | None) -> CompactedDataba
             connection.exec_driver_sql(f'VACUUM (FULL) "{table.name}"')
         connection.invalidate()
     return CompactedDatabase(True, 0)
-
-
-def last_erasure(store: Store) -> int:
-    """The `seq` of the last erasure; 0 where nothing was ever forgotten."""
-    with reading(store) as connection:
-        return int(connection.execute(sa.select(sa.func.max(erasures.c.seq))).scalar() or 0)

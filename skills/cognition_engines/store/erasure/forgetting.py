@@ -1,59 +1,148 @@
-"""What the records know of what was forgotten, and how it leaves the database."""
+"""What the records know of what was forgotten or has expired, and how it leaves the database."""
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
+
+import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import prefixed
+from cognition_engines.models import Viewer
+from cognition_engines.store.codec import microseconds, moment
 from cognition_engines.store.database import Store
-from cognition_engines.store.erasure import compacted_database as compaction
-from cognition_engines.store.erasure import expiry as erasing
-from cognition_engines.store.erasure.cascade import Doomed
-from cognition_engines.store.erasure.compacted_database import CompactedDatabase
-from cognition_engines.store.erasure.ledger import Erasure
+from cognition_engines.store.erasure.cascade import Doomed, erasable
+from cognition_engines.store.erasure.compacted_database import CompactedDatabase, rewrite_database
+from cognition_engines.store.erasure.ledger import FORGET, Erasure, erase, erased, ledger, note
+from cognition_engines.store.reads.by_key import found_by_keys, only_given, visible
+from cognition_engines.store.schema import (
+    TABLES,
+    counter,
+    decision_links,
+    ended_links,
+    erasures,
+    links,
+    meta,
+    receipts,
+    records,
+    reviews,
+    revisions,
+    vectors,
+)
+from cognition_engines.store.transactions import pages, reading, scanning, writing
+from cognition_engines.store.values import StoredRecord
+
+EXPIRED: Final = "expired"  # the reason in the ledger where no agent gave one
+_COMPACTED: Final = "compacted"  # in `meta`: the seq up to which nothing is left of what was forgotten
+_BY_KEY: Final = (records, *TABLES.values(), links, vectors, revisions, reviews, decision_links, ended_links)
+
+
+def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[StoredRecord]:
+    """The records of any kind that an id means for the viewer; by the ids of files where no record has it."""
+    found: list[StoredRecord] = []
+    of_id = sa.select(records.c.key, records.c.kind, records.c.id).where(
+        records.c.id.in_(sorted({prefixed(kind, id) for kind in Kind})), *visible(viewer)
+    )
+    for key, kind, stored_id in connection.execute(of_id).all():
+        if stored_id == prefixed(Kind(kind), id):
+            found += found_by_keys(connection, [key], viewer, (Kind(kind),)).values()
+    found = [one for one in found if str(one.record.id) == id] or found  # before those that have a prefix
+    if not found:
+        for kind in Kind:
+            found += only_given(connection, kind, [prefixed(kind, id)], viewer).values()
+    return found
 
 
 class Forgetting:
-    """The part of `Records` about erasures; every method raises ComponentFailed when the database fails."""
+    """What the records know of what was forgotten."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
+        self._store: Final = store
 
     def erasures(self, after: int = 0) -> list[Erasure]:
-        """The ledger of what was forgotten, from the `seq` above `after`."""
-        return erasing.erasures_of(self._store, after)
-
-    def left_of(self, gone: Sequence[Doomed]) -> int:
-        """How many rows of records that were forgotten are in any table, looked for by their keys and ids."""
-        return erasing.left_of(self._store, gone)
-
-    def expired(self, now: datetime, most: int) -> list[int]:
-        """The keys of up to `most` records that have expired, the earliest first."""
-        return erasing.expired(self._store, now, most)
-
-    def next_expiry(self) -> datetime | None:
-        """When the next record expires; None where none does."""
-        return erasing.next_expiry(self._store)
-
-    def expire(self, keys: Sequence[int], now: datetime) -> list[tuple[Kind, str]]:
-        """Forgets those of the records that are still there and have expired; what was forgotten, by kind and id."""
-        return erasing.expire(self._store, keys, now)
-
-    def compact(self, most_bytes: int | None = None) -> CompactedDatabase:
-        """Rewrites the database without what was deleted, unless it has more than `most_bytes`."""
-        return compaction.compact(self._store, most_bytes)
-
-    def last_erasure(self) -> int:
-        """The `seq` of the last erasure; 0 where nothing was ever forgotten."""
-        return compaction.last_erasure(self._store)
+        """Return the ledger of what was forgotten, from the `seq` above `after`."""
+        with scanning(self._store) as connection:
+            return ledger(connection, after)
 
     def erased(self, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
         """Return the erasures of those of the records that were forgotten."""
-        return erasing.erased_of(self._store, names)
+        with reading(self._store) as connection:
+            return erased(connection, names)
 
     def note(self, found: Sequence[Erasure]) -> None:
         """Add erasures to the ledger, such as those of its file; of one record the latest counts."""
-        erasing.note_in(self._store, found)
+        with writing(self._store) as connection:
+            note(connection, found)
+
+    def last_erasure(self) -> int:
+        """Return the `seq` of the last erasure; 0 if nothing was ever forgotten."""
+        with reading(self._store) as connection:
+            return int(connection.execute(sa.select(sa.func.max(erasures.c.seq))).scalar() or 0)
+
+    def compact(self, most_bytes: int | None = None) -> CompactedDatabase:
+        """Rewrite the database without what was deleted, unless it has more than `most_bytes`. Writers wait."""
+        with reading(self._store) as connection:
+            seq = connection.execute(sa.select(counter.c.seq)).scalar_one()
+        done = rewrite_database(self._store, most_bytes)
+        if done.done:
+            with writing(self._store) as connection:
+                connection.execute(sa.delete(meta).where(meta.c.name == _COMPACTED))
+                connection.execute(sa.insert(meta).values(name=_COMPACTED, value=str(seq)))
+        return done
 
     def compacted_to(self) -> int:
-        """Of what was forgotten up to this `seq` the database holds nothing; 0 when it was never compacted."""
-        return compaction.compacted_to(self._store)
+        """Return the `seq` up to which the database holds nothing of what was forgotten; 0 before any compaction."""
+        with reading(self._store) as connection:
+            noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == _COMPACTED)).scalar()
+        return 0 if noted is None else int(noted)
+
+    def left_of(self, gone: Sequence[Doomed]) -> int:
+        """Return how many rows of forgotten records are in any table, looked for by their keys and ids."""
+        keys, ids = [one.key for one in gone], [one.id for one in gone]
+        with reading(self._store) as connection:
+            found = sum(_count(connection, table, table.c.key, keys) for table in _BY_KEY)
+            answered = receipts.c.answer.is_not(None), receipts.c.method != FORGET
+            found += _count(connection, receipts, receipts.c.record, ids, *answered)
+            decisions = [one.id for one in gone if one.kind is Kind.DECISION]
+            found += sum(
+                _count(connection, table, table.c.target, decisions) for table in (decision_links, ended_links)
+            )
+            return found
+
+    def expired(self, now: datetime, most: int) -> list[int]:
+        """Return the keys of up to `most` records that have expired, the earliest first."""
+        statement = sa.select(records.c.key).where(records.c.expires_at <= microseconds(now))
+        with reading(self._store) as connection:
+            return list(
+                connection.execute(statement.order_by(records.c.expires_at, records.c.key).limit(most)).scalars()
+            )
+
+    def next_expiry(self) -> datetime | None:
+        """Return when the next record expires; None if none does."""
+        statement = sa.select(sa.func.min(records.c.expires_at)).where(records.c.expires_at.is_not(None))
+        with reading(self._store) as connection:
+            found = connection.execute(statement).scalar()
+        return None if found is None else moment(found)
+
+    def expire(self, keys: Sequence[int], now: datetime) -> list[tuple[Kind, str]]:
+        """Forget those of the records that still exist and have expired; return their kinds and ids."""
+        done: list[tuple[Kind, str]] = []
+        with writing(self._store) as connection:
+            for key in keys:  # one may have taken another one along, and another server may have been first
+                due = sa.select(records.c.key).where(records.c.key == key, records.c.expires_at <= microseconds(now))
+                if connection.execute(due).scalar() is not None:
+                    gone = erasable(connection, key, None, with_files=True).gone
+                    erase(connection, gone, microseconds(now), None, EXPIRED)
+                    done += [(one.kind, one.id) for one in gone]
+        return done
+
+
+def _count(
+    connection: sa.Connection,
+    table: sa.Table,
+    column: sa.ColumnElement[object],
+    values: Sequence[object],
+    *others: sa.ColumnElement[bool],
+) -> int:
+    statement = sa.select(sa.func.count()).select_from(table)
+    return sum(connection.execute(statement.where(column.in_(page), *others)).scalar_one() for page in pages(values))

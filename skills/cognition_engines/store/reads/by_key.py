@@ -1,4 +1,4 @@
-"""Reading; the functions are described in `Records`. What a viewer may not see, the database leaves out."""
+"""Reads by key and id. What a viewer may not see, the database leaves out."""
 
 import sqlite3
 from collections import defaultdict
@@ -10,7 +10,6 @@ from typing import Any, Final, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import keyword_text, prefixed, spec_of
 from cognition_engines.models import Viewer
@@ -18,11 +17,10 @@ from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.codec import microseconds
 from cognition_engines.store.database import Store
 from cognition_engines.store.inheritance import neighbours
-from cognition_engines.store.links import dangling_links, exposed_links
 from cognition_engines.store.rows import SELECT_STORED, matrix, stored
-from cognition_engines.store.schema import TABLES, counter, dimension_name, meta, records, vectors
-from cognition_engines.store.transactions import REPLACED, is_plain, pages, reading, reading_plainly, scanning
-from cognition_engines.store.values import DanglingReferences, ExposedRecords, FloatArray, StoredRecord, Text
+from cognition_engines.store.schema import TABLES, dimension_name, meta, records, vectors
+from cognition_engines.store.transactions import is_plain, pages, reading, reading_plainly, scanning
+from cognition_engines.store.values import FloatArray, StoredRecord, Text
 
 T = TypeVar("T")
 
@@ -38,49 +36,12 @@ EMBEDDED: Final = (
 
 
 _owners: Final = records.alias("owners")
-_STORE_ID: Final = sa.select(meta.c.value).where(meta.c.name == "store_id").scalar_subquery()
-_LAST: Final = sa.select(counter.c.seq, _STORE_ID)
-_LAST_TEXT: Final = "SELECT seq, (SELECT value FROM meta WHERE name = 'store_id') FROM counter"
-
-
-def last_seq(store: Store) -> int:
-    before = store.seen.last_seq  # read first: what another thread learns meanwhile may be newer than what is read here
-    if is_plain(store):
-        with reading_plainly(store) as plain:
-            return _seen_to_be(store, before, *plain.execute(_LAST_TEXT).fetchone())
-    with reading(store) as connection:
-        return seq_of(store, connection, before)
-
-
-def seq_of(store: Store, connection: sa.Connection, before: int) -> int:
-    """The last `seq`. Raises ComponentFailed where it is below `before`, or another store's: an older database."""
-    return _seen_to_be(store, before, *connection.execute(_LAST).one())
-
-
-def _seen_to_be(store: Store, before: int, value: int, store_id: str | None) -> int:
-    if value < before or store.store_id not in ("", store_id):
-        store.seen.replaced = True
-        raise ComponentFailed("records", REPLACED)
-    store.seen.last_seq = max(store.seen.last_seq, value)
-    return int(value)
-
-
-def counts(store: Store) -> dict[Kind, int]:
-    with scanning(store) as connection:
-        return counts_of(connection)
 
 
 def counts_of(connection: sa.Connection) -> dict[Kind, int]:
-    """See `Records.counts`; inside a transaction."""
+    """Return the number of records of each kind."""
     statement = sa.select(records.c.kind, sa.func.count()).group_by(records.c.kind).order_by(records.c.kind)
     return {Kind(kind): number for kind, number in connection.execute(statement)}
-
-
-def ids(store: Store, kind: Kind) -> list[str]:
-    statement = sa.select(records.c.id).where(records.c.kind == int(kind))
-    with scanning(store) as connection:
-        # in the order of code points, which is the same in every database
-        return sorted(connection.execute(statement).scalars())
 
 
 def models_of(connection: sa.Connection) -> dict[str, int]:
@@ -90,25 +51,155 @@ def models_of(connection: sa.Connection) -> dict[str, int]:
     return {row[0]: row[1] for row in connection.execute(statement.order_by(vectors.c.model))}
 
 
-def dimension(store: Store, model: str) -> int | None:
-    with reading(store) as connection:
-        return stored_dimension(connection, model)
-
-
 def stored_dimension(connection: sa.Connection, model: str) -> int | None:
     """The dimension of the vectors stored of `model`; None before there were any."""
     noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == dimension_name(model))).scalar_one_or_none()
     return None if noted is None else int(noted)
 
 
-def windows(store: Store, space: Space, model: str, up_to: int) -> int:
-    statement = (
-        sa.select(sa.func.count())
-        .select_from(vectors.join(records))
-        .where(vectors.c.model == model, records.c.seq <= up_to, records.c.kind.in_(space.kinds))
-    )
-    with scanning(store) as connection:
-        return connection.execute(statement).scalar_one()
+class Reads:
+    """Reads of records by key and id."""
+
+    def __init__(self, store: Store) -> None:
+        self._store: Final = store
+
+    def windows(self, space: Space, model: str, up_to: int) -> int:
+        """Return how many vectors of `model` a space has, without records that changed after the `seq` `up_to`."""
+        statement = (
+            sa.select(sa.func.count())
+            .select_from(vectors.join(records))
+            .where(vectors.c.model == model, records.c.seq <= up_to, records.c.kind.in_(space.kinds))
+        )
+        with scanning(self._store) as connection:
+            return connection.execute(statement).scalar_one()
+
+    def vectors_of(self, keys: Sequence[int], model: str) -> dict[int, FloatArray]:
+        """Return the vectors of `model` (windows, dimensions) by key; keys without any are left out."""
+        cells: dict[int, list[bytes]] = defaultdict(list)
+        with reading(self._store) as connection:
+            for page in pages(keys):
+                for key, cell in connection.execute(_VECTORS, {"keys": list(page), "model": model}):
+                    cells[key].append(cell)
+        return {key: matrix(each) for key, each in cells.items()}
+
+    def find(self, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[StoredRecord]:
+        """Return the records that exist and that `viewer` sees, in the order asked; None, the operator, sees all.
+
+        The ids of artifacts, turns and events are known with and without their prefix. An id that no record has is
+        looked for among those that files give; it means a record if the viewer sees no other that is given it.
+        """
+        wanted = list(dict.fromkeys((kind, prefixed(kind, id)) for kind, id in ids))
+        found: dict[tuple[Kind, str], StoredRecord] = {}
+        with reading(self._store) as connection:
+            for kind, names in _grouped(wanted).items():
+                for page in pages(names):
+                    chosen = records.c.kind == int(kind), records.c.id.in_(page)
+                    for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
+                        one = stored(kind, row)
+                        found[kind, str(one.record.id)] = one
+                given = only_given(connection, kind, [id for id in names if (kind, id) not in found], viewer)
+                found |= {(kind, id): one for id, one in given.items()}
+        return [found[name] for name in wanted if name in found]
+
+    def by_keys(
+        self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
+    ) -> dict[int, StoredRecord]:
+        """Return the records that exist and that `viewer` sees, of any kinds; naming `kinds` leaves out all others.
+
+        Asks the database also for no keys: one that fails must not look like no match.
+        """
+        if keys and len(keys) <= _PLAINLY and is_plain(self._store) and self._store.read.has(keys):
+            with reading_plainly(self._store) as plain:
+                found, lacking = _known(self._store, _plain_seqs(plain, keys, viewer), kinds)
+            if not lacking:
+                return found
+        statement = _seqs(viewer is not None, viewer is not None and viewer.projects is not None)
+        seen = {} if viewer is None else rights_of(viewer)
+        with reading(self._store) as connection:
+            rows = [
+                row
+                for page in (pages(keys) if keys else [()])
+                for row in connection.execute(statement, {"keys": [*page], **seen})
+            ]
+            found, lacking = _known(self._store, rows, kinds)
+            for kind, its in lacking.items():
+                for page in pages(its):
+                    for row in connection.execute(_by_keys(kind, guarded=False, bounded=False), {"keys": [*page]}):
+                        found[row[0]] = one = stored(kind, row)
+                        characters = sum(len(cell) for cell in row if isinstance(cell, str))
+                        self._store.read.put(one, characters)
+        return found
+
+    def as_of(self, wanted: Mapping[int, int], viewer: Viewer) -> dict[int, StoredRecord]:
+        """Return the records of these keys that are still as of the `seq` given with each; cached ones are not read."""
+        cached = {key: self._store.read.get(key, seq) for key, seq in wanted.items()}
+        found = {key: one for key, one in cached.items() if one is not None}
+        lacking = [key for key in wanted if key not in found]
+        if lacking:
+            read = self.by_keys(lacking, viewer, None)
+            found |= {key: one for key, one in read.items() if one.seq == wanted[key]}
+        return found
+
+    def by_ids(self, kind: Kind, ids: Sequence[str]) -> dict[str, StoredRecord]:
+        """Return the records that exist, by id, for the operator."""
+        found: dict[str, StoredRecord] = {}
+        with reading(self._store) as connection:
+            for page in pages(ids):
+                chosen = records.c.kind == int(kind), records.c.id.in_(page)
+                for row in connection.execute(SELECT_STORED[kind].where(*chosen)):
+                    one = stored(kind, row)
+                    found[str(one.record.id)] = one
+        return found
+
+    def texts(self, keys: Sequence[int]) -> list[Text]:
+        """Return the words of the records that exist and have any, a turn's with those of its neighbours.
+
+        A neighbour has the same conversation, session and project and is not more guarded than the turn.
+        """
+        with scanning(self._store) as connection:
+            found = found_by_keys(connection, keys, None)
+            neighbouring = neighbours(connection, [key for key, one in found.items() if one.kind is Kind.TURN])
+            others = {key for around in neighbouring.values() for away in around for key in away} - found.keys()
+            turns = {**found, **found_by_keys(connection, sorted(others), None, (Kind.TURN,))}
+        found_texts: list[Text] = []
+        for key, one in found.items():
+            body = keyword_text(one.record)
+            if body is None:
+                continue
+            spec = spec_of(one.record)
+            around = neighbouring.get(key, ())
+            text = Text(
+                key,
+                body,
+                one.facets.project,
+                one.facets.sensitivity,
+                id=None if one.record.id is None else str(one.record.id),
+                title=spec.title(one.record),
+                day=spec.day(one.record),
+                adjacent=tuple(tuple(keyword_text(turns[each].record) or "" for each in away) for away in around),
+            )
+            found_texts.append(text)
+        return found_texts
+
+    def without_vectors(self, space: Space, model: str, after_key: int, limit: int) -> list[StoredRecord]:
+        """Return the next `limit` records of a space with a key above `after_key` that lack vectors of `model`, by key.
+
+        Records that say nothing to embed are left out.
+        """
+        if limit < 1:
+            raise ValueError("limit: must be at least 1")
+        has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
+        # kind + 0: not by an index on kind, which would read and sort all of them for each page
+        statement = (
+            sa.select(records.c.key)
+            .where((records.c.kind + 0).in_(space.kinds), records.c.key > after_key, ~has_vectors, *EMBEDDED)
+            .order_by(records.c.key)
+            .limit(limit)
+        )
+        with scanning(self._store) as connection:
+            keys = list(connection.execute(statement).scalars())
+            found = found_by_keys(connection, keys, None)
+        return [found[key] for key in keys]
 
 
 _VECTORS: Final = (
@@ -116,30 +207,6 @@ _VECTORS: Final = (
     .where(vectors.c.key.in_(sa.bindparam("keys", expanding=True)), vectors.c.model == sa.bindparam("model"))
     .order_by(vectors.c.key, vectors.c.window)
 )
-
-
-def vectors_of(store: Store, keys: Sequence[int], model: str) -> dict[int, FloatArray]:
-    cells: dict[int, list[bytes]] = defaultdict(list)
-    with reading(store) as connection:
-        for page in pages(keys):
-            for key, cell in connection.execute(_VECTORS, {"keys": list(page), "model": model}):
-                cells[key].append(cell)
-    return {key: matrix(each) for key, each in cells.items()}
-
-
-def find(store: Store, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[StoredRecord]:
-    wanted = list(dict.fromkeys((kind, prefixed(kind, id)) for kind, id in ids))
-    found: dict[tuple[Kind, str], StoredRecord] = {}
-    with reading(store) as connection:
-        for kind, names in _grouped(wanted).items():
-            for page in pages(names):
-                chosen = records.c.kind == int(kind), records.c.id.in_(page)
-                for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
-                    one = stored(kind, row)
-                    found[kind, str(one.record.id)] = one
-            given = only_given(connection, kind, [id for id in names if (kind, id) not in found], viewer)
-            found |= {(kind, id): one for id, one in given.items()}
-    return [found[name] for name in wanted if name in found]
 
 
 def named_record(connection: sa.Connection, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
@@ -162,43 +229,6 @@ def only_given(
             one = stored(kind, row)
             found.setdefault(one.origin.given or "", []).append(one)
     return {id: each[0] for id, each in found.items() if len(each) == 1}
-
-
-def by_keys(
-    store: Store, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None
-) -> dict[int, StoredRecord]:
-    """See `Records.by_keys`. Asks the database also for no keys: one that fails must not look like no match."""
-    if keys and len(keys) <= _PLAINLY and is_plain(store) and store.read.has(keys):
-        with reading_plainly(store) as plain:
-            found, lacking = _known(store, _plain_seqs(plain, keys, viewer), kinds)
-        if not lacking:
-            return found
-    statement = _seqs(viewer is not None, viewer is not None and viewer.projects is not None)
-    seen = {} if viewer is None else rights_of(viewer)
-    with reading(store) as connection:
-        rows = [
-            row
-            for page in (pages(keys) if keys else [()])
-            for row in connection.execute(statement, {"keys": [*page], **seen})
-        ]
-        found, lacking = _known(store, rows, kinds)
-        for kind, its in lacking.items():
-            for page in pages(its):
-                for row in connection.execute(_by_keys(kind, guarded=False, bounded=False), {"keys": [*page]}):
-                    found[row[0]] = one = stored(kind, row)
-                    characters = sum(len(cell) for cell in row if isinstance(cell, str))
-                    store.read.put(one, characters)
-    return found
-
-
-def as_of(store: Store, wanted: Mapping[int, int], viewer: Viewer) -> dict[int, StoredRecord]:
-    cached = {key: store.read.get(key, seq) for key, seq in wanted.items()}
-    found = {key: one for key, one in cached.items() if one is not None}
-    lacking = [key for key in wanted if key not in found]
-    if lacking:
-        read = by_keys(store, lacking, viewer, None)
-        found |= {key: one for key, one in read.items() if one.seq == wanted[key]}
-    return found
 
 
 def _known(
@@ -250,7 +280,7 @@ def asked_by_keys(
 def found_by_keys(
     connection: sa.Connection, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
 ) -> dict[int, StoredRecord]:
-    """See `Records.by_keys`; inside a transaction."""
+    """Return what `Reads.by_keys` does, inside a transaction."""
     if kinds is not None and len(kinds) == 1:
         by_kind: Mapping[Kind, Sequence[int]] = {kinds[0]: keys}
     else:
@@ -308,71 +338,6 @@ def _grouped(pairs: Iterable[tuple[Kind, T]]) -> dict[Kind, list[T]]:
     for kind, value in pairs:
         grouped[kind].append(value)
     return grouped
-
-
-def by_ids(store: Store, kind: Kind, ids: Sequence[str]) -> dict[str, StoredRecord]:
-    found: dict[str, StoredRecord] = {}
-    with reading(store) as connection:
-        for page in pages(ids):
-            chosen = records.c.kind == int(kind), records.c.id.in_(page)
-            for row in connection.execute(SELECT_STORED[kind].where(*chosen)):
-                one = stored(kind, row)
-                found[str(one.record.id)] = one
-    return found
-
-
-def texts(store: Store, keys: Sequence[int]) -> list[Text]:
-    with scanning(store) as connection:
-        found = found_by_keys(connection, keys, None)
-        neighbouring = neighbours(connection, [key for key, one in found.items() if one.kind is Kind.TURN])
-        others = {key for around in neighbouring.values() for away in around for key in away} - found.keys()
-        turns = {**found, **found_by_keys(connection, sorted(others), None, (Kind.TURN,))}
-    found_texts: list[Text] = []
-    for key, one in found.items():
-        body = keyword_text(one.record)
-        if body is None:
-            continue
-        spec = spec_of(one.record)
-        around = neighbouring.get(key, ())
-        text = Text(
-            key,
-            body,
-            one.facets.project,
-            one.facets.sensitivity,
-            id=None if one.record.id is None else str(one.record.id),
-            title=spec.title(one.record),
-            day=spec.day(one.record),
-            adjacent=tuple(tuple(keyword_text(turns[each].record) or "" for each in away) for away in around),
-        )
-        found_texts.append(text)
-    return found_texts
-
-
-def dangling(store: Store, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
-    with scanning(store) as connection:
-        return dangling_links(connection, places)
-
-
-def exposed(store: Store, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
-    with scanning(store) as connection:
-        return exposed_links(connection, places)
-
-
-def without_vectors(store: Store, space: Space, model: str, after_key: int, limit: int) -> list[StoredRecord]:
-    if limit < 1:
-        raise ValueError("limit: must be at least 1")
-    has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
-    # kind + 0: not by an index on kind, which would read and sort all of them for each page
-    statement = (
-        sa.select(records.c.key)
-        .where((records.c.kind + 0).in_(space.kinds), records.c.key > after_key, ~has_vectors, *EMBEDDED)
-        .order_by(records.c.key)
-        .limit(limit)
-    )
-    with scanning(store) as connection:
-        keys = list(connection.execute(statement).scalars())
-        found = found_by_keys(connection, keys, None)
-    return [found[key] for key in keys]
 
 
 def visible(viewer: Viewer | None, source: sa.FromClause = records) -> list[sa.ColumnElement[bool]]:

@@ -1,4 +1,4 @@
-"""Reads of conversations and texts: turns, events with their artifacts, passages next to others. See `Records`."""
+"""Reads of conversations and texts: turns, events with their artifacts, passages next to others."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,25 +48,78 @@ class AttachedEvents:
     named: Mapping[tuple[str, Role], int]
 
 
-def turns(store: Store, conversation_id: str, conditions: Conditions, viewer: Viewer | None, limit: int) -> TurnPage:
-    chosen = (_turns.c.conversation_id == conversation_id, *where(conditions), *visible(viewer))
-    joined = sa.join(_turns, records, records.c.key == _turns.c.key)
-    counted = sa.select(sa.func.count()).select_from(joined).where(*chosen)
-    latest = (
-        sa.select(records.c.key)
-        .select_from(joined)
-        .where(*chosen)
-        .order_by(*(each.desc() for each in place_of(_turns)))
-        .limit(limit)
-    )
-    with reading(store) as connection:
-        total: int = connection.execute(counted).scalar_one()
-        keys = list(connection.execute(latest).scalars())
-        found = found_by_keys(connection, keys, viewer, (Kind.TURN,))
-        given = {key: record.turn_index for key, one in found.items() if isinstance(record := one.record, Turn)}
-        places = _places(connection, conversation_id, viewer, [key for key in keys if given[key] is None])
-    indices = [places[key] if (index := given[key]) is None else index for key in reversed(keys)]
-    return TurnPage(total, [found[key] for key in reversed(keys)], indices)
+class ConversationReads:
+    """Reads of turns, and of what is next to a passage or in it."""
+
+    def __init__(self, store: Store) -> None:
+        self._store: Final = store
+
+    def turns(self, conversation_id: str, conditions: Conditions, viewer: Viewer | None, limit: int) -> TurnPage:
+        """Return the latest `limit` turns of a conversation that meet the conditions, ascending, and how many do."""
+        chosen = (_turns.c.conversation_id == conversation_id, *where(conditions), *visible(viewer))
+        joined = sa.join(_turns, records, records.c.key == _turns.c.key)
+        counted = sa.select(sa.func.count()).select_from(joined).where(*chosen)
+        latest = (
+            sa.select(records.c.key)
+            .select_from(joined)
+            .where(*chosen)
+            .order_by(*(each.desc() for each in place_of(_turns)))
+            .limit(limit)
+        )
+        with reading(self._store) as connection:
+            total: int = connection.execute(counted).scalar_one()
+            keys = list(connection.execute(latest).scalars())
+            found = found_by_keys(connection, keys, viewer, (Kind.TURN,))
+            given = {key: record.turn_index for key, one in found.items() if isinstance(record := one.record, Turn)}
+            places = _places(connection, conversation_id, viewer, [key for key in keys if given[key] is None])
+        indices = [places[key] if (index := given[key]) is None else index for key in reversed(keys)]
+        return TurnPage(total, [found[key] for key in reversed(keys)], indices)
+
+    def attached(
+        self, parents: Sequence[int], seeds: Sequence[int], conditions: Conditions, viewer: Viewer | None, most: int
+    ) -> AttachedEvents:
+        """Return of each of the artifacts `parents` its `most` newest events, those without a time last, ties by id.
+
+        And whom the events of the artifacts `seeds` name, all of them. Both are keys of artifacts or turns; the events
+        meet the conditions.
+        """
+        chosen = ((records.c.kind + 0) == int(Kind.EVENT), *where(conditions), *visible(viewer))
+        with reading(self._store) as connection:
+            events = _newest(connection, parents, chosen, viewer, most) if parents and most else {}
+            named = _named(connection, seeds, chosen) if seeds else {}
+        return AttachedEvents(events, named)
+
+    def neighbours(
+        self, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None
+    ) -> dict[Place, StoredRecord]:
+        """Return the passages at these places that exist and meet the conditions; the oldest of several."""
+        found: dict[Place, StoredRecord] = {}
+        with reading(self._store) as connection:
+            for kind, owner in _OWNERS.items():
+                wanted = {place for place in places if place[0] is kind}
+                if not wanted:
+                    continue
+                table = TABLES[kind]
+                named = {spelling for _, id, _ in wanted for spelling in _spellings(kind, id)}
+                statement = (
+                    sa.select(records.c.key, table.c[owner], table.c.chunk_index)
+                    .join_from(records, table, table.c.key == records.c.key)
+                    .where(
+                        table.c[owner].in_(sorted(named)),
+                        table.c.chunk_index.in_(sorted({index for _, _, index in wanted})),
+                        *where(conditions),
+                        *visible(viewer),
+                    )
+                    .order_by(records.c.key)
+                )
+                keys: dict[Place, int] = {}
+                for key, id, index in connection.execute(statement):
+                    place = (kind, prefixed(Kind.ARTIFACT, id) if kind is Kind.ARTIFACT_CHUNK else id, index)
+                    if place in wanted:
+                        keys.setdefault(place, key)
+                read = found_by_keys(connection, list(keys.values()), viewer, (kind,))
+                found |= {place: read[key] for place, key in keys.items()}
+        return found
 
 
 def _places(
@@ -84,16 +137,6 @@ def _places(
     )
     rows = connection.execute(sa.select(ranked.c.key, ranked.c.number).where(ranked.c.key.in_(keys)))
     return {key: number - 1 for key, number in rows}
-
-
-def attached(
-    store: Store, parents: Sequence[int], seeds: Sequence[int], conditions: Conditions, viewer: Viewer | None, most: int
-) -> AttachedEvents:
-    chosen = ((records.c.kind + 0) == int(Kind.EVENT), *where(conditions), *visible(viewer))
-    with reading(store) as connection:
-        events = _newest(connection, parents, chosen, viewer, most) if parents and most else {}
-        named = _named(connection, seeds, chosen) if seeds else {}
-    return AttachedEvents(events, named)
 
 
 def _newest(
@@ -133,38 +176,6 @@ def _named(
         .group_by(links.c.target, links.c.role)
     )
     return {(target, Role(role)): count for target, role, count in connection.execute(statement)}
-
-
-def neighbours(
-    store: Store, places: Sequence[Place], conditions: Conditions, viewer: Viewer | None
-) -> dict[Place, StoredRecord]:
-    found: dict[Place, StoredRecord] = {}
-    with reading(store) as connection:
-        for kind, owner in _OWNERS.items():
-            wanted = {place for place in places if place[0] is kind}
-            if not wanted:
-                continue
-            table = TABLES[kind]
-            named = {spelling for _, id, _ in wanted for spelling in _spellings(kind, id)}
-            statement = (
-                sa.select(records.c.key, table.c[owner], table.c.chunk_index)
-                .join_from(records, table, table.c.key == records.c.key)
-                .where(
-                    table.c[owner].in_(sorted(named)),
-                    table.c.chunk_index.in_(sorted({index for _, _, index in wanted})),
-                    *where(conditions),
-                    *visible(viewer),
-                )
-                .order_by(records.c.key)
-            )
-            keys: dict[Place, int] = {}
-            for key, id, index in connection.execute(statement):
-                place = (kind, prefixed(Kind.ARTIFACT, id) if kind is Kind.ARTIFACT_CHUNK else id, index)
-                if place in wanted:
-                    keys.setdefault(place, key)
-            read = found_by_keys(connection, list(keys.values()), viewer, (kind,))
-            found |= {place: read[key] for place, key in keys.items()}
-    return found
 
 
 def _spellings(kind: Kind, id: str) -> tuple[str, ...]:

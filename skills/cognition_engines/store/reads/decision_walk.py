@@ -1,4 +1,4 @@
-"""The decisions around one, by the links of agents and the supersessions of files; described in `Records`."""
+"""The decisions around one, by the links of agents and the supersessions of files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +10,10 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import DecisionLink, LinkType
 from cognition_engines.models import Viewer
 from cognition_engines.store.codec import moment
-from cognition_engines.store.database import Store
-from cognition_engines.store.reads.by_key import named_record, visible
+from cognition_engines.store.reads.by_key import visible
 from cognition_engines.store.reads.supersession import supersessions_of
 from cognition_engines.store.rows import SELECT_STORED, stored
 from cognition_engines.store.schema import decision_links, records
-from cognition_engines.store.transactions import reading
 from cognition_engines.store.values import StoredRecord
 
 Direction: TypeAlias = Literal["outgoing", "incoming", "both"]
@@ -63,15 +61,11 @@ class DecisionGraph:
 _Edges: TypeAlias = Mapping[tuple[str, str, str], GraphEdge]
 
 
-def decision_graph(store: Store, request: GraphRequest, viewer: Viewer) -> DecisionGraph | None:
-    """See `Records.decision_graph`."""
-    with reading(store) as connection:
-        center = named_record(connection, Kind.DECISION, request.id, viewer)
-        return None if center is None else _Walk(connection, request, viewer).around(center)
+class DecisionWalk:
+    """One walk over the decisions that a viewer sees, inside a transaction.
 
-
-class _Walk:
-    """One walk over the decisions that a viewer sees, inside a transaction."""
+    A step follows at most MOST_LINKS links; what leads through a decision that is hidden is not followed.
+    """
 
     def __init__(self, connection: sa.Connection, request: GraphRequest, viewer: Viewer) -> None:
         self._connection = connection
@@ -80,6 +74,7 @@ class _Walk:
         self._truncated = False
 
     def around(self, center: StoredRecord) -> DecisionGraph:
+        """Return the decisions around this one, and their links."""
         found = {str(center.record.id): (center, 0)}
         latest = [center]
         for depth in range(1, self._request.depth + 1):

@@ -1,4 +1,4 @@
-"""A decision with all that was written about it; described in `Records`."""
+"""A decision with all that was written about it."""
 
 import json
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, moment, record_of
 from cognition_engines.store.database import Store
 from cognition_engines.store.reads.by_key import guards, named_record, rights_of
+from cognition_engines.store.reads.decision_walk import DecisionGraph, DecisionWalk, GraphRequest
 from cognition_engines.store.reads.stated_ends import stated_ends
 from cognition_engines.store.reads.supersession import Supersession, supersessions_of
 from cognition_engines.store.schema import TABLES, decision_links, ended_links, records, reviews, revisions
@@ -47,29 +48,48 @@ class DecisionHistory:
     superseded_at: datetime | None
 
 
-def decision_history(store: Store, id: str, viewer: Viewer) -> DecisionHistory | None:
-    """See `Records.decision`."""
-    with reading(store) as connection:
-        stored = named_record(connection, Kind.DECISION, id, viewer)
-        if stored is None:
-            return None
-        ends = stated_ends(connection, [stored.key])[stored.key]
-        return DecisionHistory(
-            stored,
-            _own(connection, stored),
-            tuple(revisions_of(connection, stored)),
-            tuple(reviews_of(connection, stored)),
-            tuple(links_of(connection, [str(stored.record.id)], viewer)),
-            tuple(_ended_links_of(connection, str(stored.record.id), viewer)),
-            supersessions_of(connection, [stored], viewer)[stored.key],
-            min((moment(end.known) for end in ends), default=None),
-        )
+class DecisionReads:
+    """Reads of what was written about decisions."""
 
+    def __init__(self, store: Store) -> None:
+        self._store: Final = store
 
-def decision_links_of(store: Store, ids: Sequence[str], viewer: Viewer) -> list[DecisionLink]:
-    """See `Records.decision_links`."""
-    with reading(store) as connection:
-        return links_of(connection, ids, viewer)
+    def history(self, id: str, viewer: Viewer) -> DecisionHistory | None:
+        """Return a decision that the viewer sees, with all that was written about it; None if there is none.
+
+        `id` may be one that a file gives if the viewer sees just one such decision.
+        """
+        with reading(self._store) as connection:
+            stored = named_record(connection, Kind.DECISION, id, viewer)
+            if stored is None:
+                return None
+            ends = stated_ends(connection, [stored.key])[stored.key]
+            return DecisionHistory(
+                stored,
+                _own(connection, stored),
+                tuple(revisions_of(connection, stored)),
+                tuple(reviews_of(connection, stored)),
+                tuple(links_of(connection, [str(stored.record.id)], viewer)),
+                tuple(_ended_links_of(connection, str(stored.record.id), viewer)),
+                supersessions_of(connection, [stored], viewer)[stored.key],
+                min((moment(end.known) for end in ends), default=None),
+            )
+
+    def links(self, ids: Sequence[str], viewer: Viewer) -> list[DecisionLink]:
+        """Return the links that agents made of these decisions, both ends of which the viewer sees, in order."""
+        with reading(self._store) as connection:
+            return links_of(connection, ids, viewer)
+
+    def graph(self, request: GraphRequest, viewer: Viewer) -> DecisionGraph | None:
+        """Return the decisions around one, of those that the viewer sees; None if it does not see that one."""
+        with reading(self._store) as connection:
+            center = named_record(connection, Kind.DECISION, request.id, viewer)
+            return None if center is None else DecisionWalk(connection, request, viewer).around(center)
+
+    def supersessions(self, found: Sequence[StoredRecord], viewer: Viewer | None) -> dict[int, Supersession]:
+        """Return which decisions each of these supersedes or is superseded by; see `supersessions_of`."""
+        with reading(self._store) as connection:
+            return supersessions_of(connection, found, viewer)
 
 
 def _own(connection: sa.Connection, stored: StoredRecord) -> Decision:

@@ -1,4 +1,4 @@
-"""Reads of the graph: who or what names stand for, and where edges lead. See `Records`."""
+"""Reads of the graph: who or what names stand for, and where edges lead."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -39,32 +39,41 @@ class Neighbourhood:
     beyond: Sequence[NamedEntity]
 
 
-def around(store: Store, nodes: Sequence[str], viewer: Viewer | None) -> Neighbourhood:
-    with reading(store) as connection:
-        here = _entities(connection, nodes, viewer)
-        names = {name for entity in here for name in entity.names} | set(nodes)
-        ends = _other_ends(_edges_of(connection, names, viewer), names)
-        reached = _entities(connection, ends, viewer)
-    place = {end: number for number, end in enumerate(ends)}
-    known = {entity.stored.key for entity in here}
-    beyond = [entity for entity in reached if entity.stored.key not in known]
-    beyond.sort(key=lambda entity: min(place[name] for name in entity.names if name in place))
-    return Neighbourhood(here, beyond)
+class GraphReads:
+    """Reads of entities and of the edges between them."""
 
+    def __init__(self, store: Store) -> None:
+        self._store: Final = store
 
-def with_entities(
-    store: Store, keys: Sequence[int], names: Iterable[str], viewer: Viewer | None, resolve: bool
-) -> tuple[dict[int, StoredRecord], Sequence[NamedEntity]]:
-    with reading(store) as connection:
-        found = found_by_keys(connection, keys, viewer)
-        if not resolve:
-            return found, ()
-        # what a record refers to is derived from it whenever it is written
-        wanted = set(names)
-        for page in pages(list(found)):
-            roles = links.c.role.in_((int(Role.ACTOR), int(Role.SUBJECT)))
-            wanted.update(connection.execute(sa.select(links.c.target).where(links.c.key.in_(page), roles)).scalars())
-        return found, _entities(connection, sorted(wanted), viewer)
+    def around(self, nodes: Sequence[str], viewer: Viewer | None) -> Neighbourhood:
+        """Return the entities of these names, and those one edge away, both ways; names are `kinds.fields.normal`."""
+        with reading(self._store) as connection:
+            here = _entities(connection, nodes, viewer)
+            names = {name for entity in here for name in entity.names} | set(nodes)
+            ends = _other_ends(_edges_of(connection, names, viewer), names)
+            reached = _entities(connection, ends, viewer)
+        place = {end: number for number, end in enumerate(ends)}
+        known = {entity.stored.key for entity in here}
+        beyond = [entity for entity in reached if entity.stored.key not in known]
+        beyond.sort(key=lambda entity: min(place[name] for name in entity.names if name in place))
+        return Neighbourhood(here, beyond)
+
+    def with_entities(
+        self, keys: Sequence[int], names: Iterable[str], viewer: Viewer | None, resolve: bool
+    ) -> tuple[dict[int, StoredRecord], Sequence[NamedEntity]]:
+        """Return records by key; with `resolve` also the entities of the names and those that these records name."""
+        with reading(self._store) as connection:
+            found = found_by_keys(connection, keys, viewer)
+            if not resolve:
+                return found, ()
+            # what a record refers to is derived from it whenever it is written
+            wanted = set(names)
+            for page in pages(list(found)):
+                roles = links.c.role.in_((int(Role.ACTOR), int(Role.SUBJECT)))
+                wanted.update(
+                    connection.execute(sa.select(links.c.target).where(links.c.key.in_(page), roles)).scalars()
+                )
+            return found, _entities(connection, sorted(wanted), viewer)
 
 
 def _entities(connection: sa.Connection, names: Sequence[str], viewer: Viewer | None) -> list[NamedEntity]:

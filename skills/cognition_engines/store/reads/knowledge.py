@@ -1,4 +1,4 @@
-"""Reading chunks and extractions with the sources they come from; the functions are described in `Records`."""
+"""Reads of chunks and extractions with the sources they come from."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,39 +53,46 @@ class WithSources:
     sources: Mapping[str, SourceName]
 
 
-def chunk(store: Store, id: str, viewer: Viewer | None, model: str | None) -> ChunkFound | None:
-    with reading(store) as connection:
-        found = _named(connection, Kind.CHUNK, [id], viewer).get(id)
-        found = found or only_given(connection, Kind.CHUNK, _possible([id]), viewer).get(id)
-        if found is None:
-            return None
-        record = found.record
-        assert isinstance(record, Chunk)
-        names = _source_names(connection, [record.source_id], viewer)
-        clusters = _named(connection, Kind.CLUSTER, record.cluster_ids, viewer)
-        windows = None if model is None else _vectors(connection, found.key, model)
-    source = None if record.source_id is None else names.get(record.source_id)
-    return ChunkFound(record, found.key, source, clusters, windows)
+class KnowledgeReads:
+    """Reads of chunks and extractions with their sources."""
 
+    def __init__(self, store: Store) -> None:
+        self._store: Final = store
 
-def sources(store: Store, ids: Sequence[str], viewer: Viewer | None) -> dict[str, SourceName]:
-    with reading(store) as connection:
-        return _source_names(connection, ids, viewer)
+    def chunk(self, id: str, viewer: Viewer | None, model: str | None) -> ChunkFound | None:
+        """Return a chunk with its source, its clusters and, with `model`, its vectors; None if there is none."""
+        with reading(self._store) as connection:
+            found = _named(connection, Kind.CHUNK, [id], viewer).get(id)
+            found = found or only_given(connection, Kind.CHUNK, _possible([id]), viewer).get(id)
+            if found is None:
+                return None
+            record = found.record
+            assert isinstance(record, Chunk)
+            names = _source_names(connection, [record.source_id], viewer)
+            clusters = _named(connection, Kind.CLUSTER, record.cluster_ids, viewer)
+            windows = None if model is None else _vectors(connection, found.key, model)
+        source = None if record.source_id is None else names.get(record.source_id)
+        return ChunkFound(record, found.key, source, clusters, windows)
 
+    def sources(self, ids: Sequence[str], viewer: Viewer | None) -> dict[str, SourceName]:
+        """Return the names of the sources that exist and that `viewer` sees, by id."""
+        with reading(self._store) as connection:
+            return _source_names(connection, ids, viewer)
 
-def source_ids(store: Store, title: str, viewer: Viewer | None) -> list[str]:
-    columns = records.c.id, _SOURCES.c.title, records.c.given
-    statement = sa.select(*columns).join_from(records, _SOURCES)
-    called = sa.or_(_SOURCES.c.title_key == title_key(title), records.c.given.in_(_possible([title])))
-    with reading(store) as connection:
-        found = connection.execute(statement.where(called, *visible(viewer)).order_by(records.c.id)).all()
-    return [id for id, its, given in found if given == title or fold_text(its) == fold_text(title)]
+    def source_ids(self, title: str, viewer: Viewer | None) -> list[str]:
+        """Return the ids of the sources that `viewer` sees of this title, in any case, or this id in files."""
+        columns = records.c.id, _SOURCES.c.title, records.c.given
+        statement = sa.select(*columns).join_from(records, _SOURCES)
+        called = sa.or_(_SOURCES.c.title_key == title_key(title), records.c.given.in_(_possible([title])))
+        with reading(self._store) as connection:
+            found = connection.execute(statement.where(called, *visible(viewer)).order_by(records.c.id)).all()
+        return [id for id, its, given in found if given == title or fold_text(its) == fold_text(title)]
 
-
-def with_sources(store: Store, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None) -> WithSources:
-    with reading(store) as connection:
-        found = asked_by_keys(connection, keys, viewer, kinds)
-        return WithSources(found, _source_names(connection, [source_of(one) for one in found.values()], viewer))
+    def with_sources(self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None) -> WithSources:
+        """Return records by key with the sources that they name and that `viewer` sees."""
+        with reading(self._store) as connection:
+            found = asked_by_keys(connection, keys, viewer, kinds)
+            return WithSources(found, _source_names(connection, [source_of(one) for one in found.values()], viewer))
 
 
 def source_of(one: StoredRecord) -> str | None:

@@ -16,11 +16,10 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Role
 from cognition_engines.models import Viewer
 from cognition_engines.store.codec import microseconds, place_key
-from cognition_engines.store.database import Store
 from cognition_engines.store.reads.by_key import found_by_keys
 from cognition_engines.store.reads.supersession import Supersession, supersessions_of
 from cognition_engines.store.schema import TABLES, links, records, reviews
-from cognition_engines.store.transactions import pages, scanning
+from cognition_engines.store.transactions import pages
 from cognition_engines.store.values import DanglingReferences, StoredRecord
 
 REJECTED: Final = "rejected"
@@ -104,19 +103,18 @@ def stated_ends(connection: sa.Connection, keys: Iterable[int]) -> dict[int, lis
     }
 
 
-def dangling_successors(store: Store, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
-    """See `Records.dangling`: the successors that decisions of these files name, and that are not stored."""
+def dangling_successors(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
+    """Return the successors that decisions of these files name, and that are not stored."""
     wanted = set(places)
     lacking: dict[str, list[str]] = defaultdict(list)
     naming = sa.exists().where(links.c.key == records.c.key, links.c.role == int(Role.SUPERSEDED_BY))
-    with scanning(store) as connection:
-        for page in pages(list(map(place_key, wanted))):
-            keys = connection.execute(sa.select(records.c.key).where(records.c.source_key.in_(page), naming)).scalars()
-            found = list(found_by_keys(connection, list(keys), None, (Kind.DECISION,)).values())
-            named = supersessions_of(connection, found, None)
-            for one in found:
-                if one.origin.place in wanted:
-                    lacking[one.origin.source] += named[one.key].lacking
+    for page in pages(list(map(place_key, wanted))):
+        keys = connection.execute(sa.select(records.c.key).where(records.c.source_key.in_(page), naming)).scalars()
+        found = list(found_by_keys(connection, list(keys), None, (Kind.DECISION,)).values())
+        named = supersessions_of(connection, found, None)
+        for one in found:
+            if one.origin.place in wanted:
+                lacking[one.origin.source] += named[one.key].lacking
     return [
         DanglingReferences(source, Kind.DECISION, Role.SUPERSEDED_BY, len(its), min(its))
         for source, its in sorted(lacking.items())

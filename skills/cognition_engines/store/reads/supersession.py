@@ -10,10 +10,9 @@ import sqlalchemy as sa
 from cognition_engines.kinds.decisions import ANYWHERE, in_repository, named_by, names_of, of_any_repository
 from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.models import Decision, Viewer
-from cognition_engines.store.database import Store
 from cognition_engines.store.reads.by_key import guards, rights_of
 from cognition_engines.store.schema import links, records
-from cognition_engines.store.transactions import pages, reading
+from cognition_engines.store.transactions import pages
 from cognition_engines.store.values import StoredRecord
 
 MOST_NAMED: Final = 100  # decisions that one name finds
@@ -34,16 +33,14 @@ class Supersession:
     lacking: tuple[str, ...]
 
 
-def supersessions(store: Store, found: Sequence[StoredRecord], viewer: Viewer | None) -> dict[int, Supersession]:
-    """See `Records.supersessions`."""
-    with reading(store) as connection:
-        return supersessions_of(connection, found, viewer)
-
-
 def supersessions_of(
     connection: sa.Connection, found: Sequence[StoredRecord], viewer: Viewer | None, *, expired: bool = False
 ) -> dict[int, Supersession]:
-    """See `Records.supersessions`; inside a transaction, and with `expired` also of what has expired."""
+    """Return which decisions each of these supersedes or is superseded by, of those that `viewer` sees, by key.
+
+    A reference is the id of a decision, or the name or number of a file in the same folder. With `expired`, expired
+    decisions count, too.
+    """
     decisions = [(one, one.record) for one in found if isinstance(one.record, Decision)]
     wanted: dict[str, None] = {}
     for one, decision in decisions:

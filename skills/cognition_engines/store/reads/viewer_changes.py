@@ -38,31 +38,40 @@ class SeenChanges:
     more: bool
 
 
-def seen_changes(store: Store, viewer: Viewer, after: int, kinds: Sequence[Kind] | None, limit: int) -> SeenChanges:
-    """The next `limit` changes after `after`; see `Records.seen_changes`."""
-    if limit < 1:
-        raise ValueError("limit: must be at least 1")
-    with reading(store) as connection:
-        newest: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
-        if newest <= after:
-            return SeenChanges((), after, more=False)
-        found = [
-            SeenChange(row.seq, Kind(row.kind), row.id, gone=False)
-            for row in connection.execute(_next(records, viewer, after, kinds, limit))
-        ]
-        for table in _LEAVINGS:
-            rows = _left(connection, table, viewer, after, kinds, limit)
-            found += [SeenChange(row.seq, Kind(row.kind), row.id, gone=True) for row in rows]
-    found.sort(key=lambda one: one.seq)
-    if len(found) <= limit:
-        return SeenChanges(found, newest, more=False)
-    return SeenChanges(found[:limit], found[limit - 1].seq, more=True)
+class ViewerChanges:
+    """Changes for one viewer."""
 
+    def __init__(self, store: Store) -> None:
+        self._store: Final = store
 
-def last_seen(store: Store, viewer: Viewer) -> int:
-    """The `seq` of the last change of what the viewer sees or saw; 0 where there is none."""
-    with reading(store) as connection:
-        return max(_last(connection, table, viewer) for table in (records, *_LEAVINGS))
+    def after(self, viewer: Viewer, after: int, kinds: Sequence[Kind] | None, limit: int) -> SeenChanges:
+        """Return the next `limit` changes with a `seq` above `after` that the viewer may know of, none left out.
+
+        Of a record that changed several times only its last change is returned. What was deleted or given other rights
+        is gone for a viewer that saw it by then and does not see it now; what it never saw leaves no trace.
+        """
+        if limit < 1:
+            raise ValueError("limit: must be at least 1")
+        with reading(self._store) as connection:
+            newest: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
+            if newest <= after:
+                return SeenChanges((), after, more=False)
+            found = [
+                SeenChange(row.seq, Kind(row.kind), row.id, gone=False)
+                for row in connection.execute(_next(records, viewer, after, kinds, limit))
+            ]
+            for table in _LEAVINGS:
+                rows = _left(connection, table, viewer, after, kinds, limit)
+                found += [SeenChange(row.seq, Kind(row.kind), row.id, gone=True) for row in rows]
+        found.sort(key=lambda one: one.seq)
+        if len(found) <= limit:
+            return SeenChanges(found, newest, more=False)
+        return SeenChanges(found[:limit], found[limit - 1].seq, more=True)
+
+    def last(self, viewer: Viewer) -> int:
+        """Return the `seq` of the last change of what the viewer sees or saw; 0 if there is none."""
+        with reading(self._store) as connection:
+            return max(_last(connection, table, viewer) for table in (records, *_LEAVINGS))
 
 
 def _left(

@@ -86,7 +86,12 @@ class Backup:
 def write_backup(
     store: Store, file: Path, program: str, attached: Mapping[str, str], *, replace: bool, watcher: Watcher
 ) -> Notes:
-    """Write a backup; see `Records.back_up`."""
+    """Write every record with the vectors of all models, as of one moment, to `file`, for the owner only.
+
+    `program` is the version that writes, `attached` what else to keep, by name. The file appears when it is
+    complete and on the disk. Raises `ConfigurationError` for a place where it cannot be, `BackupFailed` when it
+    cannot be written. `replace` allows an older backup there, and nothing else.
+    """
     file = file.absolute()
     _check_place(file, replace=replace)
     _remove_leftovers(file)
@@ -111,7 +116,12 @@ def write_backup(
 def restore_backup(
     backup: Backup, target: Store, *, replace: bool, watcher: Watcher, erasures: Sequence[Erasure] = ()
 ) -> TransferSummary:
-    """Make a store equal to a backup; see `Records.restore`."""
+    """Make a store equal to a backup, in one transaction.
+
+    What is equal already is left alone; what is not in the backup is deleted, and what was forgotten since is
+    forgotten again: by the ledgers of the store and of the backup, and by `erasures`. Raises `ConfigurationError`
+    for a store that holds records, unless `replace`.
+    """
     if not replace:
         with scanning(backup.store) as read, scanning(target) as compared:
             _refuse(loss(Source(read, "backup"), compared, watcher))

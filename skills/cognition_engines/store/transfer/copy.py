@@ -148,8 +148,12 @@ class _Record:
         return Entry(record, origin_of([self.spine[name] for name in ORIGIN]))
 
 
-def copy(source: Store, target: Store, watcher: Watcher) -> Contents:
-    """Fill an empty store; see `Records.copy_to`."""
+def copy_records(source: Store, target: Store, watcher: Watcher) -> Contents:
+    """Copy every record with the vectors of all models into an empty store, in one transaction of `target`.
+
+    Keys and `seq` are the target's own; all else is equal, and read back before it is committed. Raises
+    `ConfigurationError` for a target that holds records; `ComponentFailed` naming `target` when that fails.
+    """
     with scanning(source) as read, writing(target, "target") as write:
         if held := _count(write):
             raise ConfigurationError(

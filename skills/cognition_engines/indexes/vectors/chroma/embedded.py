@@ -80,7 +80,7 @@ class EmbeddedChroma:
             if self._wanted and self._loaded is not index and not self.unloadable:
                 self._load(index)
             return False
-        page = self._records.page(self._space, index.seq, PAGE, self._model)
+        page = self._records.changes.page(self._space, index.seq, PAGE, self._model)
         if page and index.seq > 0 and self._loaded is not index:
             self._load(index)
         index.apply(page)

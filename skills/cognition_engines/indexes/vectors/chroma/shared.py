@@ -140,7 +140,7 @@ class SharedChroma:
         last = self._records.last_seq()
         if index is not None and index.seq < last:
             # the writer notes only changes of this space
-            page = self._records.page(self._space, index.seq, 1, None)
+            page = self._records.changes.page(self._space, index.seq, 1, None)
             if not page:
                 index.skip(page.seq)
         # records that were replaced by older ones have a collection ahead of them until its writer has made a new one
@@ -164,12 +164,12 @@ class SharedChroma:
             if not refused(error) or not self._hopeless(refuses=True):
                 raise
             return False
-        return windows >= self._records.windows(self._space, self._model, index.seq)
+        return windows >= self._records.reads.windows(self._space, self._model, index.seq)
 
     def _write(self, index: ChromaIndex) -> bool:
         if index.seq >= self._records.last_seq():
             return False
-        page = self._records.page(self._space, index.seq, PAGE, self._model)
+        page = self._records.changes.page(self._space, index.seq, PAGE, self._model)
         index.apply(page, self._hold)
         if page:
             self._hold()
