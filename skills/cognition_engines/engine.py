@@ -48,9 +48,9 @@ from cognition_engines.retrieval.calibration import calibration_of
 from cognition_engines.retrieval.dated import QuestionDates
 from cognition_engines.store.database import SETTING
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.writing.door import Writing
 from cognition_engines.writing.erasing import LedgerFile
 from cognition_engines.writing.retention import Retention
+from cognition_engines.writing.writer import Writer
 
 if TYPE_CHECKING:
     from cognition_engines.ingest.watching.follow import SourceFollower
@@ -174,7 +174,7 @@ class Engine:
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
         ledger = LedgerFile(options.ledger)
-        self.writing: Final = Writing(records, indexes, embedder, self.pools, published, ledger, self.audit)
+        self.writing: Final = Writer(records, indexes, embedder, self.pools, published, ledger, self.audit)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)
         self.write: Final = self.writing.write
 

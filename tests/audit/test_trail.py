@@ -31,11 +31,11 @@ from cognition_engines.writing.requests import (
     ReviewDecision,
     SetStatus,
     UpdateDecision,
-    Writer,
+    WriteCaller,
 )
 from tests.stores import Stores, wait_for
 
-ANN = Writer("ann", EVERYTHING, frozenset({"read", "write", "review"}), "mcp", "cstp.some", "r-1")
+ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review"}), "mcp", "cstp.some", "r-1")
 
 
 @pytest.fixture
@@ -247,10 +247,10 @@ WRITES = """
 import asyncio, json, sys
 from cognition_engines.engine import Engine
 from cognition_engines.models import EVERYTHING
-from cognition_engines.writing.requests import DecisionFields, RecordDecision, Writer
+from cognition_engines.writing.requests import DecisionFields, RecordDecision, WriteCaller
 
 async def run(engine, name):
-    writer = Writer(name, EVERYTHING, frozenset({"write"}))
+    writer = WriteCaller(name, EVERYTHING, frozenset({"write"}))
     for number in range(10_000):
         request = RecordDecision(fields=DecisionFields(decision=f"{name} {number}", confidence=0.5))
         done = await engine.write(writer, request)

@@ -22,7 +22,7 @@ from cognition_engines.exchange.runs import import_file
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.records import open_records
-from cognition_engines.writing.requests import DecisionFields, RecordDecision, Writer
+from cognition_engines.writing.requests import DecisionFields, RecordDecision, WriteCaller
 from cstp_server.generate.reference import ROOT
 from tests.stores import Stores
 
@@ -383,7 +383,7 @@ def test_an_import_takes_no_record_of_another_origin_over(cstp: Cstp, target: Ca
 
 async def record_two(engine: Engine) -> None:
     """A decision of the project shop, and one of none."""
-    writer = Writer("ann", EVERYTHING, frozenset({"write"}))
+    writer = WriteCaller("ann", EVERYTHING, frozenset({"write"}))
     for project in ("shop", None):
         fields = DecisionFields(decision="Bake bread: daily", confidence=0.5)
         await engine.write(writer, RecordDecision(fields=fields, project=project))

@@ -12,11 +12,11 @@ from cognition_engines.queries.decisions import Match, Question
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.retrieval.phrases import BEST, pairs_of, share_of
-from cognition_engines.writing.requests import DecisionFields, RecordDecision, UpdateDecision, Writer
+from cognition_engines.writing.requests import DecisionFields, RecordDecision, UpdateDecision, WriteCaller
 from tests.recall.conftest import WordEmbedder
 from tests.stores import Stores
 
-ANN = Writer("ann", EVERYTHING, frozenset({"read", "write"}))
+ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write"}))
 QUERY = "Keep the old crane near the harbour"
 
 

@@ -26,14 +26,14 @@ from cognition_engines.writing.requests import (
     SetStatus,
     UnlinkDecisions,
     UpdateDecision,
-    Writer,
+    WriteCaller,
 )
 from tests.stores import Stores
 
 SCOPES = frozenset({"read", "write", "review"})
-ANN = Writer("ann", EVERYTHING, SCOPES)
-BEN = Writer("ben", EVERYTHING, SCOPES)
-JUDGE = Writer("judge", EVERYTHING, frozenset({"ratify"}))
+ANN = WriteCaller("ann", EVERYTHING, SCOPES)
+BEN = WriteCaller("ben", EVERYTHING, SCOPES)
+JUDGE = WriteCaller("judge", EVERYTHING, frozenset({"ratify"}))
 ADR = "# Use a queue\n\n* Status: accepted\n* Date: 2024-03-01\n\n## Context\n\nWe poll a table.\n"
 
 
@@ -202,7 +202,7 @@ async def test_links_make_no_circle_and_lead_to_nothing_hidden(engine: Engine) -
     with pytest.raises(WriteConflict, match="state"):
         await engine.write(BEN, LinkDecisions(source_id=ids[2], target_id=ids[0], type="depends_on"))
     await engine.write(BEN, LinkDecisions(source_id=ids[2], target_id=ids[0], type="relates_to"))
-    narrow = Writer("narrow", Viewer(), SCOPES)
+    narrow = WriteCaller("narrow", Viewer(), SCOPES)
     for unseen in (hidden, "dec_0"):
         with pytest.raises(RecordNotFound):
             await engine.write(narrow, LinkDecisions(source_id=ids[0], target_id=unseen, type="blocks"))
@@ -218,13 +218,13 @@ async def test_a_record_gets_a_project_that_its_author_has(
     engine: Engine, projects: set[str] | None, asked: str | None, stored: str | None
 ) -> None:
     viewer = Viewer(Sensitivity.NORMAL, None if projects is None else frozenset(projects))
-    done = await engine.write(Writer("ann", viewer, SCOPES), new("Bake bread", project=asked))
+    done = await engine.write(WriteCaller("ann", viewer, SCOPES), new("Bake bread", project=asked))
     (one,) = engine.records.reads.find([(Kind.DECISION, done.id)], viewer)
     assert one.facets.project == stored
 
 
 async def test_nobody_writes_what_it_could_not_see(engine: Engine) -> None:
-    several = Writer("ann", Viewer(Sensitivity.NORMAL, frozenset({"a", "b"})), SCOPES)
+    several = WriteCaller("ann", Viewer(Sensitivity.NORMAL, frozenset({"a", "b"})), SCOPES)
     for wrong, member in (({}, "project"), ({"project": "c"}, "project")):
         with pytest.raises(WriteRefused) as refused:
             await engine.write(several, new("Bake bread", **wrong))

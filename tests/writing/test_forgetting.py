@@ -42,7 +42,7 @@ from cognition_engines.writing.requests import (
     RecordDecision,
     RecordedDecision,
     ReviewDecision,
-    Writer,
+    WriteCaller,
 )
 from cognition_engines.writing.retention import Retention
 from tests.query.conftest import SeededEmbedder
@@ -50,9 +50,9 @@ from tests.stores import Stores
 from tests.writing.written import Quiet, written
 
 SCOPES = frozenset({"read", "write", "review"})
-ANN = Writer("ann", EVERYTHING, SCOPES)
-BEN = Writer("ben", EVERYTHING, SCOPES)
-ROOT = Writer("root", EVERYTHING, frozenset({"admin"}))
+ANN = WriteCaller("ann", EVERYTHING, SCOPES)
+BEN = WriteCaller("ben", EVERYTHING, SCOPES)
+ROOT = WriteCaller("root", EVERYTHING, frozenset({"admin"}))
 ADR = "# Use a queue\n\n* Status: accepted\n* Date: 2024-03-01\n\n## Context\n\nWe poll a table.\n"
 Open = Callable[..., Engine]
 
@@ -96,13 +96,15 @@ def new(decision: str, **others: Any) -> RecordDecision:
     return RecordDecision(fields=DecisionFields(decision=decision, confidence=0.5, **others), **own)
 
 
-async def recorded(engine: Engine, decision: str, writer: Writer = ANN, key: str | None = None, **others: Any) -> str:
+async def recorded(
+    engine: Engine, decision: str, writer: WriteCaller = ANN, key: str | None = None, **others: Any
+) -> str:
     answer = await engine.write(writer, new(decision, **others), key)
     await engine.reached(answer.seq, seconds=60)  # a busy machine answers a write before its indexes show it
     return answer.id
 
 
-async def forgotten(engine: Engine, id: str, writer: Writer = ANN, **others: Any) -> Forgotten:
+async def forgotten(engine: Engine, id: str, writer: WriteCaller = ANN, **others: Any) -> Forgotten:
     done = await engine.write(writer, Forget(id=id, **others))
     assert isinstance(done, Forgotten)
     return done
@@ -152,7 +154,7 @@ async def test_who_may_forget_what(engine: Engine, tmp_path: Path) -> None:
     secret = await recorded(engine, "A secret", sensitivity=Sensitivity.SENSITIVE)
     for viewer in (Viewer(), Viewer(max(Sensitivity), frozenset({"alpha"}))):
         with pytest.raises(RecordNotFound):
-            await forgotten(engine, secret, Writer("ann", viewer, SCOPES | {"admin"}))
+            await forgotten(engine, secret, WriteCaller("ann", viewer, SCOPES | {"admin"}))
     file = tmp_path / "docs/adr/0001-use-a-queue.md"
     file.parent.mkdir(parents=True)
     file.write_text(ADR)
@@ -179,18 +181,18 @@ async def test_a_key_of_what_is_forgotten_stays_spent_and_the_key_of_the_erasure
 
 async def test_an_answer_about_an_erasure_is_given_again_to_a_token_that_would_see_the_record(engine: Engine) -> None:
     secret = await recorded(engine, "A secret", sensitivity=Sensitivity.SENSITIVE, project="alpha")
-    owner = Writer("ann", Viewer(Sensitivity.SENSITIVE, frozenset({"alpha", "beta"})), SCOPES)
+    owner = WriteCaller("ann", Viewer(Sensitivity.SENSITIVE, frozenset({"alpha", "beta"})), SCOPES)
     first = await engine.write(owner, Forget(id=secret), "one")
     assert (await engine.write(owner, Forget(id=secret), "one")).seq == first.seq
     assert (await engine.write(ANN, Forget(id=secret), "one")).seq == first.seq  # sees more
     for viewer in (Viewer(), Viewer(Sensitivity.SENSITIVE, frozenset({"alpha"})), Viewer(projects=frozenset())):
         with pytest.raises(RecordNotFound):
-            await engine.write(Writer("ann", viewer, SCOPES), Forget(id=secret), "one")
+            await engine.write(WriteCaller("ann", viewer, SCOPES), Forget(id=secret), "one")
         with pytest.raises(WriteConflict) as conflict:
-            await engine.write(Writer("ann", viewer, SCOPES), Forget(id="another"), "one")
+            await engine.write(WriteCaller("ann", viewer, SCOPES), Forget(id="another"), "one")
         assert conflict.value.id is None
     others = await recorded(engine, "Sell the oven", BEN)
-    await engine.write(Writer("ann", EVERYTHING, SCOPES | {"admin"}), Forget(id=others), "two")
+    await engine.write(WriteCaller("ann", EVERYTHING, SCOPES | {"admin"}), Forget(id=others), "two")
     with pytest.raises(ScopeNeeded, match="admin"):
         await engine.write(ANN, Forget(id=others), "two")
 
@@ -200,13 +202,13 @@ async def test_answers_about_links_and_imports_are_checked_against_the_present_t
     link = LinkDecisions(source_id=one, target_id=hidden, type="relates_to")
     await engine.write(ANN, link, "link")
     with pytest.raises(WriteConflict):
-        await engine.write(Writer("ann", Viewer(), SCOPES), link, "link")
+        await engine.write(WriteCaller("ann", Viewer(), SCOPES), link, "link")
     entry = replace(written(Kind.ENTITY, id="ent_1", name="One"), origin=Origin("/one.jsonl", 0, None, "digest"))
     sent = PutRecords(records=(entry,))
     first = await engine.write(ROOT, sent, "put")
     assert (await engine.write(ROOT, sent, "put")).seq == first.seq
     with pytest.raises(WriteRefused, match="highest clearance"):
-        await engine.write(Writer("root", Viewer(), ROOT.scopes), sent, "put")
+        await engine.write(WriteCaller("root", Viewer(), ROOT.scopes), sent, "put")
 
 
 async def test_an_answer_about_another_record_keeps_nothing_of_it(open_engine: Open, embedder: Embedder) -> None:
@@ -296,7 +298,7 @@ async def test_what_files_have_is_counted_only_where_its_forgetter_sees_it(engin
         for place, event in enumerate((hidden, shown))
     ]
     engine.records.put([written(Kind.ARTIFACT, id="art_1", content="Anna met Bert."), *of_files], None)
-    done = await forgotten(engine, "art_1", Writer("ann", Viewer(), SCOPES))
+    done = await forgotten(engine, "art_1", WriteCaller("ann", Viewer(), SCOPES))
     assert (done.of_files, engine.records.ids(Kind.EVENT)) == (1, ["evt_8", "evt_9"])
     assert done.receipt is not None
     assert [one.reason for one in done.receipt.pending if one.part == "files"] == [
@@ -356,7 +358,7 @@ async def test_records_of_other_agents_stay_without_what_was_forgotten(engine: E
         ],
         None,
     )
-    by_normal = Writer("ann", Viewer(), SCOPES)
+    by_normal = WriteCaller("ann", Viewer(), SCOPES)
     done = await forgotten(engine, "s1", by_normal)
     assert (done.cascade.chunks, done.cascade.extractions, done.of_others) == (2, 1, 2)
     assert done.receipt is not None
@@ -364,7 +366,7 @@ async def test_records_of_other_agents_stay_without_what_was_forgotten(engine: E
         "2 records that name it stay: other agents wrote them"
     ]
     assert {one.id for one in engine.records.forgetting.erasures()} == {"s1", "k-cut", "k-own", "x-own"}
-    done = await forgotten(engine, "art_1", Writer("root", EVERYTHING, frozenset({"admin"})))
+    done = await forgotten(engine, "art_1", WriteCaller("root", EVERYTHING, frozenset({"admin"})))
     assert (done.cascade.events, done.cascade.edges, done.cascade.entities, done.of_others) == (0, 0, 0, 2)
     await forgotten(engine, "ent_carl")
     left = {id for kind in Kind for id in engine.records.ids(kind)}
@@ -382,7 +384,7 @@ async def test_a_cascade_counts_only_what_its_forgetter_sees(engine: Engine) -> 
         ],
         None,
     )
-    done = await forgotten(engine, "art_1", Writer("ann", Viewer(), SCOPES))
+    done = await forgotten(engine, "art_1", WriteCaller("ann", Viewer(), SCOPES))
     assert (done.cascade.events, engine.records.ids(Kind.EVENT)) == (1, [])
 
 

@@ -26,12 +26,12 @@ from cognition_engines.writing.requests import (
     ReviewDecision,
     SetStatus,
     UpdateDecision,
-    Writer,
+    WriteCaller,
 )
 from tests.query.conftest import SeededEmbedder
 from tests.writing.written import Quiet, written
 
-ANN = Writer("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
+ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
 ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
 COPIES = 20  # of each text, so that rows move from page to page
 

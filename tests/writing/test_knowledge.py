@@ -14,14 +14,14 @@ from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WritesRefused
 from cognition_engines.writing.given_records import read_given
 from cognition_engines.writing.memory_requests import StoredKnowledge, StoreKnowledge
-from cognition_engines.writing.requests import Forget, Forgotten, Writer
+from cognition_engines.writing.requests import Forget, Forgotten, WriteCaller
 from tests.stores import Stores
 
 WRITE = frozenset({"read", "write"})
-ANN = Writer("ann", EVERYTHING, WRITE)
-BEN = Writer("ben", EVERYTHING, WRITE)
-ROOT = Writer("root", EVERYTHING, WRITE | {"admin"})
-PUBLIC = Writer("pat", Viewer(), WRITE)
+ANN = WriteCaller("ann", EVERYTHING, WRITE)
+BEN = WriteCaller("ben", EVERYTHING, WRITE)
+ROOT = WriteCaller("root", EVERYTHING, WRITE | {"admin"})
+PUBLIC = WriteCaller("pat", Viewer(), WRITE)
 SOURCE = {
     "kind": "source",
     "id": "tides",
@@ -44,7 +44,7 @@ def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
     opened.close()
 
 
-async def store(engine: Engine, writer: Writer, *sent: dict[str, Any], **others: Any) -> StoredKnowledge:
+async def store(engine: Engine, writer: WriteCaller, *sent: dict[str, Any], **others: Any) -> StoredKnowledge:
     done = await engine.write(writer, StoreKnowledge(records=read_given(sent), **others))
     assert isinstance(done, StoredKnowledge)
     await engine.reached(done.seq, None, searched=True)
@@ -133,11 +133,11 @@ async def test_what_a_file_says_stays_the_files(engine: Engine, tmp_path: Path) 
 
 
 async def test_a_repeated_call_names_no_record_that_its_agent_sees_no_longer(engine: Engine) -> None:
-    async def sent(writer: Writer, *records: dict[str, Any], level: Sensitivity = Sensitivity.NORMAL) -> None:
+    async def sent(writer: WriteCaller, *records: dict[str, Any], level: Sensitivity = Sensitivity.NORMAL) -> None:
         asked = StoreKnowledge(records=read_given(records), sensitivity=level)
         await engine.write(writer, asked, "key" if writer is PUBLIC else None)
 
-    admin = Writer("root", EVERYTHING, WRITE | {"admin"})
+    admin = WriteCaller("root", EVERYTHING, WRITE | {"admin"})
     await sent(PUBLIC, SOURCE, CHUNK)
     await sent(PUBLIC, SOURCE, CHUNK)  # is answered again
     await sent(admin, CHUNK | {"sourceId": None}, level=Sensitivity.SENSITIVE)

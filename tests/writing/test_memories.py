@@ -24,16 +24,16 @@ from cognition_engines.store.transfer.copy import copy_records
 from cognition_engines.store.write_transaction import Author, read_transaction
 from cognition_engines.writing.errors import ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.memory_requests import Remember, Remembered, StoredEpisode, StoreEpisode
-from cognition_engines.writing.requests import Forget, Forgotten, Writer
+from cognition_engines.writing.requests import Forget, Forgotten, WriteCaller
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 from tests.writing.written import written
 
 WRITE = frozenset({"read", "write"})
-ANN = Writer("ann", EVERYTHING, WRITE)
-BEN = Writer("ben", EVERYTHING, WRITE)
-ADMIN = Writer("root", EVERYTHING, WRITE | {"admin"})
-PUBLIC = Writer("pat", Viewer(), WRITE)
+ANN = WriteCaller("ann", EVERYTHING, WRITE)
+BEN = WriteCaller("ben", EVERYTHING, WRITE)
+ADMIN = WriteCaller("root", EVERYTHING, WRITE | {"admin"})
+PUBLIC = WriteCaller("pat", Viewer(), WRITE)
 LONG = "\n\n".join(f"Paragraph {number} is about berths and tides." for number in range(250))
 TURNS = '{"kind": "turn", "conversation_id": "radio", "turn_index": 0, "content": "From a file."}\n'
 
@@ -57,7 +57,7 @@ def page(content: str, **others: Any) -> Remember:
     return Remember(content=content, source="wiki", source_id="page-7", **others)
 
 
-async def remembered(engine: Engine, writer: Writer, asked: Remember, key: str | None = None) -> Remembered:
+async def remembered(engine: Engine, writer: WriteCaller, asked: Remember, key: str | None = None) -> Remembered:
     done = await engine.write(writer, asked, key)
     assert isinstance(done, Remembered)
     return done
@@ -195,7 +195,7 @@ async def test_a_memory_that_is_hidden_is_not_taken_over_and_not_betrayed(engine
         done = await remembered(engine, PUBLIC, turn(content))
         assert done.id != secret.id
     assert done.status == "changed", "its own is the one that it sees"
-    elsewhere = Writer("zoe", Viewer(Sensitivity.SENSITIVE, frozenset({"bank"})), WRITE)
+    elsewhere = WriteCaller("zoe", Viewer(Sensitivity.SENSITIVE, frozenset({"bank"})), WRITE)
     assert (await remembered(engine, elsewhere, turn("The code is 7."))).status == "created"
     (stored,) = engine.records.reads.find([(Kind.TURN, secret.id)], None)
     assert isinstance(stored.record, Turn)

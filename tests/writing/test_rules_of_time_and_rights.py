@@ -21,13 +21,13 @@ from cognition_engines.writing.requests import (
     ReviewDecision,
     UnlinkDecisions,
     UpdateDecision,
-    Writer,
+    WriteCaller,
 )
 from tests.stores import Stores
 
 SCOPES = frozenset({"read", "write", "review"})
-ANN = Writer("ann", EVERYTHING, SCOPES)
-NARROW = Writer("ben", Viewer(), SCOPES)
+ANN = WriteCaller("ann", EVERYTHING, SCOPES)
+NARROW = WriteCaller("ben", Viewer(), SCOPES)
 EARLY, LATE = datetime(2030, 1, 1, tzinfo=UTC), datetime(2040, 1, 1, tzinfo=UTC)
 ADR = "# Use a queue\n\n* Status: proposed\n* Date: 2024-03-01\n\n## Context\n\nWe poll a table.\n"
 

@@ -16,10 +16,10 @@ from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.copy import copy_records
-from cognition_engines.writing.requests import DecisionFields, RecordDecision, ReviewDecision, SetStatus, Writer
+from cognition_engines.writing.requests import DecisionFields, RecordDecision, ReviewDecision, SetStatus, WriteCaller
 from tests.stores import Stores
 
-ANN = Writer("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
+ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
 OLD = {"id": "old", "title": "Lanterns burn oil", "status": "accepted", "date": "2020-01-01"}
 NEW = {"id": "new", "title": "Lanterns burn gas", "status": "accepted", "date": "2024-01-01"}
 

@@ -10,7 +10,7 @@ from cognition_engines.queries.imports import LookUp
 from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
 from cognition_engines.writing.bulk import check_import
 from cognition_engines.writing.errors import WritesRefused
-from cognition_engines.writing.memory_requests import PutOutcomes, PutRecords
+from cognition_engines.writing.memory_requests import PutRecords
 from cstp.errors import MAX_VIOLATIONS
 from cstp.methods import bulk
 from cstp.methods.bulk import (
@@ -41,7 +41,6 @@ def bulk_methods(engine: Engine) -> tuple[AnyBound, ...]:
             outcomes: tuple[Outcome, ...] = ()
             if request.records or request.replaces:
                 done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-                assert isinstance(done, PutOutcomes)
                 seq, indexed, outcomes = done.seq, done.indexed, done.outcomes
         return PutRecordsResult(
             outcomes=[one.value for one in outcomes],

@@ -7,18 +7,14 @@ from cognition_engines.engine import Engine
 from cognition_engines.kinds.reviews import DecisionLink, Evidence, ReviewContent
 from cognition_engines.models import SENSITIVITIES, AffectedPart, Alternative, CitedSource, Reason
 from cognition_engines.writing.requests import (
-    ChangedStatus,
     DecisionFields,
     LinkDecisions,
     LinkedDecisions,
     RecordDecision,
-    RecordedDecision,
     RelatedDecision,
     ReviewDecision,
-    ReviewedDecision,
     SetStatus,
     UnlinkDecisions,
-    UpdatedDecision,
     UpdateDecision,
 )
 from cstp.methods.decision_records import (
@@ -98,7 +94,6 @@ def _recording(engine: Engine) -> Any:
         with refusals():
             writer = writer_of(call, params)
             done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        assert isinstance(done, RecordedDecision)
         return RecordDecisionResult(
             id=done.id,
             indexed=done.indexed,
@@ -133,7 +128,6 @@ def _updating(engine: Engine) -> Any:
         with refusals():
             writer = writer_of(call, params)
             done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        assert isinstance(done, UpdatedDecision)
         names = [DecisionUpdates.model_fields[name].alias or name for name in done.updated]
         return UpdateDecisionResult(
             id=done.id, indexed=done.indexed, seq=done.seq, updated_fields=names, revision=done.revision
@@ -156,7 +150,6 @@ def _reviewing(engine: Engine) -> Any:
         with refusals():
             writer = writer_of(call, params)
             done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        assert isinstance(done, ReviewedDecision)
         return ReviewDecisionResult(
             id=done.id,
             indexed=done.indexed,
@@ -179,7 +172,6 @@ def _setting_status(engine: Engine) -> Any:
         with refusals():
             writer = writer_of(call, params)
             done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        assert isinstance(done, ChangedStatus)
         return SetStatusResult(
             id=done.id,
             indexed=done.indexed,
@@ -220,8 +212,7 @@ def _unlinking(engine: Engine) -> Any:
     return unlink_decisions
 
 
-def _linked(done: object) -> LinkDecisionsResult:
-    assert isinstance(done, LinkedDecisions)
+def _linked(done: LinkedDecisions) -> LinkDecisionsResult:
     return LinkDecisionsResult(
         id=done.id,
         indexed=done.indexed,

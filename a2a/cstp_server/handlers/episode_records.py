@@ -10,7 +10,7 @@ from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.episodes import EpisodeMatch, EpisodeQuestion
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.entries import content_hash_of
-from cognition_engines.writing.memory_requests import StoredEpisode, StoreEpisode
+from cognition_engines.writing.memory_requests import StoreEpisode
 from cstp.errors import NotFound
 from cstp.methods.decision_reads import RecordProvenance
 from cstp.methods.episode_records import (
@@ -50,7 +50,6 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
         with refusals():
             writer = writer_of(call, params)
             done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        assert isinstance(done, StoredEpisode)
         return StoreEpisodeResult(
             id=int(done.id),
             query=params.query,

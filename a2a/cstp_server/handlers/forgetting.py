@@ -5,7 +5,7 @@ from typing import Any
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.kind import KINDS
-from cognition_engines.writing.requests import ErasureReceipt, Forget, Forgotten
+from cognition_engines.writing.requests import ErasureReceipt, Forget
 from cstp.methods.forgetting import (
     FORGET,
     ForgetCascade,
@@ -31,7 +31,6 @@ def _forgetting(engine: Engine) -> Any:
         with refusals():
             writer = writer_of(call, params)
             done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        assert isinstance(done, Forgotten)
         return ForgetResult(
             id=done.id,
             indexed=done.indexed,

@@ -3,7 +3,7 @@
 from cognition_engines.engine import Engine
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.writing.given_records import read_given
-from cognition_engines.writing.memory_requests import StoredKnowledge, StoreKnowledge
+from cognition_engines.writing.memory_requests import StoreKnowledge
 from cstp.methods.knowledge_records import (
     STORE_KNOWLEDGE,
     StoredRecordState,
@@ -27,7 +27,6 @@ def knowledge_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
                 sensitivity=SENSITIVITIES[params.sensitivity],
             )
             done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        assert isinstance(done, StoredKnowledge)
         states = [
             StoredRecordState(kind=one.kind, id=one.id, status=one.status, num_chunks=one.chunks)  # type: ignore[arg-type]
             for one in done.records

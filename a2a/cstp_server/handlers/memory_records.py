@@ -5,7 +5,7 @@ from typing import Any
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
 from cognition_engines.models import SENSITIVITIES
-from cognition_engines.writing.memory_requests import Remember, Remembered
+from cognition_engines.writing.memory_requests import Remember
 from cstp.methods.memory_records import REMEMBER, GivenEvent, RememberParams, RememberResult, StoredEvent
 from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -43,7 +43,6 @@ def memory_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
         with refusals():
             writer = writer_of(call, params)
             done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        assert isinstance(done, Remembered)
         return RememberResult(
             id=done.id,
             status=done.status,  # type: ignore[arg-type]

@@ -6,17 +6,17 @@ from contextlib import contextmanager
 from pydantic.alias_generators import to_camel
 
 from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused, WritesRefused
-from cognition_engines.writing.requests import Warning, Writer
+from cognition_engines.writing.requests import Warning, WriteCaller
 from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound, Violation
 from cstp.writes import WriteParams, WriteWarning
 from cstp_server.rpc.bound import Call
 
 
-def writer_of(call: Call, params: WriteParams) -> Writer:
+def writer_of(call: Call, params: WriteParams) -> WriteCaller:
     """The agent of the token, whatever the parameters say. Raises InvalidParams where they say another one."""
     if params.agent_id is not None and params.agent_id != call.agent:
         raise InvalidParams((Violation("agentId", "must be absent, or the agent of the token"),))
-    return Writer(call.agent, call.viewer, frozenset(call.token.scopes), call.via, call.method, call.request_id)
+    return WriteCaller(call.agent, call.viewer, frozenset(call.token.scopes), call.via, call.method, call.request_id)
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""Writing: what agents may write, under which rules, and the one door through which all of it goes."""
+"""Writing: what agents may write, under which rules, and the writer through which all of it goes."""

@@ -1,21 +1,12 @@
 """The audit row of a write, as far as its answer says; what it changed is known to its transaction."""
 
 from datetime import datetime
-from typing import assert_never
+from typing import Any
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry, record_of
-from cognition_engines.writing.memory_requests import (
-    MemoryAnswer,
-    MemoryRequest,
-    PutOutcomes,
-    Remember,
-    Remembered,
-    StoredEpisode,
-    StoredKnowledge,
-)
+from cognition_engines.writing.memory_requests import PutOutcomes, Remember, Remembered, StoredEpisode, StoredKnowledge
 from cognition_engines.writing.requests import (
-    Answer,
     ChangedStatus,
     Forgotten,
     LinkedDecisions,
@@ -23,12 +14,13 @@ from cognition_engines.writing.requests import (
     Request,
     ReviewedDecision,
     UpdatedDecision,
-    Writer,
+    WriteCaller,
+    Written,
 )
 
 
 def audit_entry(
-    writer: Writer, request: Request | MemoryRequest, answer: Answer | MemoryAnswer, at: datetime, *, stored: bool
+    writer: WriteCaller, request: Request[Any], answer: Written, at: datetime, *, stored: bool
 ) -> AuditEntry:
     """The row of a write that was answered; without `stored` it was tried only, and its record may not exist."""
     return AuditEntry(
@@ -41,16 +33,14 @@ def audit_entry(
     )
 
 
-def other_names(request: Request | MemoryRequest, answer: Answer | MemoryAnswer) -> tuple[str, ...]:
+def other_names(request: Request[Any], answer: Written) -> tuple[str, ...]:
     """Return the ids of other records in an answer that is kept; an answer about an erasure keeps its ids."""
     if isinstance(answer, Forgotten | PutOutcomes):
         return ()
     return tuple(sorted({one.id for one in _named(request, answer, stored=True)} - {answer.id}))
 
 
-def _named(
-    request: Request | MemoryRequest, answer: Answer | MemoryAnswer, *, stored: bool
-) -> tuple[AuditedRecord, ...]:
+def _named(request: Request[Any], answer: Written, *, stored: bool) -> tuple[AuditedRecord, ...]:
     """The records that the answer names."""
     match answer:
         case RecordedDecision():
@@ -73,4 +63,4 @@ def _named(
         case PutOutcomes():
             return ()  # what it changed is known to its transaction
         case _:
-            assert_never(answer)
+            raise TypeError(f"{type(answer).__name__}: its records are not named here")

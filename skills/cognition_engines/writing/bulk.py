@@ -2,24 +2,23 @@
 
 from dataclasses import replace
 
-from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.kinds.spec import INGESTED, WRITTEN
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.values import Entry, IdTaken
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import PreparedTexts
+from cognition_engines.writing.entries import Prepared
 from cognition_engines.writing.errors import WriteConflict, WriteRefused, WritesRefused
 from cognition_engines.writing.memory_requests import PutOutcomes, PutRecords
-from cognition_engines.writing.requests import Writer
+from cognition_engines.writing.requests import WriteCaller
 
 
-def check_import(writer: Writer) -> None:
+def check_import(writer: WriteCaller) -> None:
     """Raises WriteRefused for a token that does not see everything: taken ids would show what is hidden."""
     if writer.viewer != EVERYTHING:
         raise WriteRefused("records", "need a token of the highest clearance that has no list of projects")
 
 
-def put_records(transaction: WriteTransaction, writer: Writer, asked: PutRecords, made: PreparedTexts) -> PutOutcomes:
+def put_records(transaction: WriteTransaction, writer: WriteCaller, asked: PutRecords, made: Prepared) -> PutOutcomes:
     """Puts records as `Records.put` does; what is stored already as it is sent is left alone.
 
     Raises WritesRefused for a record that no file can own, and WriteConflict for an id that another origin has.
@@ -44,14 +43,7 @@ def put_records(transaction: WriteTransaction, writer: Writer, asked: PutRecords
     return PutOutcomes(id=id, seq=transaction.seq(), outcomes=outcomes)
 
 
-def records_put(asked: PutRecords) -> list[Record]:
-    """The records of a request, for their texts."""
-    return [one.record for one in asked.records]
-
-
-def _entry(entry: Entry, writer: Writer, made: PreparedTexts) -> Entry:
+def _entry(entry: Entry, writer: WriteCaller, made: Prepared) -> Entry:
     """An entry with its vectors, and with who sent it."""
-    text = embedding_text(entry.record)
-    vectors = None if text is None or made.model is None else made.vectors[text]
     origin = replace(entry.origin, recorded_by=writer.agent, via=INGESTED)
-    return replace(entry, origin=origin, vectors=vectors, updated_at=None)
+    return replace(entry, origin=origin, vectors=made.vectors_of(entry.record), updated_at=None)

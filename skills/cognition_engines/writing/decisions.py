@@ -1,7 +1,7 @@
 """Writes of decisions, each inside one transaction: recorded, updated, reviewed, given a status, linked."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from secrets import token_hex
 from typing import Final
@@ -11,15 +11,15 @@ from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.kinds.reviews import ACYCLIC, DecisionLink, LinkType, Review
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.models import Decision, DecisionDetails
-from cognition_engines.store.values import Entry, FloatArray, Revision, StoredRecord
+from cognition_engines.store.values import Entry, Revision, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
+from cognition_engines.writing.entries import Prepared
 from cognition_engines.writing.errors import ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.requests import (
     ChangedStatus,
     DecisionFields,
     LinkDecisions,
     LinkedDecisions,
-    PossibleDuplicate,
     RecordDecision,
     RecordedDecision,
     ReviewDecision,
@@ -29,7 +29,7 @@ from cognition_engines.writing.requests import (
     UpdatedDecision,
     UpdateDecision,
     Warning,
-    Writer,
+    WriteCaller,
 )
 from cognition_engines.writing.rules import (
     RATIFY,
@@ -49,19 +49,6 @@ SUPERSEDES: Final[LinkType] = "supersedes"
 # Where a member of a decision is kept, if not under its own name.
 _IN_DETAILS: Final = frozenset(DecisionDetails.__dataclass_fields__) - {"statement"}
 _ON_DECISION: Final = frozenset(DecisionFields.__dataclass_fields__) - _IN_DETAILS - {"decision"}
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """What is made of a request before its transaction: vectors of the text, and what says nearly the same.
-
-    `revision` is the one that the text was made of, None for a new record; `model` None is a server without one.
-    """
-
-    model: str | None = None
-    vectors: FloatArray | None = None
-    revision: int | None = None
-    duplicates: tuple[PossibleDuplicate, ...] = ()
 
 
 class Outdated(Exception):
@@ -90,7 +77,9 @@ def updated_fields(fields: DecisionFields, request: UpdateDecision) -> DecisionF
     return replace(fields, **values)  # type: ignore[arg-type]
 
 
-def record(transaction: WriteTransaction, writer: Writer, asked: RecordDecision, made: Prepared) -> RecordedDecision:
+def record(
+    transaction: WriteTransaction, writer: WriteCaller, asked: RecordDecision, made: Prepared
+) -> RecordedDecision:
     """Stores a new decision, whose links are made with it."""
     project = project_for(writer, asked.project)
     check_sensitivity(writer, asked.sensitivity)
@@ -131,7 +120,7 @@ def record(transaction: WriteTransaction, writer: Writer, asked: RecordDecision,
 
 
 def _targets(
-    transaction: WriteTransaction, writer: Writer, asked: RecordDecision
+    transaction: WriteTransaction, writer: WriteCaller, asked: RecordDecision
 ) -> list[tuple[str, StoredRecord, LinkType, str | None]]:
     """Return the links of a new decision: member, target, type and context. Raises as `link` does."""
     targets = [
@@ -150,7 +139,9 @@ def _targets(
     return targets
 
 
-def update(transaction: WriteTransaction, writer: Writer, asked: UpdateDecision, made: Prepared) -> UpdatedDecision:
+def update(
+    transaction: WriteTransaction, writer: WriteCaller, asked: UpdateDecision, made: Prepared
+) -> UpdatedDecision:
     """Stores another content of a decision; the ones before are kept."""
     stored = decision_of(transaction, writer, asked.id)
     check_owner(stored, writer)
@@ -159,7 +150,7 @@ def update(transaction: WriteTransaction, writer: Writer, asked: UpdateDecision,
         raise WriteConflict(id, "revision", str(asked.expected_revision), str(stored.revision))
     if stored.revision != made.revision:
         raise Outdated
-    before = _own(transaction, stored)
+    before = own_content(transaction, stored)
     fields = updated_fields(fields_of(before), asked)
     _check_validity(fields, asked.names)
     changed = tuple(name for name in asked.names if getattr(fields, name) != getattr(fields_of(before), name))
@@ -174,7 +165,7 @@ def update(transaction: WriteTransaction, writer: Writer, asked: UpdateDecision,
     return UpdatedDecision(id=id, seq=transaction.seq(), updated=changed, revision=stored.revision)
 
 
-def review(transaction: WriteTransaction, writer: Writer, asked: ReviewDecision) -> ReviewedDecision:
+def review(transaction: WriteTransaction, writer: WriteCaller, asked: ReviewDecision, _: Prepared) -> ReviewedDecision:
     """Adds a review; earlier ones are kept."""
     stored = decision_of(transaction, writer, asked.id)
     before = transaction.reviews(stored)
@@ -208,7 +199,7 @@ def review(transaction: WriteTransaction, writer: Writer, asked: ReviewDecision)
     )
 
 
-def set_status(transaction: WriteTransaction, writer: Writer, asked: SetStatus, made: Prepared) -> ChangedStatus:
+def set_status(transaction: WriteTransaction, writer: WriteCaller, asked: SetStatus, made: Prepared) -> ChangedStatus:
     """Gives a decision another status; what binds others needs the scope `ratify`."""
     stored = decision_of(transaction, writer, asked.id)
     if not stored.origin.written:
@@ -217,11 +208,11 @@ def set_status(transaction: WriteTransaction, writer: Writer, asked: SetStatus, 
         if asked.status not in UNDECIDED:
             raise ScopeNeeded(RATIFY)
         check_owner(stored, writer)
-        if _own(transaction, stored).status not in UNDECIDED:
+        if own_content(transaction, stored).status not in UNDECIDED:
             raise ScopeNeeded(RATIFY)
     if stored.revision != made.revision:
         raise Outdated
-    before = _own(transaction, stored)
+    before = own_content(transaction, stored)
     entry = _entry(replace(before, status=asked.status, status_text=asked.status), writer, made, stored)
     if before.status != asked.status:
         if asked.status == ACCEPTED:
@@ -237,7 +228,7 @@ def set_status(transaction: WriteTransaction, writer: Writer, asked: SetStatus, 
     )
 
 
-def link(transaction: WriteTransaction, writer: Writer, asked: LinkDecisions) -> LinkedDecisions:
+def link(transaction: WriteTransaction, writer: WriteCaller, asked: LinkDecisions, _: Prepared) -> LinkedDecisions:
     """Links two decisions that the writer sees. Raises WriteConflict for a circle of what must have none."""
     source = decision_of(transaction, writer, asked.source_id)
     target = decision_of(transaction, writer, asked.target_id)
@@ -258,7 +249,7 @@ def link(transaction: WriteTransaction, writer: Writer, asked: LinkDecisions) ->
     return LinkedDecisions(id=source_id, seq=transaction.seq(), link=made, warnings=warnings)
 
 
-def unlink(transaction: WriteTransaction, writer: Writer, asked: UnlinkDecisions) -> LinkedDecisions:
+def unlink(transaction: WriteTransaction, writer: WriteCaller, asked: UnlinkDecisions, _: Prepared) -> LinkedDecisions:
     """Ends a link between two decisions. Raises RecordNotFound where there is none."""
     source = decision_of(transaction, writer, asked.source_id)
     target = decision_of(transaction, writer, asked.target_id)
@@ -294,7 +285,7 @@ def _binds(found: object) -> bool:
 
 def _awaits(transaction: WriteTransaction, stored: StoredRecord) -> bool:
     """Return whether a decision is still to be ratified, and with it its supersessions."""
-    return stored.origin.written and _own(transaction, stored).status in UNDECIDED
+    return stored.origin.written and own_content(transaction, stored).status in UNDECIDED
 
 
 def _link(
@@ -305,14 +296,14 @@ def _link(
     return next((one for one in found if one.target == str(target.record.id)), None)
 
 
-def _own(transaction: WriteTransaction, stored: StoredRecord) -> Decision:
+def own_content(transaction: WriteTransaction, stored: StoredRecord) -> Decision:
     """What a decision states itself, whatever reviews and successors make of it."""
     found = transaction.revisions(stored)[-1].record
     assert isinstance(found, Decision)
     return found
 
 
-def _entry(decision: Decision, writer: Writer, made: Prepared, known: StoredRecord | None = None) -> Entry:
+def _entry(decision: Decision, writer: WriteCaller, made: Prepared, known: StoredRecord | None = None) -> Entry:
     if known is not None:
         origin = replace(known.origin, digest=decision_digest(decision))
     else:
@@ -320,7 +311,7 @@ def _entry(decision: Decision, writer: Writer, made: Prepared, known: StoredReco
         digest = decision_digest(decision)
         origin = Origin(WRITTEN, 0, None, digest, identity=identity, recorded_by=writer.agent, via=writer.via)
     expires_at = None if known is None else known.expires_at
-    return Entry(decision, with_place(origin), made.vectors, expires_at=expires_at)
+    return Entry(decision, with_place(origin), made.vectors_of(decision), expires_at=expires_at)
 
 
 def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[Warning]:
@@ -339,7 +330,7 @@ def _check_validity(fields: DecisionFields, given: Sequence[str]) -> None:
         raise WriteRefused(f"updates.{member}", "validFrom must not be later than validTo, as the decision has it")
 
 
-def _reachable(transaction: WriteTransaction, writer: Writer, start: str, type: LinkType) -> set[str]:
+def _reachable(transaction: WriteTransaction, writer: WriteCaller, start: str, type: LinkType) -> set[str]:
     """The decisions that links of a type lead to, with the start, as far as the writer sees them.
 
     A way through a hidden decision counts for none: to refuse a link for it would show that the decision is there.

@@ -8,15 +8,25 @@ from cognition_engines.ingest.ids import digest, with_place
 from cognition_engines.kinds.registry import OtherRecord, Record, embedding_text, kind_of
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord
-from cognition_engines.writing.requests import Writer
+from cognition_engines.writing.requests import PossibleDuplicate, WriteCaller
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedTexts:
-    """The vectors of the texts of a request, by text; `model` None is a server without one."""
+class Prepared:
+    """What is made of a request before its transaction: vectors by text, and decisions that say nearly the same.
+
+    `model` None is a server without one; `revision` is that of the decision whose texts these are, None for others.
+    """
 
     model: str | None = None
     vectors: Mapping[str, FloatArray] = field(default_factory=dict)
+    revision: int | None = None
+    duplicates: tuple[PossibleDuplicate, ...] = ()
+
+    def vectors_of(self, record: Record) -> FloatArray | None:
+        """Return the vectors of a record; None if it has nothing to embed, or there is no model."""
+        text = embedding_text(record)
+        return None if text is None or self.model is None else self.vectors[text]
 
 
 def texts_of(records: Iterable[Record]) -> list[str]:
@@ -36,8 +46,8 @@ def content_hash_of(record: OtherRecord) -> str:
 
 def entry_of(
     record: OtherRecord,
-    writer: Writer,
-    made: PreparedTexts,
+    writer: WriteCaller,
+    made: Prepared,
     known: StoredRecord | None = None,
     ordinal: int = 0,
     identity: str | None = None,
@@ -47,8 +57,7 @@ def entry_of(
 
     `given` is the id by which the writer calls a new record, `identity` what makes it this one, if not its id alone.
     """
-    text = embedding_text(record)
-    vectors = None if text is None or made.model is None else made.vectors[text]
+    vectors = made.vectors_of(record)
     if known is not None:
         return Entry(record, with_place(replace(known.origin, digest=content_digest(record))), vectors)
     own = sha256(f"{WRITTEN} {kind_of(record).label} {record.id}".encode()).hexdigest()[:32]

@@ -17,8 +17,9 @@ from cognition_engines.queries.steps import Caller
 from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked, read_locked
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import WriteTransaction, now
+from cognition_engines.writing.entries import Prepared
 from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteRefused
-from cognition_engines.writing.requests import ErasureReceipt, Forget, Forgotten, PendingErasure, Writer
+from cognition_engines.writing.requests import ErasureReceipt, Forget, Forgotten, PendingErasure, WriteCaller
 from cognition_engines.writing.rules import AMEND_OTHERS, check_owner
 
 T = TypeVar("T")
@@ -63,7 +64,7 @@ class LedgerFile:
         self._seq, self._begin = last, path.stat().st_size
 
 
-def forget(transaction: WriteTransaction, writer: Writer, request: Forget) -> Forgotten:
+def forget(transaction: WriteTransaction, writer: WriteCaller, request: Forget, _: Prepared) -> Forgotten:
     """Forgets a record that the writer sees and owns, or may amend."""
     seen = transaction.of_any_kind(request.id, writer.viewer)
     found = [one for one in seen if request.kind is None or one.kind is request.kind]
@@ -89,7 +90,7 @@ def forget(transaction: WriteTransaction, writer: Writer, request: Forget) -> Fo
     )
 
 
-def check_repeated(done: Forgotten, writer: Writer) -> None:
+def check_repeated(done: Forgotten, writer: WriteCaller) -> None:
     """Raise what a token gets that asks for an answer about an erasure again, and may not have it."""
     if not writer.viewer.covers(done.viewer):
         raise RecordNotFound(done.id)

@@ -17,10 +17,10 @@ from cognition_engines.kinds.registry import SPECS, OtherRecord, kind_of
 from cognition_engines.kinds.spec import TARGETS, WRITTEN, Role
 from cognition_engines.store.values import PART, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import PreparedTexts, entry_of, owned_as
+from cognition_engines.writing.entries import Prepared, entry_of, owned_as
 from cognition_engines.writing.errors import RecordNotFound, WriteRefused, WritesRefused
 from cognition_engines.writing.memory_requests import GivenRecord, KnowledgeRecord, StoredKnowledge, StoreKnowledge
-from cognition_engines.writing.requests import Writer
+from cognition_engines.writing.requests import WriteCaller
 from cognition_engines.writing.rules import check_owner, check_sensitivity, project_for
 
 # What refers to something comes after it.
@@ -32,8 +32,8 @@ class _Call:
     """What one call has stored so far: under which ids, by kind and the id that the caller gives."""
 
     transaction: WriteTransaction
-    writer: Writer
-    made: PreparedTexts
+    writer: WriteCaller
+    made: Prepared
     ids: dict[tuple[Kind, str], str] = field(default_factory=dict)
     seq: int = 0  # of the last change to what it leaves as it is
 
@@ -47,7 +47,7 @@ def knowledge_stated(asked: StoreKnowledge) -> list[OtherRecord]:
 
 
 def store_knowledge(
-    transaction: WriteTransaction, writer: Writer, asked: StoreKnowledge, made: PreparedTexts
+    transaction: WriteTransaction, writer: WriteCaller, asked: StoreKnowledge, made: Prepared
 ) -> StoredKnowledge:
     """Stores all records, or none. Raises WritesRefused with all that is wrong with their rights."""
     records = _with_rights(writer, asked)
@@ -61,7 +61,7 @@ def store_knowledge(
     return StoredKnowledge(id=answers[0].id, seq=transaction.seq() or call.seq, records=answers)
 
 
-def _with_rights(writer: Writer, asked: StoreKnowledge) -> list[GivenRecord]:
+def _with_rights(writer: WriteCaller, asked: StoreKnowledge) -> list[GivenRecord]:
     """The records with projects and levels, which the writer may give."""
     found, faults = [], []
     for place, one in enumerate(asked.records):

@@ -1,9 +1,10 @@
-"""Writes of what was said and written, each inside one transaction: a turn, or an artifact with its chunks; events."""
+"""Writes of what was said and written, each inside one transaction: a turn, or an artifact with its chunks; events;
+and episodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from secrets import token_hex
+from secrets import randbelow, token_hex
 from typing import Final
 
 from cognition_engines.ingest.ids import artifact_chunk_id
@@ -12,17 +13,19 @@ from cognition_engines.ingest.markdown.chunking import count_tokens
 from cognition_engines.ingest.structured.objects import drafted
 from cognition_engines.ingest.structured.records import ReadRecord
 from cognition_engines.kinds.artifacts import ARTIFACT, Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.graph import EVENT, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import OtherRecord
 from cognition_engines.store.values import PART, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import PreparedTexts, content_digest, entry_of, owned_as
+from cognition_engines.writing.entries import Prepared, content_digest, entry_of, owned_as
 from cognition_engines.writing.errors import WriteRefused
-from cognition_engines.writing.memory_requests import Remember, Remembered, RememberedEvent
-from cognition_engines.writing.requests import Writer
+from cognition_engines.writing.memory_requests import Remember, Remembered, RememberedEvent, StoredEpisode, StoreEpisode
+from cognition_engines.writing.requests import WriteCaller
 from cognition_engines.writing.rules import check_owner, check_sensitivity, project_for
 
+_HIGHEST: Final = 2**52 - 1  # what every JSON reader takes as a whole number
 _NO_ID: Final = "art_0"  # of a memory that is only compared, or whose texts are only embedded
 
 
@@ -58,7 +61,7 @@ def memory_from(asked: Remember, id: str = _NO_ID, project: str | None = None, a
     return Memory(head, chunks, events, asked.expires_at)
 
 
-def remember(transaction: WriteTransaction, writer: Writer, asked: Remember, made: PreparedTexts) -> Remembered:
+def remember(transaction: WriteTransaction, writer: WriteCaller, asked: Remember, made: Prepared) -> Remembered:
     """Stores a memory, or another content of the one that the request names; see `_known`."""
     project = project_for(writer, asked.project)
     check_sensitivity(writer, asked.sensitivity)
@@ -78,7 +81,9 @@ def remember(transaction: WriteTransaction, writer: Writer, asked: Remember, mad
     return _remembered(transaction, memory, "changed", known.origin.recorded_by)
 
 
-def _known(transaction: WriteTransaction, writer: Writer, asked: Remember, project: str | None) -> StoredRecord | None:
+def _known(
+    transaction: WriteTransaction, writer: WriteCaller, asked: Remember, project: str | None
+) -> StoredRecord | None:
     """The memory that a request is about, of those that the writer sees in the project; its own before others.
 
     A turn is the one of its place in its conversation, an artifact the one of its name in its source.
@@ -121,7 +126,7 @@ def _sayings(events: Sequence[Event]) -> list[str]:
 
 
 def _put(
-    transaction: WriteTransaction, writer: Writer, memory: Memory, made: PreparedTexts, known: StoredRecord | None
+    transaction: WriteTransaction, writer: WriteCaller, memory: Memory, made: Prepared, known: StoredRecord | None
 ) -> None:
     entry = replace(entry_of(memory.head, writer, made, known), expires_at=memory.expires_at)
     id = str(memory.head.id)
@@ -222,3 +227,34 @@ def _event(event: Event, head: Turn | Artifact, at: datetime | None) -> Event:
         sensitivity=head.sensitivity,
         created_at=at,
     )
+
+
+def episode_from(asked: StoreEpisode, id: int | None, project: str | None, at: datetime | None) -> Episode:
+    """The episode that a request states."""
+    return Episode(
+        id=id,
+        query=asked.query,
+        reward=asked.reward,
+        reflection=asked.reflection,
+        tags=asked.tags,
+        category=asked.category,
+        created_at=at,
+        project=project,
+        sensitivity=asked.sensitivity,
+    )
+
+
+def store_episode(
+    transaction: WriteTransaction, writer: WriteCaller, asked: StoreEpisode, made: Prepared
+) -> StoredEpisode:
+    """Stores a new episode, under a random number that no record has."""
+    project = project_for(writer, asked.project)
+    check_sensitivity(writer, asked.sensitivity)
+    at = transaction.author.at
+    id = 1 + randbelow(_HIGHEST)
+    while transaction.is_taken(Kind.EPISODE, str(id)):
+        id = 1 + randbelow(_HIGHEST)
+    entry = entry_of(episode_from(asked, id, project, at), writer, made)
+    stored = transaction.put(entry, made.model, None)
+    transaction.revise(stored, entry, ("query", "reward", "reflection"), None)
+    return StoredEpisode(id=str(id), seq=transaction.seq(), at=at)

@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
 
 from cognition_engines.kinds.artifacts import Context, Role
 from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.registry import OtherRecord
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.values import Entry, Outcome, Replaces
-from cognition_engines.writing.requests import Written
+from cognition_engines.writing.requests import Request, Written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoreEpisode:
+class StoreEpisode(Request["StoredEpisode"]):
     """A new episode: what was tried, how well it went (-1 to 1), and what was learned of it."""
 
     query: str
@@ -34,7 +33,7 @@ class StoredEpisode(Written):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remember:
+class Remember(Request["Remembered"]):
     """Something that was said or written.
 
     With `conversation_id` it is a turn, else an artifact. `source` and `source_id` name it where it came from.
@@ -91,7 +90,7 @@ class GivenRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoreKnowledge:
+class StoreKnowledge(Request["StoredKnowledge"]):
     """Records of knowledge, all of which are stored, or none. Projects and levels that they do not state are these."""
 
     records: tuple[GivenRecord, ...]
@@ -117,7 +116,7 @@ class StoredKnowledge(Written):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PutRecords:
+class PutRecords(Request["PutOutcomes"]):
     """Records of files, with ids that are settled, as an ingest puts them: all of them, or none.
 
     `replaces` are documents that were read again: what they were cut into before and is not kept goes.
@@ -132,7 +131,3 @@ class PutOutcomes(Written):
     """What was done with each record; `id` is that of the first."""
 
     outcomes: tuple[Outcome, ...]
-
-
-MemoryRequest: TypeAlias = StoreEpisode | Remember | StoreKnowledge | PutRecords
-MemoryAnswer: TypeAlias = StoredEpisode | Remembered | StoredKnowledge | PutOutcomes

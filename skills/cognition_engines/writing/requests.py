@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import JsonValue
 
@@ -11,12 +11,13 @@ from cognition_engines.kinds.reviews import DecisionLink, LinkType, OutcomeName,
 from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, CitedSource, Reason, Sensitivity, Viewer
 from cognition_engines.store.erasure.cascade import Cascade, Doomed
 
+A = TypeVar("A", bound="Written")
 Scope: TypeAlias = Literal["read", "write", "review", "ratify", "admin"]
 Status: TypeAlias = Literal["draft", "proposed", "pending", "accepted", "rejected", "deprecated", "superseded"]
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class WriteCaller:
     """Who writes: its name, what it sees, what it may do, and the way it came by (cstp, mcp or a2a).
 
     `method` and `request_id` are those of the call, for the audit.
@@ -28,6 +29,11 @@ class Writer:
     via: str = "cstp"
     method: str = ""
     request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[A]):
+    """What an agent asks to be written; it is answered by an `A`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,7 @@ class DecisionFields:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordDecision:
+class RecordDecision(Request["RecordedDecision"]):
     """A new decision. `review_in` counts from when it is recorded; the ids must be of decisions that are seen."""
 
     fields: DecisionFields
@@ -84,7 +90,7 @@ class RecordDecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpdateDecision:
+class UpdateDecision(Request["UpdatedDecision"]):
     """Other values for the members of a decision that `names` lists, as `fields` has them."""
 
     id: str
@@ -95,7 +101,7 @@ class UpdateDecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewDecision:
+class ReviewDecision(Request["ReviewedDecision"]):
     """How a decision turned out."""
 
     id: str
@@ -104,7 +110,7 @@ class ReviewDecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetStatus:
+class SetStatus(Request["ChangedStatus"]):
     """Another status for a decision, and why."""
 
     id: str
@@ -113,7 +119,7 @@ class SetStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinkDecisions:
+class LinkDecisions(Request["LinkedDecisions"]):
     """A link from one decision to another; one of the same type between the two is replaced."""
 
     source_id: str
@@ -124,7 +130,7 @@ class LinkDecisions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnlinkDecisions:
+class UnlinkDecisions(Request["LinkedDecisions"]):
     """The end of a link."""
 
     source_id: str
@@ -133,17 +139,12 @@ class UnlinkDecisions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forget:
+class Forget(Request["Forgotten"]):
     """The end of a record of any kind; `kind` is for an id that several kinds have. The ledger keeps the reason."""
 
     id: str
     kind: Kind | None = None
     reason: str | None = None
-
-
-Request: TypeAlias = (
-    RecordDecision | UpdateDecision | ReviewDecision | SetStatus | LinkDecisions | UnlinkDecisions | Forget
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +274,3 @@ class Forgotten(Written):
     of_others: int = 0
     viewer: Viewer = EVERYTHING
     receipt: ErasureReceipt | None = None
-
-
-Answer: TypeAlias = RecordedDecision | UpdatedDecision | ReviewedDecision | ChangedStatus | LinkedDecisions | Forgotten

@@ -1,0 +1,307 @@
+"""The writer: each request is written once, whole or not at all, and seen by the next call."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from typing import Any, Final, TypeVar, cast
+
+from pydantic import TypeAdapter
+
+from cognition_engines.auditing.trail import AuditTrail
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.indexes.indexes import Indexes
+from cognition_engines.indexes.published import PublishedSeq
+from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.kinds.registry import Record
+from cognition_engines.models import Decision
+from cognition_engines.queries.duplicates import nearest_decisions
+from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.steps import Caller
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import FloatArray, Receipt
+from cognition_engines.store.write_transaction import (
+    Author,
+    WriteTransaction,
+    now,
+    read_transaction,
+    write_transaction,
+)
+from cognition_engines.writing.audited import audit_entry, other_names
+from cognition_engines.writing.bulk import check_import, put_records
+from cognition_engines.writing.decisions import (
+    Outdated,
+    decision_from,
+    fields_of,
+    link,
+    own_content,
+    record,
+    review,
+    set_status,
+    unlink,
+    update,
+    updated_fields,
+)
+from cognition_engines.writing.entries import Prepared, texts_of
+from cognition_engines.writing.erasing import ErasureCheck, LedgerFile, check_repeated, forget
+from cognition_engines.writing.errors import WriteConflict
+from cognition_engines.writing.knowledge import knowledge_stated, store_knowledge
+from cognition_engines.writing.memories import episode_from, memory_from, remember, store_episode
+from cognition_engines.writing.memory_requests import (
+    PutOutcomes,
+    PutRecords,
+    Remember,
+    Remembered,
+    StoredEpisode,
+    StoredKnowledge,
+    StoreEpisode,
+    StoreKnowledge,
+)
+from cognition_engines.writing.requests import (
+    A,
+    ChangedStatus,
+    Forget,
+    Forgotten,
+    LinkDecisions,
+    LinkedDecisions,
+    PossibleDuplicate,
+    RecordDecision,
+    RecordedDecision,
+    Request,
+    ReviewDecision,
+    ReviewedDecision,
+    SetStatus,
+    UnlinkDecisions,
+    UpdatedDecision,
+    UpdateDecision,
+    WriteCaller,
+    Written,
+)
+from cognition_engines.writing.rules import check_owner, decision_of
+
+R = TypeVar("R", bound=Request[Any])
+INDEX_SECONDS: Final = 0.25  # that an answer waits for the indexes
+_ATTEMPTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Handler:
+    """The function that carries requests of one type out, and their answers as JSON.
+
+    With `shows_record` only an agent that sees the record is answered again.
+    """
+
+    store: Callable[[WriteTransaction, WriteCaller, Any, Prepared], Any]
+    answers: TypeAdapter[Any]
+    shows_record: bool
+
+
+def _handler(
+    store: Callable[[WriteTransaction, WriteCaller, R, Prepared], A], answer: type[A], *, shows_record: bool = True
+) -> _Handler:
+    return _Handler(store, TypeAdapter(answer), shows_record)
+
+
+_HANDLERS: Final[Mapping[type[Request[Any]], _Handler]] = {
+    RecordDecision: _handler(record, RecordedDecision),
+    UpdateDecision: _handler(update, UpdatedDecision),
+    ReviewDecision: _handler(review, ReviewedDecision),
+    SetStatus: _handler(set_status, ChangedStatus),
+    LinkDecisions: _handler(link, LinkedDecisions),
+    UnlinkDecisions: _handler(unlink, LinkedDecisions),
+    StoreEpisode: _handler(store_episode, StoredEpisode),
+    Remember: _handler(remember, Remembered),
+    StoreKnowledge: _handler(store_knowledge, StoredKnowledge),
+    Forget: _handler(forget, Forgotten, shows_record=False),
+    PutRecords: _handler(put_records, PutOutcomes, shows_record=False),
+}
+
+
+class Writer:
+    """Writes what agents ask for.
+
+    Raises WriteRefused, WriteConflict, RecordNotFound and ScopeNeeded for what may not be, and ComponentFailed naming
+    the part that did not answer. After the latter a write may still be stored: the same request with the same key
+    says whether it was.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        indexes: Indexes,
+        embedder: Embedder | None,
+        pools: Pools,
+        published: PublishedSeq,
+        ledger: LedgerFile,
+        trail: AuditTrail,
+    ) -> None:
+        self._records = records
+        self._indexes = indexes
+        self._embedder = embedder
+        self._pools = pools
+        self._published = published
+        self._erasures = ErasureCheck(records, indexes, pools, published, ledger)
+        self._trail = trail
+
+    async def write(self, writer: WriteCaller, request: Request[A], key: str | None = None, dry_run: bool = False) -> A:
+        """Write one thing, once for each `key` of the agent; with `dry_run` only check whether that would work."""
+        caller = self._pools.caller(writer.agent)
+        digest = _digest(request)
+        if key is not None:
+            known = await self._pools.writes.run(caller, self._known, writer, request, key, digest)
+            if known is not None:
+                await self._trail.add(audit_entry(writer, request, known, now(), stored=True))
+                return cast("A", await self._finished(caller, known))
+        for _ in range(_ATTEMPTS):
+            made = await self._prepared(caller, writer, request)
+            try:
+                answer: A = await self._pools.writes.run(
+                    caller, self._transact, writer, request, made, key, digest, not dry_run
+                )
+            except Outdated:
+                continue
+            if dry_run:
+                await self._trail.add(audit_entry(writer, request, answer, now(), stored=False))
+                return answer
+            return cast("A", await self._finished(caller, answer))
+        raise ComponentFailed("records", "the record changes faster than it can be updated")
+
+    async def _finished(self, caller: Caller, answer: Written) -> Written:
+        if isinstance(answer, Forgotten):
+            return await self._erasures.verified(caller, answer)
+        return replace(answer, indexed=await self._published.reached_everywhere(answer.seq, INDEX_SECONDS))
+
+    def _known(self, writer: WriteCaller, request: Request[A], key: str, digest: str) -> A | None:
+        with read_transaction(self._records.store, Author(writer.agent, writer.via, now())) as transaction:
+            return _answered(transaction, writer, request, key, digest)
+
+    def _transact(
+        self, writer: WriteCaller, request: Request[A], made: Prepared, key: str | None, digest: str, keep: bool
+    ) -> A:
+        author = Author(writer.agent, writer.via, now())
+        handler = _HANDLERS[type(request)]
+        with write_transaction(self._records.store, author, keep=keep) as transaction:
+            known = None if key is None else _answered(transaction, writer, request, key, digest)
+            answer: A = handler.store(transaction, writer, request, made) if known is None else known
+            if not keep:
+                return replace(answer, seq=0)  # nothing to wait for
+            if key is not None and known is None:
+                kept = handler.answers.dump_json(answer).decode()
+                receipt = Receipt(digest, answer.id, kept, other_names(request, answer))
+                transaction.keep_receipt(type(request).__name__, key, receipt)
+            transaction.audit(audit_entry(writer, request, answer, author.at, stored=True))
+            return answer
+
+    async def _prepared(self, caller: Caller, writer: WriteCaller, request: Request[Any]) -> Prepared:
+        """Return the vectors of the texts that the records will have, which take too long for a transaction."""
+        own, revision = None, None
+        if isinstance(request, UpdateDecision | SetStatus):
+            own, revision = await self._pools.records.run(caller, self._read, writer, request.id)
+        texts = texts_of(_stated(request, own))
+        if self._embedder is None:
+            return Prepared(revision=revision)
+        embed, pool = self._embedder.embed_text, self._pools.embedder
+        found = await asyncio.gather(*(pool.run(caller, embed, text) for text in texts))
+        made = Prepared(self._embedder.model, dict(zip(texts, found, strict=True)), revision)
+        if not isinstance(request, RecordDecision) or not found:
+            return made
+        return replace(made, duplicates=await self._duplicates(caller, writer, found[0][0]))
+
+    async def _duplicates(
+        self, caller: Caller, writer: WriteCaller, vector: FloatArray
+    ) -> tuple[PossibleDuplicate, ...]:
+        """Return the decisions that say nearly the same, the nearest first."""
+        found = await self._pools.vectors.run(caller, nearest_decisions, self._indexes, vector, writer.viewer)
+        read = self._records.reads.by_keys
+        stored = await self._pools.records.run(caller, read, list(found), writer.viewer, (Kind.DECISION,))
+        return tuple(
+            PossibleDuplicate(one.record.id, one.record.title, round(distance, 4))
+            for key, distance in found.items()
+            if (one := stored.get(key)) is not None and isinstance(one.record, Decision)
+        )
+
+    def _read(self, writer: WriteCaller, id: str) -> tuple[Decision, int]:
+        """Return a decision's own content, and its revision."""
+        with read_transaction(self._records.store, Author(writer.agent, writer.via, now())) as transaction:
+            stored = decision_of(transaction, writer, id)
+            if not stored.origin.written:
+                check_owner(stored, writer)
+            return own_content(transaction, stored), stored.revision
+
+
+def _stated(request: Request[Any], own: Decision | None) -> Sequence[Record]:
+    """Return the records that a request states, for their texts; `own` is the content of the decision it names."""
+    match request:
+        case RecordDecision():
+            return (decision_from(request.fields, Decision(id="", title="")),)
+        case UpdateDecision() if own is not None:
+            return (decision_from(updated_fields(fields_of(own), request), own),)
+        case SetStatus() if own is not None:
+            return (own,)
+        case StoreEpisode():
+            return (episode_from(request, None, None, None),)
+        case Remember():
+            return memory_from(request).records
+        case StoreKnowledge():
+            return knowledge_stated(request)
+        case PutRecords():
+            return [one.record for one in request.records]
+        case _:
+            return ()
+
+
+def _answered(
+    transaction: WriteTransaction, writer: WriteCaller, request: Request[A], key: str, digest: str
+) -> A | None:
+    """What the agent was answered under a key, without what it sees no longer.
+
+    Raises WriteConflict where it asked something else under the key, or the record is gone, or hidden by now, and as
+    the request itself does for a token that may not ask it any more.
+    """
+    known = transaction.receipt(type(request).__name__, key)
+    if known is None:
+        return None
+    if isinstance(request, PutRecords):
+        check_import(writer)
+    handler = _HANDLERS[type(request)]
+    shown = handler.shows_record and known.record is not None
+    lost = shown and not transaction.of_any_kind(str(known.record), writer.viewer)
+    if known.digest != digest:
+        hidden = lost or isinstance(request, Forget)
+        raise WriteConflict(
+            None if hidden else known.record, "idempotency", "the parameters of the first call", "others"
+        )
+    if known.answer is None or lost:
+        raise _spent()
+    return cast("A", _shown_again(transaction, writer, handler.answers.validate_json(known.answer)))
+
+
+def _shown_again(transaction: WriteTransaction, writer: WriteCaller, answer: Written) -> Written:
+    """Return a kept answer as the writer may see it now; see `_answered`."""
+    if isinstance(answer, Forgotten):
+        check_repeated(answer, writer)
+    if isinstance(answer, LinkedDecisions):
+        ends = (answer.link.source, answer.link.target)
+        if not all(transaction.find(Kind.DECISION, id, writer.viewer) for id in ends):
+            raise _spent()
+    if isinstance(answer, StoredKnowledge):
+        if not all(transaction.find(KINDS[one.kind], one.id, writer.viewer) for one in answer.records):
+            raise _spent()
+        return replace(answer, records=tuple(replace(one, status="unchanged") for one in answer.records))
+    if isinstance(answer, Remembered):
+        return replace(answer, status="unchanged")
+    if isinstance(answer, RecordedDecision):
+        seen = [one for one in answer.duplicates if transaction.find(Kind.DECISION, one.id, writer.viewer)]
+        return replace(answer, created=False, duplicates=tuple(seen))
+    return replace(answer, created=False) if isinstance(answer, StoredEpisode) else answer
+
+
+def _spent() -> WriteConflict:
+    return WriteConflict(None, "idempotency", "a new key", "one whose record is forgotten")
+
+
+def _digest(request: Request[Any]) -> str:
+    asked = [type(request).__name__, asdict(request)]
+    return sha256(json.dumps(asked, default=str, sort_keys=True).encode()).hexdigest()
