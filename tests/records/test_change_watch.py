@@ -10,7 +10,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.watcher import Watcher
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
-from cognition_engines.store.reads.change_watch import ChangeWatch
+from cognition_engines.store.change_feed import ChangeWatch
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from tests.stores import DATABASES, PostgreSQL

@@ -24,7 +24,7 @@ from cognition_engines.indexes.workers import ALONE, WorkerNumber, prepare_folde
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.spaces import SEARCHED, Space
-from cognition_engines.store.reads.change_watch import ChangeWatch
+from cognition_engines.store.change_feed import ChangeWatch
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import FloatArray, StoredRecord
 

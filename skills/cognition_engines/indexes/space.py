@@ -168,7 +168,7 @@ class SpaceIndex:
         rows = [row for key in keys if key < len(shown.row_of) and (row := int(shown.row_of[key])) >= 0]
         windows = sum(int(shown.counts[row]) for row in rows if shown.alive[row])
         near = 0 if self.vectors is None else self.vectors.held(keys)
-        return HeldKeys(self._words.held(keys), windows + (near or 0), all_vectors=near is not None)
+        return HeldKeys(self._words.index.held(keys), windows + (near or 0), all_vectors=near is not None)
 
     def compact_words(self) -> None:
         """Lets the thread that follows write the words again without those of deleted records."""
@@ -262,7 +262,7 @@ class SpaceIndex:
         if not self._compact or self._words.seq < self._columns.seq:
             return
         seq = self._words.seq
-        self._words.rewrite(self._all_texts())
+        self._words.index.rewrite(self._all_texts())
         self.words_compacted = seq
         self._compact = False
 
@@ -292,12 +292,12 @@ class SpaceIndex:
             return
         newer: list[int] = page.keys[page.seqs > self._words.seq].tolist()
         if not newer and not len(page.removed):
-            self._words.skip(page.seq)
+            self._words.index.skip(page.seq)
             return
         texts = self._records.reads.texts(newer)
         # a record may have lost its text
         gone = set(newer) - {text.key for text in texts}
-        self._words.apply(marked(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq)
+        self._words.index.apply(marked(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq)
 
 
 def open_space(

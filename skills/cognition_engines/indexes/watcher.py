@@ -6,7 +6,7 @@ from threading import Event, Thread
 from typing import Final
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.store.reads.change_watch import ChangeWatch
+from cognition_engines.store.change_feed import ChangeWatch
 
 LOOK_SECONDS: Final = 0.05
 # Between two looks while every one finds something: indexes that follow each commit of a long run alone would cost more

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from cognition_engines.indexes.folder_lock import is_held
-from cognition_engines.indexes.keywords.copying import copy_index
+from cognition_engines.indexes.keywords.files import copy_index
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.spaces import SEARCHED
 

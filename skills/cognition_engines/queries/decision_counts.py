@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from cognition_engines.filters import microseconds, one_of
-from cognition_engines.indexes.columns.counting import count_labels, count_members
 from cognition_engines.indexes.columns.listing import Listing
+from cognition_engines.indexes.columns.snapshot import count_labels, count_members
 from cognition_engines.models import SUPERSEDED, Filters, Overdue, Viewer, in_force
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent

@@ -1,4 +1,4 @@
-"""Following the store: what changed after a given `seq`, in the order in which it was committed."""
+"""Following the store: whether something was committed, and what changed after a `seq`, in the order of commits."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,10 @@ from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.database import Store
 from cognition_engines.store.rows import Row, matrix
 from cognition_engines.store.schema import TABLES, counter, links, records, tombstones, vectors
-from cognition_engines.store.transactions import scanning
+from cognition_engines.store.transactions import failures, scanning
 from cognition_engines.store.values import FINGERPRINT_PRIME, FloatArray, IntArray, Page
 
+_VERSION: Final = sa.text("PRAGMA data_version")
 # a text, because PostgreSQL reads the digits after the sign first, and they are too many for an integer
 _NO_NUMBER: Final = sa.cast(sa.literal_column(f"'{NO_NUMBER}'"), sa.BigInteger)
 _LAST: Final = sa.select(counter.c.seq)
@@ -248,3 +249,47 @@ def _windows(
         found = connection.execute(statement).all()
     owners, cells = zip(*found, strict=True) if found else ((), ())
     return np.bincount(np.searchsorted(seqs, owners), minlength=len(seqs)), matrix(cells)
+
+
+class ChangeWatch:
+    """One connection that has no transaction open between two looks. For one thread.
+
+    SQLite counts the commits of other connections; of PostgreSQL the last `seq` is read.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._engine = store.reader
+        self._embedded = store.reader.dialect.name == "sqlite"
+        self._connection: sa.Connection | None = None
+        self._last: int | None = None
+
+    def changed(self) -> bool:
+        """Whether there was a commit since this was asked the last time; True the first time, and after a failure.
+
+        Raises ComponentFailed while the database does not answer.
+        """
+        with failures():
+            if self._connection is None:
+                self._connection = self._connect()
+            try:
+                with self._connection.begin():
+                    value: int = self._connection.execute(_VERSION if self._embedded else _LAST).scalar_one()
+            except sa.exc.DBAPIError:
+                self.close()
+                raise
+        before, self._last = self._last, value
+        return value != before
+
+    def close(self) -> None:
+        """Closes the connection; `changed` opens another one."""
+        connection, self._connection, self._last = self._connection, None, None
+        if connection is not None:
+            with failures():
+                connection.close()
+
+    def _connect(self) -> sa.Connection:
+        connection = self._engine.connect()
+        if not self._embedded:  # each look is one statement
+            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+        connection.detach()  # closed at the end, and not given back to the pool
+        return connection

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from cognition_engines.models import Viewer
 from cognition_engines.spaces import NO_NUMBER
 from cognition_engines.store.values import FINGERPRINT_PRIME
 
+Counts: TypeAlias = list[tuple[str, int]]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -228,3 +229,27 @@ def window_indices(starts: Ints, counts: Ints) -> Ints:
     total = int(counts.sum())
     first = np.cumsum(counts) - counts
     return np.repeat(starts - first, counts) + np.arange(total, dtype=np.int64)
+
+
+def count_labels(snapshot: Snapshot, mask: Bools, name: str, most: int) -> Counts:
+    """Return the `most` frequent values of a label with their numbers, ties by name."""
+    # ABSENT is -1, and so the first place
+    counts = np.bincount(snapshot.labels[name][mask].astype(np.int64) + 1)[1:].tolist()
+    texts = list(snapshot.codes[name])  # in the order of their codes; the dictionary may have grown since
+    return _most_frequent([(texts[code], count) for code, count in enumerate(counts) if count], most)
+
+
+def count_members(snapshot: Snapshot, mask: Bools, name: str, most: int) -> Counts:
+    """Return the `most` frequent members of a set with their numbers, ties by name."""
+    postings = snapshot.postings[name]
+    found = []
+    for member in list(postings):
+        rows = postings[member]
+        known = rows[: bisect_left(rows, len(mask))]
+        if count := int(np.count_nonzero(mask[np.frombuffer(known, np.int32)])):  # type: ignore[call-overload]
+            found.append((str(member), count))
+    return _most_frequent(found, most)
+
+
+def _most_frequent(found: Sequence[tuple[str, int]], most: int) -> Counts:
+    return sorted(found, key=lambda one: (-one[1], one[0]))[:most]

@@ -35,16 +35,23 @@ from cognition_engines.indexes.keywords.files import (
     write_list,
     writer_lock,
 )
-from cognition_engines.indexes.keywords.hits import NOTHING, DoubleArray, IntArray, any_of, best
 from cognition_engines.indexes.keywords.label_terms import Marks
 from cognition_engines.indexes.keywords.language import QueryAnalyzer
-from cognition_engines.indexes.keywords.open_index import index_in, writer_of
 from cognition_engines.indexes.keywords.schema import (
     make_schema,
     make_splitter,
     read_checkpoint,
     write_checkpoint,
     written_by,
+)
+from cognition_engines.indexes.keywords.tantivy_index import (
+    NOTHING,
+    DoubleArray,
+    IntArray,
+    any_of,
+    best,
+    index_in,
+    writer_of,
 )
 from cognition_engines.indexes.keywords.term_weights import KnownWeights
 from cognition_engines.indexes.keywords.text_documents import DocumentMaker

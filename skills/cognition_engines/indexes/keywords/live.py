@@ -6,7 +6,6 @@ query, a query for words fails: it would find less than there is.
 
 import logging
 import shutil
-from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from cognition_engines.indexes.keywords.files import COMPONENT
 from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
 from cognition_engines.models import Viewer
 from cognition_engines.relevance import Relevance
-from cognition_engines.store.values import Text
 
 _log = logging.getLogger(__name__)
 
@@ -51,22 +49,6 @@ class LiveKeywords:
         if index.seq < seq:
             raise ComponentFailed(COMPONENT, "the index is being rebuilt")
         return ViewerKeywords(index, viewer)
-
-    def apply(self, upserts: Sequence[Text], deletes: Sequence[int], seq: int) -> None:
-        """See `KeywordIndex.apply`."""
-        self._index.apply(upserts, deletes, seq)
-
-    def skip(self, seq: int) -> None:
-        """See `KeywordIndex.skip`."""
-        self._index.skip(seq)
-
-    def rewrite(self, batches: Iterable[Sequence[Text]]) -> None:
-        """See `KeywordIndex.rewrite`."""
-        self._index.rewrite(batches)
-
-    def held(self, keys: Sequence[int]) -> int:
-        """See `KeywordIndex.held`."""
-        return self._index.held(keys)
 
     def start_over(self) -> None:
         """Begins a new index, which has nothing."""

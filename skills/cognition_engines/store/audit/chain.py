@@ -268,3 +268,31 @@ def _read(connection: sa.Connection, statement: sa.Select[tuple[object, ...]]) -
         )
         for row in rows
     ]
+
+
+def carry_audit(source: sa.Connection, target: sa.Connection, component: str) -> None:
+    """Gives the target the rows that the source has and it lacks. Errors of the source name its `component`.
+
+    A target that has rows keeps them all: rows of the source are added where they continue its chain.
+    Otherwise none are, because what happened in the target is not to be erased by bringing back a backup.
+    """
+    ours = locked_head(target)
+    with failures(component):
+        theirs = head_of(source)
+        continued = ours.number < theirs.number and (ours == ChainHead() or has_row(source, ours))
+    if not continued:
+        return
+    for page in _read_pages(source, ours.number, component):
+        put_rows(target, page)
+    cut = theirs if ours == ChainHead() else ours
+    put_head(target, ChainHead(theirs.number, theirs.hash, cut.pruned, cut.pruned_hash))
+
+
+def _read_pages(source: sa.Connection, after: int, component: str) -> Iterator[list[AuditRow]]:
+    pages = rows_after(source, after)
+    while True:
+        with failures(component):
+            page = next(pages, None)
+        if page is None:
+            return
+        yield page

@@ -16,8 +16,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.store.audit.carried import carry_audit
-from cognition_engines.store.audit.chain import head_of
+from cognition_engines.store.audit.chain import carry_audit, head_of
 from cognition_engines.store.codec import COLUMNS, Cell, record_of
 from cognition_engines.store.database import Store
 from cognition_engines.store.decision_state import show_all
