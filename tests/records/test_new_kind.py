@@ -48,7 +48,7 @@ with SyncEngine.open(store, folder / "indexes", None) as engine:
     (folder / "exported.jsonl").write_bytes(b"".join(line + b"\\n" for line in lines))
     other = open_records(f"sqlite:///{folder}/other.sqlite")
     moved = import_file(folder / "exported.jsonl", other, None, 1, Silent())
-    equal = other.by_ids(Kind.COMMITMENT, other.ids(Kind.COMMITMENT))
+    equal = other.reads.by_ids(Kind.COMMITMENT, other.ids(Kind.COMMITMENT))
     by_ana = engine.recall(RecallRequest(query="parser", expand=True, budget=5))
     seen = {
         "rejected": [problem.reason for problem in summary.rejected],
