@@ -281,4 +281,4 @@ def test_status_names_a_command_that_has_the_folder(cstp: Cstp, tmp_path: Path) 
 def test_a_key_without_a_certificate_is_told_as_the_flag_it_was(cstp: Cstp) -> None:
     done = cstp("serve", "--ssl-keyfile", "key.pem")
     assert (done.code, done.out) == (2, "")
-    assert done.err == "cstp: server.ssl_keyfile: needs server.ssl_certfile, too (from flag)\n"
+    assert done.err == "cstp: server.ssl_keyfile: requires server.ssl_certfile (from flag)\n"
