@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ import trustme
 from cstp.methods.registry import METHODS
 from cstp_server.cli.commands.demo import demo_paths
 from cstp_server.cli.demo_writes import STEPS
+from cstp_server.cli.exit_codes import FAILED
+from cstp_server.conformance.run import conversations
 from tests.cli.answers import Demo, demo, differences, replies, section, shown
 from tests.mcp.conftest import over_http
 
@@ -140,6 +142,19 @@ async def test_the_line_for_mcp_adds_a_server_that_answers_with_tools(running: D
         result = await client.call_tool("query_decisions", {"query": "which database holds the records", "limit": 1})
     assert result.structured_content is not None
     assert result.structured_content["decisions"][0]["snippet"]
+
+
+def test_conform_holds_nothing_with_the_token_of_a_demo_and_says_why(running: Demo, cstp: Callable[..., Any]) -> None:
+    words = shlex.split(running.mcp)
+    url, token = words[-3].removesuffix("/mcp"), words[-1].removeprefix("Authorization: Bearer ")
+    done = cstp("conform", url, token)
+    total = len(conversations())
+    assert (done.code, done.out) == (FAILED, f"0 passed, 0 failed, {total} skipped\n")
+    assert len(re.findall(r"^skipped: [a-z0-9-]+: needs .+$", done.err, re.MULTILINE)) == total
+    assert "skipped: whoami: needs a token" in done.err
+    assert "those given have: scopes=read,review,write clearance=normal" in done.err
+    assert "cstp token create --agent conform --scope read --data-dir FOLDER" in done.err
+    assert "failed: no conversation was held" in done.err
 
 
 def test_the_first_call_is_printed_for_cstp_call_as_the_readme_has_it(running: Demo) -> None:
