@@ -10,7 +10,8 @@ from typing import Final
 
 from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.discover import walk
-from cognition_engines.models import Draft
+from cognition_engines.ingest.items import RecordDraft
+from cognition_engines.models import Decision
 
 DECISION: Final = "software"
 ABSTRACT: Final = "science"
@@ -66,4 +67,8 @@ def read_decisions(folder: Path) -> Iterator[Text]:
         if found.path.suffix == ".md":
             with found.path.open("rb") as file:
                 items = read(str(found.path), file) or ()
-                yield from (Text(one.title, one.text, DECISION) for one in items if isinstance(one, Draft))
+                yield from (
+                    Text(one.record.title, one.record.text, DECISION)
+                    for one in items
+                    if isinstance(one, RecordDraft) and isinstance(one.record, Decision)
+                )

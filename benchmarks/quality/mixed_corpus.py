@@ -12,7 +12,8 @@ from benchmarks.quality.memory_corpus import Members, read_corpus
 from benchmarks.quality.turns import read_asked
 from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.discover import walk
-from cognition_engines.models import Draft
+from cognition_engines.ingest.items import RecordDraft
+from cognition_engines.models import Decision
 
 FOLDERS: Final = ("decisions", "knowledge", "extractions", "episodes", "memory", "conversations")
 
@@ -44,7 +45,9 @@ def _decisions(folder: Path) -> Iterator[Members]:
         if found.path.suffix == ".md":
             with found.path.open("rb") as file:
                 items = read(str(found.path), file) or ()
-                drafts = [item for item in items if isinstance(item, Draft)]
+                drafts = [
+                    one.record for one in items if isinstance(one, RecordDraft) and isinstance(one.record, Decision)
+                ]
             place = found.path.relative_to(folder)
             stem = place.parent.name if place.stem == "README" else place.stem
             name = f"{place.parts[0].partition('+')[2]}/{stem}"

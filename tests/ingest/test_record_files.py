@@ -23,7 +23,6 @@ from cognition_engines.kinds.graph import Evidence
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import KnowledgeCard, Place
 from cognition_engines.kinds.registry import kind_of, validated
-from cognition_engines.models import Draft
 from cognition_engines.store.records import Records
 
 Run = Callable[..., Summary]
@@ -72,8 +71,6 @@ def tags(value: Any, path: str) -> list[tuple[str, ...]]:
 
 
 def tags_of(item: Item) -> tuple[str, ...]:
-    if isinstance(item, Draft):
-        return item.tags
     assert isinstance(item, RecordDraft | DocumentDraft), item
     record: Any = item.source if isinstance(item, DocumentDraft) else item.record
     card = getattr(record, "knowledge_card", None)

@@ -53,7 +53,7 @@ def named_by(reference: str, origin: Origin) -> list[str]:
 
 def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:
     """What a decision is called, and all that its references may mean."""
-    for name in names_of(decision.id, origin):
+    for name in names_of(str(decision.id), origin):
         yield Reference(Role.CALLED, Kind.DECISION, name)
     for role, references in ((Role.SUPERSEDES, decision.supersedes), (Role.SUPERSEDED_BY, decision.superseded_by)):
         for reference in references:

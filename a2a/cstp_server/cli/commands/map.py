@@ -18,7 +18,7 @@ from cognition_engines.ingest.maps.mapped import Found, MappedReader
 from cognition_engines.ingest.maps.sample import MOST, Sample, sample_of
 from cognition_engines.ingest.maps.suggest import proposed
 from cognition_engines.kinds.registry import adapter, kind_of
-from cognition_engines.models import Draft
+from cognition_engines.models import Decision
 from cstp_server.cli.common_options import JsonOption, command_family
 from cstp_server.terminal import say, say_lines
 
@@ -87,8 +87,8 @@ def _sample(text: str) -> Sample:
 def _records(items: Iterable[Item]) -> Iterator[dict[str, object]]:
     """The members of each record, with its kind."""
     for item in items:
-        if isinstance(item, Draft):
-            given = {name: value for name, value in asdict(item).items() if value not in (None, "", (), {})}
+        if isinstance(item, RecordDraft) and isinstance(item.record, Decision):
+            given = {name: value for name, value in asdict(item.record).items() if value not in (None, "", (), {})}
             given = {name: value for name, value in given.items() if name not in _OF_FILES}
             yield {"kind": "decision", **{name: _plain(value) for name, value in given.items()}}
         elif isinstance(item, RecordDraft | DocumentDraft):

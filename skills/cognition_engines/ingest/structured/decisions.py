@@ -10,11 +10,12 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from cognition_engines.drafts.plain_values import Value, first_refusal, labels, named, whole
 from cognition_engines.drafts.storable import Unacceptable, joined, misspelled_right, unsound
 from cognition_engines.ingest.dates import iso_date
+from cognition_engines.ingest.statuses import normalise_status
 from cognition_engines.ingest.structured.aliases import VECTORS, snake
 from cognition_engines.ingest.structured.decision_rules import NAMES, RULES
 from cognition_engines.ingest.structured.sections import HEADINGS, prose_section, section
 from cognition_engines.kinds.fields import Metadata
-from cognition_engines.models import SENSITIVITIES, Reason, Sensitivity
+from cognition_engines.models import SENSITIVITIES, Decision, Reason
 
 _METADATA: Final[TypeAdapter[dict[str, JsonValue]]] = TypeAdapter(Metadata)
 # Who decided and where: other tools' names, kept in the metadata even of a record that names its kind.
@@ -24,30 +25,12 @@ _OF_OTHERS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
-    """The checked members of a record; None or empty where it has none.
+class ReadDecision:
+    """A checked decision; `kept` names the members that went to its metadata, `vectors` those that were left out."""
 
-    `kept` names the members that went to the metadata, `vectors` those that were left out.
-    """
-
-    id: str | None
-    title: str | None
-    text: str
-    category: str | None
-    confidence: float | None
-    stakes: str | None
-    status: str | None
-    outcome: str | None
-    date: datetime | None
-    reasons: tuple[Reason, ...]
-    tags: tuple[str, ...]
-    supersedes: tuple[str, ...]
-    superseded_by: tuple[str, ...]
-    project: str | None
-    sensitivity: Sensitivity | None
-    metadata: dict[str, JsonValue] = field(default_factory=dict)
-    kept: tuple[str, ...] = ()
-    vectors: tuple[str, ...] = ()
+    decision: Decision
+    kept: tuple[str, ...]
+    vectors: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -158,7 +141,7 @@ def _date(value: Value) -> datetime | None:
     return iso_date(value) if isinstance(value, str) else None
 
 
-def read_fields(record: Mapping[str, Value], *, named_kind: bool = False, titled: bool = False) -> Fields:
+def read_decision(record: Mapping[str, Value], *, named_kind: bool = False, titled: bool = False) -> ReadDecision:
     """Check the members of a record. Raises `Unacceptable` with all that breaks its rule.
 
     Members that no field holds go to the text or the metadata. In a record that names its kind (`named_kind`) one that
@@ -177,14 +160,16 @@ def read_fields(record: Mapping[str, Value], *, named_kind: bool = False, titled
     if found.wrong:
         raise Unacceptable(joined(found.wrong))
     confidence, reasons, sensitivity = given.get("confidence"), given.get("reasons"), given.get("sensitivity")
-    return Fields(
+    status = _text(given.get("status"))
+    decision = Decision(
         id=_text(given.get("id")),
-        title=_text(given.get("title")),
+        title=_text(given.get("title")) or "",
         text=_text(given.get("text")) or "",
         category=_text(given.get("category")),
         confidence=float(confidence) if isinstance(confidence, int | float) else None,
         stakes=_text(given.get("stakes")),
-        status=_text(given.get("status")),
+        status=None if status is None else normalise_status(status),
+        status_text=status,
         outcome=_text(given.get("outcome")),
         date=_date(given.get("date")),
         reasons=tuple(map(_reason, reasons)) if isinstance(reasons, list) else (),
@@ -194,6 +179,9 @@ def read_fields(record: Mapping[str, Value], *, named_kind: bool = False, titled
         project=_text(given.get("project")),
         sensitivity=SENSITIVITIES[sensitivity] if isinstance(sensitivity, str) else None,
         metadata=metadata,
+    )
+    return ReadDecision(
+        decision,
         kept=tuple(name for name in found.others if name not in VECTORS),
         vectors=tuple(name for name in found.others if name in VECTORS),
     )
