@@ -1,8 +1,12 @@
-"""From pages to their items, one after another."""
+"""Lists that are read page by page: the call of each page, and the items of all pages one after another."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from cstp.call import Call, typed_call
+from cstp.contract import Method, Wire
+from cstp.errors import JsonValue
 
 
 class Identified(Protocol):
@@ -13,6 +17,7 @@ class Identified(Protocol):
 
 
 T = TypeVar("T", bound=Identified)
+R = TypeVar("R", bound=Wire)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,34 @@ class Page(Generic[T]):
 
     items: Sequence[T]
     total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[T]):
+    """A list: `call(offset, limit)` is the call of a page, which has `page_size` items."""
+
+    call: Callable[[int, int], Call[Page[T]]]
+    page_size: int
+
+
+def listing(
+    method: Method[Any, R],
+    members: Mapping[str, object],
+    page_size: int,
+    timeout: float | None,
+    page: Callable[[R], Page[T]],
+) -> Listing[T]:
+    """Return the list of `method`, whose results `page` reads; `members` and `timeout` as for `typed_call`."""
+
+    def call(offset: int, limit: int) -> Call[Page[T]]:
+        made = typed_call(method, {**members, "offset": offset, "limit": limit}, timeout)
+
+        def read(result: JsonValue) -> Page[T]:
+            return page(made.read(result))
+
+        return Call(made.method, made.params, made.repeatable, read, timeout)
+
+    return Listing(call, page_size)
 
 
 LEAST: Final = 2  # items of a page: its first one is of the page before
