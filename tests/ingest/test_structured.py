@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cognition_engines.ingest.structured.decision_rules import decision_schema
+from cognition_engines.ingest.structured.json_schema import record_schema
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision, Reason, Sensitivity
 from tests.ingest.decisions import Reading, read_file
 
@@ -373,10 +374,10 @@ def test_bytes_that_are_not_utf_8_are_refused_where_they_would_be_a_decision() -
 
 
 def test_the_schema_names_every_field_in_each_spelling_and_no_other() -> None:
-    schema = decision_schema()
+    schema = record_schema(Kind.DECISION)
     properties = schema["properties"]
     assert isinstance(properties, dict)
-    assert set(properties) == set(FULL) | {"superseded_by"}
+    assert set(properties) == set(FULL) | {"kind", "superseded_by"}
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["title"]
     assert json.loads(json.dumps(schema)) == schema

@@ -33,9 +33,10 @@ from cognition_engines.ingest.dates import find_dates
 from cognition_engines.ingest.items import Item, Notice, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.statuses import chosen, is_of_decisions, normalise_status
-from cognition_engines.ingest.structured.decision_rules import TEXT_LENGTH, TITLE_LENGTH, sound
 from cognition_engines.ingest.structured.decisions import read_decision
 from cognition_engines.ingest.structured.sections import HEADINGS
+from cognition_engines.kinds.decisions import TEXT_LENGTH, TITLE_LENGTH
+from cognition_engines.kinds.fields import sound
 from cognition_engines.markdown.document import Document, Heading
 from cognition_engines.markdown.inline import LONGEST_LINE, bare, excerpt
 from cognition_engines.models import Decision, Problem
