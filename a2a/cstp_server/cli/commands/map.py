@@ -9,9 +9,8 @@ from typing import Annotated, Final
 
 import typer
 
-from cognition_engines.ingest.collections.addresses import checked_address, is_address, shown_address
+from cognition_engines.ingest.collections.addresses import checked_address, is_address, live_system, shown_address
 from cognition_engines.ingest.collections.open_collection import opened_live
-from cognition_engines.ingest.collections.place_names import live_system
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.maps.map_files import opened_map, parsed_map
 from cognition_engines.ingest.maps.mapped import Found, MappedReader
