@@ -11,7 +11,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.structured.json_schema import record_schema
 from cognition_engines.kinds.kind import KIND_NAMES, KINDS, Kind
 from cognition_engines.kinds.registry import adapter
-from cognition_engines.models import Decision
+from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import NotFound
@@ -207,7 +207,7 @@ def _of_decision(stored: StoredRecord, decision: Decision) -> dict[str, object]:
         "supersedes": list(decision.supersedes),
         "supersededBy": list(decision.superseded_by),
         "project": decision.project,
-        "sensitivity": decision.sensitivity.name.lower(),
+        "sensitivity": (decision.sensitivity or Sensitivity.NORMAL).name.lower(),
         "metadata": decision.metadata,
         "source": stored.origin.source,
         **_place(stored),
