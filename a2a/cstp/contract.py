@@ -66,6 +66,7 @@ class Method(Generic[P, R]):
     `scope` None means any live token may call it; one of `other_scopes` does as well. `cost` is what a call takes from
     the agent's limits unless the server's settings say otherwise. One `from_records` reads the records themselves, any
     other one may answer from indexes, which follow them. One that `stores` changes what is stored, whatever its scope.
+    Calls of one that is not `audited` leave no row in the audit: its results name no record.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Method(Generic[P, R]):
     other_scopes: tuple[Scope, ...] = ()
     from_records: bool = False
     stores: bool = False
+    audited: bool = True
 
     @property
     def scopes(self) -> tuple[Scope, ...]:

@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 from cstp.contract import Method, Wire, WireResult
 from cstp.errors import Conflict, Overloaded, QueryFailed
 from cstp.fields import WHOLE, InstantOut, each_once, whole_number
+from cstp.naming import Names
 
 NOW: Final = "now"
 HIGHEST_SEQ: Final = 2**53 - 1
@@ -78,7 +79,7 @@ class RecordChange(WireResult):
     seq: int
     op: Literal["put", "delete"]
     kind: KindName
-    id: str
+    id: Annotated[str, Names(lambda change: change.kind)]
     at: InstantOut
 
 

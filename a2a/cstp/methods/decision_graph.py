@@ -8,6 +8,7 @@ from cstp.contract import Method, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.fields import WHOLE, InstantOut, each_once
 from cstp.methods.decision_records import Edge
+from cstp.naming import DecisionId
 from cstp.reads import ReadParams
 from cstp.writes import RecordId
 
@@ -29,7 +30,7 @@ class GetGraphParams(ReadParams):
 class GraphNode(WireResult):
     """A decision, and how many links it is away from the one that was asked for."""
 
-    id: str
+    id: DecisionId
     title: str
     category: str | None
     confidence: float | None

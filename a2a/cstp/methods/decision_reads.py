@@ -9,6 +9,7 @@ from cstp.contract import Method, PublishedNames, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, Offset, UpperInstant, not_blank, not_later
 from cstp.methods.decision_records import OF_ID, DecisionEdge, EndedEdge
+from cstp.naming import DecisionId, DecisionIds
 from cstp.reads import ReadParams
 from cstp.writes import Names, RecordId
 
@@ -123,7 +124,7 @@ class WholeDecision(WireResult):
     history before what the file says now.
     """
 
-    id: str
+    id: DecisionId
     title: str
     text: str
     category: str | None
@@ -151,8 +152,8 @@ class WholeDecision(WireResult):
     sources: list[CitedSource]
     valid_from: InstantOut | None
     valid_to: InstantOut | None
-    supersedes: list[str]
-    superseded_by: list[str]
+    supersedes: DecisionIds
+    superseded_by: DecisionIds
     thread_id: str | None
     trace: JsonValue
     deliberation: JsonValue
@@ -213,7 +214,7 @@ class ListDecisionsParams(ReadParams):
 class ListedDecision(WireResult):
     """One decision of a list."""
 
-    id: str
+    id: DecisionId
     title: str
     category: str | None
     confidence: float | None

@@ -18,6 +18,7 @@ from cstp.fields import (
     not_later,
     not_over,
 )
+from cstp.naming import DecisionId
 from cstp.writes import (
     MOST,
     Account,
@@ -305,8 +306,8 @@ class LinkDecisionsParams(UnlinkDecisionsParams):
 class DecisionEdge(WireResult):
     """A link between two decisions, and who made it."""
 
-    source_id: str
-    target_id: str
+    source_id: DecisionId
+    target_id: DecisionId
     edge_type: str
     weight: float | None
     context: str | None

@@ -29,6 +29,7 @@ from cstp.fields import (
     not_later,
 )
 from cstp.methods.decision_records import DecisionEdge
+from cstp.naming import DecisionId, DecisionIds
 from cstp.reads import ReadParams
 
 Labels = Annotated[list[Annotated[Label, AfterValidator(not_blank)]], Field(min_length=1, max_length=64)]
@@ -140,8 +141,8 @@ class DecisionLinks(WireResult):
     agents made from it or to it, at most 100.
     """
 
-    supersedes: list[str]
-    superseded_by: list[str]
+    supersedes: DecisionIds
+    superseded_by: DecisionIds
     edges: list[DecisionEdge] | None = Field(None, exclude_if=lambda edges: edges is None)
 
 
@@ -166,7 +167,7 @@ class DecisionSummary(WireResult):
     `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
-    id: str
+    id: DecisionId
     title: str
     category: str | None
     confidence: float | None

@@ -11,6 +11,7 @@ from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import MODE_DESCRIPTION, WHOLE, InstantOut, Query, RecordOrigin, SearchMode, UpperInstant
 from cstp.methods.decision_reads import RecordProvenance
+from cstp.naming import Names
 from cstp.reads import ReadParams
 from cstp.writes import (
     DRY_RUN_DESCRIPTION,
@@ -64,7 +65,7 @@ class GetEpisodeParams(ReadParams):
 class EpisodeMembers(WireResult):
     """An episode with its reflection, null where its file gives none."""
 
-    id: int
+    id: Annotated[int, Names("episode")]
     query: str
     reward: float
     reflection: str | None

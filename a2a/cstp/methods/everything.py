@@ -32,6 +32,7 @@ from cstp.fields import (
     not_blank,
     not_later,
 )
+from cstp.naming import DecisionIds, Names, by_type
 from cstp.passage_place import PlaceOut
 from cstp.reads import ReadParams
 
@@ -41,6 +42,7 @@ Part: TypeAlias = Literal["content"]
 Whole: TypeAlias = Annotated[Label, AfterValidator(not_blank)]
 
 FOUND_TYPES: Final[tuple[FoundType, ...]] = get_args(FoundType)
+_SOURCES: Final = {"chunk": "source", "extraction": "source", "event": "artifact"}  # kinds of `sourceId`, by type
 
 
 class SearchParams(ReadParams):
@@ -122,17 +124,17 @@ class SearchedRecord(WireResult):
     """
 
     type: FoundType
-    id: str | int
+    id: Annotated[str | int, Names(by_type)]
     title: str | None
     snippet: str
     score: float
     source: str | None
-    source_id: str | None
+    source_id: Annotated[str | None, Names(lambda found: _SOURCES.get(found.type))]
     date: InstantOut | None
     origin: RecordOrigin
     recorded_by: str | None
     status: str | None
-    superseded_by: list[str]
+    superseded_by: DecisionIds
     conversation: str | None = Field(None, exclude_if=lambda name: name is None)
     path: str | None = Field(None, exclude_if=lambda path: path is None)
     place: PlaceOut = None

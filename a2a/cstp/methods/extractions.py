@@ -7,6 +7,7 @@ from pydantic import Field
 from cstp.contract import Method, WireResult
 from cstp.errors import QueryFailed
 from cstp.fields import WHOLE, Offset, Topic
+from cstp.naming import Names
 from cstp.reads import ReadParams
 
 
@@ -21,11 +22,11 @@ class ExtractionsParams(ReadParams):
 class Cited(WireResult):
     """What every extraction has. The source is null only where the record names none; `chunkId` may be null."""
 
-    id: str
+    id: Annotated[str, Names("extraction")]
     topics: list[str]
     source_title: str | None
-    source_id: str | None
-    chunk_id: str | None
+    source_id: Annotated[str | None, Names("source")]
+    chunk_id: Annotated[str | None, Names("chunk")]
 
 
 class ExtractedDecision(Cited):

@@ -20,6 +20,7 @@ from cstp.fields import (
     not_blank,
     not_later,
 )
+from cstp.naming import Names, by_type
 from cstp.reads import ReadParams
 
 Sensitivity: TypeAlias = Literal["normal", "sensitive", "highly_sensitive"]
@@ -63,7 +64,7 @@ class ListedMemory(WireResult):
     it. `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
-    id: str
+    id: Annotated[str, Names(by_type)]
     type: Literal["artifact", "turn"]
     title: str | None
     snippet: str

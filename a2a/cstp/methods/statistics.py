@@ -75,4 +75,5 @@ GET_STATS = Method(
     result=GetStatsResult,
     errors=(QueryFailed,),
     from_records=True,
+    audited=False,
 )
