@@ -10,6 +10,7 @@ from cstp.methods.bulk import *
 from cstp.methods.changes import *
 from cstp.methods.contents import *
 from cstp.methods.decision_graph import *
+from cstp.methods.decision_links import *
 from cstp.methods.decision_reads import *
 from cstp.methods.decision_records import *
 from cstp.methods.decisions import (

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from cstp.abstention import ABSTAIN_DESCRIPTION, NoGoodMatch
-from cstp.contract import Method, WireResult
+from cstp.contract import ANSWER_TOKENS, Method, ToolText, WireResult
 from cstp.errors import QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
@@ -177,4 +177,15 @@ SEARCH = Method(
     result=SearchResult,
     errors=(QueryFailed,),
     cost=2,
+    tool=ToolText(
+        title="Search everything",
+        description=(
+            "Search records of all kinds at once, by meaning and by words: decisions, passages of documents and what "
+            "was extracted from them, episodes, and what people wrote, said and did. Use it first if you do not know "
+            "which kind has the answer. Scores of all kinds compare; kinds and filters narrow. For the whole of a "
+            "result call get_decision, get_chunk (its id is the chunk_id), get_episode or, for all else, recall with "
+            "its id."
+        ),
+        defaults={"max_tokens": ANSWER_TOKENS},
+    ),
 )

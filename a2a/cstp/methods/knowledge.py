@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJso
 from pydantic_core import PydanticCustomError
 
 from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
-from cstp.contract import Method, Wire, WireResult
+from cstp.contract import ANSWER_TOKENS, Method, ToolText, Wire, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
@@ -220,6 +220,13 @@ GET_CHUNK = Method(
     params=GetChunkParams,
     result=GetChunkResult,
     errors=(NotFound, QueryFailed),
+    tool=ToolText(
+        title="Read one passage",
+        description=(
+            "Read one passage of a document whole, with its summary, its clusters and what is like it. Needs a "
+            "chunk_id, which search_knowledge and the get_* tools return."
+        ),
+    ),
 )
 SEARCH_KNOWLEDGE = Method(
     name="cstp.searchKnowledge",
@@ -228,4 +235,13 @@ SEARCH_KNOWLEDGE = Method(
     result=SearchKnowledgeResult,
     errors=(QueryFailed,),
     cost=2,
+    tool=ToolText(
+        title="Search documents",
+        description=(
+            "Search passages of documents and what was extracted from them, by meaning and by words, filtered by type, "
+            "topic and source. Use it for questions about what is written. Passages are cut to the sentences that fit "
+            "the question (truncated); get_chunk with the chunk_id gives the whole."
+        ),
+        defaults={"snippets": True, "max_tokens": ANSWER_TOKENS},
+    ),
 )

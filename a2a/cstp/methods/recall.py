@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_val
 from pydantic_core import PydanticCustomError
 
 from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
-from cstp.contract import Method, WireResult
+from cstp.contract import ANSWER_TOKENS, Method, ToolText, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
@@ -378,4 +378,15 @@ RECALL = Method(
     result=RecallResult,
     errors=(NotFound, QueryFailed),
     cost=2,
+    tool=ToolText(
+        title="Recall what was said and written",
+        description=(
+            "Recall meetings, mails, notes, conversations and the events in them, with related people and commitments. "
+            "Give a query in plain words, or an id, or a conversation_id for its latest turns, or a context such as "
+            "meeting to list the newest. Use it for who said, promised or owns what. Texts are cut to the sentences "
+            "that fit the question (truncated); recall with the id alone gives the whole text, also of a decision."
+        ),
+        naming=("selector",),
+        defaults={"snippets": True, "graph_budget": 5, "max_tokens": ANSWER_TOKENS},
+    ),
 )
