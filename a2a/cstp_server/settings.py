@@ -1,4 +1,4 @@
-"""Every setting, with its default and the reason for it. Where values come from: see loaded_settings.py.
+"""Every setting with its default and description. loaded_settings.py loads the values.
 
 The shipped file and `docs/configuration.md` are generated from this module.
 """
@@ -36,52 +36,47 @@ class Section(BaseModel):
 
 
 class ServerSettings(Section):
-    """The HTTP side."""
+    """The HTTP server."""
 
-    host: str = Field("127.0.0.1", description="Loopback only by default.")
-    port: int = Field(8100, ge=0, le=65535, description="0 takes any free port and prints it.")
+    host: str = Field("127.0.0.1", description="Address to listen on; loopback only by default.")
+    port: int = Field(8100, ge=0, le=65535, description="Port to listen on; 0 chooses a free port and prints it.")
     workers: int = Field(
-        1,
-        ge=1,
-        le=64,
-        description="Processes that answer, over one data folder; each has its share of the bounds below.",
+        1, ge=1, le=64, description="Worker processes over one data folder; bounds of requests are divided among them."
     )
-    ssl_certfile: str | None = Field(None, description="PEM file with the certificate chain: then HTTPS only.")
-    ssl_keyfile: str | None = Field(None, description="Its key, in PEM; not needed if the certificate file holds it.")
+    ssl_certfile: str | None = Field(None, description="PEM file with the certificate chain; then HTTPS only.")
+    ssl_keyfile: str | None = Field(None, description="PEM file with the key, if the certificate file lacks it.")
     public_url: str | None = Field(
-        None, description="Where others reach it, as https://host/path without /cstp; the agent card names it."
+        None, description="URL for other machines, as https://host/path without /cstp; shown in the agent card."
     )
-    max_body_bytes: Positive = Field(1_048_576, description="A larger request is refused with 413.")
-    max_header_bytes: Positive = Field(16_384, description="Larger request headers are refused with 400.")
-    max_headers: Positive = Field(64, description="More request headers than this are refused with 400.")
-    max_batch: Positive = Field(100, description="A longer batch is refused as a whole.")
-    batch_concurrency: Positive = Field(8, description="Elements of an agent's batches that run concurrently.")
+    max_body_bytes: Positive = Field(1_048_576, description="Maximum size of a request body; a larger one gets 413.")
+    max_header_bytes: Positive = Field(16_384, description="Maximum size of the request headers; larger ones get 400.")
+    max_headers: Positive = Field(64, description="Maximum number of request headers; more get 400.")
+    max_batch: Positive = Field(100, description="Maximum number of calls in a batch; a longer batch is rejected.")
+    batch_concurrency: Positive = Field(8, description="Concurrent calls of the batches of one agent.")
     handler_seconds: Seconds = Field(
-        15.0, description="A call that takes longer, or starts later in its batch, fails as -32003."
+        15.0, description="Deadline of a call, and for its start in a batch; then it fails with -32003."
     )
-    max_answer_bytes: Positive = Field(5_242_880, description="A larger answer fails as -32003; ask for less.")
-    max_batch_answer_bytes: Positive = Field(10_485_760, description="The same for all answers to one batch.")
+    max_answer_bytes: Positive = Field(5_242_880, description="Maximum size of an answer; then it fails with -32003.")
+    max_batch_answer_bytes: Positive = Field(10_485_760, description="Maximum size of all answers to one batch.")
     max_in_flight: Positive = Field(
-        64, description="Requests that run concurrently, at most half of them for one agent; further ones wait."
+        64, description="Concurrent requests, at most half of them of one agent; further requests wait."
     )
     max_queue: int = Field(
-        64,
-        ge=0,
-        description="Requests that may wait, as long as a call may take; beyond that they get 503.",
+        64, ge=0, description="Waiting requests, each at most handler_seconds; further requests get 503."
     )
     max_followers: Positive = Field(
-        64, description="Calls and streams that wait for changes, at most half of them for one agent; then 503."
+        64, description="Calls and streams that wait for changes, at most half of them of one agent; more get 503."
     )
-    quiet_seconds: Seconds = Field(15.0, description="A stream of changes without one has a comment after so long.")
+    quiet_seconds: Seconds = Field(15.0, description="Silence before a change stream sends a keep-alive comment.")
     max_connections: Positive = Field(
-        1000, description="Above this, a new connection evicts one that has sent no request for a second, or gets 503."
+        1000, description="At this number, a new connection replaces one without a request for a second, or gets 503."
     )
-    receive_seconds: Seconds = Field(10.0, description="From a request's first byte to its last; then 408.")
-    idle_seconds: Seconds = Field(5.0, description="A connection that starts no request for this long is closed.")
-    send_seconds: Seconds = Field(10.0, description="A client that reads none of its answer for this long is cut off.")
-    grace_seconds: Seconds = Field(10.0, description="On SIGTERM, total time for running calls, closing and exit.")
+    receive_seconds: Seconds = Field(10.0, description="Time from the first byte of a request to its last; then 408.")
+    idle_seconds: Seconds = Field(5.0, description="A connection without a request for this long is closed.")
+    send_seconds: Seconds = Field(10.0, description="A client that reads nothing for this long is disconnected.")
+    grace_seconds: Seconds = Field(10.0, description="On SIGTERM, total time to finish running calls, close and exit.")
     drain_seconds: float = Field(
-        0.0, ge=0, le=3600, description="On SIGTERM, keep listening this long, not ready; for a load balancer."
+        0.0, ge=0, le=3600, description="On SIGTERM, keep listening this long while not ready, for a load balancer."
     )
     trusted_proxies: tuple[str, ...] = Field(
         (), description="Networks (CIDR) whose X-Forwarded-For is trusted; default: none."
@@ -106,20 +101,20 @@ class ServerSettings(Section):
     @classmethod
     def _key_has_a_certificate(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and info.data.get("ssl_certfile") is None:
-            raise ValueError("needs server.ssl_certfile, too")
+            raise ValueError("requires server.ssl_certfile")
         return value
 
     @model_validator(mode="after")
     def _drain_leaves_time(self) -> Self:
         if self.drain_seconds > self.grace_seconds / 2:
-            raise ValueError("drain_seconds: must be at most half of grace_seconds, which is for the calls, too")
+            raise ValueError("drain_seconds: must be at most half of grace_seconds, which also covers running calls")
         return self
 
 
 class AgentSettings(Section):
     """The agent whose knowledge is served."""
 
-    id: str = Field("cstp", min_length=1, max_length=128, description="The name that answers carry as `agent`.")
+    id: str = Field("cstp", min_length=1, max_length=128, description="Name in the member `agent` of answers.")
 
     @field_validator("id")
     @classmethod
@@ -130,132 +125,133 @@ class AgentSettings(Section):
 
 
 class StoreSettings(Section):
-    """The records."""
+    """The database of the records."""
 
-    url: str | None = Field(None, description="SQLite in the data folder, or postgresql://user:password@host/name.")
-    threads: Positive = Field(4, description="Concurrent reads, and as many of lists; SQLite gains nothing from more.")
-    deadline_seconds: Seconds = Field(5.0, description="A read that takes longer fails as -32003.")
+    url: str | None = Field(None, description="postgresql://user:password@host/name; default: SQLite in data_dir.")
+    threads: Positive = Field(4, description="Concurrent reads, and as many reads of lists; more do not help SQLite.")
+    deadline_seconds: Seconds = Field(5.0, description="Deadline of a read; then the call fails with -32003.")
 
 
 class VectorSettings(Section):
-    """Nearest neighbours."""
+    """The search for nearest neighbours."""
 
-    index: VectorIndex = Field("auto", description="memory, chroma, or auto: memory while the vectors fit into it.")
-    url: str | None = Field(None, description="Chroma in the data folder, or http://host:port of a Chroma server.")
+    index: VectorIndex = Field("auto", description="memory, chroma or auto; auto uses memory while the vectors fit.")
+    url: str | None = Field(None, description="http://host:port of a Chroma server; default: Chroma in data_dir.")
     memory_mb: Positive | None = Field(
-        None, description="For auto: MB of vectors in a search space; a quarter of the machine by default."
+        None, description="With auto: MB of vectors per search space; default: a quarter of the machine's memory."
     )
-    threads: Positive = Field(2, description="Concurrent searches; one per core is as fast as it gets.")
-    deadline_seconds: Seconds = Field(5.0, description="A search that takes longer fails as -32003.")
+    threads: Positive = Field(2, description="Concurrent searches; more than one per core do not help.")
+    deadline_seconds: Seconds = Field(5.0, description="Deadline of a search; then the call fails with -32003.")
 
     @field_validator("url")
     @classmethod
     def _url_needs_an_index(cls, url: str | None, info: ValidationInfo) -> str | None:
         if url is not None and info.data.get("index") == "memory":
-            raise ValueError("means nothing with vectors.index: memory, which keeps no index")
+            raise ValueError("has no effect with vectors.index: memory; remove one of them")
         return url
 
 
 class SearchSettings(Section):
-    """How texts and queries are weighed."""
+    """How search reads and ranks texts."""
 
     language: Language = Field(
-        "en", description="Of stop words, stems and months; another one rebuilds the keyword index at the next start."
+        "en",
+        description="Language of stop words, stems and months; a change rebuilds the keyword index.",
     )
     least_cosine: float | None = Field(
         None,
         ge=-1,
         le=1,
-        description="For abstain: how near the nearest record must be; by default what is known of the model (minilm).",
+        description="With abstain: minimum cosine of the nearest record; default: the measured value (minilm).",
     )
 
 
 class EmbeddingSettings(Section):
-    """From text to vector."""
+    """The embedding model."""
 
-    model: str = Field("minilm", description="minilm (ships with the server), onnx, none, or chroma:NAME.")
-    path: str | None = Field(None, description="For onnx: the folder with model.onnx and tokenizer.json.")
-    pooling: Literal["mean", "cls"] = Field("mean", description="For onnx: how token vectors become one.")
-    query_prefix: str = Field("", description="For onnx: put before every query, where the model wants it.")
-    text_prefix: str = Field("", description="For onnx: put before every text, where the model wants it.")
+    model: str = Field("minilm", description="minilm (ships with the server), onnx, none or chroma:NAME.")
+    path: str | None = Field(None, description="With onnx: folder with model.onnx and tokenizer.json.")
+    pooling: Literal["mean", "cls"] = Field("mean", description="With onnx: how token vectors are combined.")
+    query_prefix: str = Field("", description="With onnx: prefix of every query, if the model expects one.")
+    text_prefix: str = Field("", description="With onnx: prefix of every text, if the model expects one.")
     settings: dict[str, Any] = Field(
-        {}, description="For chroma:NAME: the function's own settings; keys from the environment."
+        {}, description="With chroma:NAME: settings of the function; its keys come from the environment."
     )
-    threads: Positive = Field(2, description="Texts embedded at a time.")
-    deadline_seconds: Seconds = Field(5.0, description="A query that takes longer to embed fails as -32003.")
-    cache_size: Positive = Field(1024, description="Query texts whose vectors are cached.")
+    threads: Positive = Field(2, description="Concurrent embeddings.")
+    deadline_seconds: Seconds = Field(5.0, description="Deadline to embed a query; then the call fails with -32003.")
+    cache_size: Positive = Field(1024, description="Query texts with cached vectors.")
 
 
 class LimitSettings(Section):
-    """What each agent may spend."""
+    """Rate limits of agents."""
 
     default: str | None = Field(
         None,
-        description=f'One or more windows for every agent. Default: "{USUAL_LIMIT}", and "{LOCAL_LIMIT}" if only '
+        description=f'Windows of each agent. Default: "{USUAL_LIMIT}", or "{LOCAL_LIMIT}" if only '
         "this machine can call: on loopback, without server.public_url and server.trusted_proxies.",
     )
     writes: str | None = Field(
         None,
-        description="Additional windows for write calls, for every agent. Default: "
-        f'"{USUAL_WRITES}", and "{LOCAL_WRITES}" if only this machine can call.',
+        description="Additional windows for write calls, per agent. Default: "
+        f'"{USUAL_WRITES}", or "{LOCAL_WRITES}" if only this machine can call.',
     )
-    agents: dict[str, str] = Field({}, description="Other windows for single agents, by name.")
+    agents: dict[str, str] = Field({}, description="Windows of single agents, by name, instead of the default.")
     costs: dict[str, Annotated[int, Field(ge=1)]] = Field(
         {},
-        description="Units that a call of a method costs; default: 1, and 2 for searches. A text costs one "
-        "more for each 1,024 characters beyond its first, or for each further window of the model that it fills, up "
-        "to three; no call more than its agent's smallest window holds.",
+        description="Cost in units of a call, by method; default: 1, and 2 for searches. A text costs one "
+        "more for each further 1,024 characters, or for each further window of the model, up "
+        "to three. A call costs at most the agent's smallest window.",
     )
-    redis_url: str | None = Field(None, description="redis://host:port/0 shares the limits between servers.")
-    redis_timeout_seconds: Seconds = Field(0.1, description="After this, fall back to the local limiter.")
-    auth_failures: str = Field("30/minute", description="Wrong tokens per client address; then 429.")
+    redis_url: str | None = Field(None, description="redis://host:port/0, to share the limits between servers.")
+    redis_timeout_seconds: Seconds = Field(0.1, description="Timeout of Redis; then limits are counted in memory.")
+    auth_failures: str = Field("30/minute", description="Allowed wrong tokens per client address; more get 429.")
 
 
 class AuthSettings(Section):
-    """Tokens."""
+    """The tokens of callers."""
 
-    tokens_file: str | None = Field(None, description="Default: tokens.json in the data folder. It holds digests only.")
+    tokens_file: str | None = Field(None, description="File of token digests; default: tokens.json in data_dir.")
     reload_seconds: Annotated[float, Field(gt=0, le=5)] = Field(
-        1.0, description="A revoked token ends within this time; a new one counts at once."
+        1.0, description="Time until a revoked token is rejected; a new token is valid at once."
     )
 
 
 class McpSettings(Section):
-    """Hosts of `/mcp`, `/ui`, `/metrics`, `/readyz`, origins of the first two. Loopback and `server.public_url` may."""
+    """Allowed Host headers, and Origins for `/mcp` and `/ui`. Loopback and `server.public_url` are always allowed."""
 
     allowed_hosts: tuple[str, ...] = Field(
         (),
-        description="Further values of the Host header, such as decisions.lan:8100, or decisions.lan:* for any port.",
+        description="Additional Host headers, such as decisions.lan:8100, or decisions.lan:* for any port.",
     )
     allowed_origins: tuple[str, ...] = Field(
-        (), description="Further web pages that may ask, such as https://app.example.com; default: none."
+        (), description="Additional Origins, such as https://app.example.com; default: none."
     )
 
 
 class UiSettings(Section):
-    """The page for people, at `/ui/`. It asks with a token, as every client does."""
+    """The page for people, at `/ui/`. It needs a token, as every client does."""
 
     enabled: bool | None = Field(
-        None, description="true or false; null: where the server listens on loopback only. Off, all of /ui is a 404."
+        None, description="true or false; default: true if the server listens on loopback only. If false, /ui is 404."
     )
 
 
 class LogSettings(Section):
-    """One line per call, on standard error, 50 ms late where the server is busy."""
+    """The log on standard error; a busy server writes it 50 ms late."""
 
     level: Literal["debug", "info", "warning", "error"] = Field("info", description="info has one line per call.")
-    format: Literal["auto", "json", "pretty"] = Field("auto", description="auto is pretty on a terminal, else JSON.")
-    audit_queries: bool = Field(False, description="Keeps the texts of queries in the audit; no log has them.")
+    format: Literal["auto", "json", "pretty"] = Field("auto", description="auto: pretty on a terminal, else JSON.")
+    audit_queries: bool = Field(False, description="Keep texts of queries in the audit; they are never logged.")
 
 
 class AuditSettings(Section):
-    """Who has read and written which records: see docs/audit.md."""
+    """The audit of reads and writes; see docs/audit.md."""
 
-    reads: bool = Field(True, description="False leaves out calls that read; writes always have a row.")
+    reads: bool = Field(True, description="Keep rows of read calls; write calls always have a row.")
     durable: bool = Field(
-        False, description="True lets no answer leave before its row is stored; else a kill loses 0.1 s of them."
+        False, description="Store the row before the answer is sent; otherwise a kill loses 0.1 s of rows."
     )
-    days: Positive | None = Field(365, description="Older rows are removed; null keeps all.")
+    days: Positive | None = Field(365, description="Days until a row is removed; null keeps all rows.")
 
 
 class SourceSettings(Section):
@@ -286,10 +282,10 @@ class SourceSettings(Section):
         has_path = info.data.get("path") is not None
         if value is None:
             if not has_path:
-                raise ValueError("must be given where there is no path")
+                raise ValueError("must be given if there is no path")
             return None
         if has_path:
-            raise ValueError("must not be given next to a path")
+            raise ValueError("must not be given together with path")
         if not is_address(value):
             raise ValueError(f"must read like {FORMS}")
         try:
@@ -301,7 +297,7 @@ class SourceSettings(Section):
     @classmethod
     def _is_of_a_path(cls, value: T, info: ValidationInfo) -> T:
         if value not in (None, False, ()) and info.data.get("url") is not None:
-            raise ValueError("must not be given next to a url: a collection is followed whole")
+            raise ValueError("must not be given together with url: a collection is always followed completely")
         if isinstance(value, tuple):
             parse_patterns(value)
         return value
@@ -322,7 +318,7 @@ class SourceSettings(Section):
 class Settings(Section):
     """All settings."""
 
-    data_dir: Path = Field(Path("data"), description="One folder holds everything: records, indexes, tokens.")
+    data_dir: Path = Field(Path("data"), description="Folder with everything: records, indexes, tokens.")
     server: ServerSettings = ServerSettings()
     agent: AgentSettings = AgentSettings()
     store: StoreSettings = StoreSettings()
@@ -337,7 +333,7 @@ class Settings(Section):
     audit: AuditSettings = AuditSettings()
     sources: tuple[SourceSettings, ...] = Field(
         (),
-        description=f"What to follow: a list of url (a collection: {FORMS}) or path (a folder or file, with prune, "
+        description=f"Sources to follow: a list of url (a collection: {FORMS}) or path (a folder or file, with prune, "
         "include, exclude, kind, bots, system_messages, day_first), map, project, sensitivity, repository.",
     )
 
@@ -360,7 +356,7 @@ class Settings(Section):
 
     @property
     def ledger_path(self) -> Path:
-        """Notes what was forgotten, besides the database."""
+        """The list of forgotten records outside the database."""
         return self.data_dir / "forgotten.jsonl"
 
     @property
@@ -373,13 +369,13 @@ class Settings(Section):
 
     @property
     def default_limit(self) -> str:
-        """The windows of every agent."""
+        """The rate limit of each agent."""
         usual = LOCAL_LIMIT if self._local else USUAL_LIMIT
         return usual if self.limits.default is None else self.limits.default
 
     @property
     def writes_limit(self) -> str:
-        """The windows of an agent's writes."""
+        """The rate limit of the writes of each agent."""
         usual = LOCAL_WRITES if self._local else USUAL_WRITES
         return usual if self.limits.writes is None else self.limits.writes
 
@@ -389,12 +385,12 @@ class Settings(Section):
         return server.loopback and server.public_url is None and not server.trusted_proxies
 
     def at_port(self, port: int) -> Self:
-        """The same with the port that was taken, where any free one was asked for."""
+        """Return these settings with `port`, the port that was bound."""
         return self.model_copy(update={"server": self.server.model_copy(update={"port": port})})
 
     @property
     def base_url(self) -> str:
-        """Where a server with these settings can be reached from this machine."""
+        """The URL of a server with these settings, from this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.server.host, self.server.host)
         scheme = "http" if self.server.ssl_certfile is None else "https"
         return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.server.port}"

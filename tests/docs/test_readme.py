@@ -13,7 +13,6 @@ import typer
 import cstp
 import cstp.exports
 from cognition_engines.ingest.structured.decision_rules import RULES
-from cstp.methods.decisions import QueryDecisionsParams, QueryFilters
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
 from cstp_server.cli.main import app
@@ -175,14 +174,6 @@ def test_the_calls_that_are_shown_have_valid_parameters() -> None:
             assert parse_params(methods[name].params, sent)
             shown.append(name)
     assert set(shown) == {name for name in methods if name.startswith("cstp.")}
-
-
-def test_every_parameter_of_a_query_is_described() -> None:
-    page = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")
-    names = [field.alias for name, field in QueryDecisionsParams.model_fields.items() if name != "filters"]
-    names += [f"filters.{field.alias}" for field in QueryFilters.model_fields.values()]
-    for name in names:
-        assert f"`{name}`" in page
 
 
 def test_every_field_of_a_decision_is_described() -> None:

@@ -125,7 +125,7 @@ def in_front(
     wait_until: Callable[..., None],
 ) -> Iterator[Proxied]:
     """A server with the settings of the page, and the proxy of `command`; `ca.pem` vouches for its certificate."""
-    settings = yaml.safe_load(block("and the server:\n\n```sh\ncstp serve --config behind-a-proxy.yaml\n```"))
+    settings = yaml.safe_load(block("```sh\ncstp serve --config behind-a-proxy.yaml\n```"))
     server = live_server({f"server.{name}": value for name, value in settings["server"].items()} | overrides)
     authority = trustme.CA()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")

@@ -163,5 +163,5 @@ def locked(key: bytes) -> bytes:
 
 def test_a_key_without_a_certificate_is_refused() -> None:
     given: dict[str, Any] = {"server": {"ssl_keyfile": "key.pem"}}
-    with pytest.raises(ValueError, match=r"ssl_keyfile\n.*needs server.ssl_certfile, too"):
+    with pytest.raises(ValueError, match=r"ssl_keyfile\n.*requires server.ssl_certfile"):
         Settings.model_validate(given)

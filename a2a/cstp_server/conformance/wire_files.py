@@ -20,8 +20,8 @@ A conversation reads aloud:
 `<a x 3>` is `aaa`; in requests `<token>` is the token, `<hex ff00>` are bytes; `Transfer-Encoding: chunked` sends the
 body in chunks (`# chunk: 1` sets their size). In answers `<anything>`, `<boolean>`, `<number>`, `<text>`, `<time>`,
 `<list>`, `<object>` and `<request id>` (that of the header) stand for what varies, `<url>` in a header for an address.
-Everything else is compared exactly: members, types, and the digits of numbers. `<noted NAME>` in an answer is any text or
-number; later in the conversation, `<NAME>` stands for it, where NAME is in capitals.
+Everything else is compared exactly: members, types, and the digits of numbers. `<noted NAME>` in an answer is any text
+or number; later in the conversation, `<NAME>` stands for it, where NAME is in capitals.
 """
 
 import json

@@ -30,7 +30,7 @@ _ABOUT: Final = (
     "errors of this document, data is the JSON Schema of an error's data."
 )
 _NAMED: Final = re.compile("<(?:noted )?([A-Z_]+)>")
-_NAMES: Final = {"FIRST": "dec_2f6b0c9d4e1a8b37", "RECORDED": "<time>"}  # what conversations note
+_NAMES: Final = {"FIRST": "dec_2f6b0c9d4e1a8b37", "RECORDED": "<time>", "SEQ": "<number>"}  # noted by conversations
 _FILLED: Final[Mapping[str, object]] = {
     "<boolean>": True,
     "<number>": 1,
