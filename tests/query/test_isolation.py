@@ -76,27 +76,6 @@ def test_no_answer_shows_or_counts_what_its_token_may_not_see(
 
 
 @pytest.mark.long("makes many records")
-@pytest.mark.parametrize("rights", RIGHTS[:5], ids=lambda rights: str(rights["projects"]))
-def test_hidden_records_leave_no_trace_in_what_is_visible(
-    kit: ModuleType, asking: Callable[..., Any], rights: dict[str, Any]
-) -> None:
-    random = Random(5)
-    known = [kit.Known(kit.random_decision(random, n), kit.unit([1] * 8)) for n in range(120)]
-    sees = viewer(rights)
-    visible = [one for one in known if kit.may_see(one.decision, sees)]
-    hidden = [one for one in known if not kit.may_see(one.decision, sees)]
-    assert hidden
-    whole, part = asking(kit.SeededEmbedder(), known), asking(kit.SeededEmbedder(), visible)
-    one, other = whole.token(**rights), part.token(**rights)
-    for mode in ("semantic", "hybrid"):
-        for query in ("nowhere", "zzz yyy"):
-            for filters in ({}, {"category": "team"}, {"minConfidence": 0.5}, {"status": ["accepted"]}):
-                first = whole.ask("queryDecisions", one, query=query, mode=mode, limit=50, filters=filters)
-                second = part.ask("queryDecisions", other, query=query, mode=mode, limit=50, filters=filters)
-                assert {**first, "queryTimeMs": 0} == {**second, "queryTimeMs": 0}
-
-
-@pytest.mark.long("makes many records")
 def test_a_word_category_or_status_of_hidden_records_only_is_as_unknown_as_any_other(
     kit: ModuleType, asking: Callable[..., Any]
 ) -> None:

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.embedding.base import Wanted, always
-from cognition_engines.errors import ComponentFailed
 from cognition_engines.models import Decision, Filters, Reason, Viewer
 
 MODES = ("hybrid", "semantic", "keyword")
@@ -364,22 +362,3 @@ def test_without_a_model_keyword_is_the_default_and_semantic_is_refused(
         error = plain.send("queryDecisions", token, **{"query": "database", "mode": mode})["error"]
         assert error["code"] == -32602
         assert [one["field"] for one in error["data"]["violations"]] == ["mode"]
-
-
-@pytest.mark.long("makes many records")
-def test_when_the_model_fails_keyword_goes_on_and_the_others_say_so(
-    kit: ModuleType, asking: Callable[..., Any]
-) -> None:
-    class Failing(kit.SeededEmbedder):  # type: ignore[misc, name-defined]
-        def embed_query(self, text: str, wanted: Wanted = always) -> Any:
-            raise ComponentFailed("embedder", "out of order")
-
-    server = asking(Failing(), [kit.Known(Decision("a", "one database"), kit.unit([1] * 8))])
-    token = server.token()
-    for mode in ("semantic", "hybrid"):
-        error = server.send("queryDecisions", token, **{"query": "database", "mode": mode})["error"]
-        assert (error["code"], error["message"]) == (-32003, "Query failed")
-        assert set(error["data"]) == {"component", "requestId"}
-        assert error["data"]["component"] == "embedder"
-    found = server.ask("queryDecisions", token, query="database", mode="keyword")["decisions"]
-    assert [(one["id"], one["distance"]) for one in found] == [("a", None)]
