@@ -217,7 +217,7 @@ class Writer:
         read = self._records.reads.by_keys
         stored = await self._pools.records.run(caller, read, list(found), writer.viewer, (Kind.DECISION,))
         return tuple(
-            PossibleDuplicate(one.record.id, one.record.title, round(distance, 4))
+            PossibleDuplicate(str(one.record.id), one.record.title, round(distance, 4))
             for key, distance in found.items()
             if (one := stored.get(key)) is not None and isinstance(one.record, Decision)
         )
