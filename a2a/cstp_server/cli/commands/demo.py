@@ -133,9 +133,9 @@ def _logging(settings: Settings, folder: Path) -> Iterator[None]:
         configure_logging(settings.log)
 
 
-def _tell(event: str, sentence: str, **fields: object) -> None:
+def _tell(event: str, sentence: str, **fields: int) -> None:
     """Announce it, also on a terminal, which has no log."""
-    announce(event, sentence, **fields)
+    announce(event, sentence, level="info", **fields)
     if sys.stderr.isatty():
         say(sentence, err=True)
 
