@@ -178,9 +178,12 @@ def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(
                     chaos.wait_until(partial(found_in_all_modes, server, known, f"late{number}-{place}"), 15)
             QUESTIONS.check(noted.answers, LATE)
             lines.append(server.log_path.read_text().count('"level":"warning"') - told)
+        said = server.log_path.read_text()
         server.kill()
     records.close()
     assert max(lines) < 30
+    assert f"keywords: {FULL}" in said
+    assert "raised ValueError" not in said
     chaos.report(
         "4",
         "the disk of the indexes full under a server that follows",

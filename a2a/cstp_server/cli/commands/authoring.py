@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import typer
 
+from cstp import DEFAULT_URL
 from cstp.contract import Method
 from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION
 from cstp.methods.forgetting import FORGET
@@ -39,7 +40,6 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Any other parameter: key=text or key:=json; may be repeated."),
 ]
-_LOCAL: Final = "http://127.0.0.1:8100"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def record(
     form: FormOption = None,
     key: KeyOption = None,
     dry_run: DryRunOption = False,
-    url: UrlOption = _LOCAL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
@@ -119,7 +119,7 @@ def review(
     form: FormOption = None,
     key: KeyOption = None,
     dry_run: DryRunOption = False,
-    url: UrlOption = _LOCAL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
@@ -160,7 +160,7 @@ def remember(
     form: FormOption = None,
     key: KeyOption = None,
     dry_run: DryRunOption = False,
-    url: UrlOption = _LOCAL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
@@ -186,7 +186,7 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     key: KeyOption = None,
     dry_run: DryRunOption = False,
-    url: UrlOption = _LOCAL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cstp import DEFAULT_URL
 from cstp.contract import Method
 from cstp.methods.registry import METHODS
 from cstp_server.cli.common_options import JsonOption, command_family
@@ -38,9 +39,7 @@ def call_command(
         list[str] | None,
         typer.Argument(metavar="KEY=VALUE", help="key=text or key:=json.", autocompletion=parameter_names),
     ] = None,
-    url: Annotated[
-        str, typer.Option(envvar="CSTP_URL", metavar="URL", help="Where the server is.")
-    ] = "http://127.0.0.1:8100",
+    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="Where the server is.")] = DEFAULT_URL,
     token: TokenOption = None,
     params_file: Annotated[
         str | None, typer.Option("--params", metavar="FILE", help="Parameters as a JSON object; - is standard input.")

@@ -133,9 +133,9 @@ def _logging(settings: Settings, folder: Path) -> Iterator[None]:
         configure_logging(settings.log)
 
 
-def _tell(event: str, sentence: str, **fields: object) -> None:
+def _tell(event: str, sentence: str, **fields: int) -> None:
     """Announce it, also on a terminal, which has no log."""
-    announce(event, sentence, **fields)
+    announce(event, sentence, level="info", **fields)
     if sys.stderr.isatty():
         say(sentence, err=True)
 
@@ -157,7 +157,7 @@ def _say_first(token: str, url: str, _settings: Settings) -> None:
         say(f"{program} {call}")
     say(f'claude mcp add --transport http cstp {base}/mcp --header "Authorization: Bearer $CSTP_TOKEN"')
     say()
-    say(f"A call of each method: {program} demo --all")
+    say(f"For a call of each method, stop this one and start: {program} demo --all")
 
 
 def _say_all(token: str, url: str, settings: Settings) -> None:
