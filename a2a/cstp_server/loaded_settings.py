@@ -87,13 +87,13 @@ def _read_file(path: Path) -> Layer:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigurationError(f"{path}:{line}: is not YAML from here on") from error
+        raise ConfigurationError(f"{path}:{line}: is not valid YAML from here") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigurationError(f"{path}: cannot be read as YAML ({type(error).__name__})") from error
     if content is None:
         return {}
     if not isinstance(content, dict):
-        raise ConfigurationError(f"{path}: must hold sections such as `server:`, not a {type(content).__name__}")
+        raise ConfigurationError(f"{path}: must have sections such as `server:`, not a {type(content).__name__}")
     return content
 
 
@@ -131,7 +131,7 @@ def _environment_leaves() -> dict[str, object]:
         )
         return _leaves(source())
     except SettingsError:
-        raise ConfigurationError(f"{_not_json()}: must hold JSON, such as {{}} or []") from None
+        raise ConfigurationError(f"{_not_json()}: must be JSON, such as {{}} or []") from None
 
 
 def _not_json() -> str:
@@ -169,7 +169,7 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
             name = ".".join(str(step) for step in details["loc"])
             setting = ".".join(str(step) for step in details["loc"][:2])
             reason = (
-                "there is no such setting"
+                "no such setting"
                 if details["type"] == "extra_forbidden"
                 else details["msg"].removeprefix("Value error, ")
             )

@@ -23,7 +23,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.models import SENSITIVITIES, Viewer
 
-FIX_TOKENS: Final = "fix the file, or move it away and make new tokens: cstp token create --agent NAME"
+FIX_TOKENS: Final = "fix the file, or move it away and create new tokens: cstp token create --agent NAME"
 SCOPES: Final = ("read", "write", "review", "ratify", "admin")
 LIVE_PER_AGENT: Final = 2  # one in use and its successor
 _log = structlog.get_logger("cstp.tokens")
@@ -82,7 +82,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
     except FileNotFoundError:
         return ()
     except NotADirectoryError as error:
-        raise ConfigurationError(f"{path.parent} is not a folder; name one with --data-dir (or data_dir)") from error
+        raise ConfigurationError(f"{path.parent} is not a folder; give one with --data-dir (or data_dir)") from error
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror}); {FIX_TOKENS}") from error
     try:
@@ -96,7 +96,7 @@ def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:
     try:
         tokens = _FILE.validate_json(content).tokens
         if len({token.id for token in tokens}) < len(tokens):
-            raise ConfigurationError(f"{origin}: is not a readable token file (an id is there twice)")
+            raise ConfigurationError(f"{origin}: is not a readable token file (an id occurs twice)")
         return tokens
     except ValidationError as error:
         place = ".".join(str(step) for step in error.errors(include_input=False)[0]["loc"]) or "its JSON"
@@ -230,7 +230,7 @@ def check_rights(
 
 def _check_lifetime(lifetime: timedelta) -> None:
     if lifetime <= timedelta(0):
-        raise TokenRefused("the lifetime of a token must be longer than nothing")
+        raise TokenRefused("the lifetime of a token must be longer than 0")
 
 
 def _with_room(tokens: Sequence[Token], agent: str, now: datetime) -> tuple[Token, ...]:
@@ -311,7 +311,7 @@ class TokenBook:
         except FileNotFoundError:
             if self._stamp is not None:
                 self._log_problem(
-                    f"{self._path}: is gone, and no token counts; make new ones: cstp token create --agent NAME"
+                    f"{self._path}: not found, so no token is valid; create new ones: cstp token create --agent NAME"
                 )
             self._by_id, self._stamp = {}, None
             return

@@ -22,7 +22,7 @@ def check_names(environment: Mapping[str, str], settings: Iterable[str]) -> None
     """
     known = {variable_of(name) for name in settings}
     unknown = [
-        f"{given}: there is no such setting{_meant(given, known)}"
+        f"{given}: no such setting{_meant(given, known)}"
         for given, value in sorted(environment.items())
         if given.upper().startswith("CSTP_") and value and not _is_known(given.upper(), known)
     ]

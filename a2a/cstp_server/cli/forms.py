@@ -27,9 +27,7 @@ _LEFT_OUT: Final = frozenset({"idempotencyKey", "agentId", "dryRun"})
 # Texts that have many lines.
 _LONG: Final = frozenset({"context", "actualResult", "lessons", "notes", "reflection", "content"})
 _WORDS: Final = {"boolean": "true or false", "object": "an object"}
-_HEAD: Final = (
-    "# {summary}\n# Save and close to send it; close it unchanged to send nothing. What stays empty is not sent.\n"
-)
+_HEAD: Final = "# {summary}\n# Save and close to send it; close it unchanged to cancel. Empty members are not sent.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ def filled_form(method: Method[Any, Any], given: Mapping[str, object], saved: Pa
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         needed = ", ".join(sorted(_required(method) - given.keys()))
-        raise typer.BadParameter(f"must be given where there is no terminal for a form: {needed}")
+        raise typer.BadParameter(f"required without a terminal: {needed}")
     path = _new_file(form_of(method, given)) if saved is None else saved
     while True:
         before = path.read_text(encoding="utf-8")
@@ -62,7 +60,7 @@ def filled_form(method: Method[Any, Any], given: Mapping[str, object], saved: Pa
         for one in wrong:
             say(one, err=True)
         if not typer.confirm("edit it again?", default=True, err=True):
-            say(f"the form is kept: --form {path} opens it again", err=True)
+            say(f"the form is kept; open it again with --form {path}", err=True)
             raise typer.Abort
         saved = path
 
@@ -166,4 +164,6 @@ def _edit(path: Path) -> None:
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"the editor {editor!r} does not start ({error}); set EDITOR") from None
     if code != 0:
-        raise typer.BadParameter(f"the editor {editor!r} ended with {code}; the form is kept: --form {path}")
+        raise typer.BadParameter(
+            f"the editor {editor!r} ended with {code}; the form is kept; open it again with --form {path}"
+        )

@@ -112,7 +112,7 @@ class RemoteRecords:
             if seconds is None:
                 raise _refusal(answer.error, answer.status)
             self._wait(seconds)
-        raise ComponentFailed("records", "the server asks to wait again and again")
+        raise ComponentFailed("records", "the rate limit of the server is used up; retry later")
 
 
 def _asked_to_wait(error: _Object) -> float | None:
@@ -147,7 +147,9 @@ def _calls(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
         bytes_ = sum(len(json.dumps(_object(one))) for one in document)
         if bytes_ > LARGEST:
             id = document[0].record.id
-            raise ComponentFailed("records", f"{id} has more than {LARGEST:,} bytes: ingest it where the server is")
+            raise ComponentFailed(
+                "records", f"{id} has more than {LARGEST:,} bytes: run cstp ingest on the server's machine"
+            )
         if call and size + bytes_ > LARGEST:
             yield call
             call, size = [], 0

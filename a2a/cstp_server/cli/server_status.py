@@ -39,7 +39,7 @@ def _public(remote: Remote) -> dict[str, object]:
     card = _json(remote.get(CARD_PATH))
     params = next((one.get("params") for one in _extensions(card) if one.get("uri") == EXTENSION), None)
     if not isinstance(params, Mapping):
-        raise Unreachable(f"{remote.endpoint}: there is no CSTP server, for no agent card names its methods")
+        raise Unreachable(f"{remote.endpoint}: not a CSTP server (no agent card)")
     methods = params.get("methods")
     return {
         "url": remote.endpoint,

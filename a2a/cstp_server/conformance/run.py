@@ -126,11 +126,11 @@ def _not_held(conversation: Conversation, caller: Caller | None, declared: Decla
         return f"needs {conversation.needs}"
     if conversation.records is not None and conversation.records != declared.holds:
         place = folder() / conversation.records
-        return f"needs a server that holds {place} alone; then say --holds {conversation.records}"
+        return f"needs a server that has only {place}; then pass --holds {conversation.records}"
     for name in sorted({*conversation.settings, *declared.settings} - {_WAITED_FOR}):
         wanted = conversation.settings.get(name, _default(name))
         if declared.settings.get(name, _default(name)) != wanted and _matters(name, conversation):
-            return f"needs the setting {name}={wanted}; then say --set {name}={wanted}"
+            return f"needs the setting {name}={wanted}; then pass --set {name}={wanted}"
     if caller is None:
         rights = {name: value for name, value in conversation.token.items() if name != "agent"}
         shown = " ".join(f"{name}={value}" for name, value in rights.items()) or "scopes=read"

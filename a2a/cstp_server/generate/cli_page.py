@@ -75,7 +75,7 @@ def _value(option: Any) -> str:
 
 
 def _with_default(option: Any) -> str:
-    shown = "" if option.is_flag or option.default in (None, "") else f" `{option.default}` unless given."
+    shown = "" if option.is_flag or option.default in (None, "", []) else f" Default: `{option.default}`."
     variable = f" Also from `{option.envvar}`." if option.envvar else ""
     return f"{option.help or ''}{shown}{variable}"
 

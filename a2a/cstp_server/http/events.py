@@ -158,7 +158,7 @@ def _asked(scope: Scope) -> dict[str, object]:
     if len(asked) < len(given):
         raise InvalidParams((Violation("params", "must have each name once"),))
     if not asked.keys() <= {"since", "kinds"}:
-        raise InvalidParams((Violation("params", "takes since and kinds alone"),))
+        raise InvalidParams((Violation("params", "allows only since and kinds"),))
     last = [value for name, value in scope["headers"] if name == b"last-event-id"]
     if last:
         asked["since"] = last[-1].decode("latin-1").strip()

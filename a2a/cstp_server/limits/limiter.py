@@ -98,7 +98,7 @@ def parse_windows(text: str, setting: str, prefix: str = "") -> tuple[Window, ..
     if any(window.limit < 1 for window in windows):
         raise ConfigurationError(f"{setting}: a limit must be at least 1")
     if len({window.seconds for window in windows}) < len(windows):
-        raise ConfigurationError(f"{setting}: names the same window twice")
+        raise ConfigurationError(f"{setting}: has the same window twice")
     return windows
 
 
@@ -138,7 +138,7 @@ def make_plan(settings: Settings, methods: Mapping[str, Method[Any, Any]]) -> Pl
             # what a write costs without a setting is at most all that a window holds
             if cost > smallest and (name in limits.costs or name not in plan.writing):
                 raise ConfigurationError(
-                    f"limits.costs: a call of {name} costs {cost}, more than {place} ever allows ({smallest}); "
+                    f"limits.costs: a call of {name} costs {cost}, more than {place} allows ({smallest}); "
                     f"raise the limit or lower limits.costs"
                 )
     return plan
@@ -327,7 +327,7 @@ class Limiter:
     def _fall_back(self, error: StorageError | TimeoutError) -> None:
         if self._probe is None:
             reason = _reason(error)
-            _log.warning("limits_local", reason=reason, remedy="limits.redis_url does not answer; counting in memory")
+            _log.warning("limits_local", reason=reason, remedy="limits.redis_url does not answer, counting in memory")
             self._seen.clear()
             self._probe = asyncio.create_task(self._await_redis())
 

@@ -53,7 +53,7 @@ class CallMetrics(Collector):
         calls = CounterMetricFamily("cstp_calls", "Calls, by method and error code.", labels=("method", "code"))
         for (method, code), number in self._calls.items():
             calls.add_metric((method, str(code)), number)
-        seconds = HistogramMetricFamily("cstp_call_seconds", "Seconds that a call took.", labels=("method",))
+        seconds = HistogramMetricFamily("cstp_call_seconds", "Duration of calls in seconds.", labels=("method",))
         for method, times in self._times.items():
             bounds = [*map(floatToGoString, CALL_BUCKETS), "+Inf"]
             buckets = list(zip(bounds, accumulate(times.numbers), strict=True))
@@ -68,7 +68,7 @@ class CallMetrics(Collector):
 async def watch_loop(registry: CollectorRegistry) -> None:
     """Measures, until cancelled, how late the event loop runs what is due."""
     late = Histogram(
-        "cstp_event_loop_lag_seconds", "How late the event loop was.", buckets=LAG_BUCKETS, registry=registry
+        "cstp_event_loop_lag_seconds", "Delay of the event loop in seconds.", buckets=LAG_BUCKETS, registry=registry
     )
     clock = asyncio.get_running_loop().time
     while True:

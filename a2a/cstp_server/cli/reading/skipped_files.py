@@ -27,10 +27,8 @@ def skipped_lines(skipped: Mapping[str, int]) -> Iterator[str]:
         *_remedy(suffixes & _OF_PANDOC, "with pandoc, to Markdown"),
         *_remedy(suffixes & _OF_TABLES, "to JSONL"),
     ]
-    convert = f"convert {'; '.join(remedies)}" if remedies else f"read are {', '.join(sorted(SUFFIXES))}"
-    text = (
-        "a file of text is read whatever its extension when it is named itself, or by --include PATTERN --as document"
-    )
+    convert = f"convert {'; '.join(remedies)}" if remedies else f"supported: {', '.join(sorted(SUFFIXES))}"
+    text = "a text file of any extension is read if you name it, or use --include PATTERN --as document"
     yield f"to read them: {convert}; {text}"
 
 
