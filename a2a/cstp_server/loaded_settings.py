@@ -52,7 +52,7 @@ class LoadedSettings:
         return ", ".join(self.sources) or "defaults"
 
     def origin_of(self, name: str) -> str:
-        """The source of one setting, by the name that `sources` has for it, or "flag", or "default"."""
+        """Return the source of a setting: its name in `sources`, "flag" or "default"."""
         origin = self.origins[name].removeprefix(_VARIABLE)
         if origin != str(self.file):
             return origin
@@ -62,13 +62,13 @@ class LoadedSettings:
 
 
 def shipped_file() -> Path:
-    """The settings file that comes with the server: in the wheel, or in the checkout of an editable install."""
+    """Return the settings file that comes with the server: in the wheel, or in the checkout of an editable install."""
     packaged = Path(str(files("cstp_server"))) / "config" / "server.yaml"
     return packaged if packaged.is_file() else Path(__file__).parents[2] / "config" / "server.yaml"
 
 
 def settings_file(config: Path | None) -> Path:
-    """The settings file in force: the one given, the one CSTP_CONFIG names, or the one that ships with the server.
+    """Return the settings file: the given one, that of CSTP_CONFIG, or the shipped one.
 
     Raises ConfigurationError for one that is not there.
     """
@@ -148,7 +148,7 @@ def _not_json() -> str:
 
 
 def load_settings(flags: Mapping[str, object], config: Path | None = None) -> LoadedSettings:
-    """Merges the layers. `flags` has dotted names (`server.port`); None values count as not given.
+    """Merge the layers. `flags` has dotted names (`server.port`); None counts as absent.
 
     Raises ConfigurationError naming each wrong setting and the place it came from.
     """

@@ -76,7 +76,7 @@ class TokenRefused(ConfigurationError):
 
 
 def read_tokens(path: Path) -> tuple[Token, ...]:
-    """All tokens of the file, none if there is no file. Raises ConfigurationError for a damaged one."""
+    """Return all tokens of the file, none if there is no file. Raises ConfigurationError for a damaged one."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
 
 
 def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:
-    """The tokens of a file's content. Raises ConfigurationError that names `origin` for what is damaged."""
+    """Return the tokens of a file's content. Raises ConfigurationError that names `origin` for what is damaged."""
     try:
         tokens = _FILE.validate_json(content).tokens
         if len({token.id for token in tokens}) < len(tokens):
@@ -104,7 +104,7 @@ def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:
 
 
 def dump_tokens(tokens: Sequence[Token]) -> str:
-    """The content of a file of these tokens: digests, never secrets."""
+    """Return the content of a file of these tokens: digests, never secrets."""
     return _FILE.dump_json(_File(tuple(tokens)), indent=1).decode()
 
 
@@ -143,7 +143,7 @@ _FILE: Final = TypeAdapter(_File)
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds the lock of a file, which need not exist; its folder is made if missing."""
+    """Hold the lock of a file, which need not exist; its folder is created if missing."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
@@ -186,7 +186,7 @@ def create_token(
     projects: Sequence[str] | None = None,
     by_link: bool = False,
 ) -> tuple[Token, str]:
-    """Adds a token and returns it with its text, which exists nowhere else. Raises TokenRefused.
+    """Add a token and return it with its text, which is stored nowhere. Raises TokenRefused.
 
     One `by_link` takes the place of the oldest other one by link where the agent has no room.
     """
@@ -216,7 +216,7 @@ def create_token(
 def check_rights(
     agent: str, *, scopes: Sequence[str], lifetime: timedelta, clearance: str, projects: Sequence[str] | None
 ) -> None:
-    """Raises TokenRefused for rights that no token can have; the message names the option."""
+    """Raise TokenRefused for rights that no token can have; the message names the option."""
     if not agent.strip() or not agent.isprintable() or len(agent) > 128:
         raise TokenRefused("--agent must be 1 to 128 printable characters")
     if unknown := [scope for scope in scopes if scope not in SCOPES]:
@@ -251,7 +251,7 @@ def _check_room(tokens: Sequence[Token], agent: str, now: datetime) -> None:
 
 
 def revoke_token(path: Path, token_id: str) -> Token:
-    """Ends a token now. Raises TokenRefused when there is none of that id."""
+    """Revoke a token now. Raises TokenRefused for an unknown id."""
     with locked(path):
         tokens = read_tokens(path)
         found = next((token for token in tokens if token.id == token_id), None)
@@ -263,7 +263,7 @@ def revoke_token(path: Path, token_id: str) -> Token:
 
 
 def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: timedelta) -> tuple[Token, str]:
-    """Makes a successor with the same rights; the old token ends after `overlap`. Raises TokenRefused."""
+    """Create a successor with the same rights; the old token expires after `overlap`. Raises TokenRefused."""
     _check_lifetime(lifetime)
     secret = secrets.token_hex(32)
     with locked(path):  # from reading to writing: a token that is revoked meanwhile has no successor
@@ -301,7 +301,7 @@ class TokenBook:
         self.problem: str | None = None
 
     def refresh(self, clock: float) -> None:
-        """Reads the file again if it changed; `clock` is monotonic seconds, or infinity to look at it at once."""
+        """Read the file again if it changed; `clock` is monotonic seconds, or infinity to check it at once."""
         if clock - self._checked < self._reload_seconds:
             return
         self._checked = self._checked if clock == inf else clock
@@ -340,7 +340,7 @@ class TokenBook:
         self.problem = problem
 
     def find(self, presented: bytes, now: datetime) -> Token | None:
-        """The live token that `presented` (the bytes after `Bearer `) is, or None. Constant work either way."""
+        """Return the live token for `presented` (the bytes after `Bearer `), or None, in constant time."""
         prefix, _, rest = presented.partition(b"_")
         token_id, _, secret = rest.partition(b"_")
         token = self._by_id.get(token_id.decode("latin-1"))
@@ -350,11 +350,11 @@ class TokenBook:
         return token if token is not None and same and prefix == b"cstp" and token.live(now) else None
 
     def counts(self, token: Token, now: datetime) -> bool:
-        """Whether a token that was found before is still live, with the same rights."""
+        """Return whether a token that was found before is still live, with the same rights."""
         known = self._by_id.get(token.id)
         return known is not None and known.live(now) and (known.scopes, known.viewer) == (token.scopes, token.viewer)
 
     def newest(self, agent: str, now: datetime) -> Token | None:
-        """The live token of the agent that was made last."""
+        """Return the newest live token of the agent."""
         live = [token for token in self._by_id.values() if token.agent == agent and token.live(now)]
         return max(live, key=lambda token: datetime.fromisoformat(token.created), default=None)

@@ -11,12 +11,12 @@ _OTHERS: Final = frozenset({CONFIG_VARIABLE, "CSTP_TOKEN", "CSTP_URL"})  # which
 
 
 def variable_of(setting: str) -> str:
-    """CSTP_SERVER__PORT of server.port."""
+    """Return the variable of a setting: CSTP_SERVER__PORT for server.port."""
     return "CSTP_" + setting.upper().replace(".", "__")
 
 
 def check_names(environment: Mapping[str, str], settings: Iterable[str]) -> None:
-    """Raises ConfigurationError that names each variable which is neither a setting nor known otherwise.
+    """Raise ConfigurationError that names each unknown variable.
 
     Empty variables count as absent.
     """

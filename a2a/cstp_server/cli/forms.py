@@ -39,7 +39,7 @@ class FilledForm:
 
 
 def filled_form(method: Method[Any, Any], given: Mapping[str, object], saved: Path | None = None) -> FilledForm:
-    """Opens the form with `given` in it, or a saved one, again and again until it has nothing wrong.
+    """Open a form with `given`, or a saved one, until it is valid.
 
     Raises BadParameter without a terminal or an editor, and Abort where the caller gives up; the file stays then.
     """
@@ -82,7 +82,7 @@ def _new_file(text: str) -> Path:
 
 
 def form_of(method: Method[Any, Any], given: Mapping[str, object]) -> str:
-    """All parameters as YAML, the required ones first, with what each means; `given` are filled in."""
+    """Return all parameters as commented YAML, the required ones first, with the values of `given`."""
     schema = method.params.model_json_schema()
     required = _required(method)
     names = sorted(
@@ -93,7 +93,7 @@ def form_of(method: Method[Any, Any], given: Mapping[str, object]) -> str:
 
 
 def read_form(text: str) -> dict[str, object]:
-    """The members that are filled in. Raises ValueError with the line of what is no YAML."""
+    """Return the members with a value. Raises ValueError with the line that is not YAML."""
     try:
         found = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:

@@ -198,7 +198,7 @@ def root(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command; its exit code, see `exit_codes`."""
+    """Run one command and return its exit code; see `exit_codes`."""
     command = typer.main.get_command(app)
     if _COMPLETE in os.environ:
         get_completion_inspect_parameters()  # which makes the shells known, as add_completion would

@@ -70,7 +70,7 @@ class Remote:
         return f"{self.base}/cstp"
 
     def call(self, method: str, params: Mapping[str, object], tries: int = 1) -> Answer:
-        """Sends a call, and again up to `tries` times where the connection broke.
+        """Send a call, up to `tries` times if the connection breaks.
 
         Raises Unreachable when what answers does not speak JSON-RPC.
         """
@@ -81,11 +81,11 @@ class Remote:
             return Answer(None, member_of(error), received.status)
 
     def send(self, call: Call[R], tries: int = 1) -> R:
-        """As `call`, of a call with its types; its result. Raises CstpError for an error, and Unreachable."""
+        """Send a typed call and return its result. Raises CstpError for an error, and Unreachable."""
         return self._read(self._post(call.method, call.params, tries), call)
 
     def get(self, path: str) -> HttpAnswer:
-        """What a GET of a path below `base` answers. Raises Unreachable when there is no whole answer in time."""
+        """Return the answer to a GET of a path below `base`. Raises Unreachable without a complete answer in time."""
         return self._send("GET", self.base + path, b"", {})
 
     def _post(self, method: str, params: Mapping[str, object], tries: int) -> HttpAnswer:
@@ -119,7 +119,7 @@ class Remote:
 
 @contextmanager
 def connected(base: str, token: str, timeout: float) -> Iterator[Remote]:
-    """A server to talk to. Raises ConfigurationError for a proxy or certificates of the environment that are none."""
+    """Connect to a server. Raises ConfigurationError for an invalid proxy or certificate file."""
     try:
         http = SyncHttp(httpx.URL(base), connect_seconds=timeout)
     except OSError as error:
@@ -148,7 +148,7 @@ def _remedy(reason: str) -> str:
 
 
 def base_of(url: str, option: str) -> str:
-    """The address without `/cstp`. Raises BadParameter for what is no http(s) URL, or has a user in it."""
+    """Return the address without `/cstp`. Raises BadParameter unless it is an http(s) URL without a user."""
     try:
         parsed = httpx.URL(url)
         usable = parsed.scheme in ("http", "https") and bool(parsed.host) and not (parsed.query or parsed.fragment)
@@ -163,7 +163,7 @@ def base_of(url: str, option: str) -> str:
 
 
 def given_token(token: str | None) -> str | None:
-    """The token of the option, else of CSTP_TOKEN. Raises BadParameter for one that no header can carry."""
+    """Return the token of the option, else of CSTP_TOKEN. Raises BadParameter for an invalid header value."""
     secret = token or os.environ.get("CSTP_TOKEN") or None
     if secret is not None and not (secret.isascii() and secret.isprintable()):
         raise typer.BadParameter("must be printable ASCII", param_hint="--token")
@@ -178,7 +178,7 @@ def required_token(token: str | None) -> str:
 
 
 def show(value: object, *, as_json: bool) -> None:
-    """JSON on standard output: in one line for machines, else laid out, and in colours on a terminal."""
+    """Print JSON: in one line for machines, else indented, and coloured on a terminal."""
     if as_json:
         say(_json(value, None))
         return
@@ -200,20 +200,20 @@ def _json(value: object, indent: int | None) -> str:
 
 
 def member_of(error: CstpError) -> Mapping[str, Any]:
-    """The error as the member of an answer."""
+    """Return the error as the member of an answer."""
     found = {"code": error.code, "message": error.message}
     return found if error.data is None else {**found, "data": error.data}
 
 
 def code_of(error: Mapping[str, Any]) -> int:
-    """The exit code of an error's family."""
+    """Return the exit code of an error's family."""
     return FAMILIES[_CLASSES.get(error["code"], CstpError).family]
 
 
 def print_error(
     error: Mapping[str, Any], method: str, given: Mapping[str, object] = _NOTHING, *, as_json: bool, status: int = 200
 ) -> int:
-    """Prints an error answer to a call with the params `given`, and what to do next; the exit code of its family."""
+    """Print an error answer and its remedy for the params `given`; return the exit code of its family."""
     code = code_of(error)
     if as_json:
         show(error, as_json=True)

@@ -15,7 +15,7 @@ from cstp_server.terminal import say
 
 
 def print_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -> int:
-    """Prints version, health, methods and, with a token, whose it is and what is left of its limits.
+    """Print version, health and methods and, with a token, its agent and remaining limits.
 
     What is public is printed also where the call with the token fails; the exit code is then that of its error.
     """

@@ -59,7 +59,7 @@ class Caller:
         return f"scopes={','.join(sorted(self.scopes))} clearance={self.clearance}{projects}"
 
     def has(self, rights: Mapping[str, str]) -> bool:
-        """Whether these are the rights that a conversation's token has."""
+        """Return whether these are the rights of a conversation's token."""
         projects = rights.get("projects")
         return (
             self.scopes == frozenset(rights.get("scopes", "read").split(","))
@@ -92,14 +92,14 @@ class Verdict:
 
 
 def conversations() -> list[Conversation]:
-    """All of them, by name."""
+    """Return all conversations, by name."""
     return [read(path) for path in sorted(folder().glob("*.txt"))]
 
 
 def held(
     every: Sequence[Conversation], url: str, callers: Sequence[Caller], declared: Declared, timeout: float
 ) -> Iterator[Verdict]:
-    """Holds the conversations one after the other, each exchange on its own connection."""
+    """Replay the conversations in order, each exchange on a separate connection."""
     pace = _Pace()
     for conversation in every:
         caller = _caller(conversation, callers)

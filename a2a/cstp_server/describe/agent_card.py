@@ -22,7 +22,7 @@ _SCHEME: Final = "bearer"
 
 
 def agent_card(settings: Settings, plan: Plan, url: str) -> dict[str, object]:
-    """The card of a server that is reached at `url`, which has no `/cstp`."""
+    """Return the card of a server that is reached at `url`, which has no `/cstp`."""
     agent = settings.agent.id
     return {
         "name": agent,

@@ -39,7 +39,7 @@ class Model:
 
 
 def check_model(settings: Settings) -> CheckResult[Model]:
-    """Whether the model loads, is the one expected, and turns a text into a vector."""
+    """Check whether the model loads, is the one expected, and turns a text into a vector."""
     if settings.embedding.model == "none":
         return CheckResult([Finding("model", Level.OK, "none is configured: searches use words only")])
     embedder = open_model(settings)
@@ -53,7 +53,7 @@ def check_model(settings: Settings) -> CheckResult[Model]:
 
 
 def check_store(settings: Settings, model: Model | None) -> CheckResult[StoreContents]:
-    """Whether the database answers, is undamaged and has the schema that this version of the program reads."""
+    """Check whether the database answers, is undamaged and has the schema that this version of the program reads."""
     state = inspect_store(settings.store_url, model.identity if model else None)
     if state is None:
         return CheckResult([Finding("store", Level.OK, "there are no records yet; run cstp ingest PATH")])
@@ -93,12 +93,12 @@ def _store_findings(state: StoreState, file: Path | None) -> list[Finding]:
 
 
 def counted(counts: Mapping[Kind, int]) -> str:
-    """`3 decisions, 12 chunks`."""
+    """Return a text such as `3 decisions, 12 chunks`."""
     return ", ".join(f"{count:,} {kinds(kind, count)}" for kind, count in sorted(counts.items())) or "empty"
 
 
 def check_records(held: StoreContents, model: Model | None) -> CheckResult[None]:
-    """Whether every record with a text can be found by meaning, and which vectors are unused."""
+    """Check whether every record with a text can be found by meaning, and which vectors are unused."""
     if model is None:
         return CheckResult([Finding("records", Level.OK, "without a model, no record needs a vector")])
     findings = []
@@ -118,7 +118,7 @@ def check_records(held: StoreContents, model: Model | None) -> CheckResult[None]
 
 
 def check_documents() -> CheckResult[None]:
-    """Whether this system sets every limit of the process that reads documents of other formats."""
+    """Check whether this system sets every limit of the process that reads documents of other formats."""
     try:
         missing = FormatReader().missing_limits()
     except Unreadable as error:
@@ -133,7 +133,7 @@ def check_documents() -> CheckResult[None]:
 
 
 def check_limits(settings: Settings) -> CheckResult[None]:
-    """Whether the limits fit each other, and Redis counts within its timeout."""
+    """Check whether the limits fit each other, and Redis counts within its timeout."""
     limits = settings.limits
     make_plan(settings, {method.name: method for method in METHODS})
     parse_windows(limits.auth_failures, "limits.auth_failures")
@@ -146,7 +146,7 @@ def check_limits(settings: Settings) -> CheckResult[None]:
 
 
 def check_server(settings: Settings) -> CheckResult[None]:
-    """Whether the server that holds the folder is ready."""
+    """Check whether the server that holds the folder is ready."""
     held = holder(settings.indexes_path)
     if held is None:
         return CheckResult([Finding("server", Level.OK, "none uses this data folder")])

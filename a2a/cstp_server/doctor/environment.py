@@ -31,7 +31,7 @@ def check_settings(loaded: LoadedSettings) -> CheckResult[None]:
 
 
 def check_folder(settings: Settings) -> CheckResult[None]:
-    """Whether the data folder exists, whose it is, who else may enter, and what it lies on."""
+    """Check whether the data folder exists, whose it is, who else may enter, and what it lies on."""
     folder = settings.data_dir.absolute()
     if not folder.exists():
         remedy = "cstp ingest or cstp serve creates it; if it should exist, give its path with --data-dir"
@@ -43,7 +43,7 @@ def check_folder(settings: Settings) -> CheckResult[None]:
 
 
 def check_tokens(settings: Settings) -> CheckResult[None]:
-    """Whether a valid token exists, and whether it stays valid."""
+    """Check whether a valid token exists, and whether it stays valid."""
     try:
         tokens = read_tokens(settings.tokens_path)
     except ConfigurationError as error:
@@ -103,7 +103,7 @@ def _owner(path: Path) -> int | None:
 
 
 def mode_findings(part: str, path: Path) -> list[Finding]:
-    """What others may do with a file or folder that is for its owner alone; one that is not there is fine."""
+    """Check the rights of other users on a file or folder; a missing one is fine."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
@@ -151,7 +151,7 @@ def _filesystem(folder: Path) -> list[Finding]:
 
 
 def filesystem_of(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
-    """The kind of filesystem under a folder; "" where the system does not report it."""
+    """Return the kind of filesystem of a folder; "" if the system does not report it."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -26,7 +26,7 @@ _POLL_SECONDS: Final = 0.25
 
 
 def check_keywords(settings: Settings, held: StoreContents) -> CheckResult[None]:
-    """Whether the keyword indexes are whole and have followed the records."""
+    """Check whether the keyword indexes are whole and have followed the records."""
     give_up = monotonic() + FOLLOW_SECONDS
     nothing = "there is no index yet; cstp serve builds it"
     return _over_spaces("keywords", nothing, lambda space: _check_keywords_of(settings, held, space, give_up))
@@ -60,7 +60,7 @@ def _waits(settings: Settings, state: KeywordState, at: Position, held: StoreCon
 
 
 def check_vectors(settings: Settings, held: StoreContents | None, model: Model | None) -> CheckResult[None]:
-    """Whether the next start can trust the folders of the index, or its server has what was noted there.
+    """Check whether the next start can trust the folders of the index, or its server has what was noted there.
 
     Without records or model to compare with, whether the server answers.
     """

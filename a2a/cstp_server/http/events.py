@@ -58,7 +58,7 @@ class EventStream:
 
 
 async def changes_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-    """Checks a request, as for a call of `cstp.changes`, and streams the changes; an error is an answer as of one."""
+    """Check a request like a call of `cstp.changes`, and stream the changes or answer an error."""
     parts: Parts = scope["state"]["parts"]
     headers: list[Header] = scope["headers"]
     request_id = request_id_of(headers)

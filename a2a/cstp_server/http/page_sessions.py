@@ -57,7 +57,7 @@ class PageSessions:
         self._pool = pool
 
     async def claim(self, code: str, network: str) -> tuple[Token, str] | None:
-        """The token that a code is good for, with its text; None for a code that is good for none.
+        """Return the token of a code and its text; None if the code is invalid.
 
         Raises TokenRefused where the agent can have no other token, and ConfigurationError, ComponentFailed or OSError
         where files or threads fail. The code is used up then.
@@ -81,7 +81,7 @@ def _claim(links: Path, tokens: Path, code: str) -> tuple[Token, str] | None:
 
 
 async def session(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers a claim: the token and when it expires, or an `error` in words."""
+    """Answer a claim: the token and when it expires, or an `error` in words."""
     sessions: PageSessions = scope["state"]["sessions"]
     parts: Parts = scope["state"]["parts"]
     request_id = request_id_of(scope["headers"])

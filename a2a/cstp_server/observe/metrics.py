@@ -39,14 +39,14 @@ class CallMetrics(Collector):
         registry.register(self)
 
     def count(self, method: str, code: int, seconds: float) -> None:
-        """One call."""
+        """Count one call."""
         self._calls[method, code] += 1
         times = self._times[method]
         times.numbers[bisect_left(CALL_BUCKETS, seconds)] += 1
         times.seconds += seconds
 
     def answered(self, status: int) -> None:
-        """One HTTP answer."""
+        """Count one HTTP answer."""
         self._answers[status] += 1
 
     def collect(self) -> Iterable[Metric]:
@@ -66,7 +66,7 @@ class CallMetrics(Collector):
 
 
 async def watch_loop(registry: CollectorRegistry) -> None:
-    """Measures, until cancelled, how late the event loop runs what is due."""
+    """Measure the delay of the event loop, until cancelled."""
     late = Histogram(
         "cstp_event_loop_lag_seconds", "Delay of the event loop in seconds.", buckets=LAG_BUCKETS, registry=registry
     )

@@ -15,7 +15,7 @@ from cstp_server.settings import ServerSettings
 
 
 def tls_context(server: ServerSettings) -> ssl.SSLContext | None:
-    """What `server.ssl_certfile` and `server.ssl_keyfile` ask for; None without them. TLS 1.2 and newer.
+    """Return the context of `server.ssl_certfile` and `server.ssl_keyfile`, TLS 1.2 and newer; None without them.
 
     Raises ConfigurationError that names the setting when a file cannot be used.
     """

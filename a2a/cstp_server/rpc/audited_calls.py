@@ -33,29 +33,29 @@ class AuditedCalls:
         self._queries: Final = trail.options.queries
 
     def check(self, methods: Iterable[str]) -> None:
-        """Raises ValueError for a method of which it is not known which records its answers name."""
+        """Raise ValueError for a method whose answers have unknown ids of records."""
         unknown = set(methods) - AUDITED.keys() - BY_THE_DOOR - NO_RECORDS
         if unknown:
             raise ValueError(f"audit/returned.py: name {', '.join(sorted(unknown))}")
 
     def asked(self, method: str, params: Wire, notes: AuditNotes) -> None:
-        """Notes the text that is searched for, where queries are kept."""
+        """Note the text of a search, if queries are kept."""
         if self._queries and method in AUDITED:
             notes.query = AUDITED[method].query(params)
 
     def answered(self, method: str, result: Wire, notes: AuditNotes) -> None:
-        """Notes the records that a result names, each once."""
+        """Note the records of a result, each once."""
         if self._reads and method in AUDITED:
             notes.records = tuple(dict.fromkeys(AUDITED[method].returned(result)))
 
     async def add_answer(self, method: str, call: Call, result: Wire) -> None:
-        """Leaves a row for a part of an answer that is sent bit by bit. Raises ComponentFailed as `add`."""
+        """Add a row for a part of a streamed answer. Raises ComponentFailed as `add` does."""
         notes = AuditNotes(admitted=True)
         self.answered(method, result, notes)
         await self.add(method, call, notes, None)
 
     async def add(self, method: str, call: Call, notes: AuditNotes, error: CstpError | None) -> None:
-        """Leaves the row of a call that ends now. Raises ComponentFailed where it is not taken."""
+        """Add the row of a call that ends now. Raises ComponentFailed if the store accepts none."""
         if not notes.admitted or method in NO_RECORDS:
             return
         if method in BY_THE_DOOR:

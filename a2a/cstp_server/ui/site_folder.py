@@ -16,7 +16,7 @@ class FolderRefused(Exception):
 
 
 def check_replaceable(folder: Path) -> None:
-    """Raises FolderRefused for what is there and is neither empty nor an earlier site with its own files alone."""
+    """Raise FolderRefused unless the path is absent, empty, or an unchanged earlier site."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -46,7 +46,7 @@ def _written_files(folder: Path) -> frozenset[str] | None:
 
 @contextmanager
 def replaced(folder: Path, *, private: bool) -> Iterator[Path]:
-    """A new folder, which takes the place of `folder` in the end; after an exception it is gone, and nothing changed.
+    """Yield a new folder, which replaces `folder` at the end, or is removed after an exception.
 
     All of a private one is for its owner alone: files 0600, folders 0700.
 

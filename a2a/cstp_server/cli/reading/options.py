@@ -94,7 +94,7 @@ def options_of(
     exclude: Sequence[str],
     map_name: str | None,
 ) -> Options:
-    """Raises BadParameter for what no run can be given, and ConfigurationError for a map that is none."""
+    """Return the options of a run. Raises BadParameter for invalid options, ConfigurationError for an invalid map."""
     for name, option in ((project, "--project"), (repository, "--repository")):
         if name is not None and not RULES["project"].allows(name):
             raise typer.BadParameter(f"must be {RULES['project'].says}", param_hint=option)
@@ -106,7 +106,7 @@ def options_of(
 
 
 def with_messages(options: Options, bots: bool, system_messages: bool, day_first: bool | None) -> Options:
-    """The options with which messages of exported conversations are read."""
+    """Return the options with the choices for messages of exported conversations."""
     texts = replace(options.texts, bots=bots, system_messages=system_messages, day_first=day_first)
     return replace(options, texts=texts)
 

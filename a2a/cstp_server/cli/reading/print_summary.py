@@ -13,7 +13,7 @@ from cstp_server.terminal import say
 
 
 def print_summary(summary: Summary, *, as_json: bool, dry_run: bool = False, strict: bool = False) -> None:
-    """What the run came to on standard output; warnings, refusals and deletions on standard error, or in the JSON."""
+    """Print the summary; warnings, rejections and deletions go to standard error, or into the JSON."""
     if as_json:
         say(json.dumps(asdict(summary)))
         return

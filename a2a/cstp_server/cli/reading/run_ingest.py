@@ -49,7 +49,7 @@ class Target:
 
 
 def sources_of(paths: Sequence[str], name: str | None, *, prune: bool) -> Sources:
-    """Raises BadParameter."""
+    """Return the sources that the paths name. Raises BadParameter."""
     if name is not None and (STDIN not in paths or not RULES["title"].allows(name)):
         raise typer.BadParameter("must be a file name, and requires - among the paths", param_hint="--name")
     if prune and STDIN in paths and name is None:
@@ -63,7 +63,7 @@ def sources_of(paths: Sequence[str], name: str | None, *, prune: bool) -> Source
 
 
 def existing_files(paths: Sequence[str]) -> Sequence[Path]:
-    """Raises BadParameter for what is not there."""
+    """Return the paths. Raises BadParameter if one does not exist."""
     files = [Path(path) for path in paths]
     if missing := [path for path in files if not os.path.lexists(path)]:
         raise typer.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
@@ -79,7 +79,7 @@ def run_here(
     *,
     named: bool = False,
 ) -> Summary:
-    """A run into the store of the settings, which it opens, names unless that was done (`named`), and closes."""
+    """Ingest into the store of the settings, which is opened, named unless `named`, and closed."""
     with ExitStack() as stack:
         formats = stack.enter_context(FormatReader())
         collections = stack.enter_context(_collections(sources, options.texts, embedder, formats))
@@ -98,7 +98,7 @@ def _require_records_of(files: Sequence[Path], records: Records) -> None:
 
 
 def run_elsewhere(sources: Sources, options: Options, target: Target, shown: Progress) -> Summary:
-    """A run against a server elsewhere. Raises BadParameter for what needs the store itself."""
+    """Ingest into another server. Raises BadParameter for options that need the store itself."""
     if options.prune:
         raise typer.BadParameter("cannot be combined with --url", param_hint="--prune")
     if options.strict:

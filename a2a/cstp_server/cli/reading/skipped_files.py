@@ -15,7 +15,7 @@ _OF_TABLES: Final = frozenset({".csv", ".tsv", ".xlsx"})
 
 
 def skipped_lines(skipped: Mapping[str, int]) -> Iterator[str]:
-    """`204 files skipped: 120 .html, 60 .pdf, ...`, and how to have them read; nothing where none were."""
+    """Yield `204 files skipped: 120 .html, 60 .pdf, ...` and a remedy; nothing if none were skipped."""
     if not skipped:
         return
     total, shown = sum(skipped.values()), list(skipped.items())[:_SHOWN]
@@ -44,7 +44,7 @@ def _remedy(found: set[str], how: str) -> Iterator[str]:
 
 
 def problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
-    """Place and reason of each; one line for all places that share a reason, where there are many."""
+    """Yield the place and reason of each problem; many places with one reason share a line."""
     places: dict[str, list[str]] = {}
     for problem in problems:
         place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
