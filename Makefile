@@ -58,7 +58,8 @@ lint: .venv/.dev ## check style and formatting
 types: .venv/.dev ## check types
 	.venv/bin/mypy
 
-check: lint types test ## lint, types and the default lane of the tests
+check: lint types test ## lint, types and the default lane of the tests, and the sizes of the house beside their targets
+	@.venv/bin/python -m tests.house
 
 bench: .venv/.dev ## measure, with controls
 	@.venv/bin/python -m benchmarks $(ARGS)

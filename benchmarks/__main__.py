@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -14,33 +13,28 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser
 
-from benchmarks.call_costs import current_version, measure_call_costs, version_of
+from benchmarks.call_costs import COSTS_PAGE, current_version, measure_call_costs, render_costs, version_of
 from benchmarks.calls import Asked, measure_calls
 from benchmarks.controls import BruteForce, RawChroma
 from benchmarks.corpus import make_corpus
-from benchmarks.cost_table import COSTS_PAGE, CostRun, render_costs
-from benchmarks.embedding import Embedded, embed_texts
+from benchmarks.embedding import Embedded, embed_texts, packaged_model
 from benchmarks.ingesting import measure_ingest
-from benchmarks.kind_calls import measure_kinds
-from benchmarks.kind_table import KindRun, render_kinds
+from benchmarks.kind_calls import measure_kinds, render_kinds
 from benchmarks.kinds import KindsCorpus
-from benchmarks.machine import describe_machine, describe_versions
+from benchmarks.machine import describe_versions
 from benchmarks.measure import WARM_UP
-from benchmarks.pages import PAGE_ROUNDS, NoBrowser, chromium, measure_pages
-from benchmarks.pages_table import PAGE_SPEED, PageBlock, PageRun, render_pages
-from benchmarks.results import Block, Results, RunFacts
+from benchmarks.page import Run
+from benchmarks.pages import PAGE_ROUNDS, PAGE_SPEED, NoBrowser, PageBlock, chromium, measure_pages, render_pages
 from benchmarks.searching import measure_costs, measure_search
 from benchmarks.serving import fill, served
 from benchmarks.starting import measure_start
-from benchmarks.table import render
+from benchmarks.table import Block, Results, render
 from benchmarks.texts import DECISION, Text, read_queries, read_texts
 from benchmarks.throughput import measure_cheap_calls, measure_load
-from benchmarks.workers import WorkersRun, measure_workers, render_workers
-from benchmarks.writing import measure_writes
-from benchmarks.writing_table import WriteRun, render_writes
+from benchmarks.workers import measure_workers, render_workers
+from benchmarks.writing import measure_writes, render_writes
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.store.values import FloatArray
-from cstp_server.process.model import open_model
 from cstp_server.settings import Settings
 
 TEXTS: Final = 2000
@@ -80,19 +74,26 @@ class Material:
 
 def main() -> int:
     options = _parser().parse_args()
-    if options.costs:
-        return _measure_costs(options)
-    if options.kinds:
-        return _measure_kinds(options)
-    if options.writes:
-        return _measure_writes(options)
-    if options.workers:
-        return _measure_workers(options)
-    if options.pages:
-        return _measure_pages(options)
+    modes = {
+        "costs": _measure_costs,
+        "kinds": _measure_kinds,
+        "writes": _measure_writes,
+        "workers": _measure_workers,
+        "pages": _measure_pages,
+    }
+    measure = next((modes[name] for name in modes if getattr(options, name)), _measure_all)
+    try:
+        measure(options, perf_counter())
+    except NoBrowser as error:
+        _say(f"--pages needs a chromium: {error}")
+        return 1
+    return 0
+
+
+def _measure_all(options: argparse.Namespace, began: float) -> None:
+    """Everything but what has a page of its own, and writes."""
     rounds = min(50, options.rounds) if options.quick else options.rounds
     plan = Plan(options.sizes, options.real, rounds, options.quick, options.stores)
-    began = perf_counter()
     material = _prepare(options.texts, plan)
     _say("measuring the cheapest call beside an echo")
     cheap = measure_cheap_calls()
@@ -103,55 +104,40 @@ def main() -> int:
         _write_writes(options, material.embedder, material.texts)
     blocks = [_measure(size, material, plan, real_windows=False) for size in plan.sizes]
     blocks += [_measure(size, material, plan, real_windows=True) for size in plan.real]
-    facts = RunFacts(
-        date=datetime.now(UTC).date().isoformat(),
-        machine=describe_machine(),
-        versions=describe_versions(),
-        command=_command(plan),
-        minutes=(perf_counter() - began) / 60,
-        model=material.embedder.model,
-        texts=len(material.texts),
-        decisions=sum(text.topic == DECISION for text in material.texts),
-        windows=sum(map(len, material.embedded.vectors)),
+    texts, decisions = len(material.texts), sum(text.topic == DECISION for text in material.texts)
+    windows, model = sum(map(len, material.embedded.vectors)), material.embedder.model
+    run = Run(
+        _command(plan),
+        Results(material.embedded.rates, cheap, ingest, blocks),
+        [
+            f"Texts: {texts} real ones ({decisions} decision records, the rest abstracts of papers), "
+            f"{windows} windows, embedded with `{model}`"
+        ],
+        (perf_counter() - began) / 60,
     )
-    results = Results(facts, material.embedded.rates, cheap, ingest, blocks)
-    _write(options, "benchmarks.md", render(results), asdict(results))
-    return 0
+    _write(options, "benchmarks.md", render(run), run)
 
 
-def _measure_kinds(options: argparse.Namespace) -> int:
+def _measure_kinds(options: argparse.Namespace, began: float) -> None:
     """Every method over records of all kinds, at every size; the texts' vectors may be those of an earlier run."""
-    began = perf_counter()
     rounds = min(50, options.rounds) if options.quick else options.rounds
     sizes = sorted(set(options.kinds))
     material = _prepare(options.texts, Plan(sizes, (), rounds, quick=True, stores=options.stores))
     corpora = [KindsCorpus(material.texts, material.embedded.vectors, size) for size in sizes]
+    model, known = material.embedder.model, material.asked.known
     with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
-        model, known = material.embedder.model, material.asked.known
-        filled, rows = measure_kinds(corpora, model, known, rounds, options.stores or Path(folder), _say)
-    run = KindRun(
-        date=datetime.now(UTC).date().isoformat(),
-        machine=describe_machine(),
-        versions=describe_versions(),
-        command=f"python -m benchmarks --kinds {','.join(map(str, sizes))} --rounds {rounds}",
-        minutes=(perf_counter() - began) / 60,
-        model=model,
-        sizes=filled,
-        rows=rows,
-    )
-    _write(options, "speed.md", render_kinds(run), asdict(run))
-    return 0
+        found = measure_kinds(corpora, model, known, rounds, options.stores or Path(folder), _say)
+    command = f"python -m benchmarks --kinds {_listed(sizes)} --rounds {rounds}"
+    run = Run(command, found, [f"Vectors: `{model}`"], (perf_counter() - began) / 60)
+    _write(options, "speed.md", render_kinds(run), run)
 
 
-def _measure_writes(options: argparse.Namespace) -> int:
+def _measure_writes(options: argparse.Namespace, _: float) -> None:
     """Writes alone."""
-    embedder = open_model(Settings())
-    assert embedder is not None  # the default settings name a model
-    _write_writes(options, embedder, read_texts(options.texts, TEXTS))
-    return 0
+    _write_writes(options, packaged_model(), read_texts(options.texts, TEXTS))
 
 
-def _measure_costs(options: argparse.Namespace) -> int:
+def _measure_costs(options: argparse.Namespace, _: float) -> None:
     """What a call costs, and what it cost in another checkout."""
     _say("measuring what a call costs, which begins with an ingest")
     texts = read_texts(options.texts, TEXTS)
@@ -159,48 +145,28 @@ def _measure_costs(options: argparse.Namespace) -> int:
     with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
         versions = [*before, current_version()]
         costs = measure_call_costs(versions, options.texts, Path(folder), texts, read_queries(texts, QUERIES))
-    run = CostRun(
-        date=datetime.now(UTC).date().isoformat(),
-        machine=describe_machine(),
-        versions=describe_versions(),
-        command=f"python -m benchmarks --costs{' --before CHECKOUT' if before else ''}",
-        costs=costs,
-    )
-    _write(options, COSTS_PAGE, render_costs(run), asdict(run))
-    return 0
+    command = f"python -m benchmarks --costs{' --before CHECKOUT' if before else ''}"
+    run = Run(command, costs, [f"Records: {costs[-1].decisions} real decisions, and episodes"])
+    _write(options, COSTS_PAGE, render_costs(run), run)
 
 
-def _measure_workers(options: argparse.Namespace) -> int:
+def _measure_workers(options: argparse.Namespace, _: float) -> None:
     """One worker and two."""
-    run = WorkersRun(
-        date=datetime.now(UTC).date().isoformat(),
-        machine=describe_machine(),
-        versions=describe_versions(),
-        command="python -m benchmarks --workers",
-        rows=measure_workers(_ROOT / "docs" / "decisions"),
-    )
-    _write(options, WORKERS_PAGE, render_workers(run), asdict(run))
-    return 0
+    run = Run("python -m benchmarks --workers", measure_workers(_ROOT / "docs" / "decisions"))
+    _write(options, WORKERS_PAGE, render_workers(run), run)
 
 
-def _measure_pages(options: argparse.Namespace) -> int:
-    """The page for people, over every size of `--sizes`; the texts' vectors may be those of an earlier run."""
+def _measure_pages(options: argparse.Namespace, _: float) -> None:
+    """The page for people, over every size of `--sizes`. Raises NoBrowser."""
     rounds = min(PAGE_ROUNDS, options.rounds)
-    try:
-        with chromium() as browser:
-            material = _prepare(options.texts, Plan(options.sizes, (), rounds, quick=True, stores=options.stores))
-            run = PageRun(
-                date=datetime.now(UTC).date().isoformat(),
-                machine=describe_machine(),
-                versions=describe_versions() | {"chromium": browser.version},
-                command=f"python -m benchmarks --pages --sizes {','.join(map(str, options.sizes))} --rounds {rounds}",
-                blocks=[_pages_of(browser, material, size, rounds, options.stores) for size in options.sizes],
-            )
-    except NoBrowser as error:
-        _say(f"--pages needs a chromium: {error}")
-        return 1
-    _write(options, PAGE_SPEED, render_pages(run), asdict(run))
-    return 0
+    with chromium() as browser:
+        material = _prepare(options.texts, Plan(options.sizes, (), rounds, quick=True, stores=options.stores))
+        run = Run(
+            f"python -m benchmarks --pages --sizes {_listed(options.sizes)} --rounds {rounds}",
+            [_pages_of(browser, material, size, rounds, options.stores) for size in options.sizes],
+            versions=describe_versions() | {"chromium": browser.version},
+        )
+    _write(options, PAGE_SPEED, render_pages(run), run)
 
 
 def _pages_of(browser: Browser, material: Material, size: int, rounds: int, stores: Path | None) -> PageBlock:
@@ -217,23 +183,16 @@ def _pages_of(browser: Browser, material: Material, size: int, rounds: int, stor
 def _write_writes(options: argparse.Namespace, embedder: Embedder, texts: Sequence[Text]) -> None:
     """Measures writes, which have a page of their own."""
     _say("measuring writes")
-    run = WriteRun(
-        date=datetime.now(UTC).date().isoformat(),
-        machine=describe_machine(),
-        versions=describe_versions(),
-        command="python -m benchmarks --writes",
-        model=embedder.model,
-        row=measure_writes(texts, embedder),
-    )
-    _write(options, WRITES_PAGE, render_writes(run), asdict(run))
+    run = Run("python -m benchmarks --writes", measure_writes(texts, embedder), [f"Model: `{embedder.model}`"])
+    _write(options, WRITES_PAGE, render_writes(run), run)
 
 
-def _write(options: argparse.Namespace, name: str, page: str, figures: dict[str, Any]) -> None:
+def _write(options: argparse.Namespace, name: str, text: str, run: Run[Any]) -> None:
     output = options.output or _ROOT / "docs" / name
-    output.write_text(page, encoding="utf-8")
+    output.write_text(text, encoding="utf-8")
     _say(f"wrote {output}")
     if options.json:
-        options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
+        options.json.write_text(json.dumps(asdict(run), indent=1), encoding="utf-8")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -277,8 +236,7 @@ def _default_texts() -> Path:
 
 
 def _prepare(folder: Path, plan: Plan) -> Material:
-    embedder = open_model(Settings())
-    assert embedder is not None  # the default settings name a model
+    embedder = packaged_model()
     texts = read_texts(folder, TEXTS)
     queries = read_queries(texts, QUERIES)
     _say(f"embedding {len(texts)} texts, with one thread and with two")
@@ -329,10 +287,14 @@ def _measure(size: int, material: Material, plan: Plan, *, real_windows: bool) -
 
 def _command(plan: Plan) -> str:
     """What gives this page again; where the figures were also written does not matter."""
-    parts = ["python -m benchmarks", f"--sizes {','.join(map(str, plan.sizes))}", f"--rounds {plan.rounds}"]
+    parts = ["python -m benchmarks", f"--sizes {_listed(plan.sizes)}", f"--rounds {plan.rounds}"]
     if plan.real:
-        parts.append(f"--real {','.join(map(str, plan.real))}")
+        parts.append(f"--real {_listed(plan.real)}")
     return " ".join([*parts, "--quick"] if plan.quick else parts)
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return ",".join(map(str, sizes))
 
 
 def _repeated(asked: Asked, rounds: int) -> tuple[list[str], list[FloatArray]]:

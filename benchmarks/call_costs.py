@@ -8,7 +8,7 @@ import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import cycle
@@ -17,14 +17,33 @@ from time import clock_gettime, perf_counter
 from typing import Final
 
 from benchmarks.load import Load
+from benchmarks.page import RIGHT, Run, page, table, verdict
 from benchmarks.serving import Caller, NotServing, listening, result_of
 from benchmarks.texts import Text
 from benchmarks.throughput import CONNECTIONS, Client, echo_server
 
 BASE: Final = "whoami"
 LONG_WORDS: Final = 150  # nearly fill a window of the model
+COSTS_PAGE: Final = "call-costs.md"
+MOST: Final = {"list": 2.0, "keyword": 4.0, "semantic": 5.0, "hybrid": 6.0}  # times whoami
+ECHO_SHARE: Final = 0.45
+LOAD_RATE: Final = 400.0
+LOAD_P99: Final = 100.0
+EMBEDDED: Final = {10: 3.2, LONG_WORDS: 50.0}  # CPU milliseconds
+INGEST_SECONDS: Final = 140.0
+
 _KNOWN: Final = 40  # texts that are asked again and again
 _UNLIMITED: Final = "1000000/second"
+_READING: Final = """\
+How to read it:
+
+- *CPU* is the time on processors that the server's process takes for one call over HTTP on loopback, all its threads
+  together, in milliseconds; *×* is its ratio to `whoami` of the same round. Medians over the rounds.
+- Searches ask for ten decisions by texts that the server has embedded before. A list is `cstp.listEpisodes` with ten
+  episodes. *A new text* is what a text that was never asked adds to a semantic search.
+- *Next to an echo*: the calls of `whoami` a second, as a share of the requests of a bare starlette application that
+  sends the body back; 16 connections, from one client process on the same cores.
+- An older version is a checkout with a separate environment. Both servers run, and take turns, kind by kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,3 +288,40 @@ def _cstp(version: Version, variables: Mapping[str, str], *words: str) -> str:
 def _count(report: str) -> int:
     """The records that an ingest read."""
     return int(json.loads(report.splitlines()[-1])["read"])
+
+
+def render_costs(run: Run[Sequence[VersionCosts]]) -> str:
+    """The whole page, in Markdown; the last of the costs is this version."""
+    costs = run.found
+    names = [one.name for one in costs]
+    compared = [f"{name}, {what}" for name in names for what in ("CPU ms", "×")]
+    calls = table(["call", *compared, "at most", "kept"], [_call_row(name, costs) for name in (BASE, *MOST)], RIGHT)
+    figures = table(["what", *names, "bound", "kept"], list(_figure_rows(costs)), RIGHT)
+    return page("What a call costs", "python -m benchmarks --costs", run, _READING, calls, figures)
+
+
+def _call_row(name: str, costs: Sequence[VersionCosts]) -> list[str]:
+    cells = [cell for one in costs for cell in (f"{one.calls[name].milliseconds:.2f}", f"{one.calls[name].ratio:.1f}")]
+    if name not in MOST:
+        return [name, *cells, "", ""]
+    return [name, *cells, f"{MOST[name]:g}", verdict(costs[-1].calls[name].ratio <= MOST[name])]
+
+
+def _figure_rows(costs: Sequence[VersionCosts]) -> Iterator[list[str]]:
+    now = costs[-1]
+
+    def row(what: str, layout: str, figure: Callable[[VersionCosts], float], most: float) -> list[str]:
+        kept = verdict(figure(now) <= most)
+        return [what, *(layout.format(figure(one)) for one in costs), f"{most:g}", kept]
+
+    shares = [f"{one.echo_share:.0%}" for one in costs]
+    yield ["whoami next to an echo", *shares, f"{ECHO_SHARE:.0%}", verdict(now.echo_share >= ECHO_SHARE)]
+    rates = [f"{one.load_rate:.0f}" for one in costs]
+    name = f"hybrid, known text, {CONNECTIONS} connections, calls a second"
+    yield [name, *rates, f"{LOAD_RATE:g}", verdict(now.load_rate >= LOAD_RATE)]
+    yield row("the same, p99, ms", "{:.0f}", lambda one: one.load_p99, LOAD_P99)
+    for words, most in EMBEDDED.items():
+        figures = [f"{one.embedded[words]:.1f}" for one in costs]
+        yield [f"a new text of {words} words, CPU ms", *figures, f"{most:g}", verdict(now.embedded[words] <= most)]
+    name = f"`cstp ingest` of the {now.decisions} decisions, s"
+    yield row(name, "{:.0f}", lambda one: one.ingest_seconds, INGEST_SECONDS)

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.controls import LIMIT, BruteForce, RawChroma, recall
+from benchmarks.controls import LIMIT, BruteForce, RawChroma, control_variants, recall
 from benchmarks.corpus import QUESTIONS, Question
 from benchmarks.measure import Measured, Timing, Variant, take_turns
 from benchmarks.serving import Caller, found_places
@@ -14,7 +14,6 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.models import Filters, Mode
 from cognition_engines.store.values import FloatArray
 
-_WHERE_EVERY: Final = 10
 _EMBEDDING: Final = "embedding"
 
 
@@ -48,25 +47,25 @@ def measure_calls(
     """The rows, and what embedding one query alone takes. Raises NotServing when a call fails."""
     for query in asked.known:
         found_places(caller.ask(query, Filters(), Mode.SEMANTIC, LIMIT))
-    variants: list[Variant[bytes]] = []
-    controls: list[Variant[bytes]] = []
+    variants: list[Variant[Any]] = []
+    controls: list[Variant[Any]] = []
     for place, question in enumerate(QUESTIONS):
         variants += [_known(caller, question, mode, asked.known) for mode in Mode]
         variants.append(_fresh(caller, question, place, asked.fresh))
-        controls += _controls(raw, brute, question, asked.vectors)
-    embedding = Variant(_EMBEDDING, lambda number: embedder.embed_query(_pick(asked.fresh, number, 0)).tobytes())
+        controls += control_variants(raw, brute, question.name, question.filters, asked.vectors)
+    embedding = Variant(_EMBEDDING, lambda number: embedder.embed_query(_pick(asked.fresh, number, 0)))
     measured = take_turns([*variants, *controls, embedding], rounds)
     return [_row(question, brute, measured) for question in QUESTIONS], measured[_EMBEDDING].timing
 
 
-def _known(caller: Caller, question: Question, mode: Mode, queries: Sequence[str]) -> Variant[bytes]:
+def _known(caller: Caller, question: Question, mode: Mode, queries: Sequence[str]) -> Variant[Any]:
     return Variant(
         f"{question.name}/{mode}",
         lambda number: caller.ask(queries[number % len(queries)], question.filters, mode, LIMIT),
     )
 
 
-def _fresh(caller: Caller, question: Question, place: int, queries: Sequence[str]) -> Variant[bytes]:
+def _fresh(caller: Caller, question: Question, place: int, queries: Sequence[str]) -> Variant[Any]:
     return Variant(
         f"{question.name}/fresh",
         lambda number: caller.ask(_pick(queries, number, place), question.filters, Mode.HYBRID, LIMIT),
@@ -78,28 +77,7 @@ def _pick(queries: Sequence[str], number: int, place: int) -> str:
     return queries[(number * len(QUESTIONS) + place) % len(queries)]
 
 
-def _controls(
-    raw: RawChroma | None, brute: BruteForce, question: Question, vectors: Sequence[FloatArray]
-) -> list[Variant[bytes]]:
-    def by_force(number: int) -> bytes:
-        return _packed(brute.nearest(vectors[number % len(vectors)], brute.mask(question.filters)))
-
-    controls = [Variant(f"{question.name}/brute", by_force)]
-    if raw is not None:
-
-        def by_chroma(number: int) -> bytes:
-            return _packed(raw.nearest(vectors[number % len(vectors)], question.filters))
-
-        every = 1 if question.filters == Filters() else _WHERE_EVERY
-        controls.append(Variant(f"{question.name}/chroma", by_chroma, every))
-    return controls
-
-
-def _packed(places: Sequence[int]) -> bytes:
-    return np.array(places, np.int64).tobytes()
-
-
-def _row(question: Question, brute: BruteForce, measured: dict[str, Measured[bytes]]) -> CallRow:
+def _row(question: Question, brute: BruteForce, measured: dict[str, Measured[Any]]) -> CallRow:
     def timing(name: str) -> Timing:
         return measured[f"{question.name}/{name}"].timing
 
@@ -107,7 +85,6 @@ def _row(question: Question, brute: BruteForce, measured: dict[str, Measured[byt
         for body in measured[f"{question.name}/{mode}"].results:
             found_places(body)
     found = [found_places(body) for body in measured[f"{question.name}/{Mode.SEMANTIC}"].results]
-    wanted = [np.frombuffer(packed, np.int64).tolist() for packed in measured[f"{question.name}/brute"].results]
     return CallRow(
         name=question.name,
         matches=int(np.count_nonzero(brute.mask(question.filters))),
@@ -117,5 +94,5 @@ def _row(question: Question, brute: BruteForce, measured: dict[str, Measured[byt
         fresh=timing("fresh"),
         chroma=timing("chroma") if f"{question.name}/chroma" in measured else None,
         brute_force=timing("brute"),
-        recall=recall(found, wanted),
+        recall=recall(found, measured[f"{question.name}/brute"].results),
     )

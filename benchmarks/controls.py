@@ -12,11 +12,13 @@ from chromadb.config import Settings
 from numpy.typing import NDArray
 
 from benchmarks.corpus import Corpus
+from benchmarks.measure import Variant
 from cognition_engines.models import Decision, Filters
 from cognition_engines.store.values import FloatArray
 
 LIMIT: Final = 10
 _PAGE: Final = 1000
+_WHERE_EVERY: Final = 10  # a `where` of Chroma takes hundreds of milliseconds: one round in so many asks for it
 Bools = NDArray[np.bool_]
 Where = Mapping[str, Any]  # Chroma's own language of conditions
 
@@ -90,6 +92,24 @@ class BruteForce:
         best = np.argpartition(scores, len(scores) - limit)[len(scores) - limit :] if limit else np.empty(0, np.int64)
         order: list[int] = best[np.argsort(-scores[best], kind="stable")].tolist()
         return order
+
+
+def control_variants(
+    raw: RawChroma | None, brute: BruteForce, name: str, filters: Filters, vectors: Sequence[FloatArray]
+) -> list[Variant[Any]]:
+    """Both controls of a filter, `name/brute` and `name/chroma`; round n asks for the nth of `vectors`."""
+
+    def by_force(number: int) -> list[int]:
+        return brute.nearest(vectors[number % len(vectors)], brute.mask(filters))
+
+    controls = [Variant(f"{name}/brute", by_force)]
+    if raw is not None:
+
+        def by_chroma(number: int) -> list[int]:
+            return raw.nearest(vectors[number % len(vectors)], filters)
+
+        controls.append(Variant(f"{name}/chroma", by_chroma, 1 if filters == Filters() else _WHERE_EVERY))
+    return controls
 
 
 def recall(found: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]]) -> float:

@@ -12,10 +12,11 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.measure import Timing, Variant, take_turns
 from benchmarks.texts import Text
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.store.values import FloatArray
+from cstp_server.process.model import open_model
+from cstp_server.settings import Settings
 
 BLOCK: Final = 40  # texts between two changes of the number of threads
 ALONE: Final = 5  # one block in so many is embedded with one thread, the others with two
@@ -39,6 +40,13 @@ class Embedded:
     rates: Sequence[Rate]
 
 
+def packaged_model() -> Embedder:
+    """The model of the default settings."""
+    embedder = open_model(Settings())
+    assert embedder is not None  # the default settings name one
+    return embedder
+
+
 def embed_texts(embedder: Embedder, texts: Sequence[Text], *, cached: bool) -> Embedded:
     """Embeds every text, with one thread and with two in turns. With `cached`, reads what an earlier run kept."""
     path = _cache_path(embedder.model, texts)
@@ -60,12 +68,6 @@ def embed_texts(embedder: Embedder, texts: Sequence[Text], *, cached: bool) -> E
     _keep(path, vectors)
     rates = [Rate(threads, int(done), int(windows), seconds) for threads, (done, windows, seconds) in spent.items()]
     return Embedded(vectors, rates)
-
-
-def time_queries(embedder: Embedder, queries: Sequence[str], rounds: int) -> Timing:
-    """One query at a time, one thread, nothing cached."""
-    asked = Variant("query", lambda number: embedder.embed_query(queries[number % len(queries)]))
-    return take_turns([asked], rounds)["query"].timing
 
 
 def _cache_path(model: str, texts: Sequence[Text]) -> Path:

@@ -10,14 +10,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from random import Random
 from time import perf_counter
 from typing import Final
 
-from benchmarks.machine import describe_machine
+from benchmarks.page import RIGHT, Run, page, table
 from cognition_engines.ingest.detect import MARKDOWN, PLAIN, read
 from cognition_engines.ingest.formats.reader import DEFAULT_LIMITS, FormatReader
 from cognition_engines.ingest.formats.suffixes import FORMATS
@@ -29,6 +28,9 @@ _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _MIB: Final = 2**20
 _LIBRARIES: Final = (
     "pypdfium2", "mammoth", "python-pptx", "docutils", "nbformat", "markdownify", "beautifulsoup4", "lxml",
+)  # fmt: skip
+_COUNTED: Final = (
+    "format", "documents", "read", "skipped", "refused", "share", "passages", "with page, slide, cell", "with headings",
 )  # fmt: skip
 _READING: Final = f"""\
 How to read it:
@@ -150,57 +152,45 @@ def _share(rows: Iterable[_FormatRow]) -> float:
 def render(measured: _Measured, folder: Path) -> str:
     """The whole page, in Markdown."""
     rows = measured.rows
-    versions = ", ".join(f"{name} {metadata.version(name)}" for name in _LIBRARIES)
     total = sum(row.read + row.skipped + len(row.refused) for row in rows.values())
-    lines = [
-        "# Reading documents of other formats",
-        "",
-        "Written by `python -m benchmarks.formats`; do not edit.",
-        "",
-        f"- Date: {datetime.now(UTC).date().isoformat()}",
-        f"- Machine: {describe_machine()}",
-        f"- Versions: python {sys.version.split()[0]}, {versions}",
-        "- Command: `python -m benchmarks.formats FOLDER --output docs/formats-speed.md`",
-        f"- Documents: {total:,} of {len(rows)} formats, {sum(row.size for row in rows.values()) / 1e6:.0f} MB",
-        "",
-        _READING,
-        "",
-        "| format | documents | read | skipped | refused | share | passages | with page, slide, cell | with headings |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
-        *(_count_line(name, row) for name, row in rows.items()),
-        "",
-        "| format | MB | seconds a megabyte | slowest document, s |",
-        "|---|---:|---:|---:|",
-        *(
-            f"| {name} | {row.size / 1e6:.1f} | {row.seconds / max(row.size, 1) * 1e6:.2f} | {row.slowest:.1f} |"
-            for name, row in rows.items()
-        ),
-        "",
-        "| after documents | memory of this process, MB | of the one that reads, MB |",
-        "|---:|---:|---:|",
-        *(f"| {one.documents} | {one.own / 1e6:.0f} | {one.reader / 1e6:.0f} |" for one in measured.memory),
-        "",
-        f"The most that the process that reads has held is {measured.most / 1e6:.0f} MB.",
-        "",
-        *_refusals(rows),
-        "The packages: " + ", ".join(sorted(path.name for path in folder.iterdir() if path.is_dir())) + ".",
-        "",
+    run = Run(
+        "python -m benchmarks.formats FOLDER --output docs/formats-speed.md",
+        measured,
+        [f"Documents: {total:,} of {len(rows)} formats, {sum(row.size for row in rows.values()) / 1e6:.0f} MB"],
+        versions={"python": sys.version.split()[0], **{name: metadata.version(name) for name in _LIBRARIES}},
+    )
+    spent = [
+        [name, f"{row.size / 1e6:.1f}", f"{row.seconds / max(row.size, 1) * 1e6:.2f}", f"{row.slowest:.1f}"]
+        for name, row in rows.items()
     ]
-    return "\n".join(lines)
+    memory = [[f"{one.documents}", f"{one.own / 1e6:.0f}", f"{one.reader / 1e6:.0f}"] for one in measured.memory]
+    packages = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_dir()))
+    return page(
+        "Reading documents of other formats",
+        "python -m benchmarks.formats",
+        run,
+        _READING,
+        table(_COUNTED, [_count_row(name, row) for name, row in rows.items()], RIGHT),
+        table(["format", "MB", "seconds a megabyte", "slowest document, s"], spent, RIGHT),
+        table(["after documents", "memory of this process, MB", "of the one that reads, MB"], memory, RIGHT),
+        f"The most that the process that reads has held is {measured.most / 1e6:.0f} MB.",
+        *_refusals(rows),
+        f"The packages: {packages}.",
+    )
 
 
-def _count_line(name: str, row: _FormatRow) -> str:
+def _count_row(name: str, row: _FormatRow) -> list[str]:
     placed = row.places["page"] + row.places["slide"] + row.places["cell"]
-    counted = f"{row.read + row.skipped + len(row.refused)} | {row.read} | {row.skipped} | {len(row.refused)}"
-    return f"| {name} | {counted} | {_share([row]):.3f} | {row.passages} | {placed} | {row.places['section']} |"
+    counted = (row.read + row.skipped + len(row.refused), row.read, row.skipped, len(row.refused))
+    figures = [*map(str, counted), f"{_share([row]):.3f}", *map(str, (row.passages, placed, row.places["section"]))]
+    return [name, *figures]
 
 
 def _refusals(rows: dict[str, _FormatRow]) -> Iterator[str]:
     refused = [each for row in rows.values() for each in row.refused]
     if refused:
-        yield from ("Refused were:", "")
-        yield from (f"- `{path}`: {reason}" for path, reason in sorted(refused))
-        yield ""
+        yield "Refused were:"
+        yield "\n".join(f"- `{path}`: {reason}" for path, reason in sorted(refused))
 
 
 if __name__ == "__main__":

@@ -4,29 +4,57 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from http.client import HTTPConnection
 from math import log
 from pathlib import Path
 from random import Random
 from statistics import median
-from time import monotonic, sleep
 from typing import Any, Final
 
 from benchmarks.corpus import DAYS, FIRST_DAY
-from benchmarks.kinds import TURNS, KindsCorpus, artifact_id, chunk_id, conversation_id, decision_id, project, topic
+from benchmarks.kinds import (
+    CHUNKS,
+    KINDS,
+    PASSAGES,
+    PROJECTS,
+    TOPICS,
+    TURNS,
+    KindsCorpus,
+    artifact_id,
+    chunk_id,
+    conversation_id,
+    decision_id,
+    project,
+    topic,
+)  # fmt: skip
 from benchmarks.measure import Measured, Timing, Variant, take_turns
-from benchmarks.serving import Caller, NotServing, fill, result_of, served
-from benchmarks.starting import resident_bytes
+from benchmarks.page import Run, page, table, times, verdict
+from benchmarks.serving import Caller, fill, metric, result_of, served, wait_until_ready
+from benchmarks.starting import RESIDENT
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 
 LIMIT: Final = 10
 MIDDLE: Final = "half-way"
-_READY: Final = 600.0  # seconds
 _ONE_PROJECT: Final = "a token of one project"
 _PATIENT: Final = {"CSTP_SERVER__IDLE_SECONDS": "600"}
 _MEMBERS: Final = ("memories", "episodes", "results", "decisions", "turns", "relatedChunks", "nodes", "changes")
 _ONES: Final = {"decision", "byDay", "reflection"}  # of answers about one thing
+_READING: Final = f"""\
+How to read it:
+
+- A time is `p50 / p95` in milliseconds: a whole call over HTTP on loopback, one connection, with limit {LIMIT}, the
+  real server in a process of its own. One server for each size ran all the time, and all calls to all of them took
+  turns, in another order each round, so that whatever else the machine did met all sizes alike.
+- A size is the number of records of each of {len(KINDS)} kinds. A source has {CHUNKS} chunks, a conversation {TURNS}
+  turns, one artifact in {PASSAGES} is cut into {PASSAGES} passages. Topics, tags and people are sampled unevenly: a few
+  are frequent; there are {TOPICS} topics and {PROJECTS} projects, and as many people as the size.
+- *{MIDDLE}* is the page that begins at half of what matches; *offset* is where that is at the largest size.
+- *growth* is the median at the largest size over that at the smallest. It is to be at most the ratio of the logarithms
+  of the two sizes.
+- Query texts are known to the server, which has their vectors in its cache: what embedding takes does not depend on
+  the size. Masks of filters that were asked for before are cached until a record changes, as for any caller who
+  asks again; masks of filters that are new in each round are computed.
+- Texts and vectors are those of real texts, extended by copies with seeded noise and other words in another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +149,7 @@ def measure_kinds(
         variants = [_variant(server, call, offsets) for server in servers for call in server.calls]
         say(f"measuring {len(variants)} calls in {rounds} rounds")
         measured = take_turns(variants, rounds)
-        megabytes = [resident_bytes(server.caller) / 1e6 for server in servers]
+        megabytes = [metric(server.caller.port, RESIDENT) / 1e6 for server in servers]
     sizes = [
         KindSize(server.size, stored, indexed, resident)
         for server, (_, stored, indexed), resident in zip(servers, filled, megabytes, strict=True)
@@ -160,22 +188,10 @@ def _callers(settings: Settings) -> Iterator[tuple[Caller, Caller]]:
     """One that sees everything and one that sees one project, once the server is ready."""
     _, text = create_token(settings.tokens_path, "benchmark-project", lifetime=timedelta(days=1), projects=[project(0)])
     with served(settings, _PATIENT) as caller:
-        deadline = monotonic() + _READY
-        while not _ready(caller.port):
-            if monotonic() > deadline:
-                raise NotServing("the server did not become ready")
-            sleep(0.1)
+        wait_until_ready(caller.port)
         limited = Caller("127.0.0.1", caller.port, text)
         yield caller, limited
         limited.close()
-
-
-def _ready(port: int) -> bool:
-    connection = HTTPConnection("127.0.0.1", port)
-    connection.request("GET", "/readyz")
-    status = connection.getresponse().status
-    connection.close()
-    return status == 200
 
 
 def _warm(caller: Caller, queries: Sequence[str]) -> None:
@@ -296,3 +312,33 @@ def _recall_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
 def _drawn(size: int) -> list[int]:
     """Numbers below `size`, in another order than the records were made."""
     return Random(4).sample(range(size), min(size, 500))
+
+
+def render_kinds(run: Run[tuple[Sequence[KindSize], Sequence[KindRow]]]) -> str:
+    """The whole page, in Markdown."""
+    sizes, rows = run.found
+    parts = ["## The stores", _stores(sizes), "## All methods", _table(rows, [one.size for one in sizes])]
+    return page("Speed of every method", "python -m benchmarks --kinds", run, _READING, *parts)
+
+
+def _stores(sizes: Sequence[KindSize]) -> str:
+    heads = ["records of each kind", "records", "store filled in, s", "indexes filled in, s"]
+    rows = [[f"{each:,.0f}" for each in _figures(one)] for one in sizes]
+    return table([*heads, "server's memory after all calls, MB"], rows)
+
+
+def _figures(one: KindSize) -> tuple[float, ...]:
+    return one.size, one.size * len(KINDS), one.store_seconds, one.indexes_seconds, one.megabytes
+
+
+def _table(rows: Sequence[KindRow], sizes: Sequence[int]) -> str:
+    several = len(sizes) > 1
+    allowed = allowed_growth(sizes)
+    heads = ["call", *(f"{size:,}" for size in sizes)]
+    heads += [f"growth (at most {allowed:.2f})", "kept"] if several else []
+    cells = []
+    for row in rows:
+        cell = [row.name, *(times(row.timings[size]) for size in sizes)]
+        cell += [f"{row.growth:.2f}", verdict(row.growth <= allowed)] if several else []
+        cells.append([*cell, f"{row.results:,}", "" if row.offset is None else f"{row.offset:,}"])
+    return table([*heads, "results", "offset"], cells)

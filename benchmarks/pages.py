@@ -18,12 +18,18 @@ from urllib.parse import quote
 import orjson
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
-from benchmarks.measure import timing
-from benchmarks.pages_table import FIRST_VIEW_MS, INTERACTION_MS, PageBlock, PageRow, Transfer
+from benchmarks.measure import Timing, timing
+from benchmarks.page import RIGHT, Run, table, times, verdict
+from benchmarks.page import page as document
 from benchmarks.serving import Caller, NotServing, result_of
 from cstp_server.ui.assets import static_folder
 
 PAGE_ROUNDS: Final = 15
+PAGE_SPEED: Final = "page-speed.md"
+FIRST_VIEW_MS: Final = 200.0
+INTERACTION_MS: Final = 100.0
+TRANSFER_BYTES: Final = 400_000
+
 _WARM_UP: Final = 2  # rounds that do not count
 _SCRIPT: Final = Path(__file__).with_name("pages.js")
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
@@ -33,6 +39,22 @@ _SCREENS: Final = 3
 _SORTS: Final = ("Confidence", "Stakes", "Category", "Status")
 _VIEWS: Final = ("Current", "Superseded")
 _CATEGORIES: Final = ("architecture", "integration", "rare")
+_READING: Final = f"""\
+How to read it:
+
+- `/ui/` of the real server, in its own process, in a real chromium without a window on the same machine; the visitor is
+  signed in. A time is `p50 / p95` in milliseconds. Each round does everything once.
+- *First view*: from navigation until the first rows of decisions are painted; *cold* with an empty cache, *again* is a
+  reload. It is compared with `/healthz` as a page, which is a few bytes without scripts, until it is painted.
+- *Interactions*: from the input event until the document has the whole answer, by the page's clock. They are compared
+  with the calls that give the answer, sent from Python, one after another, with the same parameters; for the search a
+  query with one more letter, so that the server embeds it as it did for the page.
+- *Scrolling*: the longest frame, and the longest task that chromium reports (0: none took 50 ms), while every frame
+  scrolls the table by three screens; compared with the same number of frames in which nothing scrolls.
+- *Transferred* are the bytes of bodies as sent: compressed where they are. The files of every page include all
+  libraries, which pages load when they need them; what is answered on every page depends on the records.
+- *Promised*: a first view below {FIRST_VIEW_MS:.0f} ms, an interaction below {INTERACTION_MS:.0f} ms, by their p50;
+  less than {TRANSFER_BYTES // 1000} kB for the first view, and for all files."""
 
 
 class NoBrowser(Exception):
@@ -63,6 +85,39 @@ ACTIONS: Final = (
         frozenset({"cstp.getStats", "cstp.listDecisions", "cstp.listEpisodes", "cstp.search"}),
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """Something that a visitor waits for, what it is compared with, and the p50 that is promised, in milliseconds."""
+
+    name: str
+    timing: Timing
+    control: str
+    alone: Timing
+    below: float | None  # None: nothing is promised
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Bytes of bodies as they were sent: of the page's files, and of the answers to its calls.
+
+    `bounded` are those that the promise is about.
+    """
+
+    name: str
+    files: int
+    answers: int
+    bounded: int
+
+
+@dataclass(frozen=True, slots=True)
+class PageBlock:
+    """Everything about one size, in decisions."""
+
+    size: int
+    rows: Sequence[PageRow]
+    transfers: Sequence[Transfer]
 
 
 @dataclass(slots=True)
@@ -256,3 +311,33 @@ def _base(caller: Caller) -> str:
 
 def _address(caller: Caller) -> str:
     return f"{_base(caller)}/ui/#/decisions"
+
+
+def render_pages(run: Run[Sequence[PageBlock]]) -> str:
+    """The whole page, in Markdown."""
+    blocks = [part for block in run.found for part in _block(block)]
+    return document("Speed of the page for people", "python -m benchmarks --pages", run, _READING, *blocks)
+
+
+def _block(block: PageBlock) -> list[str]:
+    heads = ["what", "ms", "compared with", "ms", "ratio", "promised", "kept"]
+    sent = ["transferred", "files, kB", "answers, kB", "together, kB", "promised", "kept"]
+    return [
+        f"## {block.size:,} decisions",
+        table(heads, [_time_row(row) for row in block.rows], RIGHT),
+        table(sent, [_transfer_row(transfer) for transfer in block.transfers], RIGHT),
+    ]
+
+
+def _time_row(row: PageRow) -> list[str]:
+    ratio = f"{row.timing.p50 / row.alone.p50:.1f}" if row.alone.p50 else ""  # no long task at all is no measure
+    promised = ["", ""] if row.below is None else [f"below {row.below:.0f}", verdict(row.timing.p50 < row.below)]
+    return [row.name, times(row.timing, 1), row.control, times(row.alone, 1), ratio, *promised]
+
+
+def _transfer_row(transfer: Transfer) -> list[str]:
+    together = transfer.files + transfer.answers
+    sizes = [f"{size / 1000:.1f}" for size in (transfer.files, transfer.answers, together)]
+    what = "together" if transfer.bounded == together else "files"
+    bound = f"{what} below {TRANSFER_BYTES // 1000}"
+    return [transfer.name, *sizes, bound, verdict(transfer.bounded < TRANSFER_BYTES)]

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.controls import LIMIT, BruteForce, RawChroma, recall
+from benchmarks.controls import LIMIT, BruteForce, RawChroma, control_variants, recall
 from benchmarks.corpus import QUESTIONS, SHARES, Question, share_question
 from benchmarks.measure import Measured, Timing, Variant, take_turns
 from cognition_engines.engine import Engine
@@ -14,7 +14,7 @@ from cognition_engines.indexes.columns.mask_cache import MaskCache
 from cognition_engines.indexes.columns.snapshot import Floats, Ints, Snapshot
 from cognition_engines.indexes.keywords.index import ViewerKeywords
 from cognition_engines.indexes.keywords.label_terms import textual
-from cognition_engines.models import Filters, Viewer
+from cognition_engines.models import Viewer
 from cognition_engines.retrieval.fusion import CANDIDATES, Part, fused, with_bm25
 from cognition_engines.retrieval.legs import gathered_products, keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS
@@ -22,7 +22,6 @@ from cognition_engines.store.values import FloatArray
 
 _NEIGHBOURS: Final = (10, 30, 100, 200, 400, 800)
 _GATHERED: Final = (1000, 2000, 5000, 10_000, 20_000)
-_WHERE_EVERY: Final = 10  # a `where` of Chroma takes hundreds of milliseconds: one round in so many asks for it
 _VIEWER: Final = Viewer()
 
 
@@ -65,7 +64,8 @@ def measure_search(
     variants: list[Variant[list[int]]] = []
     for question in questions:
         variants += _ways(knowledge, snapshot, question, queries, vectors)
-        variants += _controls(raw, brute, question, vectors)
+        chroma = raw if question in QUESTIONS else None
+        variants += control_variants(chroma, brute, question.name, question.filters, vectors)
     measured = take_turns(variants, rounds)
     return [
         _row(question, int(np.count_nonzero(snapshot.mask(question.filters.conditions(), _VIEWER))), measured)
@@ -108,23 +108,6 @@ def _ways(
 def _unasked(snapshot: Snapshot) -> Snapshot:
     """The same, remembering no mask: one that a filter asks for the first time is part of what a search takes."""
     return replace(snapshot, masks=MaskCache(len(snapshot.keys)))
-
-
-def _controls(
-    raw: RawChroma | None, brute: BruteForce, question: Question, vectors: Sequence[FloatArray]
-) -> list[Variant[list[int]]]:
-    def by_force(number: int) -> list[int]:
-        return brute.nearest(vectors[number], brute.mask(question.filters))
-
-    chroma_every = 1 if question.filters == Filters() else _WHERE_EVERY
-    controls = [Variant(f"{question.name}/brute", by_force)]
-    if raw is not None and question in QUESTIONS:
-
-        def by_chroma(number: int) -> list[int]:
-            return raw.nearest(vectors[number], question.filters)
-
-        controls.append(Variant(f"{question.name}/chroma", by_chroma, chroma_every))
-    return controls
 
 
 def _row(question: Question, matches: int, measured: dict[str, Measured[list[int]]]) -> SearchRow:

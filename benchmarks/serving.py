@@ -15,6 +15,7 @@ from time import monotonic, perf_counter, sleep
 from typing import Any, Final, Protocol
 
 import orjson
+from prometheus_client.parser import text_string_to_metric_families
 
 from cognition_engines.engine import Engine
 from cognition_engines.models import Filters, Mode
@@ -26,6 +27,7 @@ from cstp_server.tokens import create_token, revoke_token
 
 _BATCH: Final = 1000
 _DEADLINE: Final = 120.0  # seconds for the server to come up
+_READY: Final = 600.0  # seconds until every index has followed
 _ADDRESS: Final = re.compile(rb"http://([0-9.]+):([0-9]+)/cstp")
 _WIRE_NAMES: Final = {
     "min_confidence": "minConfidence",
@@ -162,3 +164,33 @@ def listening(process: "subprocess.Popen[bytes]", log_path: Path, mark: Path) ->
             return address[1].decode(), int(address[2])
         sleep(0.05)
     raise NotServing(f"the server did not come up; its log: {log_path.read_text(errors='replace')}")
+
+
+def fetch(port: int, path: str) -> tuple[int, str]:
+    """The status and the text of the answer to a GET over a new connection."""
+    connection = HTTPConnection("127.0.0.1", port)
+    connection.request("GET", path)
+    answer = connection.getresponse()
+    text = answer.read().decode()
+    connection.close()
+    return answer.status, text
+
+
+def samples(port: int, name: str) -> list[tuple[Mapping[str, str], float]]:
+    """The labels and the value of each sample that `/metrics` has of this name."""
+    families = text_string_to_metric_families(fetch(port, "/metrics")[1])
+    return [(each.labels, each.value) for family in families for each in family.samples if each.name == name]
+
+
+def metric(port: int, name: str) -> float:
+    """The value of the first sample of this name."""
+    return samples(port, name)[0][1]
+
+
+def wait_until_ready(port: int) -> None:
+    """Raises NotServing when the server does not become ready."""
+    deadline = monotonic() + _READY
+    while fetch(port, "/readyz")[0] != 200:
+        if monotonic() > deadline:
+            raise NotServing("the server did not become ready")
+        sleep(0.05)

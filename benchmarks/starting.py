@@ -3,18 +3,16 @@
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter, sleep
 from typing import Final
 
-from prometheus_client.parser import text_string_to_metric_families
-
-from benchmarks.serving import Caller, served
+from benchmarks.serving import fetch, metric, served
 from cstp_server.settings import Settings
 
 ROUNDS: Final = 3
+RESIDENT: Final = "process_resident_memory_bytes"  # what the server says of its own memory
 _MEGABYTE: Final = 1_000_000
 
 
@@ -42,24 +40,9 @@ def measure_start(settings: Settings) -> StartRow:
 def _start(settings: Settings) -> tuple[float, float]:
     began = perf_counter()
     with served(settings) as caller:
-        while _get(caller, "/readyz")[0] != 200:
+        while fetch(caller.port, "/readyz")[0] != 200:
             sleep(0.01)
-        return perf_counter() - began, resident_bytes(caller) / _MEGABYTE
-
-
-def resident_bytes(caller: Caller) -> float:
-    """What the server says of its own memory."""
-    families = text_string_to_metric_families(_get(caller, "/metrics")[1])
-    return next(family.samples[0].value for family in families if family.name == "process_resident_memory_bytes")
-
-
-def _get(caller: Caller, path: str) -> tuple[int, str]:
-    connection = HTTPConnection("127.0.0.1", caller.port)
-    connection.request("GET", path)
-    answer = connection.getresponse()
-    text = answer.read().decode()
-    connection.close()
-    return answer.status, text
+        return perf_counter() - began, metric(caller.port, RESIDENT) / _MEGABYTE
 
 
 def _median(rows: Sequence[tuple[float, float]], place: int) -> float:

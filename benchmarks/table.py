@@ -1,28 +1,24 @@
 """The page of figures, written by the run that measured them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from benchmarks.calls import CallRow
 from benchmarks.corpus import ALL_SIX, ANOTHER_TOPIC, NONE
+from benchmarks.embedding import Rate
 from benchmarks.ingesting import REQUIRED as INGEST_REQUIRED
 from benchmarks.ingesting import IngestRow
 from benchmarks.measure import Timing
-from benchmarks.results import Block, Results
-from benchmarks.searching import SearchRow
+from benchmarks.page import Run, page, table, times, verdict
+from benchmarks.searching import Costs, SearchRow
+from benchmarks.starting import StartRow
 from benchmarks.throughput import LOADS, CheapRow, LoadRow
 
 FILTER_BOUND: Final = 1.5  # a filtered search costs at most so many times an unfiltered one
 _DEAREST: Final = (
-    "what",
-    "no filter, ms",
-    "dearest filter, ms",
-    "ratio",
-    "kept",
-    "another topic, ms",
-    "ratio",
-    "kept",
-)
+    "what", "no filter, ms", "dearest filter, ms", "ratio", "kept", "another topic, ms", "ratio", "kept"
+)  # fmt: skip
 CHROMA_BOUND: Final = 50.0  # and at least so many times less than Chroma's `where`
 
 _READING: Final = """\
@@ -48,38 +44,47 @@ How to read it:
 """
 
 
-def render(results: Results) -> str:
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Everything about one size. The three durations are seconds, from the start of each step; 0 is not measured."""
+
+    size: int
+    windows: int
+    store_seconds: float
+    columns_and_keywords_seconds: float
+    indexes_seconds: float
+    calls: Sequence[CallRow]
+    embedding: Timing
+    searches: Sequence[SearchRow]
+    costs: Costs
+    load: Sequence[LoadRow]
+    start: StartRow
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything that a run found; no rates where the vectors of an earlier run were used."""
+
+    rates: Sequence[Rate]
+    cheap: Sequence[CheapRow]
+    ingest: IngestRow
+    blocks: Sequence[Block]
+
+
+def render(run: Run[Results]) -> str:
     """The whole page, in Markdown."""
+    results = run.found
     parts = [
-        "# Benchmarks",
-        "Written by `make bench`; do not edit.",
-        _facts(results),
         _READING.rstrip(),
         *_promises(results.blocks),
         *_figures(results),
         *_cheap(results.cheap),
         *_embedding(results),
         *_ingest(results.ingest),
+        *(part for block in results.blocks for part in _block(block)),
+        *_costs(results.blocks),
     ]
-    for block in results.blocks:
-        parts += _block(block)
-    parts += _costs(results.blocks)
-    return "\n\n".join(parts) + "\n"
-
-
-def _facts(results: Results) -> str:
-    facts = results.facts
-    versions = ", ".join(f"{name} {version}" for name, version in facts.versions.items())
-    return "\n".join(
-        [
-            f"- Date: {facts.date}; the run took {facts.minutes:.0f} minutes",
-            f"- Machine: {facts.machine}",
-            f"- Versions: {versions}",
-            f"- Command: `{facts.command}`",
-            f"- Texts: {facts.texts} real ones ({facts.decisions} decision records, the rest abstracts of papers), "
-            f"{facts.windows} windows, embedded with `{facts.model}`",
-        ]
-    )
+    return page("Benchmarks", "make bench", run, *parts)
 
 
 def _promises(blocks: Sequence[Block]) -> Iterable[str]:
@@ -113,14 +118,14 @@ def _promises(blocks: Sequence[Block]) -> Iterable[str]:
     chroma = _chroma_rows(largest)
     yield f"## What is promised, at {largest.size:,} decisions"
     yield f"A filtered search costs at most {FILTER_BOUND:g} times an unfiltered one, whatever the filter:"
-    yield _table(_DEAREST, dearest)
+    yield table(_DEAREST, dearest)
     if chroma:
         yield f"All six conditions cost at least {CHROMA_BOUND:g} times less than Chroma's `where`:"
-        yield _table(["what", "ms", "Chroma's `where`, ms", "times less", "kept"], chroma)
+        yield table(["what", "ms", "Chroma's `where`, ms", "times less", "kept"], chroma)
 
 
 def _kept(ratio: float, bound: float) -> list[str]:
-    return [f"{ratio:.2f}", "yes" if ratio <= bound else "**no**"]
+    return [f"{ratio:.2f}", verdict(ratio <= bound)]
 
 
 def _chroma_rows(block: Block) -> list[list[str]]:
@@ -156,7 +161,7 @@ def _figures(results: Results) -> Iterable[str]:
             name = f"filtered search at 1,000,000 ({dearest.name}), p50, ms"
             rows.append(_figure(name, dearest.semantic.p50, "below 10", dearest.semantic.p50 < 10))
     yield "Figures of this machine:"
-    yield _table(["what", "figure", "bound", "kept"], rows)
+    yield table(["what", "figure", "bound", "kept"], rows)
 
 
 def _at_hundred_thousand(block: Block) -> Iterable[list[str]]:
@@ -168,7 +173,7 @@ def _at_hundred_thousand(block: Block) -> Iterable[list[str]]:
 
 
 def _figure(what: str, figure: float, bound: str, kept: bool) -> list[str]:
-    return [what, f"{figure:.2f}", bound, "yes" if kept else "**no**"]
+    return [what, f"{figure:.2f}", bound, verdict(kept)]
 
 
 def _cheap(rows: Sequence[CheapRow]) -> Iterable[str]:
@@ -181,45 +186,33 @@ def _cheap(rows: Sequence[CheapRow]) -> Iterable[str]:
     cells = []
     for row in rows:
         bound = "" if row.required is None else f"{row.required:.0%}"
-        kept = "" if row.required is None else "yes" if row.ratio >= row.required else "**no**"
+        kept = "" if row.required is None else verdict(row.ratio >= row.required)
         share = "" if row.required is None else f"{row.ratio:.0%}"
         cells.append([row.name, f"{row.calls_per_second:,.0f}", share, bound, kept, f"{row.p50:.2f}", f"{row.p99:.2f}"])
-    yield _table(["what", "calls/s", "of the echo", "at least", "kept", "p50, ms", "p99, ms"], cells)
+    yield table(["what", "calls/s", "of the echo", "at least", "kept", "p50, ms", "p99, ms"], cells)
 
 
 def _load(rows: Sequence[LoadRow]) -> Iterable[str]:
     yield "Under load, hybrid without filters:"
     cells = [
-        [
-            row.name,
-            str(row.connections),
-            f"{row.calls_per_second:,.0f}",
-            f"{row.p50:.2f}",
-            f"{row.p99:.2f}",
-            f"{row.loop_lag:.0f}",
-        ]
+        [row.name, f"{row.connections}", f"{row.calls_per_second:,.0f}", *_two(row.p50, row.p99), f"{row.loop_lag:.0f}"]
         for row in rows
     ]
-    yield _table(["query", "connections", "calls/s", "p50, ms", "p99, ms", "event loop's lag, p99, at most ms"], cells)
+    yield table(["query", "connections", "calls/s", "p50, ms", "p99, ms", "event loop's lag, p99, at most ms"], cells)
 
 
 def _embedding(results: Results) -> Iterable[str]:
     yield "## Embedding"
     if results.rates:
         rows = [
-            [
-                str(rate.threads),
-                str(rate.texts),
-                f"{rate.texts / rate.seconds:.1f}",
-                f"{rate.windows / rate.seconds:.1f}",
-            ]
+            [f"{rate.threads}", f"{rate.texts}"] + [f"{each / rate.seconds:.1f}" for each in (rate.texts, rate.windows)]
             for rate in results.rates
         ]
-        yield _table(["threads", "texts embedded", "texts/s", "windows/s"], rows)
+        yield table(["threads", "texts embedded", "texts/s", "windows/s"], rows)
     else:
         yield "The vectors of an earlier run were used; nothing was measured."
-    queries = [[f"{block.size:,}", _time(block.embedding)] for block in results.blocks]
-    yield _table(["measured next to the calls at", "one query, ms"], queries)
+    queries = [[f"{block.size:,}", times(block.embedding)] for block in results.blocks]
+    yield table(["measured next to the calls at", "one query, ms"], queries)
 
 
 def _ingest(row: IngestRow) -> Iterable[str]:
@@ -234,11 +227,11 @@ def _ingest(row: IngestRow) -> Iterable[str]:
         f"{row.model_rate:.1f}",
         f"{row.ratio:.0%}",
         f"{INGEST_REQUIRED:.0%}",
-        "yes" if row.ratio >= INGEST_REQUIRED else "**no**",
+        verdict(row.ratio >= INGEST_REQUIRED),
         f"{row.megabytes:.0f}",
     ]
     heads = ["decisions", "ingested/s", "embedded/s", "of the model", "at least", "kept", "peak memory, MB"]
-    yield _table(heads, [cells])
+    yield table(heads, [cells])
 
 
 def _block(block: Block) -> Iterable[str]:
@@ -275,47 +268,37 @@ def _calls(rows: Sequence[CallRow]) -> str:
             _against(row.semantic, free.semantic),
             _against(row.keyword, free.keyword),
             _against(row.fresh, free.fresh),
-            ""
-            if row.chroma is None
-            else f"{_time(row.chroma)} (semantic: {row.chroma.p50 / row.semantic.p50:.1f} times less)",
-            f"{_time(row.brute_force)} (semantic: {row.brute_force.p50 / row.semantic.p50:.1f} times less)",
+            "" if row.chroma is None else _control(row.chroma, row.semantic),
+            _control(row.brute_force, row.semantic),
             f"{row.recall:.3f}",
         ]
         for row in rows
     ]
-    return _table([*heads, "recall"], cells)
+    return table([*heads, "recall"], cells)
 
 
 def _searches(rows: Sequence[SearchRow]) -> str:
     free = rows[0]
-    heads = [
-        "filter",
-        "matches",
-        "semantic",
-        "hybrid",
-        "exact",
-        "raw Chroma",
-        "brute force",
-        "recall",
-        "Chroma's recall",
-    ]
+    heads = ["filter", "matches", "semantic", "hybrid", "exact", "raw Chroma", "brute force", "recall"]
     cells = [
         [
             row.name,
             f"{row.matches:,}",
             _against(row.semantic, free.semantic),
             _against(row.hybrid, free.hybrid),
-            _time(row.exact),
-            ""
-            if row.chroma is None
-            else f"{_time(row.chroma)} (semantic: {row.chroma.p50 / row.semantic.p50:.1f} times less)",
-            f"{_time(row.brute_force)} (semantic: {row.brute_force.p50 / row.semantic.p50:.1f} times less)",
+            times(row.exact),
+            "" if row.chroma is None else _control(row.chroma, row.semantic),
+            _control(row.brute_force, row.semantic),
             f"{row.recall:.3f}",
             "" if row.chroma_recall is None else f"{row.chroma_recall:.3f}",
         ]
         for row in rows
     ]
-    return _table(heads, cells)
+    return table([*heads, "Chroma's recall"], cells)
+
+
+def _control(control: Timing, ours: Timing) -> str:
+    return f"{times(control)} (semantic: {control.p50 / ours.p50:.1f} times less)"
 
 
 def _costs(blocks: Sequence[Block]) -> Iterable[str]:
@@ -323,26 +306,22 @@ def _costs(blocks: Sequence[Block]) -> Iterable[str]:
     yield "Microseconds, as `cognition_engines.retrieval.legs` has them."
     rows = [
         [
-            f"{block.size:,}",
-            f"{block.windows:,}",
-            "" if block.costs.gathered_vector is None else f"{block.costs.gathered_vector:.3f}",
-            f"{block.costs.streamed_vector:.3f}",
-            "" if block.costs.neighbour_call is None else f"{block.costs.neighbour_call:.0f}",
-            "" if block.costs.neighbour is None else f"{block.costs.neighbour:.2f}",
+            *(f"{block.size:,}", f"{block.windows:,}"),
+            *(_given(block.costs.gathered_vector, 3), _given(block.costs.streamed_vector, 3)),
+            *(_given(block.costs.neighbour_call, 0), _given(block.costs.neighbour, 2)),
         ]
         for block in blocks
     ]
-    yield _table(["decisions", "windows", "GATHERED_VECTOR", "STREAMED_VECTOR", "NEIGHBOUR_CALL", "NEIGHBOUR"], rows)
+    yield table(["decisions", "windows", "GATHERED_VECTOR", "STREAMED_VECTOR", "NEIGHBOUR_CALL", "NEIGHBOUR"], rows)
+
+
+def _two(*figures: float) -> list[str]:
+    return [f"{figure:.2f}" for figure in figures]
+
+
+def _given(figure: float | None, digits: int) -> str:
+    return "" if figure is None else f"{figure:.{digits}f}"
 
 
 def _against(timing: Timing, control: Timing) -> str:
-    return _time(timing) if timing is control else f"{_time(timing)} (×{timing.p50 / control.p50:.2f})"
-
-
-def _time(timing: Timing) -> str:
-    return f"{timing.p50:.2f} / {timing.p95:.2f}"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [heads, ["---"] * len(heads), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return times(timing) if timing is control else f"{times(timing)} (×{timing.p50 / control.p50:.2f})"

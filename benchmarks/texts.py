@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Any, Final
 
 from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.discover import walk
@@ -62,8 +62,21 @@ def read_queries(texts: Sequence[Text], count: int) -> list[str]:
 
 def read_decisions(folder: Path) -> Iterator[Text]:
     """Every decision record in Markdown under `folder`."""
+    for _, drafts in read_decision_files(folder):
+        yield from (Text(one.title, one.text, DECISION) for one in drafts)
+
+
+def read_decision_files(folder: Path) -> Iterator[tuple[Path, list[Draft]]]:
+    """Every Markdown file under `folder` with its decision records."""
     for found in walk(folder).files:
         if found.path.suffix == ".md":
             with found.path.open("rb") as file:
                 items = read(str(found.path), file) or ()
-                yield from (Text(one.title, one.text, DECISION) for one in items if isinstance(one, Draft))
+                yield found.path, [item for item in items if isinstance(item, Draft)]
+
+
+def write_records(records: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Write records as `cstp ingest` reads them, one a line, without members that are None."""
+    with path.open("w", encoding="utf-8") as file:
+        for record in records:
+            file.write(json.dumps({name: value for name, value in record.items() if value is not None}) + "\n")

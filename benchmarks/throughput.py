@@ -14,17 +14,14 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from http.client import HTTPConnection
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import Final
 
-from prometheus_client.parser import text_string_to_metric_families
-
 from benchmarks.load import Load, Order
-from benchmarks.serving import Caller, NotServing, served
+from benchmarks.serving import Caller, NotServing, samples, served
 from cognition_engines.models import Mode
 from cstp_server.settings import Settings
 
@@ -150,12 +147,7 @@ def _search(query: str) -> str:
 
 def _lag(port: int) -> dict[float, float]:
     """Upper bound in seconds to the number of measurements up to it."""
-    connection = HTTPConnection("127.0.0.1", port)
-    connection.request("GET", "/metrics")
-    text = connection.getresponse().read().decode()
-    connection.close()
-    samples = (sample for family in text_string_to_metric_families(text) for sample in family.samples)
-    return {float(sample.labels["le"]): sample.value for sample in samples if sample.name == _LAG}
+    return {float(labels["le"]): value for labels, value in samples(port, _LAG)}
 
 
 def _percentile(before: Mapping[float, float], after: Mapping[float, float], share: float) -> float:

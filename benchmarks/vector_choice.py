@@ -22,8 +22,9 @@ import numpy as np
 
 from benchmarks.controls import recall
 from benchmarks.corpus import ALL_SIX, NONE, Corpus, make_corpus, share_question
-from benchmarks.embedding import embed_texts
+from benchmarks.embedding import embed_texts, packaged_model
 from benchmarks.machine import describe_machine, describe_versions
+from benchmarks.page import RIGHT, table
 from benchmarks.texts import read_queries, read_texts
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.engine import EngineOptions
@@ -36,8 +37,6 @@ from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry, FloatArray
 from cognition_engines.sync_engine import SyncEngine
-from cstp_server.process.model import open_model
-from cstp_server.settings import Settings
 
 TEXTS: Final = 2000
 QUERIES: Final = 200
@@ -48,6 +47,10 @@ UNITS: Final = {"k": 1000, "m": 1_000_000}
 PAGE: Final = Path(__file__).parents[1] / "docs" / "vectors.md"
 BEGIN: Final = "<!-- figures: written by python -m benchmarks.vector_choice -->"
 END: Final = "<!-- end of figures -->"
+HEADS: Final = (
+    "decisions", "index", "memory", "start", "first build", "no filter", "half match", "six filters", "recall@10",
+    "written",
+)  # fmt: skip
 INDEXES: Final = ("memory", "chroma", "server")
 NAMES: Final = {"memory": "`memory`", "chroma": "`chroma`, in the data folder", "server": "`chroma`, on a server"}
 
@@ -89,8 +92,7 @@ def main() -> int:
         sys.stdout.write(json.dumps(_measure(*options.one)))
         return 0
     texts = read_texts(options.texts, TEXTS)
-    embedder = open_model(Settings())
-    assert embedder is not None
+    embedder = packaged_model()
     embedded = embed_texts(embedder, texts, cached=True).vectors
     queries = read_queries(texts, QUERIES)
     asked = np.stack([embedder.embed_query(query) for query in queries])
@@ -215,22 +217,18 @@ def _answers(port: int) -> bool:
 def _write(rows: Sequence[dict[str, Any]], sizes: str) -> None:
     """Puts the table between its marks in docs/vectors.md."""
     versions = describe_versions()
-    lines = [
-        f"`python -m benchmarks.vector_choice --sizes {sizes}`; {describe_machine()}; Chroma {versions['chromadb']}.",
-        "",
-        "| decisions | index | memory | start | first build | no filter | half match | six filters | recall@10 "
-        "| written |",
-        "| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-    ]
-    lines += [
-        f"| {row['size']:,} | {NAMES[row['index']]} | {row['resident']:,.0f} MB | {row['start']:.1f} s "
-        f"| {row['built']:.1f} s | {row['none']:.1f} ms | {row['half']:.1f} ms | {row['six']:.1f} ms "
-        f"| {row['recall']:.3f} | {row['written']:,.0f}/s |"
+    said = f"`python -m benchmarks.vector_choice --sizes {sizes}`; {describe_machine()}; Chroma {versions['chromadb']}."
+    cells = [
+        [
+            *(f"{row['size']:,}", NAMES[row["index"]], f"{row['resident']:,.0f} MB", f"{row['start']:.1f} s"),
+            *(f"{row['built']:.1f} s", *(f"{row[name]:.1f} ms" for name in FILTERS)),
+            *(f"{row['recall']:.3f}", f"{row['written']:,.0f}/s"),
+        ]
         for row in rows
     ]
     before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
-    PAGE.write_text("\n".join([before + BEGIN, "", *lines, "", END + after]), encoding="utf-8")
+    PAGE.write_text("\n\n".join([before + BEGIN, said, table(HEADS, cells, RIGHT), END + after]), encoding="utf-8")
 
 
 if __name__ == "__main__":

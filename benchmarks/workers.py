@@ -14,10 +14,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from prometheus_client.parser import text_string_to_metric_families
-
 from benchmarks.load import Load
-from benchmarks.serving import Caller, served
+from benchmarks.page import RIGHT, Run, page, table
+from benchmarks.serving import Caller, metric, served
 from benchmarks.throughput import CONNECTIONS, Client
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
@@ -48,41 +47,18 @@ class WorkersRow:
     p99: float
 
 
-@dataclass(frozen=True, slots=True)
-class WorkersRun:
-    """When, where, with what, and everything that was measured."""
-
-    date: str
-    machine: str
-    versions: Mapping[str, str]
-    command: str
-    rows: Sequence[WorkersRow]
-
-
-def render_workers(run: WorkersRun) -> str:
+def render_workers(run: Run[Sequence[WorkersRow]]) -> str:
     """The whole page, in Markdown."""
-    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
-    lines = [
-        "# Speed of several workers",
-        "",
-        "Written by `python -m benchmarks --workers`; do not edit.",
-        "",
-        f"- Date: {run.date}",
-        f"- Machine: {run.machine}",
-        f"- Versions: {versions}",
-        f"- Command: `{run.command}`",
-        "",
-        _READING,
-        "",
-        "| call | workers | calls a second | to one worker | processor time of an answer, ms | p50, ms | p99, ms |",
-        "|---|---:|---:|---:|---:|---:|---:|",
-        *(
-            f"| {row.call} | {row.workers} | {row.calls_per_second:.0f} | {row.ratio:.2f} | {row.cpu_ms:.2f} "
-            f"| {row.p50:.1f} | {row.p99:.1f} |"
-            for row in run.rows
-        ),
+    heads = ["call", "workers", "calls a second", "to one worker", "processor time of an answer, ms"]
+    rows = [
+        [
+            *(row.call, f"{row.workers}", f"{row.calls_per_second:.0f}", f"{row.ratio:.2f}", f"{row.cpu_ms:.2f}"),
+            *(f"{row.p50:.1f}", f"{row.p99:.1f}"),
+        ]
+        for row in run.found
     ]
-    return "\n".join(lines) + "\n"
+    rates = table([*heads, "p50, ms", "p99, ms"], rows, RIGHT)
+    return page("Speed of several workers", "python -m benchmarks --workers", run, _READING, rates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +106,10 @@ def _measure(name: str, bodies: Sequence[str], client: Client, callers: Mapping[
     slices: dict[int, list[_Slice]] = {count: [] for count in callers}
     for number in range(-1, SLICES):  # the first round warms up
         for count, caller in callers.items():
-            before = _cpu(caller)
+            before = metric(caller.port, _CPU)
             load = client.run(caller.port, caller.token, bodies, CONNECTIONS, _SECONDS)
             if number >= 0:
-                slices[count].append(_Slice(load, _cpu(caller) - before))
+                slices[count].append(_Slice(load, metric(caller.port, _CPU) - before))
     alone = [each.rate for each in slices[WORKERS[0]]]
     return [
         WorkersRow(
@@ -147,10 +123,3 @@ def _measure(name: str, bodies: Sequence[str], client: Client, callers: Mapping[
         )
         for count, found in slices.items()
     ]
-
-
-def _cpu(caller: Caller) -> float:
-    """The processor seconds of all workers so far."""
-    text = caller.get("/metrics").decode()
-    samples = (sample for family in text_string_to_metric_families(text) for sample in family.samples)
-    return next(sample.value for sample in samples if sample.name == _CPU)

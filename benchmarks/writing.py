@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 
 from benchmarks.load import Load
+from benchmarks.page import RIGHT, Run, page, table
 from benchmarks.serving import Caller, NotServing, result_of, served
 from benchmarks.texts import Text
 from benchmarks.throughput import Client
@@ -44,6 +45,20 @@ _UNLIMITED: Final = {
     "CSTP_STORE__DEADLINE_SECONDS": "30",
     "CSTP_EMBEDDING__DEADLINE_SECONDS": "30",
 }
+
+
+_READING: Final = f"""\
+How to read it:
+
+- A write is `cstp.recordDecision` over HTTP on loopback with a text of one window: embedded, durable and found by this
+  server's searches when it is answered. A server in a separate process, the bare inserts and the model took turns.
+- *Bare insert*: the same text and as many bytes as a vector has, one SQLite transaction each, `synchronous=FULL`.
+- *Model alone*: the same texts embedded in a process that does nothing else, with one thread for each connection, at
+  most two. *Share* is the rate of writes over that; it is to be at least {MODEL_SHARE}.
+- *Search*: hybrid, one connection, texts that the server has never seen; its p99 while {WRITERS} clients write is to
+  be at most {QUERY_BOUND:g} times that alone. The server, both clients and what they wait for share the machine.
+- *Found elsewhere*: from the answer until a second server over the same records finds the write by a word; at the
+  median at most {FOUND_BOUND:g} ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,3 +259,27 @@ def _found_elsewhere(folder: Path, settings: Settings, port: int, token: str, st
         found.append((perf_counter() - began) * 1000)
     writer.close()
     return found
+
+
+def render_writes(run: Run[WriteRow]) -> str:
+    """The whole page, in Markdown."""
+    row = run.found
+    heads = ["connections", "writes a second", "p50, ms", "p99, ms", "bare inserts a second", "model alone a second"]
+    rates = [
+        [
+            *(f"{each.connections}", f"{each.rate:.1f}", f"{each.p50:.0f}", f"{each.p99:.0f}", f"{each.bare_rate:.0f}"),
+            *(f"{each.model_rate:.1f}", f"{each.share:.2f}"),
+        ]
+        for each in row.rates
+    ]
+    ratio = f"{row.search_meanwhile / row.search_alone:.1f}"
+    search = ["p99 of a search, ms", f"{row.search_alone:.0f}", f"{row.search_meanwhile:.0f}", ratio]
+    return page(
+        "Speed of writes",
+        "python -m benchmarks --writes",
+        run,
+        _READING,
+        table([*heads, "share"], rates, RIGHT),
+        table(["what", "alone", "meanwhile", "ratio"], [search], RIGHT),
+        f"Found elsewhere after {row.found_p50:.0f} ms at the median, {row.found_p95:.0f} ms at p95.",
+    )

@@ -76,7 +76,7 @@ LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}
 IMPORTS_YAML = {("cstp/agents.py", "yaml")}  # the extra `agents`
 # what reads collections of other systems where they are, over their REST interfaces
-READS_HTTP = "cognition_engines/ingest/memories/live/http_json.py"
+READS_HTTP = "cognition_engines/ingest/collections/http_json.py"
 SERVER_ONLY = {"starlette", "uvicorn", "jsonrpcserver", "limits", "redis", "structlog", "typer", "rich", "httpx"}
 CATCH_ALLS = [
     "cognition_engines/ingest/formats/format_worker.py",  # libraries raise anything over a hostile document
@@ -87,7 +87,7 @@ IMPORTS_CHROMADB = {
     "cognition_engines/embedding/chroma_function.py",
     "cognition_engines/indexes/vectors/chroma/index.py",
     "cognition_engines/indexes/vectors/chroma/server.py",
-    "cognition_engines/ingest/chroma/source.py",
+    "cognition_engines/ingest/collections/chroma_source.py",
 }
 BANNED_WORDS = re.compile(r"(?:^|_|(?<=[a-z]))(services?|managers?|utils?|helpers?)(?:$|_|(?=[A-Z]))", re.IGNORECASE)
 
@@ -118,7 +118,7 @@ def test_the_skills_import_nothing_of_ours_and_nothing_of_the_server() -> None:
 
 def test_only_what_reads_mongodb_imports_its_driver() -> None:
     found = {name for name in MODULES if {"pymongo", "bson"} & set(imported(name))}
-    assert found == {"cognition_engines/ingest/memories/live/mongodb_source.py"}
+    assert found == {"cognition_engines/ingest/collections/mongodb_source.py"}
 
 
 def test_only_the_indexes_and_the_registry_import_chromadb() -> None:
@@ -128,7 +128,7 @@ def test_only_the_indexes_and_the_registry_import_chromadb() -> None:
 def test_outside_its_folder_a_vector_backend_is_named_by_the_registry_alone() -> None:
     chroma = "cognition_engines.indexes.vectors.chroma."
     found = {one for one, other in _imports() if other.startswith(chroma) and not one.startswith(chroma)}
-    ingested = {each for each in found if each.startswith("cognition_engines.ingest.chroma.")}  # collections as sources
+    ingested = {each for each in found if each.startswith("cognition_engines.ingest.collections.chroma_")}
     assert found - ingested == {"cognition_engines.indexes.vectors.registry"}
 
 
@@ -141,6 +141,13 @@ def test_http_requests_are_sent_by_the_client_and_what_reads_collections_alone()
         if isinstance(node, ast.Call) and senders.match(ast.unparse(node.func))
     }
     assert found == {"cstp/client/async_client.py", "cstp/client/sync_http.py", READS_HTTP}
+
+
+def test_neither_writing_nor_the_exchange_of_lines_imports_ingest() -> None:
+    above = ("cognition_engines.writing.", "cognition_engines.exchange.")
+    below = ("cognition_engines.drafts.", "cognition_engines.markdown.", *above)
+    ingest = {(one, other) for one, other in _imports() if other.startswith("cognition_engines.ingest.")}
+    assert {pair for pair in ingest if pair[0].startswith(below)} == set()
 
 
 @pytest.mark.long("starts interpreters")

@@ -1,4 +1,6 @@
-"""Every method as a function that makes a call of it, for `Client.send` and `Client.batch`.
+"""One function for each method, which makes a call for `Client.send` and `Client.batch`; and lists.
+
+`timeout` is how many seconds a call may take, if not the client's.
 
 Generated from `cstp.methods` by `make docs`.
 """
@@ -12,7 +14,13 @@ from cstp.methods.audit import AUDIT, AuditResult
 from cstp.methods.bulk import PUT_RECORDS, LookUp, PutRecordsResult, ReplacedDocument
 from cstp.methods.changes import CHANGES, ChangesResult
 from cstp.methods.decision_graph import GET_GRAPH, GetGraphResult
-from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS, GetDecisionResult, ListDecisionsResult
+from cstp.methods.decision_reads import (
+    GET_DECISION,
+    LIST_DECISIONS,
+    GetDecisionResult,
+    ListDecisionsResult,
+    ListedDecision,
+)
 from cstp.methods.decision_records import (
     LINK_DECISIONS,
     RECORD_DECISION,
@@ -42,12 +50,15 @@ from cstp.methods.episode_records import (
     GetEpisodeResult,
     StoreEpisodeResult,
 )
-from cstp.methods.episodes import LIST_EPISODES, ListEpisodesResult
+from cstp.methods.episodes import LIST_EPISODES, EpisodeSummary, ListEpisodesResult
 from cstp.methods.everything import SEARCH, SearchResult
 from cstp.methods.extractions import (
     GET_DECISIONS,
     GET_PATTERNS,
     GET_WARNINGS,
+    ExtractedDecision,
+    ExtractedPattern,
+    ExtractedWarning,
     GetDecisionsResult,
     GetPatternsResult,
     GetWarningsResult,
@@ -55,11 +66,12 @@ from cstp.methods.extractions import (
 from cstp.methods.forgetting import FORGET, ForgetResult
 from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
 from cstp.methods.knowledge_records import STORE_KNOWLEDGE, StoreKnowledgeResult
-from cstp.methods.memory_lists import LIST_MEMORIES, ListMemoriesResult
+from cstp.methods.memory_lists import LIST_MEMORIES, ListedMemory, ListMemoriesResult
 from cstp.methods.memory_records import REMEMBER, GivenEvent, RememberResult
 from cstp.methods.recall import RECALL, RecallResult
 from cstp.methods.statistics import GET_STATS, GetStatsResult
 from cstp.methods.system import DISCOVER, WHOAMI, DiscoverResult, WhoamiResult
+from cstp.pages import Listing, Page, listing
 
 
 def search(
@@ -85,34 +97,18 @@ def search(
     explain: bool = False,
     abstain: bool = False,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[SearchResult]:
-    """Search records of all kinds in one order, by meaning and by words, with filters."""
-    return typed_call(
-        SEARCH,
-        {
-            "query": query,
-            "kinds": kinds,
-            "project": project,
-            "author": author,
-            "participants": participants,
-            "tags": tags,
-            "context": context,
-            "source": source,
-            "sensitivity": sensitivity,
-            "min_importance": min_importance,
-            "date_from": date_from,
-            "date_to": date_to,
-            "min_score": min_score,
-            "mode": mode,
-            "limit": limit,
-            "max_tokens": max_tokens,
-            "include": include,
-            "as_of": as_of,
-            "explain": explain,
-            "abstain": abstain,
-            "min_seq": min_seq,
-        },
-    )
+    """Search records of all kinds in one order, by meaning and by words, with filters.
+
+    What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` records come back.
+
+    Every filter holds for everything that comes back; bounds are inclusive. A filter leaves out records without the
+    field, and with them kinds that never have it. `date_from` and `date_to` are of the date of a decision, the time of
+    a turn, an artifact or an event, the creation of an episode, the last highlight or the creation of a chunk, and the
+    making of an extraction. Events have `context`, `source` and `min_importance` of their artifact.
+    """
+    return typed_call(SEARCH, locals(), timeout)
 
 
 def query_decisions(
@@ -130,26 +126,13 @@ def query_decisions(
     mode: Literal["hybrid", "semantic", "keyword"] | None = None,
     max_tokens: int | None = None,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[QueryDecisionsResult]:
-    """Search the agent's decisions by meaning and by words, with filters."""
-    return typed_call(
-        QUERY_DECISIONS,
-        {
-            "query": query,
-            "filters": filters,
-            "limit": limit,
-            "include_reasons": include_reasons,
-            "include": include,
-            "include_links": include_links,
-            "include_provenance": include_provenance,
-            "explain": explain,
-            "abstain": abstain,
-            "as_of": as_of,
-            "mode": mode,
-            "max_tokens": max_tokens,
-            "min_seq": min_seq,
-        },
-    )
+    """Search the agent's decisions by meaning and by words, with filters.
+
+    What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` decisions come back.
+    """
+    return typed_call(QUERY_DECISIONS, locals(), timeout)
 
 
 def get_decision(
@@ -160,19 +143,13 @@ def get_decision(
     include_reviews: bool = True,
     include_links: bool = True,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[GetDecisionResult]:
-    """Read one decision whole, with its reviews, links and history."""
-    return typed_call(
-        GET_DECISION,
-        {
-            "id": id,
-            "known_at": known_at,
-            "include_history": include_history,
-            "include_reviews": include_reviews,
-            "include_links": include_links,
-            "min_seq": min_seq,
-        },
-    )
+    """Read one decision whole, with its reviews, links and history.
+
+    Which decision, by its id, and what to return of what was written about it.
+    """
+    return typed_call(GET_DECISION, locals(), timeout)
 
 
 def list_decisions(
@@ -193,29 +170,16 @@ def list_decisions(
     sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status", "reviewBy"] = "date",
     order: Literal["asc", "desc"] = "desc",
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[ListDecisionsResult]:
-    """List the decisions page by page, newest first or in another order, with filters."""
-    return typed_call(
-        LIST_DECISIONS,
-        {
-            "limit": limit,
-            "offset": offset,
-            "category": category,
-            "stakes": stakes,
-            "status": status,
-            "agent": agent,
-            "tags": tags,
-            "project": project,
-            "has_outcome": has_outcome,
-            "current": current,
-            "overdue": overdue,
-            "date_from": date_from,
-            "date_to": date_to,
-            "sort": sort,
-            "order": order,
-            "min_seq": min_seq,
-        },
-    )
+    """List the decisions page by page, newest first or in another order, with filters.
+
+    Which decisions, all conditions together, which page of them, and in which order.
+
+    Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case. `sort` by texts
+    is alphabetical, in any case; `stakes` rise from low over medium and high to critical, and others come after these.
+    """
+    return typed_call(LIST_DECISIONS, locals(), timeout)
 
 
 def get_stats(
@@ -224,9 +188,13 @@ def get_stats(
     date_to: Instant | None = None,
     project: str | None = None,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[GetStatsResult]:
-    """Count the decisions by category, stakes, status, agent, day and tag, and those overdue for review."""
-    return typed_call(GET_STATS, {"date_from": date_from, "date_to": date_to, "project": project, "min_seq": min_seq})
+    """Count the decisions by category, stakes, status, agent, day and tag, and those overdue for review.
+
+    Which decisions to count. Bounds are inclusive and leave out decisions without a date.
+    """
+    return typed_call(GET_STATS, locals(), timeout)
 
 
 def get_graph(
@@ -238,19 +206,13 @@ def get_graph(
     direction: Literal["outgoing", "incoming", "both"] = "both",
     limit: int = 200,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[GetGraphResult]:
-    """Read which decisions are linked to one, and how."""
-    return typed_call(
-        GET_GRAPH,
-        {
-            "node_id": node_id,
-            "depth": depth,
-            "edge_types": edge_types,
-            "direction": direction,
-            "limit": limit,
-            "min_seq": min_seq,
-        },
-    )
+    """Read which decisions are linked to one, and how.
+
+    Around which decision, how many links far, along which links, and at most how many decisions.
+    """
+    return typed_call(GET_GRAPH, locals(), timeout)
 
 
 def get_decisions(
@@ -259,9 +221,13 @@ def get_decisions(
     limit: int = 100,
     offset: int = 0,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[GetDecisionsResult]:
-    """List the decisions extracted from sources, by topic."""
-    return typed_call(GET_DECISIONS, {"topic": topic, "limit": limit, "offset": offset, "min_seq": min_seq})
+    """List the decisions extracted from sources, by topic.
+
+    Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
+    """
+    return typed_call(GET_DECISIONS, locals(), timeout)
 
 
 def get_patterns(
@@ -270,9 +236,13 @@ def get_patterns(
     limit: int = 100,
     offset: int = 0,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[GetPatternsResult]:
-    """List the patterns extracted from sources, by topic."""
-    return typed_call(GET_PATTERNS, {"topic": topic, "limit": limit, "offset": offset, "min_seq": min_seq})
+    """List the patterns extracted from sources, by topic.
+
+    Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
+    """
+    return typed_call(GET_PATTERNS, locals(), timeout)
 
 
 def get_warnings(
@@ -281,9 +251,13 @@ def get_warnings(
     limit: int = 100,
     offset: int = 0,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[GetWarningsResult]:
-    """List the warnings extracted from sources, by topic."""
-    return typed_call(GET_WARNINGS, {"topic": topic, "limit": limit, "offset": offset, "min_seq": min_seq})
+    """List the warnings extracted from sources, by topic.
+
+    Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
+    """
+    return typed_call(GET_WARNINGS, locals(), timeout)
 
 
 def get_chunk(
@@ -292,17 +266,13 @@ def get_chunk(
     include_related: bool = True,
     related_limit: int = 5,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[GetChunkResult]:
-    """Read one chunk whole, with its knowledge card, its clusters and related chunks."""
-    return typed_call(
-        GET_CHUNK,
-        {
-            "chunk_id": chunk_id,
-            "include_related": include_related,
-            "related_limit": related_limit,
-            "min_seq": min_seq,
-        },
-    )
+    """Read one chunk whole, with its knowledge card, its clusters and related chunks.
+
+    Which chunk, and at most how many related ones to look for.
+    """
+    return typed_call(GET_CHUNK, locals(), timeout)
 
 
 def list_episodes(
@@ -315,26 +285,24 @@ def list_episodes(
     tags: list[str] | None = None,
     category: str | None = None,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[ListEpisodesResult]:
-    """List the agent's episodes page by page, newest first, with filters."""
-    return typed_call(
-        LIST_EPISODES,
-        {
-            "limit": limit,
-            "offset": offset,
-            "since": since,
-            "date_from": date_from,
-            "date_to": date_to,
-            "tags": tags,
-            "category": category,
-            "min_seq": min_seq,
-        },
-    )
+    """List the agent's episodes page by page, newest first, with filters.
+
+    Which episodes, all conditions together; bounds are inclusive and leave out episodes without a time.
+
+    `date_from` wins over `since`. An episode has all of `tags`; an empty list is no condition. Tags and `category`
+    match whole and exactly.
+    """
+    return typed_call(LIST_EPISODES, locals(), timeout)
 
 
-def get_episode(id: int, *, min_seq: int | None = None) -> Call[GetEpisodeResult]:
-    """Read an episode whole, with its reflection."""
-    return typed_call(GET_EPISODE, {"id": id, "min_seq": min_seq})
+def get_episode(id: int, *, min_seq: int | None = None, timeout: float | None = None) -> Call[GetEpisodeResult]:
+    """Read an episode whole, with its reflection.
+
+    Which episode.
+    """
+    return typed_call(GET_EPISODE, locals(), timeout)
 
 
 def find_episodes(
@@ -349,23 +317,13 @@ def find_episodes(
     abstain: bool = False,
     as_of: Instant | None = None,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[FindEpisodesResult]:
-    """Find episodes by meaning and by words of what was tried and learned."""
-    return typed_call(
-        FIND_EPISODES,
-        {
-            "query": query,
-            "min_reward": min_reward,
-            "max_reward": max_reward,
-            "tags": tags,
-            "limit": limit,
-            "mode": mode,
-            "explain": explain,
-            "abstain": abstain,
-            "as_of": as_of,
-            "min_seq": min_seq,
-        },
-    )
+    """Find episodes by meaning and by words of what was tried and learned.
+
+    What to look for in the queries and reflections of episodes; bounds are inclusive, and all of `tags` are had.
+    """
+    return typed_call(FIND_EPISODES, locals(), timeout)
 
 
 def search_knowledge(
@@ -381,24 +339,13 @@ def search_knowledge(
     snippets: bool = False,
     max_tokens: int | None = None,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[SearchKnowledgeResult]:
-    """Search chunks and extractions by meaning and by words, with filters."""
-    return typed_call(
-        SEARCH_KNOWLEDGE,
-        {
-            "query": query,
-            "filters": filters,
-            "limit": limit,
-            "mode": mode,
-            "explain": explain,
-            "abstain": abstain,
-            "as_of": as_of,
-            "min_score": min_score,
-            "snippets": snippets,
-            "max_tokens": max_tokens,
-            "min_seq": min_seq,
-        },
-    )
+    """Search chunks and extractions by meaning and by words, with filters.
+
+    What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` results come back.
+    """
+    return typed_call(SEARCH_KNOWLEDGE, locals(), timeout)
 
 
 def recall(
@@ -430,40 +377,18 @@ def recall(
     snippets: bool = False,
     max_tokens: int | None = None,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[RecallResult]:
-    """Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them."""
-    return typed_call(
-        RECALL,
-        {
-            "id": id,
-            "conversation_id": conversation_id,
-            "context": context,
-            "query": query,
-            "mode": mode,
-            "explain": explain,
-            "abstain": abstain,
-            "as_of": as_of,
-            "limit": limit,
-            "expand": expand,
-            "include_events": include_events,
-            "date_from": date_from,
-            "date_to": date_to,
-            "graph_budget": graph_budget,
-            "graph_filters": graph_filters,
-            "include_entities": include_entities,
-            "expand_neighbors": expand_neighbors,
-            "min_importance": min_importance,
-            "source": source,
-            "author": author,
-            "participants": participants,
-            "project": project,
-            "sensitivity": sensitivity,
-            "min_score": min_score,
-            "snippets": snippets,
-            "max_tokens": max_tokens,
-            "min_seq": min_seq,
-        },
-    )
+    """Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.
+
+    What to recall. Of `id`, `query`, `conversation_id` and `context` the first that is given decides.
+
+    With `conversation_id`, a `query` searches the turns of that conversation. Every filter (`context`, `source`,
+    `author`, `participants`, `project`, `sensitivity`, `min_importance`, `date_from`, `date_to`) holds for everything
+    that comes back; bounds are inclusive, and a given one leaves out records without the field. `limit` bounds results
+    and attached events together, or the turns of a conversation.
+    """
+    return typed_call(RECALL, locals(), timeout)
 
 
 def list_memories(
@@ -480,25 +405,16 @@ def list_memories(
     date_from: Instant | None = None,
     date_to: Instant | None = None,
     min_seq: int | None = None,
+    timeout: float | None = None,
 ) -> Call[ListMemoriesResult]:
-    """List what was said and written page by page, newest first, with filters."""
-    return typed_call(
-        LIST_MEMORIES,
-        {
-            "limit": limit,
-            "offset": offset,
-            "context": context,
-            "source": source,
-            "author": author,
-            "participants": participants,
-            "project": project,
-            "sensitivity": sensitivity,
-            "min_importance": min_importance,
-            "date_from": date_from,
-            "date_to": date_to,
-            "min_seq": min_seq,
-        },
-    )
+    """List what was said and written page by page, newest first, with filters.
+
+    Conditions that a memory must meet, all together, and the page to return; memories are artifacts and turns.
+
+    Bounds are inclusive; a given one leaves out memories without a time. Texts match whole values in any case,
+    `project` exactly.
+    """
+    return typed_call(LIST_MEMORIES, locals(), timeout)
 
 
 def record_decision(
@@ -537,47 +453,13 @@ def record_decision(
     supersedes: list[str] | None = None,
     related_to: list[Related | Mapping[str, object]] | None = None,
     dry_run: bool = False,
+    timeout: float | None = None,
 ) -> Call[RecordDecisionResult]:
-    """Record a decision that this agent made."""
-    return typed_call(
-        RECORD_DECISION,
-        {
-            "decision": decision,
-            "confidence": confidence,
-            "idempotency_key": idempotency_key,
-            "agent_id": agent_id,
-            "category": category,
-            "stakes": stakes,
-            "context": context,
-            "reasons": reasons,
-            "alternatives": alternatives,
-            "tags": tags,
-            "pattern": pattern,
-            "kpi_indicators": kpi_indicators,
-            "mental_state": mental_state,
-            "review_by": review_by,
-            "feature": feature,
-            "pr": pr,
-            "file": file,
-            "line": line,
-            "commit": commit,
-            "affects": affects,
-            "sources": sources,
-            "valid_from": valid_from,
-            "valid_to": valid_to,
-            "thread_id": thread_id,
-            "trace": trace,
-            "deliberation": deliberation,
-            "bridge": bridge,
-            "pre_decision": pre_decision,
-            "project": project,
-            "sensitivity": sensitivity,
-            "review_in": review_in,
-            "supersedes": supersedes,
-            "related_to": related_to,
-            "dry_run": dry_run,
-        },
-    )
+    """Record a decision that this agent made.
+
+    One decision: what was decided, and how sure the agent is that it will turn out well, 0 to 1.
+    """
+    return typed_call(RECORD_DECISION, locals(), timeout)
 
 
 def update_decision(
@@ -589,20 +471,15 @@ def update_decision(
     reason: str | None = None,
     expected_revision: int | None = None,
     dry_run: bool = False,
+    timeout: float | None = None,
 ) -> Call[UpdateDecisionResult]:
-    """Change members of a decision; what it was before is kept."""
-    return typed_call(
-        UPDATE_DECISION,
-        {
-            "id": id,
-            "updates": updates,
-            "idempotency_key": idempotency_key,
-            "agent_id": agent_id,
-            "reason": reason,
-            "expected_revision": expected_revision,
-            "dry_run": dry_run,
-        },
-    )
+    """Change members of a decision; what it was before is kept.
+
+    Which members of a decision to change, and why.
+
+    With `expected_revision`, the change is refused where the decision has another one by now.
+    """
+    return typed_call(UPDATE_DECISION, locals(), timeout)
 
 
 def review_decision(
@@ -618,24 +495,13 @@ def review_decision(
     observed_at: Instant | None = None,
     evidence: list[GivenEvidence | Mapping[str, object]] | None = None,
     dry_run: bool = False,
+    timeout: float | None = None,
 ) -> Call[ReviewDecisionResult]:
-    """Say how a decision turned out."""
-    return typed_call(
-        REVIEW_DECISION,
-        {
-            "id": id,
-            "outcome": outcome,
-            "idempotency_key": idempotency_key,
-            "agent_id": agent_id,
-            "actual_result": actual_result,
-            "lessons": lessons,
-            "notes": notes,
-            "affected_kpis": affected_kpis,
-            "observed_at": observed_at,
-            "evidence": evidence,
-            "dry_run": dry_run,
-        },
-    )
+    """Say how a decision turned out.
+
+    How a decision turned out. Every review is kept; the last one says the outcome.
+    """
+    return typed_call(REVIEW_DECISION, locals(), timeout)
 
 
 def set_status(
@@ -646,19 +512,14 @@ def set_status(
     idempotency_key: str | None = None,
     agent_id: str | None = None,
     dry_run: bool = False,
+    timeout: float | None = None,
 ) -> Call[SetStatusResult]:
-    """Give a decision another status, such as accepted."""
-    return typed_call(
-        SET_STATUS,
-        {
-            "id": id,
-            "status": status,
-            "reason": reason,
-            "idempotency_key": idempotency_key,
-            "agent_id": agent_id,
-            "dry_run": dry_run,
-        },
-    )
+    """Give a decision another status, such as accepted.
+
+    Another status for a decision, and why. One's own may be draft, proposed or pending; all else needs the scope
+    `ratify`.
+    """
+    return typed_call(SET_STATUS, locals(), timeout)
 
 
 def link_decisions(
@@ -671,21 +532,15 @@ def link_decisions(
     dry_run: bool = False,
     weight: float | None = None,
     context: str | None = None,
+    timeout: float | None = None,
 ) -> Call[LinkDecisionsResult]:
-    """Link two decisions."""
-    return typed_call(
-        LINK_DECISIONS,
-        {
-            "source_id": source_id,
-            "target_id": target_id,
-            "edge_type": edge_type,
-            "idempotency_key": idempotency_key,
-            "agent_id": agent_id,
-            "dry_run": dry_run,
-            "weight": weight,
-            "context": context,
-        },
-    )
+    """Link two decisions.
+
+    A link from one decision to another. The agent's own one of that type between the two is replaced.
+
+    `supersedes` needs the scope `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
+    """
+    return typed_call(LINK_DECISIONS, locals(), timeout)
 
 
 def unlink_decisions(
@@ -696,19 +551,13 @@ def unlink_decisions(
     idempotency_key: str | None = None,
     agent_id: str | None = None,
     dry_run: bool = False,
+    timeout: float | None = None,
 ) -> Call[LinkDecisionsResult]:
-    """End a link between two decisions; the history keeps it."""
-    return typed_call(
-        UNLINK_DECISIONS,
-        {
-            "source_id": source_id,
-            "target_id": target_id,
-            "edge_type": edge_type,
-            "idempotency_key": idempotency_key,
-            "agent_id": agent_id,
-            "dry_run": dry_run,
-        },
-    )
+    """End a link between two decisions; the history keeps it.
+
+    The link to end: its two decisions and its type. Its maker may end it, and a token with `admin`.
+    """
+    return typed_call(UNLINK_DECISIONS, locals(), timeout)
 
 
 def changes_page(
@@ -717,9 +566,15 @@ def changes_page(
     kinds: list[str] | None = None,
     limit: int = 100,
     wait_ms: int = 0,
+    timeout: float | None = None,
 ) -> Call[ChangesResult]:
-    """Follow what changes among the records that the caller sees."""
-    return typed_call(CHANGES, {"since": since, "kinds": kinds, "limit": limit, "wait_ms": wait_ms})
+    """Follow what changes among the records that the caller sees.
+
+    After which change, of which kinds, how many, and how long to wait where there is none.
+
+    `since` is 0 for everything, a `cursor` or a `seq` that an answer had, or `now` for what changes from now on.
+    """
+    return typed_call(CHANGES, locals(), timeout)
 
 
 def store_episode(
@@ -734,23 +589,13 @@ def store_episode(
     project: str | None = None,
     sensitivity: Literal["normal", "sensitive", "highly_sensitive"] = "normal",
     dry_run: bool = False,
+    timeout: float | None = None,
 ) -> Call[StoreEpisodeResult]:
-    """Store what was tried, how well it went and what was learned."""
-    return typed_call(
-        STORE_EPISODE,
-        {
-            "query": query,
-            "reward": reward,
-            "reflection": reflection,
-            "idempotency_key": idempotency_key,
-            "agent_id": agent_id,
-            "tags": tags,
-            "category": category,
-            "project": project,
-            "sensitivity": sensitivity,
-            "dry_run": dry_run,
-        },
-    )
+    """Store what was tried, how well it went and what was learned.
+
+    One experience: what was tried, how well it went, and what another agent should learn of it.
+    """
+    return typed_call(STORE_EPISODE, locals(), timeout)
 
 
 def remember(
@@ -775,33 +620,16 @@ def remember(
     expires_at: Instant | None = None,
     events: list[GivenEvent | Mapping[str, object]] | None = None,
     dry_run: bool = False,
+    timeout: float | None = None,
 ) -> Call[RememberResult]:
-    """Remember what was said or written."""
-    return typed_call(
-        REMEMBER,
-        {
-            "content": content,
-            "idempotency_key": idempotency_key,
-            "agent_id": agent_id,
-            "context": context,
-            "source": source,
-            "source_id": source_id,
-            "source_url": source_url,
-            "title": title,
-            "author": author,
-            "participants": participants,
-            "date": date,
-            "conversation_id": conversation_id,
-            "turn_index": turn_index,
-            "role": role,
-            "importance": importance,
-            "project": project,
-            "sensitivity": sensitivity,
-            "expires_at": expires_at,
-            "events": events,
-            "dry_run": dry_run,
-        },
-    )
+    """Remember what was said or written.
+
+    Something that was said or written: with `conversation_id` a turn of a conversation, else an artifact.
+
+    The turn of the same `turn_index` of a conversation, and the artifact of the same `source` and `source_id`, are
+    changed; all else is remembered in addition, also where it is equal.
+    """
+    return typed_call(REMEMBER, locals(), timeout)
 
 
 def store_knowledge(
@@ -812,19 +640,13 @@ def store_knowledge(
     project: str | None = None,
     sensitivity: Literal["normal", "sensitive", "highly_sensitive"] = "normal",
     dry_run: bool = False,
+    timeout: float | None = None,
 ) -> Call[StoreKnowledgeResult]:
-    """Store sources, chunks and extractions, all of a call or none."""
-    return typed_call(
-        STORE_KNOWLEDGE,
-        {
-            "records": records,
-            "idempotency_key": idempotency_key,
-            "agent_id": agent_id,
-            "project": project,
-            "sensitivity": sensitivity,
-            "dry_run": dry_run,
-        },
-    )
+    """Store sources, chunks and extractions, all of a call or none.
+
+    What was read, and what was learned of it: all is stored, or nothing.
+    """
+    return typed_call(STORE_KNOWLEDGE, locals(), timeout)
 
 
 def forget(
@@ -836,20 +658,13 @@ def forget(
     reason: str | None = None,
     dry_run: bool = False,
     confirm: bool = False,
+    timeout: float | None = None,
 ) -> Call[ForgetResult]:
-    """Forget a record with all that came of it, for good."""
-    return typed_call(
-        FORGET,
-        {
-            "id": id,
-            "idempotency_key": idempotency_key,
-            "agent_id": agent_id,
-            "kind": kind,
-            "reason": reason,
-            "dry_run": dry_run,
-            "confirm": confirm,
-        },
-    )
+    """Forget a record with all that came of it, for good.
+
+    Which record to forget.
+    """
+    return typed_call(FORGET, locals(), timeout)
 
 
 def put_records(
@@ -860,19 +675,17 @@ def put_records(
     replaces: list[ReplacedDocument | Mapping[str, object]] | None = None,
     look_up: LookUp | Mapping[str, object] | None = None,
     dry_run: bool = False,
+    timeout: float | None = None,
 ) -> Call[PutRecordsResult]:
-    """Put records of files that were read elsewhere, all of a call or none."""
-    return typed_call(
-        PUT_RECORDS,
-        {
-            "idempotency_key": idempotency_key,
-            "agent_id": agent_id,
-            "records": records,
-            "replaces": replaces,
-            "look_up": look_up,
-            "dry_run": dry_run,
-        },
-    )
+    """Put records of files that were read elsewhere, all of a call or none.
+
+    Records that files own, as `cstp ingest --url` sends them: each a line of `cstp export`, with its `digest`.
+
+    One that replaces a record of another file has that one's repository and path as `over`.
+
+    All are put, or none. What is stored already as it is sent is left alone, so a call may be repeated.
+    """
+    return typed_call(PUT_RECORDS, locals(), timeout)
 
 
 def audit(
@@ -884,27 +697,116 @@ def audit(
     until: Instant | None = None,
     limit: int = 50,
     before: int | None = None,
+    timeout: float | None = None,
 ) -> Call[AuditResult]:
-    """List who has read or written which records, newest first, with filters."""
-    return typed_call(
-        AUDIT,
-        {
-            "agent": agent,
-            "method": method,
-            "id": id,
-            "since": since,
-            "until": until,
-            "limit": limit,
-            "before": before,
-        },
+    """List who has read or written which records, newest first, with filters.
+
+    Which rows of the audit, all conditions together. Bounds of times are inclusive.
+    """
+    return typed_call(AUDIT, locals(), timeout)
+
+
+def whoami(*, timeout: float | None = None) -> Call[WhoamiResult]:
+    """Return which agent the token belongs to, its scopes, clearance, projects and limits."""
+    return typed_call(WHOAMI, locals(), timeout)
+
+
+def discover(*, timeout: float | None = None) -> Call[DiscoverResult]:
+    """Describe every method: parameters, bounds, results, errors, examples, as an OpenRPC document."""
+    return typed_call(DISCOVER, locals(), timeout)
+
+
+def iter_recorded_decisions(
+    *,
+    category: str | None = None,
+    stakes: str | None = None,
+    status: str | None = None,
+    agent: str | None = None,
+    tags: list[str] | None = None,
+    project: str | None = None,
+    has_outcome: bool | None = None,
+    current: bool | None = None,
+    overdue: bool | None = None,
+    date_from: Instant | None = None,
+    date_to: Instant | None = None,
+    sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status", "reviewBy"] = "date",
+    order: Literal["asc", "desc"] = "desc",
+    min_seq: int | None = None,
+    page_size: int = 20,
+    timeout: float | None = None,
+) -> Listing[ListedDecision]:
+    """Iterate over all that `list_decisions` lists, page by page; `timeout` holds for each page."""
+    return listing(LIST_DECISIONS, locals(), page_size, timeout, lambda found: Page(found.decisions, found.total))
+
+
+def iter_decisions(
+    *,
+    topic: str | None = None,
+    min_seq: int | None = None,
+    page_size: int = 100,
+    timeout: float | None = None,
+) -> Listing[ExtractedDecision]:
+    """Iterate over all that `get_decisions` lists, page by page; `timeout` holds for each page."""
+    return listing(
+        GET_DECISIONS, locals(), page_size, timeout, lambda found: Page(found.results, found.metadata.total_count)
     )
 
 
-def whoami() -> Call[WhoamiResult]:
-    """Return which agent the token belongs to, its scopes, clearance, projects and limits."""
-    return typed_call(WHOAMI, {})
+def iter_patterns(
+    *,
+    topic: str | None = None,
+    min_seq: int | None = None,
+    page_size: int = 100,
+    timeout: float | None = None,
+) -> Listing[ExtractedPattern]:
+    """Iterate over all that `get_patterns` lists, page by page; `timeout` holds for each page."""
+    return listing(
+        GET_PATTERNS, locals(), page_size, timeout, lambda found: Page(found.results, found.metadata.total_count)
+    )
 
 
-def discover() -> Call[DiscoverResult]:
-    """Describe every method: parameters, bounds, results, errors, examples, as an OpenRPC document."""
-    return typed_call(DISCOVER, {})
+def iter_warnings(
+    *,
+    topic: str | None = None,
+    min_seq: int | None = None,
+    page_size: int = 100,
+    timeout: float | None = None,
+) -> Listing[ExtractedWarning]:
+    """Iterate over all that `get_warnings` lists, page by page; `timeout` holds for each page."""
+    return listing(
+        GET_WARNINGS, locals(), page_size, timeout, lambda found: Page(found.results, found.metadata.total_count)
+    )
+
+
+def iter_episodes(
+    *,
+    since: Instant | None = None,
+    date_from: Instant | None = None,
+    date_to: Instant | None = None,
+    tags: list[str] | None = None,
+    category: str | None = None,
+    min_seq: int | None = None,
+    page_size: int = 50,
+    timeout: float | None = None,
+) -> Listing[EpisodeSummary]:
+    """Iterate over all that `list_episodes` lists, page by page; `timeout` holds for each page."""
+    return listing(LIST_EPISODES, locals(), page_size, timeout, lambda found: Page(found.episodes, found.total_count))
+
+
+def iter_memories(
+    *,
+    context: str | None = None,
+    source: str | None = None,
+    author: str | None = None,
+    participants: list[str] | None = None,
+    project: str | None = None,
+    sensitivity: Literal["normal", "sensitive", "highly_sensitive"] | None = None,
+    min_importance: float = 0.0,
+    date_from: Instant | None = None,
+    date_to: Instant | None = None,
+    min_seq: int | None = None,
+    page_size: int = 20,
+    timeout: float | None = None,
+) -> Listing[ListedMemory]:
+    """Iterate over all that `list_memories` lists, page by page; `timeout` holds for each page."""
+    return listing(LIST_MEMORIES, locals(), page_size, timeout, lambda found: Page(found.memories, found.total))

@@ -156,7 +156,7 @@ def create_app(
         probes = _probes(opened, parts, registry, settings, member)
         lag = asyncio.create_task(watch_loop(registry))
         try:
-            others = FolderCalls(parts.dispatcher, prepared.gate, 2 * settings.server.max_body_bytes)
+            others = FolderCalls(parts.dispatcher, prepared.gate, settings)
             async with (
                 open_mount(parts.dispatcher, settings) as mount,
                 _with_others(member, opened, probes),

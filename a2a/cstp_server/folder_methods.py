@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from cstp.call import Call as Sent
 from cstp.client.messages import HttpAnswer, read_answer, request_body
-from cstp.client.sync_methods import Methods
+from cstp.client.methods import Methods
 from cstp.fields import format_instant
 from cstp_server.app import State, create_app
 from cstp_server.holder.taking import take_folder
@@ -96,8 +96,8 @@ class _FolderMethods(Methods):
         self._dispatcher = dispatcher
         self._token = token
 
-    def send(self, call: Sent[R], *, timeout: float | None = None) -> R:
-        """One call; its result. Raises CstpError; a call takes as long as the settings let it, whatever `timeout`."""
+    def send(self, call: Sent[R]) -> R:
+        """One call; its result. Raises CstpError; a call takes as long as the settings let it, whatever its timeout."""
         context = Call(self._token, f"{getrandbits(128):032x}")  # identifies a request, is no secret
         answer = self._runner.run(self._dispatcher.handle(request_body(call), context))
         return read_answer(HttpAnswer(200, None, answer.body or b""), call)

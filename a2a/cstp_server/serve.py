@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.indexes.folder_lock import FolderLock
 from cstp_server.app import create_app
 from cstp_server.holder.taking import take_folder
 from cstp_server.http.caps import Caps
@@ -113,14 +114,15 @@ def serve(
     watchdog: Watchdog,
     model: Callable[[], Embedder | None],
     member: Membership | None = None,
+    lock: FolderLock | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish accepted calls and close everything.
 
     That takes at most `server.grace_seconds`: whatever hangs, `watchdog` then ends the process with exit code 1. It
     stays on guard when this function has returned, since the interpreter's exit can hang, too. `announce` is called
     when everything is open, before the first call is answered. Until then a signal ends it as in `ended_by_signals`,
-    inside which it is called. `model` is as in `open_engine`, `member` as in `make_server`. Raises ConfigurationError,
-    FolderInUse or ComponentFailed when it cannot start.
+    inside which it is called. `model` and `lock` are as in `open_engine`, `member` as in `make_server`. Raises
+    ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
     """
     reserve_descriptors(settings.server.max_connections)
     share_arenas()
@@ -128,8 +130,8 @@ def serve(
     with ExitStack() as undo:
         undo.callback(gc.enable)
         gc.disable()  # what is made until all is open stays, and looking through it takes a tenth of the start
-        holds = member is None or member.worker.writes
-        lock = take_folder(settings.indexes_path, settings.server.grace_seconds) if holds else None
+        if member is not None and member.worker.writes:
+            lock = take_folder(settings.indexes_path, settings.server.grace_seconds)
         engine = open_engine(settings, model, member, lock)
         undo.callback(engine.close)
         engine.indexes.name_holder(settings.at_port(listener.getsockname()[1]).base_url)

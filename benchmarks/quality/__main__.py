@@ -5,24 +5,22 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Final
 
-from benchmarks.machine import describe_machine, describe_versions
+from benchmarks.page import Run
 from benchmarks.quality.abstaining import Folders, measure_abstaining
 from benchmarks.quality.answering import Model, answering, compare, finder, ingest
 from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
-from benchmarks.quality.conversations import measure_turns
 from benchmarks.quality.gains import gain_sets, measure_gains
 from benchmarks.quality.known_item import judge, read_items, write_decisions
 from benchmarks.quality.measures import Grades
 from benchmarks.quality.memory import measure_graph
 from benchmarks.quality.mixed import measure_mixed
 from benchmarks.quality.mixed_corpus import FOLDERS
-from benchmarks.quality.results import Compared, Run, Section
+from benchmarks.quality.results import Compared, Section
 from benchmarks.quality.short_records import measure_short_records
 from benchmarks.quality.table import render
 from benchmarks.serving import NotServing
@@ -60,21 +58,13 @@ def main() -> int:
             sections += [_measure(_known_items(folder), models, kept) for folder in options.decisions]
             sections += [measure_short_records(options.among, models, kept, _say)] if options.among else []
             sections += [measure_graph(folder, models, kept, _say) for folder in options.memory]
-            sections += [measure_turns(folder, models, kept, _say) for folder in options.turns]
             sections += _abstaining(options, models, kept)
             sections += _gains(options, kept)
             sections += _mixed(options, kept)
     except (UnknownShape, NotServing, FileNotFoundError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    run = Run(
-        date=datetime.now(UTC).date().isoformat(),
-        machine=describe_machine(),
-        versions=describe_versions(),
-        command=_command(options, models),
-        minutes=(perf_counter() - began) / 60,
-        sections=sections,
-    )
+    run = Run(_command(options, models), sections, minutes=(perf_counter() - began) / 60)
     options.output.write_text(render(run), encoding="utf-8")
     _say(f"wrote {options.output}")
     return 0
@@ -119,7 +109,6 @@ def _parser() -> argparse.ArgumentParser:
             [_SHARED / "data"] if all((_SHARED / "data" / name).is_dir() for name in FOLDERS) else [],
             "folders of records of all kinds, for one search over them",
         ),
-        "--turns": ([], "conversations with questions, as LoCoMo has them"),
         "--conversations": (
             _given(_SHARED / "data" / "conversations"),
             "turns.jsonl and questions.jsonl, for what each part of the relevance gives; so for all sets",
@@ -212,7 +201,7 @@ def _measure(asked: _Set, models: Sequence[Model], kept: Path) -> Section:
 def _command(options: argparse.Namespace, models: Sequence[Model]) -> str:
     """What gives this page again; folders by their names."""
     parts = ["python -m benchmarks.quality"]
-    for name in ("beir", "decisions", "among", "memory", "turns", "conversations", "mixed"):
+    for name in ("beir", "decisions", "among", "memory", "conversations", "mixed"):
         folders = " ".join(folder.name for folder in getattr(options, name))
         parts.append(f"--{name} {folders}".strip())
     return " ".join([*parts, *(f"--model {model.name}" for model in models)])

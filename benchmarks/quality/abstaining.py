@@ -13,11 +13,11 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from benchmarks.page import table
 from benchmarks.quality.answering import NO_MODEL, Model, answering, ingest
 from benchmarks.quality.beir import read_collection, write_chunks
 from benchmarks.quality.known_item import read_items, write_decisions
 from benchmarks.quality.results import Section
-from benchmarks.quality.table import table
 from benchmarks.quality.turns import Question, read_asked, read_unanswerable, write_turns
 from benchmarks.serving import Caller, result_of
 from cognition_engines.relevance import LEAST_COSINES

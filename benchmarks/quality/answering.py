@@ -7,13 +7,11 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Final
 
 from benchmarks.quality.measures import Grades, Scores, fuse_ranks, score
-from benchmarks.serving import Caller, NotServing, result_of, served
+from benchmarks.serving import Caller, NotServing, result_of, served, wait_until_ready
 from cstp_server.settings import EmbeddingSettings, Settings
 
 KEYWORD: Final = "keyword (BM25)"
@@ -21,7 +19,6 @@ SEMANTIC: Final = "semantic"
 HYBRID: Final = "hybrid"
 RRF: Final = "both by RRF, k = 60"
 MODES: Final = {KEYWORD: "keyword", SEMANTIC: "semantic", HYBRID: "hybrid"}
-_DEADLINE: Final = 600.0  # seconds until every index has followed
 _INGEST: Final = ("-c", "from cstp_server.cli.entry import main; main()", "ingest", "--json")
 
 Find = Callable[[str, str], Sequence[str]]  # a mode and a query to ids, best first
@@ -74,20 +71,8 @@ def answering(model: Model, data: Path) -> Iterator[Caller]:
     patient = {f"CSTP_{name}__DEADLINE_SECONDS": "60" for name in ("STORE", "VECTORS", "EMBEDDING")}
     patient |= {"CSTP_SERVER__HANDLER_SECONDS": "120", "CSTP_SERVER__IDLE_SECONDS": "600"}
     with served(settings, {**model.variables, **patient}) as caller:
-        deadline = monotonic() + _DEADLINE
-        while not _ready(caller.port):
-            if monotonic() > deadline:
-                raise NotServing("the server did not become ready")
-            sleep(0.1)
+        wait_until_ready(caller.port)
         yield caller
-
-
-def _ready(port: int) -> bool:
-    connection = HTTPConnection("127.0.0.1", port)
-    connection.request("GET", "/readyz")
-    status = connection.getresponse().status
-    connection.close()
-    return status == 200
 
 
 def finder(caller: Caller, method: str, member: str, limit: int) -> Find:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.quality.measures import Grades
+from benchmarks.texts import write_records
 
 _QUERIES: Final = ("queries_test.jsonl", "queries.jsonl")
 _JUDGEMENTS: Final = ("qrels_test.tsv", "qrels/test.tsv")
@@ -57,12 +58,14 @@ def read_collection(folder: Path) -> Collection:
 
 def write_chunks(collection: Collection, path: Path) -> None:
     """The documents as records of the kind chunk, one a line. One without any text has its title as content."""
-    with path.open("w", encoding="utf-8") as file:
-        for document in collection.documents.values():
-            record = {"kind": "chunk", "id": document.id, "content": document.text.strip() or document.title}
-            if document.title.strip() and document.text.strip():
-                record["title"] = " ".join(document.title.split())
-            file.write(json.dumps(record) + "\n")
+    write_records(map(_chunk, collection.documents.values()), path)
+
+
+def _chunk(document: Document) -> dict[str, str]:
+    record = {"kind": "chunk", "id": document.id, "content": document.text.strip() or document.title}
+    if document.title.strip() and document.text.strip():
+        record["title"] = " ".join(document.title.split())
+    return record
 
 
 def _read_judgements(path: Path) -> dict[str, dict[str, int]]:

@@ -12,11 +12,11 @@ from typing import Final
 
 import numpy as np
 
+from benchmarks.page import table
 from benchmarks.quality.beir import read_collection, write_chunks
-from benchmarks.quality.known_item import Item, context_words, judge, write_whole_decisions
+from benchmarks.quality.known_item import Item, context_words, judge, write_decisions
 from benchmarks.quality.measures import Grades, first_rank, ndcg, recall
 from benchmarks.quality.results import Section
-from benchmarks.quality.table import table
 from benchmarks.quality.turns import SESSION, read_asked, write_turns
 from benchmarks.texts import read_decisions
 from cognition_engines.embedding.base import Embedder
@@ -157,7 +157,9 @@ def _decisions(folder: Path) -> list[GainSet]:
         def ask(engine: SyncEngine, id: str) -> list[str]:
             return [str(match.decision.id) for match in engine.query_decisions(Question(queries[id], limit=10))]
 
-        return GainSet(name, lambda path: write_whole_decisions(items, path), ask, judge(asked), {"nDCG@10": ndcg})
+        return GainSet(
+            name, lambda path: write_decisions(items, path, whole=True), ask, judge(asked), {"nDCG@10": ndcg}
+        )
 
     return [made(f"{folder.name} by title", items), made(f"{folder.name} by context", by_context)]
 

@@ -1,6 +1,5 @@
 """Known-item search: each decision is asked for by its title, which its own text no longer has."""
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.quality.measures import Grades
-from benchmarks.texts import read_decisions
+from benchmarks.texts import read_decisions, write_records
 
 _CONTEXT: Final = re.compile(r"^#+ .*(?:context|problem).*$", re.IGNORECASE | re.MULTILINE)
 _WORD: Final = re.compile(r"[\w'’.-]*\w")
@@ -39,18 +38,15 @@ def judge(items: Sequence[Item]) -> dict[str, Grades]:
     return {item.id: dict.fromkeys(same[_folded(item.query)], 1) for item in items}
 
 
-def write_decisions(items: Sequence[Item], path: Path) -> None:
-    """The items as decisions, one a line, with the id in the title's place."""
-    with path.open("w", encoding="utf-8") as file:
-        for item in items:
-            file.write(json.dumps({"kind": "decision", "id": item.id, "title": item.id, "text": item.text}) + "\n")
-
-
-def write_whole_decisions(items: Sequence[Item], path: Path) -> None:
-    """The items as decisions, one a line, with their titles, which are their queries."""
-    with path.open("w", encoding="utf-8") as file:
-        for item in items:
-            file.write(json.dumps({"kind": "decision", "id": item.id, "title": item.query, "text": item.text}) + "\n")
+def write_decisions(items: Sequence[Item], path: Path, *, whole: bool = False) -> None:
+    """The items as decisions, one a line: with their titles if `whole`, otherwise with the id in the title's place."""
+    write_records(
+        (
+            {"kind": "decision", "id": item.id, "title": item.query if whole else item.id, "text": item.text}
+            for item in items
+        ),
+        path,
+    )
 
 
 def context_words(text: str, count: int = 12) -> str | None:

@@ -1,6 +1,5 @@
 """What `cstp.recall` reaches over the graph of a memory corpus, at several budgets."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from benchmarks.quality.graph import report
 from benchmarks.quality.memory_corpus import read_corpus
 from benchmarks.quality.results import Section
 from benchmarks.serving import result_of
+from benchmarks.texts import write_records
 
 
 def measure_graph(folder: Path, models: Sequence[Model], kept: Path, say: Callable[[str], None]) -> Section:
@@ -23,7 +23,7 @@ def measure_graph(folder: Path, models: Sequence[Model], kept: Path, say: Callab
         data = kept / model.name / folder.name / "data"
         data.mkdir(parents=True, exist_ok=True)
         path = data.parent / "records.jsonl"
-        path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+        write_records(records, path)
         ingest(path, model, data)
         with answering(model, data) as caller:
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from benchmarks.page import table
 from benchmarks.quality.measures import Grades, ndcg
 from benchmarks.quality.mixed_corpus import write_mixed
 from benchmarks.quality.results import Section
-from benchmarks.quality.table import table
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.artifacts import ArtifactChunk

@@ -10,21 +10,14 @@ from typing import Any, Final
 
 from benchmarks.quality.memory_corpus import Members, read_corpus
 from benchmarks.quality.turns import read_asked
-from cognition_engines.ingest.detect import read
-from cognition_engines.ingest.discover import walk
-from cognition_engines.models import Draft
+from benchmarks.texts import read_decision_files, write_records
 
 FOLDERS: Final = ("decisions", "knowledge", "extractions", "episodes", "memory", "conversations")
 
 
-def write_mixed(data: Path, path: Path) -> int:
-    """Every record of the folders of `data` as a line each; how many there are. Raises FileNotFoundError."""
-    count = 0
-    with path.open("w", encoding="utf-8") as file:
-        for record in read_mixed(data):
-            file.write(json.dumps({name: value for name, value in record.items() if value is not None}) + "\n")
-            count += 1
-    return count
+def write_mixed(data: Path, path: Path) -> None:
+    """Every record of the folders of `data` as a line each. Raises FileNotFoundError."""
+    write_records(read_mixed(data), path)
 
 
 def read_mixed(data: Path) -> Iterator[Members]:
@@ -40,17 +33,13 @@ def read_mixed(data: Path) -> Iterator[Members]:
 
 def _decisions(folder: Path) -> Iterator[Members]:
     """The id is the path of the file, without its ending, below the folder of its repository."""
-    for found in walk(folder).files:
-        if found.path.suffix == ".md":
-            with found.path.open("rb") as file:
-                items = read(str(found.path), file) or ()
-                drafts = [item for item in items if isinstance(item, Draft)]
-            place = found.path.relative_to(folder)
-            stem = place.parent.name if place.stem == "README" else place.stem
-            name = f"{place.parts[0].partition('+')[2]}/{stem}"
-            for number, draft in enumerate(drafts):
-                id = f"{name}#{number}" if number else name
-                yield {"kind": "decision", "id": id, "title": draft.title, "text": draft.text}
+    for path, drafts in read_decision_files(folder):
+        place = path.relative_to(folder)
+        stem = place.parent.name if place.stem == "README" else place.stem
+        name = f"{place.parts[0].partition('+')[2]}/{stem}"
+        for number, draft in enumerate(drafts):
+            id = f"{name}#{number}" if number else name
+            yield {"kind": "decision", "id": id, "title": draft.title, "text": draft.text}
 
 
 def _document(entry: Members) -> Members:

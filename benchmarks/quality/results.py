@@ -56,15 +56,3 @@ class Section:
     lines: Sequence[str]
     compared: Sequence[Compared]
     extra: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """When, where, with what, and everything that was found."""
-
-    date: str
-    machine: str
-    versions: Mapping[str, str]
-    command: str
-    minutes: float
-    sections: Sequence[Section]

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from benchmarks.page import table
 from benchmarks.quality.answering import KEYWORD, MODES, NO_MODEL, Find, Model, answering, finder, ingest
 from benchmarks.quality.measures import ndcg
 from benchmarks.quality.results import Section
-from benchmarks.quality.table import table
-from benchmarks.texts import read_decisions
+from benchmarks.texts import read_decisions, write_records
 
 PAIRS: Final = Path(__file__).with_name("short_records.jsonl")
 WORDINGS: Final[Mapping[str, str]] = {"own": "in words of its subject", "long": "in words of a long record"}
@@ -46,17 +46,12 @@ def read_pairs() -> list[Pair]:
     return [Pair(f"short-{number:03d}", **json.loads(line)) for number, line in enumerate(lines, start=1)]
 
 
-def write_records(pairs: Iterable[Pair], among: Iterable[Path], path: Path) -> int:
+def write_among(pairs: Iterable[Pair], among: Iterable[Path], path: Path) -> int:
     """The short records and the decision records of the folders, one a line; how many long ones there are."""
     long = [text for folder in among for text in read_decisions(folder)]
-    with path.open("w", encoding="utf-8") as file:
-        for pair in pairs:
-            file.write(json.dumps({"kind": "decision", "id": pair.id, "title": pair.title, "text": pair.text}) + "\n")
-        for number, text in enumerate(long, start=1):
-            file.write(
-                json.dumps({"kind": "decision", "id": f"long-{number:04d}", "title": text.title, "text": text.body})
-                + "\n"
-            )
+    records = [(pair.id, pair.title, pair.text) for pair in pairs]
+    records += [(f"long-{number:04d}", text.title, text.body) for number, text in enumerate(long, start=1)]
+    write_records(({"kind": "decision", "id": id, "title": title, "text": text} for id, title, text in records), path)
     return len(long)
 
 
@@ -79,7 +74,7 @@ def measure_short_records(
         data = kept / model.name / "short-records" / "data"
         data.mkdir(parents=True, exist_ok=True)
         records = data.parent / "records.jsonl"
-        count = write_records(pairs, among, records)
+        count = write_among(pairs, among, records)
         ingest(records, model, data)
         modes = {KEYWORD: MODES[KEYWORD]} if model == NO_MODEL else MODES
         rows = []

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from benchmarks.quality.results import Compared, Run, Section
+from benchmarks.page import Run, page, table, verdict
+from benchmarks.quality.results import Compared, Section
 
 _READING: Final = """\
 How to read it:
@@ -24,30 +25,15 @@ How to read it:
   four on the questions shown here."""
 
 
-def render(run: Run) -> str:
+def render(run: Run[Sequence[Section]]) -> str:
     """The whole page, in Markdown."""
-    parts = ["# Quality", "Written by `make bench-quality`; do not edit.", _facts(run), _READING]
-    parts += _reached(run.sections)
-    for section in run.sections:
-        parts += _section(section)
-    return "\n\n".join(parts) + "\n"
-
-
-def _facts(run: Run) -> str:
-    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
-    return "\n".join(
-        [
-            f"- Date: {run.date}; the run took {run.minutes:.0f} minutes",
-            f"- Machine: {run.machine}",
-            f"- Versions: {versions}",
-            f"- Command: `{run.command}`",
-        ]
-    )
+    sections = [part for section in run.found for part in _section(section)]
+    return page("Quality", "make bench-quality", run, _READING, *_reached(run.found), *sections)
 
 
 def _reached(sections: Sequence[Section]) -> Iterable[str]:
     rows = [
-        [section.title, compared.model, search, f"{bound:.2f}", f"{scores.ndcg:.3f}", _kept(scores.ndcg, bound)]
+        [section.title, compared.model, search, f"{bound:.2f}", f"{scores.ndcg:.3f}", verdict(scores.ndcg >= bound)]
         for section in sections
         for compared in section.compared
         for search, scores in compared.scores.items()
@@ -81,12 +67,3 @@ def _compared(compared: Compared) -> str:
             row += ["", ""] if found is None else [f"{found.ndcg:.3f}", f"{found.recall:.3f}"]
         rows.append(row)
     return table(heads, rows)
-
-
-def _kept(found: float, bound: float) -> str:
-    return "yes" if found >= bound else "**no**"
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in [heads, ["---"] * len(heads), *rows])

@@ -9,14 +9,16 @@ import pytest
 from benchmarks.call_costs import (
     BASE,
     LONG_WORDS,
+    MOST,
     CallCost,
     Effort,
     VersionCosts,
     current_version,
     measure_call_costs,
+    render_costs,
     version_of,
 )
-from benchmarks.cost_table import MOST, CostRun, render_costs
+from benchmarks.page import Run
 from benchmarks.profile_call import render_samples
 from benchmarks.texts import DECISION, Text
 
@@ -33,7 +35,7 @@ COSTS = VersionCosts(
 
 
 def page(*costs: VersionCosts) -> list[str]:
-    return render_costs(CostRun("2026-01-01", "a machine", {"python": "3.11"}, "a command", costs)).splitlines()
+    return render_costs(Run("a command", costs)).splitlines()
 
 
 def test_a_figure_within_its_bound_is_kept() -> None:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.kind_calls import KindRow, KindSize, measure_kinds
-from benchmarks.kind_table import KindRun, render_kinds
+from benchmarks.kind_calls import KindRow, KindSize, measure_kinds, render_kinds
 from benchmarks.kinds import KINDS, KindsCorpus
 from benchmarks.measure import Timing
+from benchmarks.page import Run
 from benchmarks.texts import Text
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
@@ -63,6 +63,6 @@ def test_a_call_that_grows_more_than_the_logarithm_is_marked() -> None:
         for name, slow in (("well", 1.66), ("badly", 1.68))
     ]
     sizes = [KindSize(1000, 1.0, 1.0, 1.0), KindSize(100_000, 1.0, 1.0, 1.0)]
-    page = render_kinds(KindRun("", "", {}, "", 1.0, "", sizes, rows))
+    page = render_kinds(Run("a command", (sizes, rows)))
     assert "| well | 1.00 / 2.00 | 1.66 / 2.00 | 1.66 | yes |" in page
     assert "| badly | 1.00 / 2.00 | 1.68 / 2.00 | 1.68 | **no** |" in page

@@ -10,9 +10,7 @@ import pytest
 from benchmarks.quality.abstaining import Folders, measure_abstaining
 from benchmarks.quality.answering import Model
 from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
-from benchmarks.quality.conversations import WORDS_WITH, WORDS_WITHOUT, measure_turns
 from benchmarks.quality.known_item import judge, read_items, without
-from benchmarks.quality.turns import alone, read_conversations
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -20,24 +18,6 @@ DOCUMENTS = [
     {"_id": "18", "title": "Bread", "text": "Dough rises when yeast makes gas in it."},
     {"_id": "19", "title": "", "text": "Basalt cools into columns."},
 ]
-CONVERSATION = {
-    "sample_id": "c1",
-    "conversation": {
-        "speaker_a": "Ana",
-        "session_2_date_time": "9:05 am on 2 June, 2023",
-        "session_2": [{"speaker": "Ana", "dia_id": "D2:1", "text": "Look.", "blip_caption": "a red kite"}],
-        "session_1_date_time": "1:56 pm on 8 May, 2023",
-        "session_1": [
-            {"speaker": "Ana", "dia_id": "D1:1", "text": "Where did you keep the harbour keys?"},
-            {"speaker": "Ben", "dia_id": "D1:2", "text": "In the blue tin, since spring."},
-        ],
-    },
-    "qa": [
-        {"question": "Where are the harbour keys?", "evidence": ["D1:1; D1:2"]},
-        {"question": "Nobody knows this?", "evidence": []},
-        {"question": "Where is a turn that is not there?", "evidence": ["D9:9"]},
-    ],
-}
 
 
 def _beir(folder: Path, judged: str = "q1\t17\t1\n") -> Path:
@@ -89,32 +69,6 @@ def test_items_with_one_title_are_all_relevant(tmp_path: Path) -> None:
         "Keep a record" not in item.text and f"of {name}," in item.text for item, name in zip(items, "ab", strict=True)
     )
     assert judge(items)["item-00001"] == {"item-00001": 1, "item-00002": 1}
-
-
-def test_conversations_keep_the_order_of_sessions_and_questions_with_evidence(tmp_path: Path) -> None:
-    (tmp_path / "talk.json").write_text(json.dumps([CONVERSATION]))
-    found = read_conversations(tmp_path)
-    assert [turn.id for turn in found.turns] == ["talk-c1-D1:1", "talk-c1-D1:2", "talk-c1-D2:1"]
-    assert [(turn.session, turn.turn_index) for turn in found.turns] == [("1", 0), ("1", 1), ("2", 2)]
-    assert found.turns[0].ts == "2023-05-08T13:56:00"
-    assert found.turns[2].content == "Look. [shares a red kite]"
-    assert [question.evidence for question in found.questions] == [{"talk-c1-D1:1": 1, "talk-c1-D1:2": 1}]
-    assert len({turn.session for turn in alone(found.turns)}) == len(found.turns)
-
-
-def test_a_file_that_is_no_list_of_conversations_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "talk.json").write_text("[{}]")
-    with pytest.raises(UnknownShape, match=r"talk\.json: must be a list of conversations"):
-        read_conversations(tmp_path)
-
-
-def test_a_turn_is_found_by_its_neighbours_words_where_it_has_neighbours(tmp_path: Path) -> None:
-    answered = {**CONVERSATION, "qa": [{"question": "harbour keys", "evidence": ["D1:2"]}]}
-    (tmp_path / "talk.json").write_text(json.dumps([answered, {**answered, "sample_id": "c2"}]))
-    section = measure_turns(tmp_path, [Model("none")], tmp_path / "kept", lambda _: None)
-    scores = section.compared[0].scores
-    assert (scores[WORDS_WITHOUT].recall, scores[WORDS_WITH].recall) == (0.0, 1.0)
-    assert scores[WORDS_WITH].queries == 2
 
 
 def test_what_is_refused_is_measured_at_the_bound_that_answers_nearly_all(tmp_path: Path) -> None:

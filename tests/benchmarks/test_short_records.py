@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quality.answering import Find, Model, answering, finder, ingest
-from benchmarks.quality.short_records import LIMIT, Pair, place, read_pairs, write_records
+from benchmarks.quality.short_records import LIMIT, Pair, place, read_pairs, write_among
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,7 +20,7 @@ def dozen() -> list[Pair]:
 @pytest.fixture(scope="module")
 def find(tmp_path_factory: pytest.TempPathFactory, dozen: list[Pair]) -> Iterator[Find]:
     folder = tmp_path_factory.mktemp("short")
-    assert write_records(dozen, [ROOT / "docs" / "decisions"], folder / "records.jsonl") >= 56
+    assert write_among(dozen, [ROOT / "docs" / "decisions"], folder / "records.jsonl") >= 56
     ingest(folder / "records.jsonl", Model("minilm"), folder / "data")
     with answering(Model("minilm"), folder / "data") as caller:
         yield finder(caller, "cstp.queryDecisions", "decisions", LIMIT)

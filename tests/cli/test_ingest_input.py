@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.open_file import LONGEST_LINE
+from cognition_engines.open_file import LONGEST_LINE
 from tests.ingest.formats.samples import pdf
 
 Cstp = Callable[..., Any]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.memories.map_files import SHIPPED, parsed_map
+from cognition_engines.ingest.maps.map_files import SHIPPED, parsed_map
 from tests.cli.conftest import Done
 
 Cstp = Callable[..., Done]

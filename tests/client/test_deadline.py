@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cstp import ConnectFailed, DeadlineExceeded, TransportError
+from cstp import ConnectFailed, DeadlineExceeded, TransportError, calls
 from tests.dripping import KINDS, dripping_servers
 
 TIMEOUT = 0.5
@@ -35,6 +35,14 @@ def test_a_method_takes_another_deadline_than_the_clients(connect: Any, silent: 
     began = time.monotonic()
     with pytest.raises(DeadlineExceeded, match=r"within 0\.5 s"):
         client.query_decisions("x", timeout=TIMEOUT)
+    assert time.monotonic() - began < MUCH_LATER
+
+
+def test_a_batch_ends_at_the_earliest_deadline_of_its_calls(connect: Any, silent: Callable[..., str]) -> None:
+    client = connect(silent(), "t", timeout=60)
+    began = time.monotonic()
+    with pytest.raises(DeadlineExceeded, match=r"within 0\.5 s"):
+        client.batch([calls.whoami(), calls.whoami(timeout=TIMEOUT), calls.whoami(timeout=50)], timeout=40)
     assert time.monotonic() - began < MUCH_LATER
 
 

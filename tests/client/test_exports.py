@@ -1,6 +1,8 @@
 """What `import cstp` offers: every model of every method, and the same methods on both clients."""
 
 from collections.abc import Iterator
+from inspect import getsource, signature
+from pydoc import plain, render_doc
 from typing import Any, get_args
 
 import pytest
@@ -59,3 +61,20 @@ def test_both_clients_have_every_method_and_the_same_names() -> None:
     }
     assert public(Client) == public(AsyncClient) == methods | iterators | {"changes", "call", "send", "batch", "close"}
     assert methods <= public(calls)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_help_shows_the_parameters_the_result_and_the_text_of_a_method(kind: type) -> None:
+    shown = " ".join(plain(render_doc(kind)).split())
+    for method in METHODS:
+        assert method.summary in shown
+    assert "get_chunk(self, chunk_id: str, *, include_related: bool = True, " in shown
+    assert "timeout: float | None = None) -> cstp.methods.knowledge.GetChunkResult" in shown
+    iterator = "Iterator" if kind is Client else "AsyncIterator"
+    assert f"-> collections.abc.{iterator}[cstp.methods.extractions.ExtractedPattern]" in shown
+
+
+def test_the_parameters_of_a_method_of_a_client_are_those_of_its_call() -> None:
+    with Client("http://127.0.0.1:1", "t") as client:
+        assert signature(client.recall).parameters == signature(calls.recall).parameters
+        assert getsource(client.recall) == getsource(calls.recall)

@@ -45,7 +45,7 @@ def engine(open_engine: Any) -> Engine:
 async def record(engine: Engine, title: str, context: str, **rights: Any) -> str:
     fields = DecisionFields(decision=title, context=context, confidence=0.5)
     done = await engine.write(ANN, RecordDecision(fields=fields, **rights))
-    await engine.reached(done.seq, None, searched=True)
+    await engine.reached(done.seq, seconds=60)
     return done.id
 
 
@@ -129,7 +129,7 @@ async def test_a_changed_text_counts_as_it_is_now(engine: Engine) -> None:
     assert (await ask(engine))[0].decision.id == id
     changed = DecisionFields(decision="Lifting", context="Sold: crane, harbour, old.", confidence=0.5)
     done = await engine.write(ANN, UpdateDecision(id=id, names=("context",), fields=changed))
-    await engine.reached(done.seq, None, searched=True)
+    await engine.reached(done.seq, seconds=60)
     found = {match.decision.id: match.explanation for match in await ask(engine)}
     assert found[id] is not None
     assert found[id].phrase == 0.0

@@ -10,8 +10,8 @@ import pytest
 
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.ingest.chroma.names import checked_address
-from cognition_engines.ingest.chroma.source import opened
+from cognition_engines.ingest.collections.chroma_names import checked_address
+from cognition_engines.ingest.collections.chroma_source import opened
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.kind import Kind

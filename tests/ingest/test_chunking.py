@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cognition_engines.ingest.items import Piece
-from cognition_engines.ingest.markdown.chunking import count_tokens, split
+from cognition_engines.drafts.chunking import Piece, count_tokens, split
 
 _WORDS = st.lists(
     st.sampled_from(["We", "chose", "UDP", "it's", "naïve", "café.", "Why?", "x=1", "2024.", "数据库。"]), min_size=1

@@ -8,12 +8,12 @@ from time import process_time
 
 import pytest
 
+from cognition_engines.drafts.chunking import split
 from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
-from cognition_engines.ingest.markdown.blobs import without_blobs
-from cognition_engines.ingest.markdown.chunking import split
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.knowledge import Source
+from cognition_engines.markdown.blobs import without_blobs
 from cognition_engines.models import Draft, Sensitivity
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "documents.md").read_text(encoding="utf-8")

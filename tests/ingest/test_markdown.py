@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from cognition_engines.ingest.markdown.document import Document, Heading, Line, Table, read_markdown
+from cognition_engines.markdown.document import Document, Heading, Line, Table, read_markdown
 
 _PIECES = [
     "# a", "## b", "12. b", "c", "===", "---", "- d", "  - e", "1. f", "> g", "> - h", "```", "~~~", "    i", "+---+",

@@ -584,7 +584,7 @@ async def test_the_parts_of_what_has_expired_are_not_shown_before_it_is_forgotte
     )
     names = [(Kind.ARTIFACT_CHUNK, "c-1"), (Kind.EVENT, "evt_1"), (Kind.EVENT, "evt_2")]
     assert [one.record.id for one in engine.records.find(names, EVERYTHING)] == ["evt_2"]
-    await engine.reached(engine.records.last_seq(), None, searched=True)
+    await engine.reached(engine.records.last_seq(), seconds=60)
     answer = await engine.recall(RecallRequest(EVERYTHING, query="met"))
     assert answer is not None
     assert [one.stored.record.id for one in answer.results] == ["evt_2"]

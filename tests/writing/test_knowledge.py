@@ -47,7 +47,7 @@ def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
 async def store(engine: Engine, writer: Writer, *sent: dict[str, Any], **others: Any) -> StoredKnowledge:
     done = await engine.write(writer, StoreKnowledge(records=read_given(sent), **others))
     assert isinstance(done, StoredKnowledge)
-    await engine.reached(done.seq, None, searched=True)
+    await engine.reached(done.seq, seconds=60)
     return done
 
 

@@ -64,7 +64,7 @@ async def remembered(engine: Engine, writer: Writer, asked: Remember, key: str |
 
 async def shown(engine: Engine, seq: int) -> None:
     """Waits until searches show a write."""
-    await engine.reached(seq, None, searched=True)
+    await engine.reached(seq, seconds=60)
 
 
 async def found_episodes(engine: Engine, words: str, **others: Any) -> list[str]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from secrets import token_hex
 from typing import Any
 
-from cognition_engines.ingest.ids import digest, with_place
+from cognition_engines.drafts.ids import digest, with_place
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import validated
 from cognition_engines.kinds.spec import WRITTEN, Origin

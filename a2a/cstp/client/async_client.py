@@ -10,12 +10,12 @@ import httpx
 from pydantic import SecretStr
 
 from cstp.call import Call, raw_call
-from cstp.client.async_methods import AsyncMethods
 from cstp.client.bounded_transport import TimeLeft
 from cstp.client.change_iterators import AsyncChanges, Cursor, wait_milliseconds
 from cstp.client.connections import options_for
 from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
+from cstp.client.methods import AsyncMethods
 from cstp.client.target import described, httpx_options, make_target
 from cstp.client.transport import Deadline, received, transport_error
 from cstp.errors import CstpError, JsonValue
@@ -60,7 +60,7 @@ class AsyncClient(AsyncMethods):
         self, method: str, params: Mapping[str, JsonValue] | None = None, *, timeout: float | None = None
     ) -> JsonValue:
         """Any method by its name on the wire; `params` go and the result comes as JSON."""
-        return await self.send(raw_call(method, params), timeout=timeout)
+        return await self.send(raw_call(method, params, timeout))
 
     def changes(
         self,
@@ -85,12 +85,14 @@ class AsyncClient(AsyncMethods):
 
         return AsyncChanges(read, since, follow)
 
-    async def send(self, call: Call[R], *, timeout: float | None = None) -> R:
-        """One call, as `cstp.calls` makes it; its result."""
-        return read_answer(await self._exchange(request_body(call), [call], timeout), call)
+    async def send(self, call: Call[R]) -> R:
+        """Return the result of a call that `cstp.calls` made."""
+        return read_answer(await self._exchange(request_body(call), [call]), call)
 
     async def batch(self, calls: Sequence[Call[R]], *, timeout: float | None = None) -> list[R | CstpError]:
-        """All calls in one request; the result or the error of each, in their order. Nothing is sent for none.
+        """Send all calls in one request and return the result or the error of each, in their order; of none, nothing.
+
+        The request may take `timeout` seconds, or as long as the call with the shortest timeout if that is less.
 
         Raises CstpError where the server refuses the whole batch, such as one of more than 100 calls.
         """
@@ -98,7 +100,7 @@ class AsyncClient(AsyncMethods):
             return []
         return read_batch(await self._exchange(batch_body(calls), calls, timeout), calls)
 
-    async def _exchange(self, body: bytes, calls: Sequence[Call[R]], timeout: float | None) -> HttpAnswer:
+    async def _exchange(self, body: bytes, calls: Sequence[Call[R]], timeout: float | None = None) -> HttpAnswer:
         attempts = self._target.attempts(calls, timeout)
         while (pause := attempts.pause_after(await self._post(body, attempts.deadline))) is not None:  # noqa: ASYNC110
             await asyncio.sleep(pause)

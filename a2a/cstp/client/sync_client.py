@@ -15,8 +15,8 @@ from pydantic import SecretStr
 from cstp.call import Call, raw_call
 from cstp.client.change_iterators import Changes, Cursor, wait_milliseconds
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
+from cstp.client.methods import Methods
 from cstp.client.sync_http import SyncHttp
-from cstp.client.sync_methods import Methods
 from cstp.client.target import described, httpx_options, make_target
 from cstp.errors import CstpError, JsonValue
 from cstp.methods.changes import ChangesResult
@@ -68,7 +68,7 @@ class Client(Methods):
         self, method: str, params: Mapping[str, JsonValue] | None = None, *, timeout: float | None = None
     ) -> JsonValue:
         """Any method by its name on the wire; `params` go and the result comes as JSON."""
-        return self.send(raw_call(method, params), timeout=timeout)
+        return self.send(raw_call(method, params, timeout))
 
     def changes(
         self,
@@ -93,12 +93,14 @@ class Client(Methods):
 
         return Changes(read, since, follow)
 
-    def send(self, call: Call[R], *, timeout: float | None = None) -> R:
-        """One call, as `cstp.calls` makes it; its result."""
-        return read_answer(self._exchange(request_body(call), [call], timeout), call)
+    def send(self, call: Call[R]) -> R:
+        """Return the result of a call that `cstp.calls` made."""
+        return read_answer(self._exchange(request_body(call), [call]), call)
 
     def batch(self, calls: Sequence[Call[R]], *, timeout: float | None = None) -> list[R | CstpError]:
-        """All calls in one request; the result or the error of each, in their order. Nothing is sent for none.
+        """Send all calls in one request and return the result or the error of each, in their order; of none, nothing.
+
+        The request may take `timeout` seconds, or as long as the call with the shortest timeout if that is less.
 
         Raises CstpError where the server refuses the whole batch, such as one of more than 100 calls.
         """
@@ -106,7 +108,7 @@ class Client(Methods):
             return []
         return read_batch(self._exchange(batch_body(calls), calls, timeout), calls)
 
-    def _exchange(self, body: bytes, calls: Sequence[Call[R]], timeout: float | None) -> HttpAnswer:
+    def _exchange(self, body: bytes, calls: Sequence[Call[R]], timeout: float | None = None) -> HttpAnswer:
         attempts = self._target.attempts(calls, timeout)
         while (
             pause := attempts.pause_after(self._http.send("POST", self._target.url, attempts.deadline, body))

@@ -30,8 +30,10 @@ class Target:
     timeout: float
     retries: int
 
-    def attempts(self, calls: Sequence[Call[Any]], timeout: float | None) -> "Attempts":
-        deadline = deadline_after(self.timeout if timeout is None else timeout)
+    def attempts(self, calls: Sequence[Call[Any]], timeout: float | None = None) -> "Attempts":
+        """Return attempts at one request, with the earliest deadline of `timeout` and the calls, else the client's."""
+        given = [seconds for seconds in (timeout, *(call.timeout for call in calls)) if seconds is not None]
+        deadline = min(map(deadline_after, given or [self.timeout]), key=lambda deadline: deadline.at)
         return Attempts(deadline, self.retries, all(call.repeatable for call in calls))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from cstp.call import Call
-from cstp.client.sync_methods import Methods
+from cstp.client.methods import Methods
 from cstp.errors import Overloaded, RateLimited
 from cstp_server.cli.remote import Remote, wait_as_asked
 
@@ -20,7 +20,7 @@ class RemoteMethods(Methods):
         self._remote = remote
         self._wait = wait
 
-    def send(self, call: Call[R], *, timeout: float | None = None) -> R:
+    def send(self, call: Call[R]) -> R:
         """Send one call and return its result. Raises CstpError, and Unreachable without an answer in time."""
         for _ in range(_ATTEMPTS - 1):
             try:

@@ -8,11 +8,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
+from cognition_engines.drafts.refusal_messages import kinds
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.folder_lock import holder, is_address
 from cognition_engines.ingest.formats.converted import Unreadable
 from cognition_engines.ingest.formats.reader import FormatReader
-from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import StoreContents, StoreState, inspect_store, other_schema, sqlite_file
 from cognition_engines.store.schema import HEAD

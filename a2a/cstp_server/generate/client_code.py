@@ -1,4 +1,4 @@
-"""The client's typed methods, from the contracts: `cstp.calls`, and both `*_methods` in `cstp.client`.
+"""The client's typed methods, from the contracts: `cstp.calls` and `cstp.client.methods`.
 
 The text is as `ruff format` leaves it, so that the files can be compared with what is made here.
 """
@@ -20,11 +20,15 @@ from cstp.methods.registry import METHODS
 from cstp.reads import ReadParams
 
 WIDTH: Final = 120
-_TIMEOUT: Final = "timeout: float | None = None"
 _GENERATED: Final = "Generated from `cstp.methods` by `make docs`."
 _NAMES: Final = {"cstp.changes": "changes_page"}  # `changes` is what iterates
-_CALLS: Final = '"""Every method as a function that makes a call of it, for `Client.send` and `Client.batch`.'
-_METHODS: Final = '"""Every method, typed, for `{}`.'
+_CALLS: Final = '''"""One function for each method, which makes a call for `Client.send` and `Client.batch`; and lists.
+
+`timeout` is how many seconds a call may take, if not the client's.'''
+_METHODS: Final = '"""Every method, typed, for `Client` and `AsyncClient`.'
+_BINDINGS: Final = {
+    "cstp.client.binding": {"AsyncSender", "Sender", "iterated", "iterated_async", "sent", "sent_async"}
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,9 @@ class Parameter:
 
     def __str__(self) -> str:
         return f"{self.name}: {self.annotation}" + ("" if self.default is None else f" = {self.default}")
+
+
+_TIMEOUT: Final = Parameter("timeout", "float | None", "None")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,89 +59,52 @@ class Listing:
 
 def calls_module() -> str:
     """`cstp/calls.py`."""
-    lines = [_CALLS, "", _GENERATED, '"""', "", *_imports({"cstp.call": {"Call", "typed_call"}}, constants=True)]
+    ours = {"cstp.call": {"Call", "typed_call"}, "cstp.pages": {"Listing", "Page", "listing"}}
     for method in METHODS:
-        parameters = _parameters(method)
-        lines += ["", "", *_signature(f"def {_name(method)}", [], parameters, f"Call[{_result(method)}]", "")]
-        lines += [f'    """{method.summary}"""', *_made(_constant(method), [one.name for one in parameters])]
+        if found := _listing(method):
+            ours.setdefault(method.result.__module__, set()).add(found.item)
+    lines = [_CALLS, "", _GENERATED, '"""', "", *_imports(ours)]
+    for method in METHODS:
+        lines += ["", "", *_call(method)]
+    for method in METHODS:
+        if found := _listing(method):
+            lines += ["", "", *_list(method, found)]
     return "\n".join(lines) + "\n"
 
 
-def sync_module() -> str:
-    """`cstp/client/sync_methods.py`."""
-    return _module("Client", "Methods", "", "Iterator", "each")
-
-
-def async_module() -> str:
-    """`cstp/client/async_methods.py`."""
-    return _module("AsyncClient", "AsyncMethods", "async ", "AsyncIterator", "each_async")
+def methods_module() -> str:
+    """`cstp/client/methods.py`."""
+    lines = [_METHODS, "", _GENERATED, '"""', "", "import cstp.calls as calls", *_import_lines(_BINDINGS)]
+    for prefix, end, results in (("", "", "returned"), ("Async", "_async", "awaited")):
+        lines += ["", "", f"class {prefix}Methods({prefix}Sender):"]
+        lines += [f'    """The methods of the protocol; results are {results}."""', ""]
+        lines += [f"    {_name(one)} = sent{end}(calls.{_name(one)})" for one in METHODS]
+        names = [found.name for one in METHODS if (found := _listing(one))]
+        lines += [f"    {name} = iterated{end}(calls.{name})" for name in names]
+    return "\n".join(lines) + "\n"
 
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "a2a/cstp/calls.py": calls_module,
-    "a2a/cstp/client/sync_methods.py": sync_module,
-    "a2a/cstp/client/async_methods.py": async_module,
+    "a2a/cstp/client/methods.py": methods_module,
 }
 
 
-def _module(whom: str, base: str, prefix: str, iterator: str, each: str) -> str:
-    own = {"cstp.call": {"Call"}, "cstp.client.pages": {"Page", each}}
-    items = {listing.item: method for method in METHODS if (listing := _listing(method))}
-    for item, method in items.items():
-        own.setdefault(method.result.__module__, set()).add(item)
-    lines = [
-        _METHODS.format(whom),
-        "",
-        _GENERATED,
-        '"""',
-        "",
-        "from abc import ABC, abstractmethod",
-        *_imports(
-            own,
-            constants=False,
-            after={"collections.abc": {iterator}, "typing": {"TypeVar"}},
-            first=["import cstp.calls as calls"],
-        ),
-        "",
-        'R = TypeVar("R")',
-        "",
-        "",
-        f"class {base}(ABC):",
-        '    """The methods of the protocol. `timeout` is how many seconds a call may take, if not the client\'s."""',
-        "",
-        "    @abstractmethod",
-        f"    {prefix}def send(self, call: Call[R], *, {_TIMEOUT}) -> R:",
-        '        """One call, as `cstp.calls` makes it; its result."""',
-    ]
-    for method in METHODS:
-        lines += ["", *_indented(_method(method, prefix))]
-    for method in METHODS:
-        if listing := _listing(method):
-            lines += ["", *_indented(_iterator(method, listing, prefix, iterator, each))]
-    return "\n".join(lines) + "\n"
-
-
-def _method(method: Method[Any, Any], prefix: str) -> Iterator[str]:
-    parameters = _parameters(method)
-    name = _name(method)
-    yield from _signature(f"{prefix}def {name}", ["self"], parameters, _result(method), _TIMEOUT)
+def _call(method: Method[Any, Any]) -> Iterator[str]:
+    yield from _signature(_name(method), [*_parameters(method), _TIMEOUT], f"Call[{_result(method)}]")
     yield from _docstring(method)
-    yield from _call(f"    call = calls.{name}", [f"{one.name}={one.name}" for one in parameters])
-    yield f"    return {'await ' if prefix else ''}self.send(call, timeout=timeout)"
+    yield f"    return typed_call({_constant(method)}, locals(), timeout)"
 
 
-def _iterator(method: Method[Any, Any], listing: Listing, prefix: str, iterator: str, each: str) -> Iterator[str]:
+def _list(method: Method[Any, Any], found: Listing) -> Iterator[str]:
     parameters = [one for one in _parameters(method) if one.name not in ("limit", "offset")]
-    size = Parameter("page_size", "int", listing.page_size)
-    given = ["limit=limit", "offset=offset", *(f"{one.name}={one.name}" for one in parameters), "timeout=timeout"]
-    yield from _signature(f"def {listing.name}", ["self"], [*parameters, size], f"{iterator}[{listing.item}]", _TIMEOUT)
-    yield f'    """Everything that `{_name(method)}` lists, page by page; `timeout` holds for each page."""'
-    yield ""
-    yield f"    {prefix}def read(offset: int, limit: int) -> Page[{listing.item}]:"
-    yield from _call(f"        result = {'await ' if prefix else ''}self.{_name(method)}", given)
-    yield f"        return Page(result.{listing.items}, result.{listing.total})"
-    yield ""
-    yield f"    return {each}(read, page_size)"
+    size = Parameter("page_size", "int", found.page_size)
+    yield from _signature(found.name, [*parameters, size, _TIMEOUT], f"Listing[{found.item}]")
+    yield f'    """Iterate over all that `{_name(method)}` lists, page by page; `timeout` holds for each page."""'
+    page = f"lambda found: Page(found.{found.items}, found.{found.total})"
+    arguments = f"{_constant(method)}, locals(), page_size, timeout, {page}"
+    line = f"    return listing({arguments})"
+    yield from [line] if len(line) <= WIDTH else ["    return listing(", f"        {arguments}", "    )"]
 
 
 def _parameters(method: Method[Any, Any]) -> list[Parameter]:
@@ -205,19 +175,12 @@ def _constant(method: Method[Any, Any]) -> str:
     return next(name for name, value in members.items() if value is method)
 
 
-def _imports(
-    own: Mapping[str, set[str]],
-    *,
-    constants: bool,
-    after: Mapping[str, set[str]] | None = None,
-    first: Sequence[str] = (),
-) -> list[str]:
-    """The lines that import what signatures and results name, sorted as ruff sorts them."""
-    standard: dict[str, set[str]] = {module: set(names) for module, names in (after or {}).items()}
+def _imports(own: Mapping[str, set[str]]) -> list[str]:
+    """Return the lines that import `own` and what signatures and results name, sorted as ruff sorts them."""
+    standard: dict[str, set[str]] = {}
     ours: dict[str, set[str]] = {module: set(names) for module, names in own.items()}
     for method in METHODS:
-        names = {_result(method)} | ({_constant(method)} if constants else set())
-        ours.setdefault(method.result.__module__, set()).update(names)
+        ours.setdefault(method.result.__module__, set()).update((_result(method), _constant(method)))
         for parameter, field in zip(_parameters_in_order(method), method.params.model_fields.values(), strict=True):
             for inner in _models(field.annotation):
                 ours.setdefault(inner.__module__, set()).add(inner.__name__)
@@ -227,7 +190,7 @@ def _imports(
                 standard.setdefault("typing", set()).add("Literal")
             if "Mapping" in parameter.annotation:
                 standard.setdefault("collections.abc", set()).add("Mapping")
-    return [*_import_lines(standard), "", *first, *_import_lines(ours)]
+    return [*_import_lines(standard), "", *_import_lines(ours)]
 
 
 def _parameters_in_order(method: Method[Any, Any]) -> list[Parameter]:
@@ -252,59 +215,33 @@ def _import_lines(names: Mapping[str, set[str]]) -> Iterator[str]:
             yield from (f"from {module} import (", *(f"    {name}," for name in ordered), ")")
 
 
-def _signature(
-    head: str, first: Sequence[str], parameters: Sequence[Parameter], result: str, last: str
-) -> Iterator[str]:
-    """`def`, on one line where it fits; what is optional is by keyword only."""
+def _signature(name: str, parameters: Sequence[Parameter], result: str) -> Iterator[str]:
+    """`def`, on one line if it fits; what is optional is by keyword only."""
     required = [str(one) for one in parameters if one.default is None]
-    optional = [str(one) for one in parameters if one.default is not None] + ([last] if last else [])
-    words = [*first, *required, *(["*", *optional] if optional else [])]
-    line = f"{head}({', '.join(words)}) -> {result}:"
-    # one more level of indent in a class
-    if len(line) + 4 * bool(first) <= WIDTH:
+    words = [*required, "*", *(str(one) for one in parameters if one.default is not None)]
+    line = f"def {name}({', '.join(words)}) -> {result}:"
+    if len(line) <= WIDTH:
         yield line
     else:
-        yield f"{head}("
+        yield f"def {name}("
         for word in words:
-            yield from _wrapped(word, WIDTH - 4 * bool(first))
+            yield from _wrapped(word)
         yield f") -> {result}:"
 
 
-def _wrapped(word: str, width: int) -> Iterator[str]:
-    """A parameter on a line of this width; a list of many names, or null, takes several."""
+def _wrapped(word: str) -> Iterator[str]:
+    """A parameter on a line; a list of many names, or null, takes several."""
     line = f"    {word},"
-    if len(line) <= width:
+    if len(line) <= WIDTH:
         yield line
         return
     kinds, rest = line.split(" | ", 1)
-    if len(kinds) <= width:
+    if len(kinds) <= WIDTH:
         yield kinds
     else:
         name, inner = kinds.split("[", 1)
         yield from (f"{name}[", f"        {inner.removesuffix(']')}", "    ]")
     yield f"    | {rest}"
-
-
-def _call(head: str, arguments: Sequence[str]) -> Iterator[str]:
-    """A call, on one line where it fits."""
-    indent = " " * (len(head) - len(head.lstrip()))
-    line = f"{head}({', '.join(arguments)})"
-    # in a class there is one more level of indent, which is left free everywhere
-    if len(line) + 4 <= WIDTH:
-        yield line
-    else:
-        yield from (f"{head}(", *(f"{indent}    {one}," for one in arguments), f"{indent})")
-
-
-def _made(constant: str, names: Sequence[str]) -> Iterator[str]:
-    members = [f'"{name}": {name}' for name in names]
-    line = f"    return typed_call({constant}, {{{', '.join(members)}}})"
-    if len(line) <= WIDTH:
-        yield line
-    else:
-        yield from ("    return typed_call(", f"        {constant},", "        {")
-        yield from (f"            {member}," for member in members)
-        yield from ("        },", "    )")
 
 
 def _docstring(method: Method[Any, Any]) -> Iterator[str]:
@@ -316,14 +253,10 @@ def _docstring(method: Method[Any, Any]) -> Iterator[str]:
     yield f'    """{method.summary}'
     for paragraph in said.split("\n\n"):
         yield ""
-        yield from (f"    {line}" for line in fill(_in_python(paragraph), WIDTH - 8).splitlines())
+        yield from (f"    {line}" for line in fill(_in_python(paragraph), WIDTH - 4).splitlines())
     yield '    """'
 
 
 def _in_python(text: str) -> str:
     words = " ".join(text.split()).split("`")
     return "`".join(to_snake(word) if number % 2 and word.isalpha() else word for number, word in enumerate(words))
-
-
-def _indented(lines: Iterator[str]) -> Iterator[str]:
-    return (f"    {line}" if line else "" for line in lines)

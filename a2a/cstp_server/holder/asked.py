@@ -1,4 +1,4 @@
-"""The first line of a connection to the holder of a folder: whose call follows, or a request to give the folder up."""
+"""The first line of a connection to the holder of a folder: whose call follows, or what it is asked for."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -11,6 +11,8 @@ from cstp_server.tokens import Token
 GIVE_UP: Final = b"give up\n"  # asks a holder for its folder
 GIVEN_UP: Final = b"1"  # comes with the lock's open file
 KEPT: Final = b"0"
+ANSWER_ON: Final = b"answer on "  # asks a server to answer on the listener that follows, too
+ANSWERED: Final = b"1"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,23 @@ how long this process lives.
 import asyncio
 import os
 import socket
-from asyncio import IncompleteReadError, LimitOverrunError, StreamReader, StreamWriter, Task
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from asyncio import LimitOverrunError, StreamReader, StreamWriter, Task
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from random import getrandbits
-from typing import Final
+from typing import Final, cast
 
 import structlog
 
 from cstp.errors import InvalidRequest, Overloaded
 from cstp_server.holder import folder_socket
-from cstp_server.holder.asked import GIVE_UP, KEPT, Caller, read_caller
+from cstp_server.holder.asked import ANSWER_ON, ANSWERED, GIVE_UP, KEPT, Caller, read_caller
+from cstp_server.holder.handed_listener import answer_on_line, received_listener
 from cstp_server.limits.gate import Gate, HeldPlace
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Dispatcher, error_body
+from cstp_server.settings import Settings
 
 MOST: Final = 200  # connections at a time: one for each process, and one for each call of them
 _RETRY_SECONDS: Final = 1
@@ -31,16 +33,18 @@ _log = structlog.get_logger("cstp.folder")
 class FolderCalls:
     """Answers the calls, and the request to give the folder up, which `gives_up` allows.
 
-    `asked_back` then becomes the connection of the process that wants the folder.
+    `asked_back` then becomes the connection of the process that wants the folder. A server says with `answering_on` how
+    it answers on a listener of another server, too.
     """
 
-    def __init__(self, dispatcher: Dispatcher, gate: Gate, longest: int) -> None:
-        """`longest` is the number of bytes that a call may have."""
+    def __init__(self, dispatcher: Dispatcher, gate: Gate, settings: Settings) -> None:
         self._dispatcher = dispatcher
         self._gate = gate
-        self._longest = longest
+        self._longest = 2 * settings.server.max_body_bytes
+        self._answer_on = answer_on_line(settings)
         self._connections: set[Task[None]] = set()
         self.gives_up = False
+        self.answering_on: Callable[[socket.socket], AbstractAsyncContextManager[None]] | None = None
         self.asked_back: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
 
     @asynccontextmanager
@@ -72,7 +76,7 @@ class FolderCalls:
         self._connections.add(task)
         try:
             # one that has gone, one that sends too much, and this process at its end
-            with suppress(OSError, IncompleteReadError, LimitOverrunError, asyncio.CancelledError):
+            with suppress(OSError, EOFError, LimitOverrunError, asyncio.CancelledError):
                 if len(self._connections) <= MOST:
                     await self._answer(reader, writer)
         finally:
@@ -83,6 +87,9 @@ class FolderCalls:
         line = await reader.readuntil(b"\n")
         if line == GIVE_UP:
             self._give_up(writer)
+            return
+        if line.startswith(ANSWER_ON):
+            await self._share(line, reader, writer)
             return
         body = await reader.readuntil(b"\n")
         try:
@@ -116,9 +123,25 @@ class FolderCalls:
         finally:
             place.leave()
 
+    async def _share(self, line: bytes, reader: StreamReader, writer: StreamWriter) -> None:
+        if line != self._answer_on:
+            writer.write(KEPT)
+        elif self.answering_on is not None and not self._gate.draining:
+            transport = cast(asyncio.Transport, writer.transport)
+            transport.pause_reading()  # what follows is a file
+            writer.write(ANSWERED)
+            listener = await received_listener(_copy(writer))
+            transport.resume_reading()
+            async with self.answering_on(listener):
+                writer.write(ANSWERED)
+                await reader.read(1)
+
     def _give_up(self, writer: StreamWriter) -> None:
         if not self.gives_up or self.asked_back.done():
             writer.write(KEPT)
             return
-        connection = writer.get_extra_info("socket")
-        self.asked_back.set_result(socket.socket(fileno=os.dup(connection.fileno())))
+        self.asked_back.set_result(_copy(writer))
+
+
+def _copy(writer: StreamWriter) -> socket.socket:
+    return socket.socket(fileno=os.dup(writer.get_extra_info("socket").fileno()))

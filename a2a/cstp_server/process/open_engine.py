@@ -10,7 +10,7 @@ from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.indexes.folder_lock import FolderLock
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.workers import ALONE
-from cognition_engines.ingest.memories.map_files import opened_map
+from cognition_engines.ingest.maps.map_files import opened_map
 from cognition_engines.ingest.options import FollowedSource, Selection, Texts
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.relevance import Relevance

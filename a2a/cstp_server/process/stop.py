@@ -4,19 +4,21 @@ The grace time has three parts: for the calls, for closing, and for leaving the 
 leaves its time to the next.
 """
 
+import asyncio
 import math
 import os
 import signal
 import socket
 from asyncio import sleep
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
 from types import FrameType
-from typing import Final
+from typing import Final, cast
+from weakref import WeakSet
 
 import structlog
 import uvicorn
@@ -132,10 +134,35 @@ class GracefulServer(uvicorn.Server):
         self._grace = grace
         self._announce = announce
         self._end_by = end_by
+        self._handed: list[asyncio.Server] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
+        self.lifespan.state["folder_calls"].answering_on = self._answering_on
         self._announce()
+
+    @asynccontextmanager
+    async def _answering_on(self, listener: socket.socket) -> AsyncIterator[None]:
+        """Answers on another listener, too; in the end its connections close, after an answer that they wait for."""
+        made: WeakSet[asyncio.Protocol] = WeakSet()
+
+        def make_protocol() -> asyncio.Protocol:
+            protocol = cast(Callable[..., asyncio.Protocol], self.config.http_protocol_class)(
+                config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+            )
+            made.add(protocol)
+            return protocol
+
+        server = await asyncio.get_running_loop().create_server(make_protocol, sock=listener, ssl=self.config.ssl)
+        self._handed.append(server)
+        try:
+            yield
+        finally:
+            self._handed.remove(server)
+            server.close()
+            for protocol in self.server_state.connections:
+                if protocol in made:
+                    protocol.shutdown()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         # not uvicorn's own, which raises the signal again at the end: a stop that was asked for is exit code 0
@@ -152,6 +179,8 @@ class GracefulServer(uvicorn.Server):
             self._gate.drain(monotonic() + self._grace.seconds)
         else:
             _log.info("stopping", running=self._gate.running, waiting=self._gate.waiting)
+        for listener in self._handed:  # what connects from here on waits for the process whose listener it is
+            listener.close()
         await self._finish_calls()
         for listener in self.servers:
             listener.close()

@@ -6,7 +6,7 @@ from typing import Final, Literal, Protocol, get_args
 
 from pydantic_core import to_json
 
-from cstp.client.sync_methods import Methods
+from cstp.client.methods import Methods
 from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.methods.decision_reads import ListedDecision

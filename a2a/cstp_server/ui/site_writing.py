@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from cstp.client.sync_methods import Methods
+from cstp.client.methods import Methods
 from cstp.fields import format_instant
 from cstp_server.ui.assets import static_folder
 from cstp_server.ui.site_data import DataFiles, script

@@ -16,9 +16,9 @@ import orjson
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
+from cognition_engines.drafts.ids import decision_digest, digest, with_place
+from cognition_engines.drafts.storable import joined, unsound
 from cognition_engines.escapes import one_line
-from cognition_engines.ingest.ids import decision_digest, digest, with_place
-from cognition_engines.ingest.storable import joined, unsound
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.registry import Record, adapter, kind_of, prefixed, validated

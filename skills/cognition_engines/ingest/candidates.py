@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from cognition_engines.ingest.ids import artifact_chunk_id, content_identity, made_id
+from cognition_engines.drafts.ids import part_id
 from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.registry import OtherRecord, Record, kind_of
+from cognition_engines.kinds.registry import Record, kind_of
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.store.values import FloatArray
 
@@ -72,10 +72,3 @@ def with_head(part: Candidate, head: str) -> Candidate:
         assert isinstance(moved, Chunk)
         moved = replace(moved, source_id=head, id=None)
     return replace(part, record=replace(moved, id=part_id(moved, part.origin.repository)))
-
-
-def part_id(part: OtherRecord, repository: str) -> str:
-    """The id of what a document was cut into."""
-    if isinstance(part, ArtifactChunk):
-        return artifact_chunk_id(part)
-    return made_id(Kind.CHUNK, content_identity(part, repository), part.project)

@@ -11,20 +11,20 @@ from typing import BinaryIO, Final
 from cognition_engines.ingest import documents, transcripts
 from cognition_engines.ingest.adr.reader import read_adr
 from cognition_engines.ingest.conversations import chat_exports, notion
+from cognition_engines.ingest.foreign.basic_memory import with_graph
 from cognition_engines.ingest.formats.converted import Unreadable
 from cognition_engines.ingest.formats.converted_document import as_document
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.formats.suffixes import FORMATS, WRITTEN_AS_TEXT, Format
 from cognition_engines.ingest.items import Item, RejectedRecord, Warned
-from cognition_engines.ingest.markdown.blobs import without_blobs
-from cognition_engines.ingest.markdown.document import MOST_LINES, Document, read_markdown
-from cognition_engines.ingest.memories.basic_memory import with_graph
-from cognition_engines.ingest.memories.dumps import read_dump
-from cognition_engines.ingest.open_file import LARGEST_WHOLE
+from cognition_engines.ingest.maps.dumps import read_dump
 from cognition_engines.ingest.options import BY_MARKS, TextKind, Texts
 from cognition_engines.ingest.parse.merge_conflicts import BLOCKS, FENCES, find_conflict
 from cognition_engines.ingest.structured.reader import read_json, read_json_lines, read_lines, read_yaml, starts_lines
+from cognition_engines.markdown.blobs import without_blobs
+from cognition_engines.markdown.document import MOST_LINES, Document, read_markdown
 from cognition_engines.models import Problem
+from cognition_engines.open_file import LARGEST_WHOLE
 
 MARKDOWN: Final = frozenset({".md", ".markdown", ".mdx"})
 YAML: Final = frozenset({".yaml", ".yml"})

@@ -11,10 +11,10 @@ from typing import Final
 
 from cognition_engines.ingest.detect import SUFFIXES
 from cognition_engines.ingest.file_filter import IGNORE_FILE, Filter, filter_of, patterns_in
-from cognition_engines.ingest.open_file import kind_of_place
 from cognition_engines.ingest.options import ALL_FILES, Selection
 from cognition_engines.ingest.parse.patterns import BadPattern
 from cognition_engines.models import Problem
+from cognition_engines.open_file import kind_of_place
 
 _LEFT_OUT: Final = frozenset({"node_modules", "venv", "__pycache__"})
 LINK: Final = "link"  # under which links to anything are counted

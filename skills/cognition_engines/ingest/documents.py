@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
+from cognition_engines.drafts.chunking import Piece, cut, in_whole, too_long
+from cognition_engines.drafts.plain_values import RefusedValue, Value
+from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.adr.reader import is_form
 from cognition_engines.ingest.adr.titles import name_of_text
 from cognition_engines.ingest.dates import date_of_note, first_date
 from cognition_engines.ingest.formats.converted import Mark
 from cognition_engines.ingest.formats.converted_document import placed
-from cognition_engines.ingest.items import DocumentDraft, Item, Piece, RejectedRecord, Warned
-from cognition_engines.ingest.markdown.chunking import cut, in_whole, too_long
-from cognition_engines.ingest.markdown.document import Document
-from cognition_engines.ingest.markdown.front_matter import FrontMatter, plain_name, read_front_matter
-from cognition_engines.ingest.markdown.inline import bare, is_title, one_line, plain_text, without_links
-from cognition_engines.ingest.parse.plain_values import RefusedValue, Value
-from cognition_engines.ingest.structured.decisions import Unacceptable
+from cognition_engines.ingest.items import DocumentDraft, Item, RejectedRecord, Warned
+from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.fields import sound
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Source
+from cognition_engines.markdown.document import Document
+from cognition_engines.markdown.inline import bare, is_title, one_line, plain_text, without_links
 from cognition_engines.models import Problem
 
 _LONGEST_TITLE: Final = 500

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from cognition_engines.ingest.open_file import NotAFile, open_in
 from cognition_engines.ingest.options import Selection
 from cognition_engines.ingest.parse.patterns import BadPattern, Pattern, parse_patterns
+from cognition_engines.open_file import NotAFile, open_in
 
 IGNORE_FILE: Final = ".cstpignore"
 _LARGEST: Final = 250_000  # bytes of such a file

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from cognition_engines.drafts.refusal_messages import kinds
 from cognition_engines.ingest.destination import Destination
-from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.kinds.kind import Kind

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final, TypeAlias, TypeVar
 
-from cognition_engines.ingest.candidates import Candidate, Identity, Unit, part_id
-from cognition_engines.ingest.ids import (
+from cognition_engines.drafts.document_chunks import chunks_of
+from cognition_engines.drafts.ids import (
     artifact_chunk_id,
     content_identity,
     conversation_id,
@@ -26,10 +26,11 @@ from cognition_engines.ingest.ids import (
     turn_identity,
     with_place,
 )
+from cognition_engines.ingest.candidates import Candidate, Identity, Unit
 from cognition_engines.ingest.items import DocumentDraft, RecordDraft
 from cognition_engines.ingest.repository import FilePlace
 from cognition_engines.ingest.rights import Rights, RunOptions, rights_of
-from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
+from cognition_engines.kinds.artifacts import ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Event
@@ -47,7 +48,6 @@ AnyDraft: TypeAlias = Draft | RecordDraft | DocumentDraft
 LookUp: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[KnownRecord]]]
 R = TypeVar("R", bound=OtherRecord)
 _TITLE: Final = 500  # characters
-_AUTHOR: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,46 +259,13 @@ class Settling:
         origin = self._origin(draft.ordinal, of_all, identity, rights, candidate.origin.given)
         made = Identity.PATH if draft.is_file else Identity.TITLE
         candidate = replace(candidate, origin=origin, identity=made if draft.head.id is None else Identity.GIVEN)
-        parts = (self._part(head, draft, place, rights) for place in range(len(draft.pieces)))
-        return Unit(candidate, tuple(parts))
+        chunks = chunks_of(head, draft.pieces, self._repository)
+        return Unit(candidate, tuple(self._part(chunk, draft.line, rights) for chunk in chunks))
 
-    def _part(self, head: Source | Artifact, draft: DocumentDraft, place: int, rights: Rights) -> Candidate:
-        piece, total = draft.pieces[place], len(draft.pieces)
-        part: Chunk | ArtifactChunk
-        if isinstance(head, Artifact):
-            part = ArtifactChunk(
-                artifact_id=str(head.id),
-                content=piece.text,
-                title=head.title,
-                chunk_index=place,
-                total_chunks=total,
-                start_char=piece.start,
-                end_char=piece.end,
-                project=head.project,
-                sensitivity=head.sensitivity,
-            )
-        else:
-            part = Chunk(
-                content=piece.text,
-                source_id=head.id,
-                title=head.title,
-                author=author_of(head),
-                category=head.category,
-                tags=head.tags,
-                chunk_index=place,
-                total_chunks=total,
-                start_char=piece.start,
-                end_char=piece.end,
-                place=piece.place,
-                source_url=head.url,
-                created_at=head.created_at,
-                project=head.project,
-                sensitivity=head.sensitivity,
-            )
-        part = replace(part, id=part_id(part, self._repository))
+    def _part(self, part: Chunk | ArtifactChunk, line: int, rights: Rights) -> Candidate:
         # as if the id were given: a record that states it is this one
         identity = given_identity(kind_of(part), self._repository, str(part.id))
-        return Candidate(part, self._origin(PART, digest(part), identity, rights, None), draft.line, Identity.CONTENT)
+        return Candidate(part, self._origin(PART, digest(part), identity, rights, None), line, Identity.CONTENT)
 
     def _file_source(self, project: str | None, rights: Rights, line: int) -> Iterator[Unit]:
         """The source that stands for the file itself, once."""
@@ -375,9 +342,3 @@ def _short(record: OtherRecord, given: str | int | None) -> str | None:
     if given is not None:
         return prefixed(kind_of(record), str(given))
     return artifact_chunk_id(record) if isinstance(record, ArtifactChunk) else None
-
-
-def author_of(source: Source) -> str | None:
-    """The authors of a source as its chunks have them; None where they are too long, and answers take the source's."""
-    authors = ", ".join(source.authors)
-    return authors if 0 < len(authors) <= _AUTHOR else None

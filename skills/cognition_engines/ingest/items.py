@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from cognition_engines.drafts.chunking import Piece
 from cognition_engines.kinds.artifacts import Artifact
-from cognition_engines.kinds.knowledge import Place, Source
+from cognition_engines.kinds.knowledge import Source
 from cognition_engines.kinds.registry import OtherRecord
 from cognition_engines.models import Draft, Problem, Sensitivity
 from cognition_engines.store.values import FloatArray
@@ -28,29 +29,6 @@ class RecordDraft:
     of_file: bool = False
     export: str | None = None
     guard: Sensitivity | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of a document: `text[start:end]` of it, under the heading `section`.
-
-    `headings` are that one and those above it, the outermost first. It begins on this page, slide or cell, from 1.
-    """
-
-    text: str
-    start: int
-    end: int
-    section: str | None = None
-    headings: tuple[str, ...] = ()
-    page: int | None = None
-    slide: int | None = None
-    cell: int | None = None
-
-    @property
-    def place(self) -> Place | None:
-        """Where its chunk begins; None where nothing is known of that."""
-        place = Place(section=self.section, page=self.page, slide=self.slide, cell=self.cell, headings=self.headings)
-        return None if place == Place() else place
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, Protocol
 
-from cognition_engines.ingest.memories.field_map import FieldMap
+from cognition_engines.ingest.maps.field_map import FieldMap
 from cognition_engines.models import Problem, Sensitivity
 
 DECISION_FOLDERS: Final = ("adr", "adrs", "decisions", "architecture-decisions", "decision-records")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from cognition_engines.drafts.refusal_messages import a
 from cognition_engines.ingest.candidates import Candidate, Identity, Unit, with_head, with_id
 from cognition_engines.ingest.destination import Destination
-from cognition_engines.ingest.refusal_messages import a
 from cognition_engines.ingest.report import Tally, content_of, is_gone, is_later, only_by_place, taken
 from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.kinds.kind import Kind

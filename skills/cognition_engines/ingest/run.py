@@ -23,7 +23,6 @@ from cognition_engines.ingest.final_checks import left_behind, less_guarded, poi
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.identify import Identified, Settling
 from cognition_engines.ingest.items import Collection, Item, RejectedRecord, Warned
-from cognition_engines.ingest.open_file import NotAFile, open_file
 from cognition_engines.ingest.options import Amount, HeldBack, MovedFolder, Options, Progress, Pruned, Summary, Texts
 from cognition_engines.ingest.places.known_files import KnownFiles
 from cognition_engines.ingest.places.recognise import as_stored, move_of, place_of, recognised
@@ -36,6 +35,7 @@ from cognition_engines.ingest.repository import FilePlace, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Guards, RunOptions
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import Problem
+from cognition_engines.open_file import NotAFile, open_file
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry, IdTaken, KnownRecord, Outcome, Relocation, StoredFile
 

@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from cognition_engines.drafts.plain_values import Value
+from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.adr.titles import name_of_text
 from cognition_engines.ingest.conversations.irc import Log, read_log
 from cognition_engines.ingest.dates import first_date, iso_date
 from cognition_engines.ingest.documents import MEMBERS
 from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
-from cognition_engines.ingest.markdown.front_block import front_block
-from cognition_engines.ingest.markdown.front_matter import FrontMatter, read_front_matter
-from cognition_engines.ingest.markdown.inline import bare
-from cognition_engines.ingest.parse.plain_values import Value
-from cognition_engines.ingest.structured.decisions import Unacceptable
+from cognition_engines.ingest.parse.front_matter import FrontMatter, read_front_matter
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.markdown.front_block import front_block
+from cognition_engines.markdown.inline import bare
 from cognition_engines.models import Problem
 
 _LEAST: Final = 4  # turns

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final
 
+from pydantic.alias_generators import to_camel
+
 
 class Kind(IntEnum):
     """Stored with every record; a number is never given to another kind."""
@@ -28,3 +30,10 @@ class Kind(IntEnum):
 
 
 KINDS: Final[Mapping[str, Kind]] = {kind.label: kind for kind in Kind}
+# The names of kinds as files and requests give them.
+KIND_NAMES: Final[Mapping[str, Kind]] = {
+    **KINDS,
+    **{to_camel(label): kind for label, kind in KINDS.items()},
+    "conversation_turn": Kind.TURN,
+    "conversationTurn": Kind.TURN,
+}

@@ -6,7 +6,7 @@ from hashlib import sha256
 from secrets import token_hex
 from typing import Final
 
-from cognition_engines.ingest.ids import decision_digest, with_place
+from cognition_engines.drafts.ids import decision_digest, with_place
 from cognition_engines.kinds.decisions import UNDECIDED
 from cognition_engines.kinds.reviews import ACYCLIC, DecisionLink, LinkType, Review
 from cognition_engines.kinds.spec import WRITTEN, Origin

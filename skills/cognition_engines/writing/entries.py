@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
-from cognition_engines.ingest.ids import digest, with_place
+from cognition_engines.drafts.ids import digest, with_place
 from cognition_engines.kinds.registry import OtherRecord, Record, embedding_text, kind_of
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord

@@ -6,12 +6,11 @@ from typing import Final, cast
 from pydantic import JsonValue, ValidationError
 from pydantic.alias_generators import to_snake
 
-from cognition_engines.ingest.markdown.chunking import LONGEST
-from cognition_engines.ingest.parse.plain_values import Value, named
-from cognition_engines.ingest.refusal_messages import faults_of
-from cognition_engines.ingest.storable import unsound
-from cognition_engines.ingest.structured.detect_kind import KIND_NAMES
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.drafts.chunking import LONGEST
+from cognition_engines.drafts.plain_values import Value, named
+from cognition_engines.drafts.refusal_messages import faults_of
+from cognition_engines.drafts.storable import unsound
+from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.registry import validated
 from cognition_engines.writing.errors import WritesRefused
 from cognition_engines.writing.memory_requests import GivenRecord

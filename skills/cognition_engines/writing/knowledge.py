@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
-from typing import Final, cast
+from typing import Final
 
-from cognition_engines.ingest.candidates import part_id
-from cognition_engines.ingest.identify import author_of
-from cognition_engines.ingest.ids import content_identity, hashed
-from cognition_engines.ingest.items import DocumentDraft, Piece
-from cognition_engines.ingest.structured.objects import drafted
-from cognition_engines.ingest.structured.records import ReadRecord
+from cognition_engines.drafts.chunking import Piece
+from cognition_engines.drafts.document_chunks import chunks_of, pieces_of
+from cognition_engines.drafts.ids import content_identity, hashed
+from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Source
 from cognition_engines.kinds.registry import SPECS, OtherRecord, kind_of
@@ -42,7 +40,7 @@ def knowledge_stated(asked: StoreKnowledge) -> list[OtherRecord]:
     """The records that a request states, those that texts are cut into among them, for their texts."""
     found: list[OtherRecord] = []
     for one in asked.records:
-        found += [one.record, *(_chunk(one.record, piece, 0, 1) for piece in _pieces(one))]
+        found += [one.record, *_chunks(one.record, _pieces(one))]
     return found
 
 
@@ -108,10 +106,7 @@ def _store_chunks(call: _Call, source: OtherRecord, pieces: Sequence[Piece], kno
     if known is not None:
         before = call.transaction.children(Kind.CHUNK, str(source.id), Role.SOURCE)
         call.transaction.drop([one for one in before if one.origin.ordinal == PART])
-    for place, piece in enumerate(pieces):
-        chunk = _chunk(source, piece, place, len(pieces))
-        chunk = replace(chunk, source_id=str(source.id))
-        chunk = replace(chunk, id=part_id(chunk, WRITTEN))
+    for chunk in _chunks(source, pieces):
         entry = owned_as(entry_of(chunk, call.writer, call.made, ordinal=PART), known)
         call.transaction.put(entry, call.made.model, None)
 
@@ -153,31 +148,13 @@ def _id_of(call: _Call, kind: Kind, id: str) -> str:
 
 def _pieces(given: GivenRecord) -> Sequence[Piece]:
     """What the text of a source is cut into, as on ingest."""
-    if given.text is None:
-        return ()
-    return cast(DocumentDraft, drafted(ReadRecord(given.record, given.text), 0, 1)).pieces
+    return () if given.text is None else pieces_of(given.text.replace("\r\n", "\n"))
+
+
+def _chunks(record: OtherRecord, pieces: Sequence[Piece]) -> list[Chunk | ArtifactChunk]:
+    return chunks_of(record, pieces, WRITTEN) if isinstance(record, Source) else []
 
 
 def _whole(digest: str, pieces: Sequence[Piece]) -> str:
     """The digest of a source with its text, which it does not hold."""
     return hashed("\0".join([digest, *(piece.text for piece in pieces)]))[:32]
-
-
-def _chunk(source: OtherRecord, piece: Piece, place: int, total: int) -> Chunk:
-    assert isinstance(source, Source)
-    return Chunk(
-        content=piece.text,
-        title=source.title,
-        author=author_of(source),
-        category=source.category,
-        tags=source.tags,
-        chunk_index=place,
-        total_chunks=total,
-        start_char=piece.start,
-        end_char=piece.end,
-        place=piece.place,
-        source_url=source.url,
-        created_at=source.created_at,
-        project=source.project,
-        sensitivity=source.sensitivity,
-    )

@@ -6,15 +6,14 @@ from datetime import datetime
 from secrets import token_hex
 from typing import Final
 
-from cognition_engines.ingest.ids import artifact_chunk_id
-from cognition_engines.ingest.items import DocumentDraft
-from cognition_engines.ingest.markdown.chunking import count_tokens
-from cognition_engines.ingest.structured.objects import drafted
-from cognition_engines.ingest.structured.records import ReadRecord
+from cognition_engines.drafts.chunking import count_tokens
+from cognition_engines.drafts.document_chunks import chunks_of, is_long, pieces_of
 from cognition_engines.kinds.artifacts import ARTIFACT, Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.graph import EVENT, Event
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import OtherRecord
+from cognition_engines.kinds.spec import WRITTEN
 from cognition_engines.store.values import PART, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.entries import PreparedTexts, content_digest, entry_of, owned_as
@@ -31,7 +30,7 @@ class Memory:
     """A turn or an artifact with what it was cut into, and its events; None leaves those that are stored."""
 
     head: Turn | Artifact
-    chunks: tuple[ArtifactChunk, ...]
+    chunks: tuple[Chunk | ArtifactChunk, ...]
     events: tuple[Event, ...] | None
     expires_at: datetime | None = None
 
@@ -43,17 +42,14 @@ class Memory:
 def memory_from(asked: Remember, id: str = _NO_ID, project: str | None = None, at: datetime | None = None) -> Memory:
     """The records that a request states; `at` is when it was made. Long texts are cut as documents are on ingest."""
     head: Turn | Artifact
-    chunks: tuple[ArtifactChunk, ...] = ()
+    chunks: tuple[Chunk | ArtifactChunk, ...] = ()
     if asked.conversation_id is not None:
         head = _turn(asked, asked.conversation_id, id, project)
     else:
-        draft = drafted(ReadRecord(_artifact(asked, id, project, at)), 0, 1)
-        if isinstance(draft, DocumentDraft):
-            assert isinstance(draft.head, Artifact)
-            head, chunks = draft.head, tuple(_chunks(draft.head, draft))
-        else:
-            assert isinstance(draft.record, Artifact)
-            head = draft.record
+        head = _artifact(asked, id, project, at)
+        if is_long(head):
+            head = replace(head, chunked=True)
+            chunks = tuple(chunks_of(head, pieces_of(head.content), WRITTEN))
     events = None if asked.events is None else tuple(_event(one, head, at) for one in asked.events)
     return Memory(head, chunks, events, asked.expires_at)
 
@@ -193,24 +189,6 @@ def _artifact(asked: Remember, id: str | None, project: str | None, at: datetime
         sensitivity=asked.sensitivity,
         **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
     )
-
-
-def _chunks(head: Artifact, draft: DocumentDraft) -> list[ArtifactChunk]:
-    chunks = [
-        ArtifactChunk(
-            artifact_id=str(head.id),
-            content=piece.text,
-            title=head.title,
-            chunk_index=place,
-            total_chunks=len(draft.pieces),
-            start_char=piece.start,
-            end_char=piece.end,
-            project=head.project,
-            sensitivity=head.sensitivity,
-        )
-        for place, piece in enumerate(draft.pieces)
-    ]
-    return [replace(one, id=artifact_chunk_id(one)) for one in chunks]
 
 
 def _event(event: Event, head: Turn | Artifact, at: datetime | None) -> Event:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.ingest.memories.map_files import opened_map, parsed_map, shipped_names
+from cognition_engines.ingest.maps.map_files import opened_map, parsed_map, shipped_names
 from cognition_engines.ingest.options import Summary, Texts
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity

@@ -13,7 +13,7 @@ from bson.binary import Binary, UuidRepresentation
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.ingest.collections.addresses import checked_address, shown_address
 from cognition_engines.ingest.collections.open_collection import opened
-from cognition_engines.ingest.memories.map_files import parsed_map
+from cognition_engines.ingest.maps.map_files import parsed_map
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.kind import Kind

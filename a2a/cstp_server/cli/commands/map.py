@@ -11,12 +11,12 @@ import typer
 
 from cognition_engines.ingest.collections.addresses import checked_address, is_address, shown_address
 from cognition_engines.ingest.collections.open_collection import opened_live
+from cognition_engines.ingest.collections.place_names import live_system
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
-from cognition_engines.ingest.memories.live.place_names import live_system
-from cognition_engines.ingest.memories.map_files import opened_map, parsed_map
-from cognition_engines.ingest.memories.mapped import Found, MappedReader
-from cognition_engines.ingest.memories.sample import MOST, Sample, sample_of
-from cognition_engines.ingest.memories.suggest import proposed
+from cognition_engines.ingest.maps.map_files import opened_map, parsed_map
+from cognition_engines.ingest.maps.mapped import Found, MappedReader
+from cognition_engines.ingest.maps.sample import MOST, Sample, sample_of
+from cognition_engines.ingest.maps.suggest import proposed
 from cognition_engines.kinds.registry import adapter, kind_of
 from cognition_engines.models import Draft
 from cstp_server.cli.common_options import JsonOption, command_family

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.ingest.structured.detect_kind import KIND_NAMES
 from cognition_engines.ingest.structured.json_schema import record_schema
-from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.kinds.kind import KIND_NAMES, KINDS, Kind
 from cognition_engines.kinds.registry import adapter
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records

@@ -23,18 +23,19 @@ from cstp_server.cli.options import (
     settings_for,
     store_line,
 )
+from cstp_server.holder.handed_listener import folder_of_a_server
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.observe.log import announce, configure_logging, write_rest
 from cstp_server.process.listen import bind
 from cstp_server.process.malloc import share_arenas
 from cstp_server.process.model import LOCAL_MODELS, open_model
-from cstp_server.process.stop import Watchdog, ended_by_signals
+from cstp_server.process.stop import ended_by_signals
 from cstp_server.settings import Settings
 from cstp_server.tokens import read_tokens
 
 app = command_family()
 _Model = Callable[[], Embedder | None]
-_Serve = Callable[[Settings, socket, Callable[[], None], Watchdog, _Model], None]
+_Serve = Callable[..., None]
 
 HostOption = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Address to listen on. Default: 127.0.0.1.")]
 PortOption = Annotated[
@@ -76,13 +77,15 @@ def serve_command(
     configure_logging(settings.log)
     ctx.call_on_close(write_rest)
     live = _live_tokens(settings)
-    serve, model = _loaded(settings)
     with (
         naming_a_store_that_fails(loaded),
         ended_by_signals(settings.server.grace_seconds) as watchdog,
         bind(settings) as listener,
     ):
-        serve(settings, listener, partial(_say_where, loaded, _url(settings, listener), live), watchdog, model)
+        say = partial(_say_where, loaded, _url(settings, listener), live)
+        lock = folder_of_a_server(settings, listener, say)  # before the model is loaded, which the other server has
+        serve, model = _loaded(settings)
+        serve(settings, listener, say, watchdog, model, lock=lock)
 
 
 def _serve_by_workers(ctx: typer.Context, loaded: LoadedSettings) -> None:

@@ -13,7 +13,7 @@ import typer
 from cognition_engines.errors import EngineError, FolderInUse
 from cognition_engines.ingest.structured.decision_rules import RULES
 from cognition_engines.models import SENSITIVITIES
-from cstp.client.sync_methods import Methods
+from cstp.client.methods import Methods
 from cstp.errors import CstpError
 from cstp_server.cli.options import (
     ConfigOption,

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from cognition_engines.ingest.memories.map_files import opened_map
+from cognition_engines.ingest.maps.map_files import opened_map
 from cognition_engines.ingest.options import DECISION_FOLDERS, Options, Selection, TextKind, Texts, bare_name
 from cognition_engines.ingest.parse.patterns import BadPattern, parse_patterns
 from cognition_engines.ingest.structured.decision_rules import RULES

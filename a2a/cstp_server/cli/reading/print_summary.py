@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from cognition_engines.drafts.refusal_messages import kinds
 from cognition_engines.ingest.options import Pruned, Summary
-from cognition_engines.ingest.refusal_messages import kinds
 from cognition_engines.kinds.kind import KINDS
 from cstp_server.cli.reading.skipped_files import problem_lines, skipped_lines
 from cstp_server.terminal import say

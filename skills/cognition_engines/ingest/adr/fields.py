@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from cognition_engines.ingest.markdown.inline import LONGEST_LINE, one_line, plain_text
+from cognition_engines.markdown.inline import LONGEST_LINE, one_line, plain_text
 
 _STATUS_NAMES: Final = frozenset(
     {"status", "adr status", "decision status", "current status", "state", "adr state", "statut"}

@@ -11,9 +11,9 @@ from cognition_engines.ingest.adr.link_targets import link_targets, with_targets
 from cognition_engines.ingest.adr.references import listed_references
 from cognition_engines.ingest.adr.statements import read_statements
 from cognition_engines.ingest.dates import first_date
-from cognition_engines.ingest.markdown.document import Document, Heading, Line, Table
-from cognition_engines.ingest.markdown.inline import bare
 from cognition_engines.ingest.statuses import begins_with_status, normalise_status
+from cognition_engines.markdown.document import Document, Heading, Line, Table
+from cognition_engines.markdown.inline import bare
 
 # The sections that may have lines such as `Status:`.
 _WITH_FIELDS: Final = frozenset({"status", "date", "meta", "intro"})

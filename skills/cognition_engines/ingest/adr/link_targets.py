@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from cognition_engines.ingest.markdown.document import Line, Table
-from cognition_engines.ingest.markdown.inline import LONGEST_LINE
+from cognition_engines.markdown.document import Line, Table
+from cognition_engines.markdown.inline import LONGEST_LINE
 
 _DEFINED: Final = re.compile(r" {0,3}\[([^\[\]\n]{1,300})\]:[ \t]{0,9}(?:<([^<>\n]{1,1000})>|(\S{1,1000}))")
 _REFERRED: Final = re.compile(

@@ -6,6 +6,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
+from cognition_engines.drafts.plain_values import RefusedValue, Value, listed
+from cognition_engines.drafts.storable import Unacceptable, joined
 from cognition_engines.ingest.adr.decide import (
     STATUS_LENGTH,
     Status,
@@ -28,15 +30,13 @@ from cognition_engines.ingest.adr.titles import (
 )
 from cognition_engines.ingest.dates import find_dates
 from cognition_engines.ingest.items import Notice
-from cognition_engines.ingest.markdown.document import Document, Heading
-from cognition_engines.ingest.markdown.front_matter import FrontMatter, plain_name, read_front_matter
-from cognition_engines.ingest.markdown.inline import LONGEST_LINE, bare, excerpt
-from cognition_engines.ingest.parse.plain_values import RefusedValue, Value, listed
+from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.statuses import chosen, is_of_decisions, normalise_status
-from cognition_engines.ingest.storable import joined
 from cognition_engines.ingest.structured.decision_rules import TEXT_LENGTH, TITLE_LENGTH, sound
-from cognition_engines.ingest.structured.decisions import Fields, Unacceptable, read_fields
+from cognition_engines.ingest.structured.decisions import Fields, read_fields
 from cognition_engines.ingest.structured.sections import HEADINGS
+from cognition_engines.markdown.document import Document, Heading
+from cognition_engines.markdown.inline import LONGEST_LINE, bare, excerpt
 from cognition_engines.models import Draft, Problem, Reading
 
 _CHECKED: Final = (

@@ -8,9 +8,9 @@ from typing import Final
 from cognition_engines.ingest.adr.fields import fields_of, is_named
 from cognition_engines.ingest.adr.references import item_references, open_phrase
 from cognition_engines.ingest.dates import first_date
-from cognition_engines.ingest.markdown.document import Line, Table
-from cognition_engines.ingest.markdown.inline import LONGEST_LINE, bare
 from cognition_engines.ingest.statuses import begins_with_status, is_status_alone
+from cognition_engines.markdown.document import Line, Table
+from cognition_engines.markdown.inline import LONGEST_LINE, bare
 
 _UNFINISHED: Final = re.compile(
     r"(?:[,;:(&]|\b(?:and|or|by|the|of|with|to|in|is|was|has|been|be|not|for)|supersedes|replaces)\s{0,3}[*_]{0,2}$",

@@ -8,9 +8,9 @@ from typing import Final
 from cognition_engines.ingest.adr.fields import name_of
 from cognition_engines.ingest.adr.header import heading_kind
 from cognition_engines.ingest.dates import date_in_name
-from cognition_engines.ingest.markdown.document import Document, Heading
-from cognition_engines.ingest.markdown.inline import plain_text
 from cognition_engines.ingest.options import bare_name
+from cognition_engines.markdown.document import Document, Heading
+from cognition_engines.markdown.inline import plain_text
 
 # Headings of the forms for decision records; with a status they say that a file is one.
 DECISION_HEADINGS: Final = frozenset(

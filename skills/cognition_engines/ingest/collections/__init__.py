@@ -1,1 +1,1 @@
-"""Collections that are read where they are: their addresses, and what opens them."""
+"""Collections of Chroma, Qdrant, MongoDB and Firestore, which are read where they are and never written."""

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from cognition_engines.ingest.chroma import names as chroma
-from cognition_engines.ingest.memories.live.place_names import checked_live, live_system, shown
+from cognition_engines.ingest.collections import chroma_names as chroma
+from cognition_engines.ingest.collections.place_names import checked_live, live_system, shown
 
 FORMS: Final = (
     "chroma:http://host:8000/NAME, chroma:FOLDER/NAME, qdrant:http://host:6333/NAME, "

@@ -7,13 +7,13 @@ from typing import Final, Protocol, TypeAlias, TypeVar
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.ingest.collections.live_source import LiveSource
+from cognition_engines.ingest.collections.place_names import live_system, shown
 from cognition_engines.ingest.items import Collection
-from cognition_engines.ingest.memories.field_map import FieldMap
-from cognition_engines.ingest.memories.live.live_source import LiveSource
-from cognition_engines.ingest.memories.live.place_names import live_system, shown
-from cognition_engines.ingest.memories.map_files import shipped
+from cognition_engines.ingest.maps.field_map import FieldMap
+from cognition_engines.ingest.maps.map_files import shipped
 
-_ROOM: Final = "cognition_engines.ingest"
+_ROOM: Final = "cognition_engines.ingest.collections"
 
 
 class OpenCollection(Collection, Protocol):
@@ -44,7 +44,7 @@ def opened(
         return opened_live(address, embedder, deadline_seconds, map)
     if map is not None:
         raise ConfigurationError(f"{address}: a collection of Chroma is not read by a map")
-    opening: _Opening[OpenCollection] = import_module(f"{_ROOM}.chroma.source").opened
+    opening: _Opening[OpenCollection] = import_module(f"{_ROOM}.chroma_source").opened
     return opening(address, embedder, deadline_seconds)
 
 
@@ -55,7 +55,7 @@ def opened_live(
     system = live_system(address)
     assert system is not None, "an address of a live system"
     try:
-        opening: _Opening[LiveSource] = import_module(f"{_ROOM}.memories.live.{system}_source").opened
+        opening: _Opening[LiveSource] = import_module(f"{_ROOM}.{system}_source").opened
     except ModuleNotFoundError as error:
         if error.name not in ("pymongo", "bson"):
             raise

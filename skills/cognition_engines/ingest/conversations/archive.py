@@ -15,9 +15,9 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from cognition_engines.ingest.conversations.export_file import HEAD, ExportFile, Neighbours
 from cognition_engines.ingest.conversations.left_out import LeftOut
 from cognition_engines.ingest.items import Item, RejectedRecord, Warned
-from cognition_engines.ingest.open_file import LARGEST_WHOLE
 from cognition_engines.ingest.options import Texts
 from cognition_engines.models import Problem
+from cognition_engines.open_file import LARGEST_WHOLE
 
 Reader: TypeAlias = Callable[[ExportFile], Iterator[Item] | None]
 MOST_MEMBERS: Final = 200_000

@@ -3,9 +3,9 @@
 import json
 from typing import Final
 
+from cognition_engines.drafts.plain_values import Value
+from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.conversations.members import member, text
-from cognition_engines.ingest.parse.plain_values import Value
-from cognition_engines.ingest.structured.decisions import Unacceptable
 
 _LONGEST_INPUT: Final = 100_000  # characters of what a tool was called with
 

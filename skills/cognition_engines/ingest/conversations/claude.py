@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from cognition_engines.drafts.plain_values import Value
+from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.conversations.blocks import block_words
 from cognition_engines.ingest.conversations.branches import branch
 from cognition_engines.ingest.conversations.export_file import ExportFile
@@ -21,8 +23,6 @@ from cognition_engines.ingest.conversations.members import (
 )
 from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, drafts
 from cognition_engines.ingest.items import Item
-from cognition_engines.ingest.parse.plain_values import Value
-from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.kinds.artifacts import Role
 
 _OTHERS: Final = frozenset({"projects.json", "users.json", "memories.json"})

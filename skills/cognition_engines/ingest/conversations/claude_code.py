@@ -8,18 +8,18 @@ from functools import partial
 from hashlib import sha256
 from typing import Final
 
+from cognition_engines.drafts.plain_values import MalformedText, Value
+from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.conversations.blocks import block_words
 from cognition_engines.ingest.conversations.export_file import ExportFile
 from cognition_engines.ingest.conversations.left_out import REPEATED, SYSTEM, LeftOut
 from cognition_engines.ingest.conversations.members import member, required, stated, text
 from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, draft
 from cognition_engines.ingest.items import Item, Warned
-from cognition_engines.ingest.open_file import LONGEST_LINE, lines_of
 from cognition_engines.ingest.parse.json_values import parse_json
-from cognition_engines.ingest.parse.plain_values import MalformedText, Value
-from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.kinds.artifacts import Role
 from cognition_engines.models import Problem
+from cognition_engines.open_file import LONGEST_LINE, lines_of
 
 _ROLES: Final[Mapping[str, Role]] = {"user": "user", "assistant": "assistant", "system": "system"}
 _LOOKED_AT: Final = 4 * 2**20  # bytes in which a session has its first message

@@ -8,6 +8,8 @@ from functools import partial
 from io import BytesIO, TextIOWrapper
 from typing import Final
 
+from cognition_engines.drafts.plain_values import Value
+from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.conversations.export_file import ExportFile
 from cognition_engines.ingest.conversations.json_stream import (
     BrokenJson,
@@ -29,8 +31,6 @@ from cognition_engines.ingest.conversations.members import (
 )
 from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, drafts
 from cognition_engines.ingest.items import Item
-from cognition_engines.ingest.parse.plain_values import Value
-from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.models import Sensitivity
 
 _WRITTEN: Final = frozenset({"Default", "Reply", "ThreadStarterMessage", "ApplicationCommand", "ChatInputCommand"})

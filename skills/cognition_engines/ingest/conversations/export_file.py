@@ -9,8 +9,8 @@ from typing import BinaryIO, Final, Protocol
 
 from cognition_engines.ingest.conversations.left_out import LeftOut
 from cognition_engines.ingest.items import Item, RejectedRecord
-from cognition_engines.ingest.open_file import LARGEST_WHOLE, NotAFile, open_file
 from cognition_engines.models import Problem
+from cognition_engines.open_file import LARGEST_WHOLE, NotAFile, open_file
 
 HEAD: Final = 2**16  # bytes by which a format is recognised
 

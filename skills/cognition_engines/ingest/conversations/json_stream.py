@@ -8,8 +8,8 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from cognition_engines.ingest.open_file import LARGEST_WHOLE
-from cognition_engines.ingest.parse.plain_values import RefusedValue, Value
+from cognition_engines.drafts.plain_values import RefusedValue, Value
+from cognition_engines.open_file import LARGEST_WHOLE
 
 _CHUNK: Final = 2**18  # bytes
 _BLANK: Final = " \t\n\r"

@@ -14,6 +14,7 @@ from email.utils import getaddresses, parsedate_to_datetime
 from hashlib import sha256
 from typing import BinaryIO, Final
 
+from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.conversations.charsets import NO_CHARACTER, decode_base64, decode_text, decode_words
 from cognition_engines.ingest.conversations.export_file import HEAD, ExportFile
 from cognition_engines.ingest.conversations.html_words import html_words
@@ -21,8 +22,7 @@ from cognition_engines.ingest.conversations.left_out import LeftOut
 from cognition_engines.ingest.conversations.members import listed_texts, stated
 from cognition_engines.ingest.conversations.turn_drafts import Message, built, conversation_name, draft
 from cognition_engines.ingest.items import Item
-from cognition_engines.ingest.open_file import LARGEST_WHOLE
-from cognition_engines.ingest.structured.decisions import Unacceptable
+from cognition_engines.open_file import LARGEST_WHOLE
 
 _HEADER: Final = re.compile(rb"[!-9;-~]{1,100}:[ \t]?")
 _EARLY: Final = re.compile(r"[a-z][ \t-]{1,9}0\d{2,3}(?!\d)", re.IGNORECASE)  # a year before 1000

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from cognition_engines.ingest.parse.plain_values import Value
-from cognition_engines.ingest.structured.decisions import Unacceptable
+from cognition_engines.drafts.plain_values import Value
+from cognition_engines.drafts.storable import Unacceptable
 
 
 def member(value: Value, *names: str) -> Value:

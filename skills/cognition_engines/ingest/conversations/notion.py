@@ -14,8 +14,8 @@ from zipfile import ZipFile, ZipInfo
 
 from cognition_engines.ingest.conversations.archive import LARGEST, MOST_MEMBERS, NO_ZIP, flaw_of, may_be_read
 from cognition_engines.ingest.items import DocumentDraft, Item, RejectedRecord, Warned
-from cognition_engines.ingest.open_file import LARGEST_WHOLE
 from cognition_engines.models import Problem
+from cognition_engines.open_file import LARGEST_WHOLE
 
 PageReader: TypeAlias = Callable[[str, bytes], Iterator[Item] | None]  # of a path and what is there
 _PAGE: Final = re.compile(r"(?:.*[ /])?[0-9a-f]{32}\.md")  # Notion ends the name of each page with its id

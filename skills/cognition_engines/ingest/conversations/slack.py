@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
+from cognition_engines.drafts.plain_values import Value
+from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.conversations.export_file import ExportFile
 from cognition_engines.ingest.conversations.json_stream import first_of, items_of
 from cognition_engines.ingest.conversations.left_out import LeftOut
@@ -32,8 +34,6 @@ from cognition_engines.ingest.conversations.slack_names import (
 )
 from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, drafts
 from cognition_engines.ingest.items import Item
-from cognition_engines.ingest.parse.plain_values import Value
-from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.models import Sensitivity
 
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.json")

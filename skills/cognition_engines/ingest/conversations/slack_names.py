@@ -9,9 +9,9 @@ from html import unescape
 from pathlib import PurePosixPath
 from typing import Final
 
+from cognition_engines.drafts.plain_values import Value
 from cognition_engines.ingest.conversations.export_file import Neighbours
 from cognition_engines.ingest.conversations.members import member, objects, text, texts
-from cognition_engines.ingest.parse.plain_values import Value
 
 USERS: Final = "users.json"
 # by the list that a channel stands in, whether only its members may read it

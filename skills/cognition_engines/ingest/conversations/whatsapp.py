@@ -15,7 +15,7 @@ from cognition_engines.ingest.conversations.members import listed_texts, stated
 from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, conversation_name, draft
 from cognition_engines.ingest.conversations.whatsapp_dates import MARKS, Order, Stamp, begun, moment, order_of
 from cognition_engines.ingest.items import Item
-from cognition_engines.ingest.open_file import LARGEST_WHOLE, lines_of
+from cognition_engines.open_file import LARGEST_WHOLE, lines_of
 
 _SPEAKER: Final = re.compile(r"(?P<name>[^:：\n“\"<][^:：\n“\"]{0,99})[:：] ?(?P<text>.*)", re.DOTALL)
 # What the program calls its files, in several languages.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from cognition_engines.ingest.markdown.front_block import after_comments, front_block
-from cognition_engines.ingest.markdown.inline import is_title
+from cognition_engines.markdown.front_block import after_comments, front_block
+from cognition_engines.markdown.inline import is_title
 
 _LONGEST_LINE: Final = 500  # characters of a title or a name
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
 
+from cognition_engines.drafts.chunking import Piece
 from cognition_engines.ingest.formats.converted import Converted, Mark
 from cognition_engines.ingest.formats.suffixes import Format
-from cognition_engines.ingest.items import Piece
-from cognition_engines.ingest.markdown.document import Document, read_markdown
-from cognition_engines.ingest.markdown.front_block import Member
-from cognition_engines.ingest.markdown.front_matter import plain_name
+from cognition_engines.ingest.parse.front_matter import plain_name
+from cognition_engines.markdown.document import Document, read_markdown
+from cognition_engines.markdown.front_block import Member
 
 
 def as_document(converted: Converted, format: Format) -> Document:

@@ -2,7 +2,7 @@
 
 import json
 
-from cognition_engines.ingest.parse.plain_values import LISTS, MalformedText, ParsedDocument, RefusedValue, Value, named
+from cognition_engines.drafts.plain_values import LISTS, MalformedText, ParsedDocument, RefusedValue, Value, named
 
 _BLANK = " \t\n\r"
 # CPython refuses to convert longer ones; a float keeps them comparable and is no valid id.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from cognition_engines.ingest.open_file import lines_of
+from cognition_engines.open_file import lines_of
 
 _OPENING: Final = re.compile(rb"<{7}(?: .*)?", re.DOTALL)
 _CLOSING: Final = re.compile(rb">{7}(?: .*)?", re.DOTALL)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from cognition_engines.ingest.parse.plain_values import LISTS, MalformedText, ParsedDocument, RefusedValue, Value, named
+from cognition_engines.drafts.plain_values import LISTS, MalformedText, ParsedDocument, RefusedValue, Value, named
 
 _DEEPEST = 64
 _LONGEST_INT = 400

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from cognition_engines.drafts.ids import with_place
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.ingest.ids import with_place
 from cognition_engines.ingest.report import content_of, is_gone
 from cognition_engines.ingest.repository import FilePlace, Places
 from cognition_engines.ingest.rights import named_scope, scope_folder

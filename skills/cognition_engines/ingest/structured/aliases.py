@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic.alias_generators import to_camel, to_snake
 
-from cognition_engines.ingest.parse.plain_values import Value
+from cognition_engines.drafts.plain_values import Value
 from cognition_engines.kinds.artifacts import CONVERSATION
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_names
 from cognition_engines.kinds.kind import Kind

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from cognition_engines.ingest.parse.plain_values import RefusedValue, Value
+from cognition_engines.drafts.plain_values import RefusedValue, Value
 from cognition_engines.kinds.fields import MAX_MEMBERS, MAX_METADATA
 from cognition_engines.models import SENSITIVITIES
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from cognition_engines.drafts.plain_values import Value, first_refusal, labels, named, whole
+from cognition_engines.drafts.storable import Unacceptable, joined, misspelled_right, unsound
 from cognition_engines.ingest.dates import iso_date
-from cognition_engines.ingest.parse.plain_values import Value, first_refusal, labels, named, whole
-from cognition_engines.ingest.storable import joined, misspelled_right, unsound
 from cognition_engines.ingest.structured.aliases import VECTORS, snake
 from cognition_engines.ingest.structured.decision_rules import NAMES, RULES
 from cognition_engines.ingest.structured.sections import HEADINGS, prose_section, section
@@ -21,10 +21,6 @@ _METADATA: Final[TypeAdapter[dict[str, JsonValue]]] = TypeAdapter(Metadata)
 _OF_OTHERS: Final = frozenset(
     {"agent", "author", "authors", "decided_by", "deciders", "decision_makers", "recorded_by"}
 )
-
-
-class Unacceptable(Exception):
-    """A record breaks rules; the message names each field and says what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,23 +5,14 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Final
 
-from pydantic.alias_generators import to_camel
-
-from cognition_engines.ingest.parse.plain_values import Value
+from cognition_engines.drafts.plain_values import Value
 from cognition_engines.ingest.statuses import is_of_decisions
 from cognition_engines.ingest.structured.aliases import snake
 from cognition_engines.ingest.structured.decision_rules import NAMES
-from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.registry import DETECTED, SPECS
 
 KIND: Final = "kind"  # the member that names it
-# The names of kinds as files give them.
-KIND_NAMES: Final[Mapping[str, Kind]] = {
-    **KINDS,
-    **{to_camel(label): kind for label, kind in KINDS.items()},
-    "conversation_turn": Kind.TURN,
-    "conversationTurn": Kind.TURN,
-}
 _OF_DECISIONS: Final = frozenset(
     {"alternatives", "considered_options", "decided_by", "decision", "rationale", "reasons", "stakes", "supersedes"}
     | {"superseded_by", "context_and_problem_statement", "decision_drivers", "decision_outcome"}

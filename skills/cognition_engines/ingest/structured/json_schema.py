@@ -5,12 +5,12 @@ from typing import Any, Final
 
 from pydantic.alias_generators import to_camel
 
-from cognition_engines.ingest.parse.plain_values import LABELS
+from cognition_engines.drafts.plain_values import LABELS
 from cognition_engines.ingest.structured.decision_rules import decision_schema
-from cognition_engines.ingest.structured.detect_kind import KIND, KIND_NAMES
+from cognition_engines.ingest.structured.detect_kind import KIND
 from cognition_engines.ingest.structured.records import AS_TEXT
 from cognition_engines.kinds.extractions import LONG, content_lists
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.registry import adapter
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"

@@ -3,23 +3,21 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
-from cognition_engines.ingest.items import DocumentDraft, Item, Piece, RecordDraft, RejectedRecord, Warned
-from cognition_engines.ingest.markdown.chunking import count_tokens, split, too_long
-from cognition_engines.ingest.parse.plain_values import RefusedValue, Value, listed
-from cognition_engines.ingest.refusal_messages import kinds
+from cognition_engines.drafts.document_chunks import is_long, pieces_of
+from cognition_engines.drafts.plain_values import RefusedValue, Value, listed
+from cognition_engines.drafts.refusal_messages import kinds
+from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.statuses import normalise_status
-from cognition_engines.ingest.structured.decisions import Unacceptable, read_fields
-from cognition_engines.ingest.structured.detect_kind import KIND, KIND_NAMES, kind_of_members, named_kind
+from cognition_engines.ingest.structured.decisions import read_fields
+from cognition_engines.ingest.structured.detect_kind import KIND, kind_of_members, named_kind
 from cognition_engines.ingest.structured.records import ReadRecord, read_other
 from cognition_engines.kinds.artifacts import Artifact
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Source
 from cognition_engines.kinds.registry import NAMESAKES
 from cognition_engines.models import Draft, Problem
-
-_LONG: Final = 1200  # tokens of an artifact above which its text is cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +119,7 @@ def drafted(read: ReadRecord, ordinal: int, line: int) -> RecordDraft | Document
     """A record; or a document, where its text is to be cut. Raises `Unacceptable` for what no chunk can hold."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:
-        return DocumentDraft(record, _pieces(read.text.replace("\r\n", "\n")), ordinal, line)
-    if isinstance(record, Artifact) and not record.chunked and count_tokens(record.content) > _LONG:
-        return DocumentDraft(replace(record, chunked=True), _pieces(record.content), ordinal, line)
+        return DocumentDraft(record, pieces_of(read.text.replace("\r\n", "\n")), ordinal, line)
+    if isinstance(record, Artifact) and is_long(record):
+        return DocumentDraft(replace(record, chunked=True), pieces_of(record.content), ordinal, line)
     return RecordDraft(record, ordinal, line)
-
-
-def _pieces(content: str) -> tuple[Piece, ...]:
-    pieces = split(content)
-    if (reason := too_long(content, pieces)) is not None:
-        raise Unacceptable(f"content: {reason}")
-    return tuple(pieces)

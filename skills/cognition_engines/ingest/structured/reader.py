@@ -6,10 +6,7 @@ from io import BytesIO
 from itertools import chain, islice
 from typing import BinaryIO, Final
 
-from cognition_engines.ingest.items import Item, RejectedRecord, Warned
-from cognition_engines.ingest.open_file import LONGEST_LINE, lines_of
-from cognition_engines.ingest.parse.json_values import parse_json
-from cognition_engines.ingest.parse.plain_values import (
+from cognition_engines.drafts.plain_values import (
     LABELS,
     LISTS,
     MalformedText,
@@ -18,11 +15,15 @@ from cognition_engines.ingest.parse.plain_values import (
     Value,
     listed,
 )
+from cognition_engines.drafts.storable import RIGHTS
+from cognition_engines.ingest.items import Item, RejectedRecord, Warned
+from cognition_engines.ingest.parse.json_values import parse_json
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
-from cognition_engines.ingest.storable import RIGHTS
-from cognition_engines.ingest.structured.detect_kind import KIND_NAMES, is_called_decisions, is_record
+from cognition_engines.ingest.structured.detect_kind import is_called_decisions, is_record
 from cognition_engines.ingest.structured.objects import Candidate, ObjectReader
+from cognition_engines.kinds.kind import KIND_NAMES
 from cognition_engines.models import Problem
+from cognition_engines.open_file import LONGEST_LINE, lines_of
 
 LOOKED_AT: Final = 100  # lines that are not blank, by which JSONL is recognised
 # A line that gives a member called title, or a kind, in either notation: what makes a broken file worth a refusal.

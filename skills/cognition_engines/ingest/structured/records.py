@@ -7,11 +7,10 @@ from typing import Final, cast
 
 from pydantic import JsonValue, ValidationError
 
-from cognition_engines.ingest.parse.plain_values import LABELS, Value, labels, named, whole
-from cognition_engines.ingest.refusal_messages import a, reasons
-from cognition_engines.ingest.storable import joined, misspelled_right, unsound
+from cognition_engines.drafts.plain_values import LABELS, Value, labels, named, whole
+from cognition_engines.drafts.refusal_messages import a, reasons
+from cognition_engines.drafts.storable import Unacceptable, joined, misspelled_right, unsound
 from cognition_engines.ingest.structured.aliases import VECTORS, DuplicateField, Members, read_members, snake
-from cognition_engines.ingest.structured.decisions import Unacceptable
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_lists
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import OtherRecord, validated

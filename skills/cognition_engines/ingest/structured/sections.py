@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from cognition_engines.ingest.parse.plain_values import Value
+from cognition_engines.drafts.plain_values import Value
 
 # In the order of the text. Of several names of one section each that is given has its own section.
 HEADINGS: Final[Mapping[str, str]] = {

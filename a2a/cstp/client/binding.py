@@ -1,0 +1,95 @@
+"""From functions that make calls (`cstp.calls`) to methods that send them, with the same parameters and types.
+
+`Methods` and `AsyncMethods` in `cstp.client.methods` are made of these.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from functools import update_wrapper
+from inspect import Parameter, Signature, signature
+from typing import Any, Concatenate, ParamSpec, TypeVar, get_args
+
+from cstp.call import Call
+from cstp.pages import Identified, Listing, each, each_async
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T", bound=Identified)
+M = TypeVar("M", bound=Callable[..., object])
+
+
+class Sender(ABC):
+    """A client that sends calls and waits for their results."""
+
+    @abstractmethod
+    def send(self, call: Call[R]) -> R:
+        """Return the result of a call that `cstp.calls` made."""
+
+
+class AsyncSender(ABC):
+    """A client that sends calls, whose results are awaited."""
+
+    @abstractmethod
+    async def send(self, call: Call[R]) -> R:
+        """Return the result of a call that `cstp.calls` made."""
+
+
+def sent(make: Callable[P, Call[R]]) -> Callable[Concatenate[Sender, P], R]:
+    """Return the method that sends the call that `make` returns."""
+
+    def method(self: Sender, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.send(make(*args, **kwargs))
+
+    return _documented(method, make)
+
+
+def sent_async(make: Callable[P, Call[R]]) -> Callable[Concatenate[AsyncSender, P], Coroutine[Any, Any, R]]:
+    """Return the coroutine method that sends the call that `make` returns."""
+
+    async def method(self: AsyncSender, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self.send(make(*args, **kwargs))
+
+    return _documented(method, make)
+
+
+def iterated(make: Callable[P, Listing[T]]) -> Callable[Concatenate[Sender, P], Iterator[T]]:
+    """Return the method that iterates over the list that `make` returns."""
+
+    def method(self: Sender, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        found = make(*args, **kwargs)
+        return each(lambda offset, limit: self.send(found.call(offset, limit)), found.page_size)
+
+    return _documented(method, make, Iterator)
+
+
+def iterated_async(make: Callable[P, Listing[T]]) -> Callable[Concatenate[AsyncSender, P], AsyncIterator[T]]:
+    """Return the method that asynchronously iterates over the list that `make` returns."""
+
+    def method(self: AsyncSender, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        found = make(*args, **kwargs)
+        return each_async(lambda offset, limit: self.send(found.call(offset, limit)), found.page_size)
+
+    return _documented(method, make, AsyncIterator)
+
+
+def _documented(method: M, make: Callable[..., object], returned: Any = None) -> M:
+    """Return `method` with the name and the docstring of `make`, and its signature for `inspect` and `help`."""
+    update_wrapper(method, make)
+    method.__wrapped__ = _Shown(make, returned)  # type: ignore[attr-defined]
+    return method
+
+
+class _Shown:
+    """The signature of a method, computed when it is asked for: importing the client stays cheap."""
+
+    def __init__(self, make: Callable[..., object], returned: Any) -> None:
+        self.__wrapped__ = make
+        self._returned = returned
+
+    @property
+    def __signature__(self) -> Signature:
+        made = signature(self.__wrapped__)
+        (result,) = get_args(made.return_annotation)
+        parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD), *made.parameters.values()]
+        shown = result if self._returned is None else self._returned[result]
+        return made.replace(parameters=parameters, return_annotation=shown)

@@ -1,0 +1,91 @@
+"""Every method, typed, for `Client` and `AsyncClient`.
+
+Generated from `cstp.methods` by `make docs`.
+"""
+
+import cstp.calls as calls
+from cstp.client.binding import AsyncSender, Sender, iterated, iterated_async, sent, sent_async
+
+
+class Methods(Sender):
+    """The methods of the protocol; results are returned."""
+
+    search = sent(calls.search)
+    query_decisions = sent(calls.query_decisions)
+    get_decision = sent(calls.get_decision)
+    list_decisions = sent(calls.list_decisions)
+    get_stats = sent(calls.get_stats)
+    get_graph = sent(calls.get_graph)
+    get_decisions = sent(calls.get_decisions)
+    get_patterns = sent(calls.get_patterns)
+    get_warnings = sent(calls.get_warnings)
+    get_chunk = sent(calls.get_chunk)
+    list_episodes = sent(calls.list_episodes)
+    get_episode = sent(calls.get_episode)
+    find_episodes = sent(calls.find_episodes)
+    search_knowledge = sent(calls.search_knowledge)
+    recall = sent(calls.recall)
+    list_memories = sent(calls.list_memories)
+    record_decision = sent(calls.record_decision)
+    update_decision = sent(calls.update_decision)
+    review_decision = sent(calls.review_decision)
+    set_status = sent(calls.set_status)
+    link_decisions = sent(calls.link_decisions)
+    unlink_decisions = sent(calls.unlink_decisions)
+    changes_page = sent(calls.changes_page)
+    store_episode = sent(calls.store_episode)
+    remember = sent(calls.remember)
+    store_knowledge = sent(calls.store_knowledge)
+    forget = sent(calls.forget)
+    put_records = sent(calls.put_records)
+    audit = sent(calls.audit)
+    whoami = sent(calls.whoami)
+    discover = sent(calls.discover)
+    iter_recorded_decisions = iterated(calls.iter_recorded_decisions)
+    iter_decisions = iterated(calls.iter_decisions)
+    iter_patterns = iterated(calls.iter_patterns)
+    iter_warnings = iterated(calls.iter_warnings)
+    iter_episodes = iterated(calls.iter_episodes)
+    iter_memories = iterated(calls.iter_memories)
+
+
+class AsyncMethods(AsyncSender):
+    """The methods of the protocol; results are awaited."""
+
+    search = sent_async(calls.search)
+    query_decisions = sent_async(calls.query_decisions)
+    get_decision = sent_async(calls.get_decision)
+    list_decisions = sent_async(calls.list_decisions)
+    get_stats = sent_async(calls.get_stats)
+    get_graph = sent_async(calls.get_graph)
+    get_decisions = sent_async(calls.get_decisions)
+    get_patterns = sent_async(calls.get_patterns)
+    get_warnings = sent_async(calls.get_warnings)
+    get_chunk = sent_async(calls.get_chunk)
+    list_episodes = sent_async(calls.list_episodes)
+    get_episode = sent_async(calls.get_episode)
+    find_episodes = sent_async(calls.find_episodes)
+    search_knowledge = sent_async(calls.search_knowledge)
+    recall = sent_async(calls.recall)
+    list_memories = sent_async(calls.list_memories)
+    record_decision = sent_async(calls.record_decision)
+    update_decision = sent_async(calls.update_decision)
+    review_decision = sent_async(calls.review_decision)
+    set_status = sent_async(calls.set_status)
+    link_decisions = sent_async(calls.link_decisions)
+    unlink_decisions = sent_async(calls.unlink_decisions)
+    changes_page = sent_async(calls.changes_page)
+    store_episode = sent_async(calls.store_episode)
+    remember = sent_async(calls.remember)
+    store_knowledge = sent_async(calls.store_knowledge)
+    forget = sent_async(calls.forget)
+    put_records = sent_async(calls.put_records)
+    audit = sent_async(calls.audit)
+    whoami = sent_async(calls.whoami)
+    discover = sent_async(calls.discover)
+    iter_recorded_decisions = iterated_async(calls.iter_recorded_decisions)
+    iter_decisions = iterated_async(calls.iter_decisions)
+    iter_patterns = iterated_async(calls.iter_patterns)
+    iter_warnings = iterated_async(calls.iter_warnings)
+    iter_episodes = iterated_async(calls.iter_episodes)
+    iter_memories = iterated_async(calls.iter_memories)

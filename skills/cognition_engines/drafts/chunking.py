@@ -1,0 +1,200 @@
+"""A document's text, cut at headings and paragraphs into pieces that are embedded and found one by one."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from cognition_engines.kinds.knowledge import Place
+from cognition_engines.markdown.blobs import Shortened, without_blobs
+from cognition_engines.markdown.document import Block, blocks
+
+SIZE: Final = 900  # tokens
+OVERLAP: Final = 100  # tokens
+LONGEST: Final = 1_000_000  # characters of a piece, as of a chunk that is given
+
+# Each letter of a script without blanks between words is a token, and so are 24 letters without a blank.
+_DENSE: Final = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_TOKEN: Final = re.compile(rf"[{_DENSE}]|[^\W{_DENSE}]{{1,24}}|[^\w\s]")
+_SENTENCE: Final = re.compile(
+    r"[.!?…][\"'”’»)\]*_]{0,4}\s+|[。！？][」』）]{0,2}\s*|\n[ \t]*\n\s*|\n[ \t]*(?=(?:[-*+]|\d{1,9}[.)])[ \t])"
+)
+_CUTS: Final = (_SENTENCE, re.compile(r"\n\s*"), re.compile(r"\s+"))  # where a text is cut, best first
+_OPENS_CHUNK: Final = range(1, 4)  # the levels of headings that begin a chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a document: `text[start:end]` of it, under the heading `section`.
+
+    `headings` are that one and those above it, the outermost first. It begins on this page, slide or cell, from 1.
+    """
+
+    text: str
+    start: int
+    end: int
+    section: str | None = None
+    headings: tuple[str, ...] = ()
+    page: int | None = None
+    slide: int | None = None
+    cell: int | None = None
+
+    @property
+    def place(self) -> Place | None:
+        """Where its chunk begins; None where nothing is known of that."""
+        place = Place(section=self.section, page=self.page, slide=self.slide, cell=self.cell, headings=self.headings)
+        return None if place == Place() else place
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """What a chunk takes whole: headings with what follows, a table, a paragraph, or a part of a long one.
+
+    The next chunk may begin again within `text[open_from:end]`. `level` is that of the first heading, 0 without one.
+    """
+
+    start: int
+    end: int
+    tokens: int
+    open_from: int
+    headings: tuple[str, ...]
+    level: int
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """A chunk that is being filled."""
+
+    start: int
+    end: int
+    tokens: int
+    open_from: int
+    headings: tuple[str, ...]
+
+    def add(self, unit: _Unit) -> None:
+        self.end = unit.end
+        self.tokens += unit.tokens
+        if unit.open_from > unit.start:
+            self.open_from = unit.open_from
+
+
+def count_tokens(text: str) -> int:
+    """How many tokens a text has: words and marks, roughly what a model would count."""
+    return sum(1 for _ in _TOKEN.finditer(text))
+
+
+def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code: bool = True) -> list[Piece]:
+    """Cut a text with lines that end with LF into pieces of up to `size` tokens, each a slice of it without its blobs.
+
+    A heading of level 1 to 3 begins a piece when the one before is at least a third full. Code blocks and tables are
+    never cut, so a piece that holds one may be longer; in plain text what is indented is no code (`indented_code`
+    False). A piece that continues the section of the one before repeats the last sentences of it, up to `overlap`
+    tokens, unless it ends in code or a table. All but blanks is in some piece, and each has something that the one
+    before has not; a text of blanks has none.
+
+    Raises ValueError unless 0 <= overlap < size.
+    """
+    shortened = without_blobs(text)
+    pieces = cut(shortened.text, blocks(shortened.text, indented_code=indented_code), size, overlap)
+    return [in_whole(piece, shortened) for piece in pieces]
+
+
+def in_whole(piece: Piece, shortened: Shortened) -> Piece:
+    """The piece of a text without blobs with its place in the whole text."""
+    return replace(piece, start=shortened.in_whole(piece.start), end=shortened.in_whole(piece.end))
+
+
+def cut(text: str, found: Sequence[Block], size: int = SIZE, overlap: int = OVERLAP) -> list[Piece]:
+    """As `split`, of a text whose blocks are known."""
+    if not 0 <= overlap < size:
+        raise ValueError("split: 0 <= overlap < size must hold")
+    pieces: list[Piece] = []
+    chunk: _Chunk | None = None
+    for unit in _units(text, found, size):
+        full = chunk is not None and (
+            chunk.tokens + unit.tokens > size or (unit.level in _OPENS_CHUNK and chunk.tokens * 3 >= size)
+        )
+        if chunk is not None and not full:
+            chunk.add(unit)
+            continue
+        room = 0 if chunk is None or unit.level else min(overlap, size - unit.tokens)
+        start, repeated = unit.start, 0
+        if chunk is not None:
+            pieces.append(_piece(text, chunk))
+            start, repeated = _again(text, chunk, room) or (start, 0)
+        open_from = unit.open_from if unit.open_from > unit.start else start
+        chunk = _Chunk(start, unit.end, repeated + unit.tokens, open_from, unit.headings)
+    return pieces if chunk is None else [*pieces, _piece(text, chunk)]
+
+
+def too_long(text: str, pieces: Sequence[Piece]) -> str | None:
+    """Which of the pieces of a text no chunk can hold, by its line in it; None when all fit."""
+    long = next((piece for piece in pieces if len(piece.text) > LONGEST), None)
+    if long is None:
+        return None
+    line = text.count("\n", 0, long.start) + 1
+    return f"the code block or table in line {line} must have at most {LONGEST:,} characters"
+
+
+def _piece(text: str, chunk: _Chunk) -> Piece:
+    words = text[chunk.start : chunk.end].rstrip()
+    section = chunk.headings[-1] if chunk.headings else None
+    return Piece(words, chunk.start, chunk.start + len(words), section, chunk.headings)
+
+
+def _units(text: str, found: Sequence[Block], size: int) -> Iterator[_Unit]:
+    above: list[Block] = []  # the headings that the text stands under
+    heading: Block | None = None  # the first of those that wait for what follows them
+    for place, block in enumerate(found):
+        if block.level and block.title:
+            above = [*(one for one in above if one.level < block.level), block]
+        first = heading or block
+        if block.level and place + 1 < len(found) and count_tokens(text[first.start : block.end]) * 3 < size:
+            heading = first
+            continue
+        before = count_tokens(text[first.start : block.start]) if heading else 0
+        spans = [(block.start, block.end)] if block.whole else list(_spans(text, block, size - before))
+        headings = tuple(one.title for one in above)
+        for start, end in spans:
+            begin = first.start if start == block.start else start
+            open_from = end if block.whole or block.level else start
+            level = first.level if start == block.start else 0
+            tokens = count_tokens(text[start:end]) + (before if start == block.start else 0)
+            yield _Unit(begin, end, tokens, open_from, headings, level)
+        heading = None
+
+
+def _spans(text: str, block: Block, size: int) -> Iterator[tuple[int, int]]:
+    """The block, or where it has more than `size` tokens its sentences, lines, words, or parts of words."""
+    waiting = [(block.start, block.end, 0)]
+    while waiting:
+        start, end, depth = waiting.pop()
+        if count_tokens(text[start:end]) <= size:
+            yield start, end
+            continue
+        if depth < len(_CUTS):
+            bounds = [start, *(cut.end() for cut in _CUTS[depth].finditer(text, start, end)), end]
+        else:
+            tokens = [token.start() for token in _TOKEN.finditer(text, start, end)]
+            bounds = [start, *tokens[size::size], end]
+        parts = [(first, last, depth + 1) for first, last in pairwise(bounds) if first < last]
+        waiting += reversed(parts)
+
+
+def _again(text: str, chunk: _Chunk, room: int) -> tuple[int, int] | None:
+    """Where the last whole sentences of a chunk begin that have up to `room` tokens, and how many they have.
+
+    Its last words, where these would be less than half of that.
+    """
+    starts = [token.start() for token in _TOKEN.finditer(text, chunk.open_from, chunk.end)][-room:] if room > 0 else []
+    if not starts:
+        return None
+    ends = (cut.end() for cut in _SENTENCE.finditer(text, chunk.open_from, chunk.end))
+    sentences = {chunk.open_from, *ends}
+    for place, start in enumerate(starts):
+        if start in sentences and (len(starts) - place) * 2 >= room:
+            return start, len(starts) - place
+    words = (place for place, start in enumerate(starts) if start == 0 or text[start - 1].isspace())
+    place = next(words, 0)
+    return starts[place], len(starts) - place

@@ -1,0 +1,144 @@
+"""Identities, ids and digests: out of what makes a record distinct, and out of all of it.
+
+An identity is the repository with the path, the id that the file gives, or what the record says; with the project it
+makes an id.
+"""
+
+import json
+from dataclasses import replace
+from hashlib import sha256
+from typing import Final
+
+from cognition_engines.kinds.artifacts import ARTIFACT, ArtifactChunk, Turn
+from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.extractions import Extraction
+from cognition_engines.kinds.fields import MAX_REF
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import SPECS, OtherRecord, adapter, kind_of, prefixed, spec_of
+from cognition_engines.kinds.spec import Origin
+from cognition_engines.models import Decision
+from cognition_engines.store.origins import namesakes
+
+_TOLD_APART: Final = ("conversation_id", "session", "turn_index", "role", "speaker", "ts", "content")  # turns
+_LONGEST_NAME: Final = 183  # with what follows it, 200
+_EPISODE_BITS: Final = 52  # what every JSON reader takes as a whole number
+
+
+def given_identity(kind: Kind, repository: str, id: str) -> str:
+    """The identity of a record whose file gives it an id; kinds that share their ids share these, too."""
+    return _identity("given", namesakes(kind)[0].label, repository, id)
+
+
+def path_identity(kind: Kind, repository: str, path: str, ordinal: int) -> str:
+    """The identity of a record by its position in its file."""
+    return _identity("path", kind.label, repository, path, ordinal)
+
+
+def made_id(kind: Kind, identity: str, project: str | None) -> str:
+    """The id of a record that is given none; not for episodes and artifact chunks."""
+    prefix = SPECS[kind].made_prefix
+    if prefix is None:
+        raise ValueError(f"id: none is made for the kind {kind.label} alone")
+    return prefix + hashed(json.dumps([identity, project]))[:16]
+
+
+def episode_number(text: str) -> int:
+    """An id for an episode, from 1 to 2^52-1."""
+    return int(hashed(text), 16) >> (256 - _EPISODE_BITS) or 1
+
+
+def conversation_id(repository: str, project: str | None, path: str, name: str) -> str:
+    """The name of the conversation that a file is: by the file's name, and by where it is."""
+    return f"{name[:_LONGEST_NAME]}-{hashed(json.dumps(['conversation', repository, project, path]))[:16]}"
+
+
+def episode_text(episode: Episode) -> str:
+    """What distinguishes episodes that are given no id, but for equal ones."""
+    return hashed(_text_of(episode, "query", "reward", "reflection", "created_at"))
+
+
+def content_identity(record: OtherRecord, repository: str) -> str:
+    """The identity of a record out of what it says; not for episodes, turns and artifact chunks."""
+    made = spec_of(record).identity
+    if made is None:
+        raise ValueError("id: that of this kind depends on the others of its file, or on its artifact")
+    text = made(record) if callable(made) else _text_of(record, *made)
+    return _identity("content", kind_of(record).label, repository, text)
+
+
+def episode_identity(repository: str, text: str, equal: int) -> str:
+    """The identity of an episode out of its text; `equal` is how many equal ones came before."""
+    return _identity("content", Kind.EPISODE.label, repository, text, equal)
+
+
+def turn_identity(turn: Turn, repository: str, place: int | None, distinguished: bool = False) -> str:
+    """The identity of a turn that was given no id; `place` is its index, or what is counted where it has none.
+
+    With `distinguished` that of one of two equal turns, of which one counts its place and the other states it.
+    """
+    text = _text_of(replace(turn, turn_index=place), *_TOLD_APART)
+    return _identity(
+        "content", Kind.TURN.label, repository, text, turn.turn_index is not None if distinguished else None
+    )
+
+
+def artifact_chunk_id(chunk: ArtifactChunk) -> str:
+    """The id of an artifact chunk that was given none."""
+    artifact = prefixed(Kind.ARTIFACT, chunk.artifact_id)
+    place = f"::chunk::{chunk.chunk_index:03d}::{hashed(chunk.content)[:8]}"
+    if len(artifact) + len(place) > MAX_REF:  # so that an event's evidence may name it
+        artifact = f"{ARTIFACT}{hashed(artifact)[:16]}"
+    return artifact + place
+
+
+def part_id(part: OtherRecord, repository: str) -> str:
+    """The id of what a document was cut into."""
+    if isinstance(part, ArtifactChunk):
+        return artifact_chunk_id(part)
+    return made_id(Kind.CHUNK, content_identity(part, repository), part.project)
+
+
+def _identity(*parts: str | int | bool | None) -> str:
+    return hashed(json.dumps(parts))[:32]
+
+
+def _text_of(record: OtherRecord, *names: str) -> str:
+    """Some members of a record as JSON, those with their default left out."""
+    return _dumped(record, set(names))
+
+
+def _dumped(record: OtherRecord, names: set[str] | None = None) -> str:
+    # without defaults, so that a field added to a kind changes no digest and no id
+    dumped: str = adapter(kind_of(record)).dump_json(record, include=names, exclude_defaults=True).decode()
+    return f"{record.type} {dumped}" if isinstance(record, Extraction) else dumped
+
+
+def hashed(text: str) -> str:
+    """SHA-256, 64 hexadecimal digits."""
+    return sha256(text.encode()).hexdigest()
+
+
+def digest(record: OtherRecord, ordinal: int = 0) -> str:
+    """Of all content but the id, so that any edit is a change: 32 hexadecimal digits.
+
+    A turn without an index is ordered by its place in its file, the `ordinal`, so another place is a change too.
+    """
+    place = f"{ordinal} " if isinstance(record, Turn) and record.turn_index is None else ""
+    return hashed(place + kind_of(record).label + _dumped(replace(record, id=None)))[:32]
+
+
+def decision_digest(decision: Decision) -> str:
+    """As `digest`."""
+    # without what is not stated, so that a member added to reasons changes no digest
+    reasons = [
+        (one.type, one.text) if one.strength is None else (one.type, one.text, one.strength) for one in decision.reasons
+    ]
+    fields = {name: getattr(decision, name) for name in Decision.__slots__} | {"reasons": reasons, "id": None}
+    return hashed(json.dumps(fields, default=str, sort_keys=True))[:32]
+
+
+def with_place(origin: Origin) -> Origin:
+    """The origin with its digest, so far of the content, made that of where it is from, too, after a dot."""
+    guarded = None if origin.guarded_as is None else int(origin.guarded_as)
+    where = [*origin.place, origin.ingested_as, origin.project_scope, guarded, origin.guard_scope]
+    return replace(origin, digest=f"{origin.digest}.{hashed(json.dumps(where))[:8]}")

@@ -1,1 +1,0 @@
-"""Existing Chroma collections as records."""

@@ -1,0 +1,139 @@
+"""A collection of MongoDB, read with `find` alone. What imports this imports pymongo, of the extra `mongodb`."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Final
+from warnings import catch_warnings, simplefilter
+
+from bson.codec_options import CodecOptions, DatetimeConversion
+from bson.json_util import RELAXED_JSON_OPTIONS, dumps
+from pymongo import MongoClient, ReadPreference
+from pymongo.collection import Collection
+from pymongo.errors import ConnectionFailure, OperationFailure, PyMongoError
+
+from cognition_engines.drafts.plain_values import MalformedText, RefusedValue
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.ingest.collections.http_json import COMPONENT
+from cognition_engines.ingest.collections.live_source import LiveObject, LiveSource, Wanted
+from cognition_engines.ingest.collections.place_names import MongoPlace, mongo_place
+from cognition_engines.ingest.foreign.mongodb import document_members
+from cognition_engines.ingest.maps.field_map import FieldMap
+from cognition_engines.ingest.parse.json_values import parse_json
+
+PASSWORD: Final = "CSTP_MONGODB_PASSWORD"
+_PAGE: Final = 500  # documents at a time
+_FOUND_WITHIN: Final = 10_000  # milliseconds, for a server that refuses connections is asked until then
+_UNAUTHORISED: Final = 13
+_NOT_AUTHENTICATED: Final = 18
+_OPTIONS: Final[CodecOptions[dict[str, Any]]] = CodecOptions(
+    datetime_conversion=DatetimeConversion.DATETIME_AUTO, tz_aware=True
+)
+
+
+class _Documents:
+    """The documents of one collection, by their ids."""
+
+    def __init__(self, address: str, collection: Collection[dict[str, Any]]) -> None:
+        self._address = address
+        self._collection = collection
+
+    def pages(self, vectors: Wanted) -> Iterator[Sequence[LiveObject]]:
+        with _calls(self._address), self._collection.find({}, batch_size=_PAGE).sort("_id", 1) as cursor:
+            while page := list(islice(cursor, _PAGE)):
+                yield [self._object(document) for document in page]
+
+    def count(self) -> int:
+        with _calls(self._address):
+            return self._collection.estimated_document_count()
+
+    def _object(self, document: Mapping[str, Any]) -> LiveObject:
+        """The members as they are read from a file of mongoexport."""
+        try:
+            value = parse_json(dumps(document, json_options=RELAXED_JSON_OPTIONS)).value
+        except (MalformedText, ValueError, TypeError, RecursionError):
+            value = {"_id": str(document.get("_id")), "document": RefusedValue("it has a value that is not read")}
+        members = document_members(value) if isinstance(value, dict) else {}
+        return LiveObject(members, str(members.get("_id")))
+
+
+@contextmanager
+def opened(
+    address: str,
+    embedder: Embedder | None,
+    deadline_seconds: float,
+    map: FieldMap,
+    variables: Mapping[str, str] = os.environ,
+) -> Iterator[LiveSource]:
+    """The collection at an address, whose password is in no message and no record. `variables` may have the password.
+
+    Raises ConfigurationError when there is none of that name, with the names there are; ComponentFailed when the
+    server does not answer or refuses.
+    """
+    place = mongo_place(address)
+    options = _options(place, deadline_seconds)
+    if password := variables.get(PASSWORD):
+        options["password"] = password
+    try:
+        with catch_warnings():
+            simplefilter("error")  # of options that are not known, which a warning would quote
+            client: MongoClient[dict[str, Any]] = MongoClient(place.url, **options)
+    except (PyMongoError, ValueError, TypeError, Warning):  # a message may quote the password
+        raise ConfigurationError(f"{place.shown}: an option or the password of the address is not read") from None
+    with client:
+        preference = client.read_preference
+        if preference == ReadPreference.PRIMARY:
+            preference = ReadPreference.SECONDARY_PREFERRED
+        database = client.get_database(place.database, _OPTIONS, preference)
+        _check_there(place, database.list_collection_names)
+        yield LiveSource(place.shown, _Documents(place.shown, database[place.collection]), map, embedder)
+
+
+def _options(place: MongoPlace, deadline_seconds: float) -> dict[str, Any]:
+    """Those that the address does not give."""
+    milliseconds = int(deadline_seconds * 1000)
+    options = {
+        "appname": "cstp",
+        "serverSelectionTimeoutMS": min(milliseconds, _FOUND_WITHIN),
+        "connectTimeoutMS": milliseconds,
+        "socketTimeoutMS": milliseconds,
+    }
+    given = {pair.partition("=")[0].lower() for pair in place.url.partition("?")[2].split("&")}
+    return {name: value for name, value in options.items() if name.lower() not in given}
+
+
+def _check_there(place: MongoPlace, list_names: Any) -> None:
+    """Raises ConfigurationError where the collection is not there; one that may not list reads it without."""
+    try:
+        with _calls(place.shown):
+            names = list_names(authorizedCollections=True, nameOnly=True)
+    except _MayNotList:
+        return
+    if place.collection not in names:
+        there = f"there are {', '.join(sorted(names))}" if names else "there are none"
+        raise ConfigurationError(f"{place.shown}: no collection of this name; {there}")
+
+
+class _MayNotList(ComponentFailed):
+    """The user has no right to what was asked for."""
+
+
+@contextmanager
+def _calls(address: str) -> Iterator[None]:
+    """Calls of pymongo; failures name the address without its password, and not what they quote."""
+    try:
+        yield
+    except OperationFailure as error:
+        detail = f"{address} cannot be read (refused with code {error.code})"
+        if error.code == _UNAUTHORISED:
+            raise _MayNotList(COMPONENT, detail) from error
+        why = "; check the user, the password and authSource" if error.code == _NOT_AUTHENTICATED else ""
+        raise ComponentFailed(COMPONENT, detail + why) from error
+    except ConnectionFailure as error:
+        raise ComponentFailed(
+            COMPONENT, f"{address} cannot be read ({type(error).__name__}); check that it is up"
+        ) from error
+    except PyMongoError as error:
+        raise ComponentFailed(COMPONENT, f"{address} cannot be read ({type(error).__name__})") from error

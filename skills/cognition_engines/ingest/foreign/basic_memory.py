@@ -1,0 +1,83 @@
+"""Notes of basic-memory: Markdown whose front matter has a permalink, with observations and relations as list items.
+
+A note is a document, and its observations are found as its text. Its relations are edges from the entity that the note
+is to those that it links to.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from cognition_engines.drafts.plain_values import Value
+from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord
+from cognition_engines.ingest.structured.records import read_other
+from cognition_engines.kinds.fields import normal
+from cognition_engines.kinds.graph import Edge
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.markdown.document import Document, Line
+from cognition_engines.markdown.front_block import Member
+from cognition_engines.models import Problem
+
+# possessive, so that a run of blanks is shared out in one way
+_RELATION: Final = re.compile(
+    r"\s*+[-*+]\s++([^\[\]()\n]{1,64}?)\s*+\[\[([^\[\]\n]{1,300})\]\]\s*+(?:\(([^()\n]{1,500})\))?+\s*+"
+)
+_QUOTES: Final = "\"'`"
+_LINKS_TO: Final = "relates to"  # what basic-memory takes a relation without a type for
+
+
+def with_graph(path: str, document: Document, items: Iterator[Item]) -> Iterator[Item]:
+    """The items of a document, and after it the entity and the edges of a note of basic-memory.
+
+    They have the rights that the front matter gives the document.
+    """
+    for item in items:
+        yield item
+        if isinstance(item, DocumentDraft) and any(_is_permalink(member) for member in document.front):
+            yield from _graph(path, document, item)
+
+
+def _is_permalink(member: Member) -> bool:
+    return member.name == "permalink"
+
+
+def _graph(path: str, document: Document, draft: DocumentDraft) -> Iterator[Item]:
+    relations = list(_relations(document))
+    if not relations:
+        return
+    title = str(draft.head.title)
+    rights: dict[str, Value] = {"project": draft.head.project}
+    if draft.head.sensitivity is not None:
+        rights["sensitivity"] = draft.head.sensitivity.name.lower()
+    permalink = draft.head.metadata.get("permalink")
+    names = [permalink] if isinstance(permalink, str) and normal(permalink) != normal(title) else []
+    found: list[tuple[Kind, int, dict[str, Value]]] = [(Kind.ENTITY, 1, {"name": title, "aliases": [*names]})]
+    for line, type, target, context in relations:
+        edge: dict[str, Value] = {"source_id": title, "target_id": target, "type": type, "evidence": context}
+        if normal(target) != normal(title):
+            found.append((Kind.EDGE, line, edge))
+    seen = set[tuple[str, str]]()
+    for ordinal, (kind, line, members) in enumerate(found, 1):
+        try:
+            record = read_other(kind, members | rights, named_kind=True).record
+        except Unacceptable as error:
+            yield RejectedRecord(Problem(path, line, f"{kind.label} of a note: {error}"))
+            continue
+        if isinstance(record, Edge):
+            key = normal(record.target_id), record.type
+            if key in seen:
+                continue
+            seen.add(key)
+        yield RecordDraft(record, ordinal, line)
+
+
+def _relations(document: Document) -> Iterator[tuple[int, str, str, str | None]]:
+    """Line, type, target and context of each relation: list items outside of code that end with a link."""
+    running = {entry.at for entry in document.entries if isinstance(entry, Line)}
+    for at in range(document.body, len(document.lines)):
+        match = _RELATION.fullmatch(document.lines[at])
+        if match is not None and at in running:
+            target = match[2].partition("|")[0].partition("#")[0].strip()
+            if target:
+                yield at + 1, match[1].strip(_QUOTES + " :") or _LINKS_TO, target, match[3]

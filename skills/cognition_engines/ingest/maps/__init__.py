@@ -1,0 +1,1 @@
+"""Maps of fields, by which objects of other systems become records."""

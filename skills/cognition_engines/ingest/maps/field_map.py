@@ -1,0 +1,56 @@
+"""A map: which objects of another system become records of which kind, and which member becomes which field."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from cognition_engines.drafts.plain_values import Value
+
+Epoch: TypeAlias = Literal["seconds", "milliseconds"]
+DETECTED: Final = "detected"  # instead of a kind: an object is what its members say, as in a file of records
+SKIP: Final = "skip"  # instead of a kind: no record is made of the object
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRule:
+    """Where the value of a field comes from: the first of `paths` that has one.
+
+    With `values` a value is replaced by the one under its name, of a list the first that has one there; by `otherwise`
+    where none has. With `epoch` a number of seconds or milliseconds since 1970 becomes a time.
+    """
+
+    paths: tuple[str, ...]
+    values: Mapping[str, Value] | None = None
+    otherwise: Value = None
+    epoch: Epoch | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MapEntry:
+    """One sort of objects. It fits an object in which each member of `when` has the value, or a list with it, and
+    at least one path of `has` is there.
+
+    `kind` is the label of a kind, DETECTED or SKIP. `sections` are paths by the headings under which their texts come
+    below the text. `also` makes a record in addition to that of an entry above.
+    """
+
+    kind: str
+    when: Mapping[str, Value] = field(default_factory=dict)
+    has: tuple[str, ...] = ()
+    also: bool = False
+    fields: Mapping[str, FieldRule] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict)
+    constants: Mapping[str, Value] = field(default_factory=dict)
+    drop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """`system` names how values are written, None for plain ones. `objects` is the path of the list that holds the
+    objects of a document; None finds it. Of an object the first entry of `records` that fits makes a record.
+    """
+
+    name: str
+    system: str | None
+    objects: str | None
+    records: tuple[MapEntry, ...]

@@ -1,0 +1,193 @@
+"""Objects of another system to items, by a map: they become objects of records, and are read as those of files are."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from cognition_engines.drafts.plain_values import RefusedValue, Value, first_refusal, named
+from cognition_engines.drafts.storable import RIGHTS
+from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
+from cognition_engines.ingest.maps.field_map import DETECTED, SKIP, Epoch, FieldMap, FieldRule, MapEntry
+from cognition_engines.ingest.maps.foreign_rights import RightsUnclear, is_right, rights_of
+from cognition_engines.ingest.maps.map_files import text_of
+from cognition_engines.ingest.maps.paths import at, is_given, without
+from cognition_engines.ingest.statuses import is_of_decisions
+from cognition_engines.ingest.structured.aliases import VECTORS, snake
+from cognition_engines.ingest.structured.detect_kind import KIND, kind_of_members, named_kind
+from cognition_engines.ingest.structured.objects import Candidate, ObjectReader
+from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
+from cognition_engines.kinds.kind import KIND_NAMES, Kind
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.models import Problem
+from cognition_engines.store.values import FloatArray
+
+_NOT_MAPPED: Final = "no entry of the map {} fits this object: see `cstp map --suggest`"
+_OF_DECISIONS: Final = frozenset(
+    {"alternatives", "considered_options", "decision", "outcome", "rationale", "reasons", "stakes", "supersedes"}
+)
+_UNITS: Final[Mapping[Epoch, float]] = {"seconds": 1.0, "milliseconds": 1000.0}
+
+EMBEDDED: Final = (Chunk, ArtifactChunk, Artifact)  # records whose vector is that of their content, but for a title
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object of another system with plain values, and its 1-based line or position.
+
+    `name` stands in what is refused where positions say little; `vector`, of length 1, is the embedder's.
+    """
+
+    value: Value
+    line: int
+    name: str | None = None
+    vector: FloatArray | None = None
+
+
+class MappedReader:
+    """Reads the objects of one file or collection by one map."""
+
+    def __init__(self, path: str, map: FieldMap) -> None:
+        self._path = path
+        self._map = map
+        self._current = Found(None, 0)
+        self._skipped = 0
+
+    def read(self, objects: Iterable[Found]) -> Iterator[Item]:
+        """What each one is, in order; in the end what was noticed."""
+        for item in ObjectReader(self._path).read(self._candidates(objects)):
+            name, vector = self._current.name, self._current.vector
+            if isinstance(item, RejectedRecord) and name is not None:
+                yield RejectedRecord(replace(item.problem, reason=f"{named(name, 'an object')}: {item.problem.reason}"))
+            elif isinstance(item, RecordDraft) and vector is not None and isinstance(item.record, EMBEDDED):
+                yield replace(item, vectors=vector[None])
+            else:
+                yield item
+        if self._skipped:
+            count = f"{self._skipped:,} {'object' if self._skipped == 1 else 'objects'}"
+            yield Warned(Problem(self._path, None, f"{count} of which the map {self._map.name} makes no record"))
+
+    def _candidates(self, objects: Iterable[Found]) -> Iterator[Candidate]:
+        for found in objects:
+            self._current = found
+            made = list(records_of(found.value, self._map))
+            self._skipped += not made
+            yield from (Candidate(value, found.line) for value in made)
+
+
+def records_of(value: Value, map: FieldMap) -> Iterator[Value]:
+    """The objects of records that an object becomes: none where it is to be skipped, else one or more.
+
+    A RefusedValue says why it is none.
+    """
+    if isinstance(value, RefusedValue):
+        yield value
+        return
+    if not isinstance(value, dict):
+        yield RefusedValue("what a map reads must be an object")
+        return
+    fits = [entry for entry in map.records if _fits(entry, value)]
+    first = next((entry for entry in fits if not entry.also), None)
+    chosen = [entry for entry in fits if entry is first or entry.also]
+    if not chosen:
+        yield RefusedValue(_NOT_MAPPED.format(map.name))
+        return
+    yield from (_record(value, entry) for entry in chosen if entry.kind != SKIP)
+
+
+def _fits(entry: MapEntry, value: dict[str, Value]) -> bool:
+    if entry.has and not any(is_given(at(value, path)) for path in entry.has):
+        return False
+    for path, wanted in entry.when.items():
+        member = at(value, path)
+        if member != wanted and not (isinstance(member, list) and wanted in member):
+            return False
+    return entry.kind != DETECTED or is_detected(value)
+
+
+def is_detected(value: dict[str, Value]) -> bool:
+    """Whether an object is a record by its members; in a store of anything a title and a text make no decision."""
+    if named_kind(value) in KIND_NAMES:
+        return True
+    kind = kind_of_members(value)
+    if kind is not Kind.DECISION:
+        return kind is not None
+    status = value.get("status")
+    return bool(_OF_DECISIONS & set(map(snake, value))) or (isinstance(status, str) and is_of_decisions(status))
+
+
+def _record(value: dict[str, Value], entry: MapEntry) -> Value:
+    """The object of a record; what no field takes is in its metadata."""
+    given = {name: found for name, rule in entry.fields.items() if (found := _chosen(rule, value)) is not None}
+    taken = {path for name, (path, whole, _) in given.items() if whole and (name in RIGHTS or not is_right(path))}
+    if entry.kind == DETECTED:
+        return without(value, [*taken, *entry.drop]) | {name: found for name, (_, _, found) in given.items()}
+    try:
+        rights = rights_of(value, entry, {name: (path, found) for name, (path, _, found) in given.items()})
+    except RightsUnclear as error:
+        return RefusedValue(str(error))
+    rest = _flat(without(value, [*taken, *entry.drop, *RIGHTS, *(f"metadata.{name}" for name in RIGHTS)]))
+    for name, member in rest.items():
+        if (refused := first_refusal(member)) is not None:
+            return RefusedValue(f"{named(name, 'a member')}: {refused.reason}")
+    fields: dict[str, Value] = {name: found for name, (_, _, found) in given.items()}
+    fields = {**fields, **entry.constants, **rights}
+    vectors = {name: rest.pop(name) for name in sorted(VECTORS & rest.keys())}  # which are named as left out
+    _add_sections(fields, value, entry)
+    record: dict[str, Value] = {KIND: entry.kind, **fields, **vectors}
+    return record | {"metadata": rest} if rest else record
+
+
+def _flat(rest: dict[str, Value]) -> dict[str, Value]:
+    """What is left, with the members of `metadata` next to the others, but for those of which there are two."""
+    inner = rest.pop("metadata", None)
+    if not isinstance(inner, dict):
+        return rest if inner is None else rest | {"metadata": inner}
+    twice = {name: member for name, member in inner.items() if name in rest}
+    return inner | rest | ({"metadata": twice} if twice else {})
+
+
+def _chosen(rule: FieldRule, value: dict[str, Value]) -> tuple[str, bool, Value] | None:
+    """The path that gives the value of a field, whether all that stands there is taken, and the value."""
+    for path in rule.paths:
+        found = at(value, path)
+        if not is_given(found):
+            continue
+        if rule.values is None:
+            return path, True, _time(found, rule.epoch)
+        names = found if isinstance(found, list) else [found]
+        known = (rule.values[name] for name in map(_name_of, names) if name in rule.values)
+        if (translated := next(known, None)) is not None:
+            return path, False, translated
+    return ("", False, rule.otherwise) if rule.otherwise is not None else None
+
+
+def _name_of(value: Value) -> str:
+    """How a value is written as a name in a map."""
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _time(value: Value, epoch: Epoch | None) -> Value:
+    """A time out of a number; anything else as it is, to be refused by its field."""
+    if epoch is None or isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    try:
+        return datetime.fromtimestamp(value / _UNITS[epoch], UTC).isoformat()
+    except (OverflowError, ValueError, OSError):
+        return value
+
+
+def _add_sections(fields: dict[str, Value], value: dict[str, Value], entry: MapEntry) -> None:
+    """Puts texts that have no field below the text, each under its heading."""
+    parts = [
+        f"## {heading}\n\n{found.strip()}"
+        for heading, path in entry.sections.items()
+        if isinstance(found := at(value, path), str) and found.strip()
+    ]
+    if not parts:
+        return
+    name = text_of(entry.kind)
+    text = fields.get(name)
+    if text is None or isinstance(text, str):
+        fields[name] = "\n\n".join([text, *parts] if text else parts)

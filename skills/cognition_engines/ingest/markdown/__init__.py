@@ -1,1 +1,0 @@
-"""Markdown: its blocks, its front matter, and the pieces that documents are cut into."""

@@ -1,1 +1,0 @@
-"""Other memory stores: their dumps and their live collections, read as records by maps of fields."""

@@ -1,1 +1,0 @@
-"""Collections of other systems that are read where they are, and never written."""

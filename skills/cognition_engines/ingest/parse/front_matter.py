@@ -1,0 +1,139 @@
+"""The members of a Markdown file's front matter. Each is read by itself, for much of it is not quite YAML."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from cognition_engines.drafts.plain_values import MalformedText, RefusedValue, Value, labels, named
+from cognition_engines.ingest.items import Notice
+from cognition_engines.ingest.parse.yaml_values import parse_yaml
+from cognition_engines.markdown.front_block import Flaw, Member, swallowed
+from cognition_engines.markdown.inline import one_line
+
+_COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
+_LENIENT: Final = frozenset({"title", "status", "stage", "state", "date"})  # read even where they are not quite YAML
+_LABELS: Final = frozenset({"tags", "tag", "keywords", "aliases", "alias"})  # whose numbers and booleans are text
+_HASHED: Final = re.compile(r"#[^\s#]+(?:\s+#[^\s#]+)*")  # to YAML a comment, to those who write notes their tags
+_OPENING: Final = ("'", '"', "[", "{")
+_EMPTY: Final = frozenset({"", "[]", "{}", "~", "null"})
+
+
+@dataclass(frozen=True, slots=True)
+class FrontMatter:
+    """Members by their name in lower case without blanks, `-` and `_`. With a flaw the file is to be refused."""
+
+    members: Mapping[str, Member]
+    values: Mapping[str, Value]
+    ignored: tuple[Member, ...]  # what counts for nothing, but stays in the text
+    notices: tuple[Notice, ...]
+    flaw: Flaw | None = None
+
+    def has(self, name: str) -> bool:
+        return name in self.members
+
+    def line(self, name: str) -> int:
+        """The 1-based line of a member, 1 when there is none."""
+        return self.members[name].line if name in self.members else 1
+
+    def value(self, name: str) -> Value:
+        """The member's value as YAML, None when absent."""
+        return self.values.get(name)
+
+    def text(self, name: str) -> str:
+        """The member as one line of text, whatever it looks like; empty when absent or empty."""
+        if name not in self.members:
+            return ""
+        value = self.values[name]
+        return one_line(value) if isinstance(value, str) else _source_text(self.members[name])
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """The member as a list of texts: its items, or itself."""
+        value = self.value(name)
+        if isinstance(value, list) and all(isinstance(item, str | int) for item in value):
+            return tuple(str(item) for item in value)
+        text = self.text(name)
+        return (text,) if text else ()
+
+    def tags_in_line(self) -> bool:
+        """Whether `tags` is one text with commas rather than a list."""
+        return isinstance(self.value("tags"), str)
+
+    def tags(self, name: str = "tags") -> tuple[str, ...]:
+        """The tags of a member; what a list has besides texts is left to those who check it."""
+        value = labels(self.value(name))
+        return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+    def lines_beside(self, consumed: frozenset[str]) -> Iterator[str]:
+        """`name: value` for every member with a value that is not among the consumed ones."""
+        for name, member in self.members.items():
+            shown = "" if name in consumed else _shown(member, self.values[name])
+            if shown:
+                yield f"{member.name}: {shown}"
+        for member in self.ignored:
+            yield f"{member.name}: {_source_text(member)}"
+
+
+def _source_text(member: Member) -> str:
+    text = one_line(_COMMENT.sub("", member.source))
+    return "" if text in _EMPTY else text
+
+
+def _shown(member: Member, value: Value) -> str:
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        return ", ".join(one_line(str(item)) for item in value)
+    return _source_text(member)
+
+
+def _value(member: Member) -> Value:
+    label = plain_name(member.name) in _LABELS
+    if label and _HASHED.fullmatch(member.source.strip()):
+        return list[Value](member.source.split())
+    try:
+        parsed = parse_yaml(f"value: {member.source}", ("value",) if label else ())
+    except MalformedText as error:
+        return RefusedValue(f"the value is {error.reason}")
+    root = parsed[0].value if len(parsed) == 1 else None
+    if not isinstance(root, dict) or set(root) != {"value"}:
+        return RefusedValue("the value is not YAML")
+    return root["value"]
+
+
+def _says_something(item: Value) -> bool:
+    return item is not None and not (isinstance(item, str) and not item.strip())
+
+
+def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> FrontMatter:
+    """The members by name; one that is not closed is noticed and kept as text, one that is repeated is a flaw.
+
+    `flaw` is that of the block they stand in.
+    """
+    first: dict[str, Member] = {}
+    values: dict[str, Value] = {}
+    ignored: list[Member] = []
+    notices: list[Notice] = []
+    for member in members:
+        name = plain_name(member.name)
+        value = _value(member)
+        if name in _LABELS and isinstance(value, list) and not all(map(_says_something, value)):
+            notices.append(Notice(member.line, f"{named(member.name, 'a member')} has empty items: they are left out"))
+            value = list(filter(_says_something, value))
+        if name in first:
+            flaw = flaw or Flaw(member.line, f"{named(member.name, 'a member')} is given twice")
+        elif (isinstance(value, RefusedValue) or (name in _LENIENT and isinstance(value, dict))) and swallowed(member):
+            reason = f"{named(member.name, 'a member')} is no plain value: the line below may be a member"
+            flaw = flaw or Flaw(member.line, reason)
+        elif name in _LENIENT and isinstance(value, RefusedValue) and member.source.lstrip()[:1] in _OPENING:
+            notices.append(Notice(member.line, "a quote or bracket is not closed: the member is not read"))
+            ignored.append(member)
+        else:
+            first[name], values[name] = member, value
+    return FrontMatter(MappingProxyType(first), MappingProxyType(values), tuple(ignored), tuple(notices), flaw)
+
+
+def plain_name(name: str) -> str:
+    """A member's name in lower case without blanks, `-` and `_`."""
+    return "".join(character for character in name.lower() if character not in " _-")

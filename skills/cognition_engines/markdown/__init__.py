@@ -1,0 +1,1 @@
+"""Markdown: its blocks, lines, tables and titles, without what is no text."""
