@@ -1,7 +1,7 @@
 """`cstp ingest`: from files to records, with a progress bar, a summary and every refusal."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -34,6 +34,7 @@ from cstp_server.cli.remote_records import METHOD, RemoteRefused
 from cstp_server.process.model import open_model
 
 app = command_family()
+_PRUNES_ALL: Final = "cannot be combined with --prune: a partial read cannot show what was deleted"
 _NameOption = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="File name of standard input, such as notes.md; the extension sets the format."),
@@ -89,9 +90,7 @@ def ingest_command(
     Exit code 1 if a record was rejected (the others are stored), or if --prune needs --yes.
     """
     if prune and limit is not None:
-        raise typer.BadParameter(
-            "cannot be combined with --prune: a partial read cannot tell what was deleted", param_hint="--limit"
-        )
+        raise typer.BadParameter(_PRUNES_ALL, param_hint="--limit")
     given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
     given = with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune, sure=yes, gone=prune, dry_run=dry_run, strict=strict, limit=limit)

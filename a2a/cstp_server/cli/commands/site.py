@@ -61,10 +61,7 @@ def site_command(
     kind: KindOption = None,
     clearance: Annotated[
         str | None,
-        typer.Option(
-            metavar="LEVEL",
-            help="With a data folder: highest sensitivity, normal (the default), sensitive or highly_sensitive.",
-        ),
+        typer.Option(metavar="LEVEL", help="Of a data folder: normal (the default), sensitive or highly_sensitive."),
     ] = None,
     project: Annotated[
         list[str] | None,
@@ -72,9 +69,7 @@ def site_command(
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL", help="Ask this server, with a token. Default: CSTP_URL, unless --data-dir is given."
-        ),
+        typer.Option(metavar="URL", help="Ask this server. Default: CSTP_URL, unless --data-dir is given."),
     ] = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,

@@ -63,9 +63,7 @@ def ui_command(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the link and open no browser.")] = False,
     url: Annotated[
         str | None,
-        typer.Option(
-            envvar="CSTP_URL", metavar="URL", help="URL of a server elsewhere; paste one of its tokens into the page."
-        ),
+        typer.Option(envvar="CSTP_URL", metavar="URL", help="Another server; paste one of its tokens into the page."),
     ] = None,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
