@@ -16,7 +16,8 @@ import structlog
 
 from cstp.errors import ERRORS
 from cstp_server.cli.exit_codes import FAMILIES, MEANINGS
-from tests.http_servers import Handler, HttpServer
+from tests.http_servers import HttpServer
+from tests.http_servers import answering as answering_server
 from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]
@@ -44,20 +45,11 @@ def answering() -> Iterator[Callable[[int, bytes], str]]:
     """`answering(200, body)`: the URL of a server that answers everything with these."""
     servers: list[HttpServer] = []
 
-    def start(status: int, body: bytes) -> str:
-        class Answering(Handler):
-            def do_GET(self) -> None:
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            do_POST = do_GET
-
-        servers.append(HttpServer(Answering))
+    def run(status: int, body: bytes) -> str:
+        servers.append(answering_server(status, body))
         return f"http://127.0.0.1:{servers[-1].server_port}"
 
-    yield start
+    yield run
     for one in servers:
         one.close()
 

@@ -23,7 +23,7 @@ from cognition_engines.store.schema import HEAD
 from cognition_engines.store.values import Entry
 from cstp_server.doctor.environment import filesystem_of
 from cstp_server.settings import Settings
-from tests.http_servers import Handler, HttpServer
+from tests.http_servers import answering as answering_server
 from tests.ingest.chroma_places import Place
 from tests.serving import SeededEmbedder
 from tests.stored import changes_of
@@ -554,15 +554,7 @@ def test_limits_that_cannot_be_and_a_redis_that_does_not_count_are_problems(
 @contextmanager
 def answering(status: int, body: bytes) -> Iterator[str]:
     """Something that answers every GET this way, and its port."""
-
-    class Answering(Handler):
-        def do_GET(self) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    server = HttpServer(Answering)
+    server = answering_server(status, body)
     try:
         yield str(server.server_port)
     finally:

@@ -76,7 +76,12 @@ def test_show_and_delete_ask_the_server_of_the_environment(server: Any, cstp: Cs
     asked = cstp("delete", written)
     assert (asked.code, "--yes" in asked.err) == (2, True)
     assert cstp("delete", written, "--yes").code == 0
-    assert cstp("show", written).code == 6
+    gone = cstp("show", written)
+    assert (gone.code, "a server shows decision, chunk, episode," in gone.err) == (6, True)
+    source = cstp("show", "anything", "--kind", "source")
+    assert source.code == 2
+    assert source.err.splitlines()[-1].startswith("cstp: --kind source: by its id a server shows decision, chunk,")
+    assert "--data-dir FOLDER" in source.err
 
 
 def test_a_data_folder_that_is_named_wins_over_the_server_of_the_environment(server: Any, cstp: Cstp) -> None:

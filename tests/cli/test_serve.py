@@ -68,7 +68,8 @@ def test_a_server_that_others_reach_is_refused_without_a_token(cstp: Cstp, host:
 
 def test_a_server_that_others_reach_without_tls_warns(program: Start, token: str, wordless: None) -> None:
     server = program("serve", "--host", "0.0.0.0", "--port", 0)
-    assert server.line("tokens and records pass unencrypted to 0.0.0.0")
+    line = server.line(".*tokens and records pass unencrypted to 0.0.0.0.*")[0]
+    assert json.loads(line)["level"] == "warning"
     server.end()
     by_proxy = program("serve", "--host", "0.0.0.0", "--port", 0, CSTP_SERVER__PUBLIC_URL="https://d.example.org")
     assert by_proxy.line("(.*)")[1].count("serving") == 1

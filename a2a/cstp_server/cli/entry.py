@@ -52,8 +52,8 @@ def _explain(error: ModuleNotFoundError) -> int:
         raise error
     sys.stderr.write(
         "cstp: this is the client install, for use from Python (`import cstp`), or to ask a server.\n"
-        "In a clone of the project, commands that ask a server (call, record, review, remember, forget, changes)\n"
-        'come with: pip install ".[ask]"\n'
+        "In a clone of the project, the commands search, call, record, review, remember, forget and changes, which\n"
+        'ask a server, come with: pip install ".[ask]"\n'
         'All others, and the server, come with: pip install ".[server]"\n'
     )
     return 2

@@ -90,8 +90,10 @@ def without_secrets(text: str) -> str:
 
 
 def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table; outside a terminal every row is one line of any length."""
-    console, table = Console(), Table(*names, box=None)
+    """Print a table; ids are never cut, and outside a terminal every row is one line, however long."""
+    console, table = Console(), Table(box=None)
+    for name in names:
+        table.add_column(name, no_wrap=name == "id")  # other commands take an id, so it is never cut
     for cells in rows:
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     if not console.is_terminal:

@@ -20,8 +20,18 @@ def written_line(result: Wire, *, dry_run: bool) -> str | None:
             return f"{'can be reviewed:' if dry_run else 'reviewed'} {result.id}{again}"
         case RememberResult():
             return f"can be remembered ({result.status})" if dry_run else f"remembered {result.id} ({result.status})"
+        case ForgetResult():
+            return f"{'would forget' if dry_run else 'forgot'} {result.id} ({', '.join(_forgotten(result))})"
         case _:
             return None
+
+
+def _forgotten(result: ForgetResult) -> Iterator[str]:
+    """Yield the kind of the record, and how many of each kind go with it."""
+    yield str(result.kind)
+    for name, count in result.cascade.model_dump().items():
+        if count:
+            yield f"{count:,} {name.replace('_', ' ')}"
 
 
 def warnings_of(result: Wire) -> Iterator[str]:

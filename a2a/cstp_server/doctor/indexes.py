@@ -1,5 +1,6 @@
 """Keyword and vector indexes, one of each for every search space that has something."""
 
+import os
 from collections.abc import Callable
 from contextlib import closing
 from time import monotonic, sleep
@@ -27,6 +28,10 @@ _POLL_SECONDS: Final = 0.25
 
 def check_keywords(settings: Settings, held: StoreContents) -> CheckResult[None]:
     """Check whether the keyword indexes are whole and have followed the records."""
+    folder = settings.indexes_path
+    if folder.is_dir() and not os.access(folder, os.W_OK):  # tantivy opens no index without writing there
+        seen = f"not checked: this user may not write to {folder}"
+        return CheckResult([Finding("keywords", Level.WARNING, seen, "run cstp doctor as the user of the server")])
     give_up = monotonic() + FOLLOW_SECONDS
     nothing = "there is no index yet; cstp serve builds it"
     return _over_spaces("keywords", nothing, lambda space: _check_keywords_of(settings, held, space, give_up))

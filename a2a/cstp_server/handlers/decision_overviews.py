@@ -63,7 +63,7 @@ def _node(stored: StoredRecord, depth: int) -> GraphNode:
     decision = stored.record
     assert isinstance(decision, Decision)
     return GraphNode(
-        id=decision.id,
+        id=str(decision.id),
         title=decision.title,
         category=decision.category,
         confidence=decision.confidence,

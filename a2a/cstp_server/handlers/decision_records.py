@@ -21,20 +21,23 @@ from cognition_engines.writing.requests import (
     UpdatedDecision,
     UpdateDecision,
 )
-from cstp.methods.decision_records import (
+from cstp.methods.decision_links import (
     LINK_DECISIONS,
-    RECORD_DECISION,
-    REVIEW_DECISION,
-    SET_STATUS,
     UNLINK_DECISIONS,
-    UPDATE_DECISION,
     DecisionEdge,
-    DecisionMembers,
-    DecisionUpdates,
-    Duplicate,
     EndedEdge,
     LinkDecisionsParams,
     LinkDecisionsResult,
+    UnlinkDecisionsParams,
+)
+from cstp.methods.decision_records import (
+    RECORD_DECISION,
+    REVIEW_DECISION,
+    SET_STATUS,
+    UPDATE_DECISION,
+    DecisionMembers,
+    DecisionUpdates,
+    Duplicate,
     Quality,
     RecordDecisionParams,
     RecordDecisionResult,
@@ -42,7 +45,6 @@ from cstp.methods.decision_records import (
     ReviewDecisionResult,
     SetStatusParams,
     SetStatusResult,
-    UnlinkDecisionsParams,
     UpdateDecisionParams,
     UpdateDecisionResult,
 )

@@ -130,7 +130,7 @@ def _filters(filters: QueryFilters | None) -> Filters:
 def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -> DecisionSummary:
     decision = match.decision
     return DecisionSummary(
-        id=decision.id,
+        id=str(decision.id),
         title=decision.title,
         category=decision.category,
         confidence=decision.confidence,

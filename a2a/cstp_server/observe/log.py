@@ -79,11 +79,11 @@ def _tell_lost(count: int) -> None:
     _log.error("log_lines_lost", count=count)
 
 
-def announce(event: str, *sentences: str, **fields: object) -> None:
+def announce(event: str, *sentences: str, level: str = "info", **fields: object) -> None:
     """Write a message at any level: a line per sentence for people, or one line of a JSON log."""
     if isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
         cleaned = {name: _clean(value) for name, value in fields.items()}
-        line: Event = {**cleaned, "event": event, "level": "info", "timestamp": _now()}
+        line: Event = {**cleaned, "event": event, "level": level, "timestamp": _now()}
         structlog.get_config()["logger_factory"]().msg(_to_json(line))
         return
     with suppress(OSError):  # the reader has gone

@@ -133,7 +133,6 @@ class Dispatcher:
         reached: Reached,
         audit: AuditedCalls,
     ) -> None:
-        audit.check(bound.method.name for bound in methods)
         self.parser = parser
         self._audit = audit
         self._limiter = limiter

@@ -9,8 +9,8 @@ from pydantic_core import to_json
 from cstp.client.methods import Methods
 from cstp.contract import Wire
 from cstp.errors import NotFound
+from cstp.methods.decision_links import DecisionEdge
 from cstp.methods.decision_reads import ListedDecision
-from cstp.methods.decision_records import DecisionEdge
 from cstp.methods.episodes import EpisodeSummary
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SourceReference
 from cstp.methods.recall import ChunkMetadata, RecallItem

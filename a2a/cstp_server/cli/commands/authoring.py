@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import typer
 
+from cstp import DEFAULT_URL
 from cstp.contract import Method
 from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION
 from cstp.methods.forgetting import FORGET
@@ -40,7 +41,6 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Any other parameter, as key=text or key:=json; repeatable."),
 ]
-_LOCAL: Final = "http://127.0.0.1:8100"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def record(
     form: FormOption = None,
     key: KeyOption = None,
     dry_run: DryRunOption = False,
-    url: UrlOption = _LOCAL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
@@ -125,7 +125,7 @@ def review(
     form: FormOption = None,
     key: KeyOption = None,
     dry_run: DryRunOption = False,
-    url: UrlOption = _LOCAL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
@@ -168,7 +168,7 @@ def remember(
     form: FormOption = None,
     key: KeyOption = None,
     dry_run: DryRunOption = False,
-    url: UrlOption = _LOCAL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
@@ -194,7 +194,7 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     key: KeyOption = None,
     dry_run: DryRunOption = False,
-    url: UrlOption = _LOCAL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cstp import DEFAULT_URL
 from cstp.contract import Method
 from cstp.methods.registry import METHODS
 from cstp_server.cli.common_options import JsonOption, command_family
@@ -43,9 +44,7 @@ def call_command(
             metavar="KEY=VALUE", help="Parameters, as key=text or key:=json.", autocompletion=parameter_names
         ),
     ] = None,
-    url: Annotated[
-        str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")
-    ] = "http://127.0.0.1:8100",
+    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = DEFAULT_URL,
     token: TokenOption = None,
     params_file: Annotated[
         str | None, typer.Option("--params", metavar="FILE", help="Parameters as a JSON object; - is standard input.")

@@ -1,11 +1,12 @@
 """`cstp changes`: what changes among the records that a token sees, line by line."""
 
 import json
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from cognition_engines.errors import ConfigurationError
+from cstp import DEFAULT_URL
 from cstp.client.change_iterators import Changes, Cursor
 from cstp.client.errors import TransportError
 from cstp.client.sync_client import Client
@@ -18,7 +19,6 @@ from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_er
 from cstp_server.terminal import say
 
 app = command_family()
-_LOCAL: Final = "http://127.0.0.1:8100"
 
 
 @app.command()
@@ -33,7 +33,7 @@ def changes(
     kinds: Annotated[
         list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind; repeatable.")
     ] = None,
-    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = _LOCAL,
+    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,

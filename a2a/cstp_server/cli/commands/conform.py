@@ -93,7 +93,9 @@ def _caller(token: str, whoami: Any, base: str) -> Caller:
             str(whoami["server"]["agent"]),
         )
     except (KeyError, TypeError):
-        raise Unreachable(f"{base}/cstp does not answer cstp.whoami as a CSTP server does; check the address") from None
+        raise Unreachable(
+            f"{base}/cstp does not answer cstp.whoami as a CSTP server does; check the address; check the address"
+        ) from None
 
 
 def _settings(pairs: Sequence[str]) -> Mapping[str, str]:
@@ -113,7 +115,8 @@ def _tell_rights(verdicts: Sequence[Verdict], callers: Sequence[Caller]) -> None
         had = "; ".join(dict.fromkeys(one.rights for one in callers))
         say(
             f"{lacking} were skipped because no token has exactly the rights that they are written for; "
-            f"those given have: {had}. Most need one of `cstp token create --agent conform --scope read`",
+            f"those given have: {had}. For most, make one on the server's machine: "
+            "`cstp token create --agent conform --scope read --data-dir FOLDER`, with the server's data folder",
             err=True,
         )
 
@@ -130,6 +133,8 @@ def _tell(verdicts: Sequence[Verdict], callers: Sequence[Caller], behind_proxy: 
     for one in of["failed"]:
         say(f"failed: {one.name}.txt:{one.line}: {one.reason}", err=True)
     _tell_rights(of["skipped"], callers)
+    if len(of["skipped"]) == len(verdicts):
+        say("failed: no conversation was held, so nothing is known of this server", err=True)
     edge = [one.name for one in of["skipped" if behind_proxy else "failed"] if one.edge]
     if edge and not behind_proxy:
         hint = "--behind-proxy skips requests that a proxy may answer itself; of those that failed"

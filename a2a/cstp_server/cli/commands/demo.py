@@ -158,7 +158,7 @@ def _say_first(token: str, url: str, _settings: Settings) -> None:
         say(f"{program} {call}")
     say(f'claude mcp add --transport http cstp {base}/mcp --header "Authorization: Bearer $CSTP_TOKEN"')
     say()
-    say(f"A call of each method: {program} demo --all")
+    say(f"For a call of each method, stop this one and start: {program} demo --all")
 
 
 def _say_all(token: str, url: str, settings: Settings) -> None:

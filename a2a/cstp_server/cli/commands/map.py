@@ -9,16 +9,15 @@ from typing import Annotated, Final
 
 import typer
 
-from cognition_engines.ingest.collections.addresses import checked_address, is_address, shown_address
+from cognition_engines.ingest.collections.addresses import checked_address, is_address, live_system, shown_address
 from cognition_engines.ingest.collections.open_collection import opened_live
-from cognition_engines.ingest.collections.place_names import live_system
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.maps.map_files import opened_map, parsed_map
 from cognition_engines.ingest.maps.mapped import Found, MappedReader
 from cognition_engines.ingest.maps.sample import MOST, Sample, sample_of
 from cognition_engines.ingest.maps.suggest import proposed
 from cognition_engines.kinds.registry import adapter, kind_of
-from cognition_engines.models import Draft
+from cognition_engines.models import Decision
 from cstp_server.cli.common_options import JsonOption, command_family
 from cstp_server.terminal import say, say_lines
 
@@ -89,8 +88,8 @@ def _sample(text: str) -> Sample:
 def _records(items: Iterable[Item]) -> Iterator[dict[str, object]]:
     """The members of each record, with its kind."""
     for item in items:
-        if isinstance(item, Draft):
-            given = {name: value for name, value in asdict(item).items() if value not in (None, "", (), {})}
+        if isinstance(item, RecordDraft) and isinstance(item.record, Decision):
+            given = {name: value for name, value in asdict(item.record).items() if value not in (None, "", (), {})}
             given = {name: value for name, value in given.items() if name not in _OF_FILES}
             yield {"kind": "decision", **{name: _plain(value) for name, value in given.items()}}
         elif isinstance(item, RecordDraft | DocumentDraft):

@@ -11,7 +11,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.structured.json_schema import record_schema
 from cognition_engines.kinds.kind import KIND_NAMES, KINDS, Kind
 from cognition_engines.kinds.registry import adapter
-from cognition_engines.models import Decision
+from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import NotFound
@@ -26,7 +26,7 @@ from cstp_server.cli.options import (
     settings_for,
 )
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connected, print_error, required_token
-from cstp_server.cli.remote_by_id import NOT_READ, read_record
+from cstp_server.cli.remote_by_id import SHOWN, read_record
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say, say_lines
 
@@ -54,7 +54,10 @@ def show(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Print one complete record from the data folder, or from the server of --url or CSTP_URL."""
+    """Print one complete record from the data folder, or from the server of --url or CSTP_URL.
+
+    A server shows decisions, passages, episodes and memories; the data folder every kind.
+    """
     kinds = _kinds(kind)
     if (server := _server(ctx, url, data_dir, config)) is not None:
         with connected(server, required_token(token), timeout) as remote:
@@ -62,7 +65,7 @@ def show(
         if answer.error is not None:
             code = print_error(answer.error, "", {"id": id}, as_json=as_json, status=answer.status)
             if answer.error["code"] == NotFound.code and not as_json:
-                say(f"a server shows no {' or '.join(NOT_READ)} by its id; --data-dir FOLDER does", err=True)
+                say(SHOWN, err=True)
             return code
         assert isinstance(answer.result, dict)
         members = answer.result
@@ -206,7 +209,7 @@ def _of_decision(stored: StoredRecord, decision: Decision) -> dict[str, object]:
         "supersedes": list(decision.supersedes),
         "supersededBy": list(decision.superseded_by),
         "project": decision.project,
-        "sensitivity": decision.sensitivity.name.lower(),
+        "sensitivity": (decision.sensitivity or Sensitivity.NORMAL).name.lower(),
         "metadata": decision.metadata,
         "source": stored.origin.source,
         **_place(stored),

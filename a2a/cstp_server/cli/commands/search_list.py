@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.escapes import one_line
+from cstp import DEFAULT_URL
 from cstp.call import typed_call
 from cstp.errors import CstpError
 from cstp.fields import format_instant
@@ -27,7 +28,6 @@ from cstp_server.cli.remote import (
 from cstp_server.terminal import say
 
 app = command_family()
-_LOCAL: Final = "http://127.0.0.1:8100"
 _WIDEST: Final = 100  # columns
 _SNIPPET: Final = 240  # characters
 _MARKS: Final = re.compile(r"(?m)^[ \t]*(?:#{1,6}|[*+-])[ \t]+")  # of Markdown, before headings and items
@@ -44,7 +44,7 @@ def search(
         str | None, typer.Option("--project", metavar="NAME", help="Only records of this project.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of records, 1 to 50.")] = 10,
-    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = _LOCAL,
+    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
@@ -72,10 +72,17 @@ def _print(results: list[SearchedRecord]) -> None:
     for number, found in enumerate(results):
         if number:
             say()
-        say(found.title or found.source or str(found.id))
+        say(_heading(found))
         say(f"  {', '.join(_facts(found))}")
         for line in _lines(found.snippet):
             say(f"  {line}")
+
+
+def _heading(found: SearchedRecord) -> str:
+    """Return the title, for a passage with its section."""
+    title = found.title or found.source or str(found.id)
+    section = None if found.place is None else found.place.section
+    return title if section in (None, title) else f"{title} › {section}"
 
 
 def _facts(found: SearchedRecord) -> Iterator[str]:

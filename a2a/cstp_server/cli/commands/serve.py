@@ -126,7 +126,7 @@ def _say_where(loaded: LoadedSettings, url: str, live: int) -> None:
     if _in_clear(loaded.settings):
         warning = f"tokens and records pass unencrypted to {loaded.settings.server.host}"
         remedy = "give --ssl-certfile, or set server.public_url to the https address of a proxy"
-        announce("no_tls", f"warning: {warning}; {remedy}", reason=warning, remedy=remedy)
+        announce("no_tls", f"warning: {warning}; {remedy}", level="warning", reason=warning, remedy=remedy)
     if not live:
         remedy = "create a token: cstp token create --agent NAME"
         announce("no_live_tokens", f"there is no live token yet; {remedy}", remedy=remedy)

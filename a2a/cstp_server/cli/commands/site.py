@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.errors import EngineError, FolderInUse
-from cognition_engines.ingest.structured.decision_rules import RULES
+from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
 from cstp.client.methods import Methods
 from cstp.errors import CstpError
@@ -131,8 +131,8 @@ def _opened(
     if level not in SENSITIVITIES:
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--clearance")
     for name in projects or ():
-        if not RULES["project"].allows(name):
-            raise typer.BadParameter(f"must be {RULES['project'].says}", param_hint="--project")
+        if not is_line(name, 200):
+            raise typer.BadParameter(f"must be {a_line(200)}", param_hint="--project")
     name_store(loaded)
     require_records(loaded)
     # each call would have a line

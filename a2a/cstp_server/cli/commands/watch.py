@@ -12,8 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.errors import EngineError
-from cognition_engines.ingest.options import Options, Progress, Summary
-from cognition_engines.ingest.watching.stopping import Stopped, UntilStopped
+from cognition_engines.ingest.options import Options, Progress, Stopped, Summary, UntilStopped
 from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
 from cstp_server.cli.exit_codes import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for

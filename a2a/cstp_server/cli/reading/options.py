@@ -9,7 +9,7 @@ import typer
 from cognition_engines.ingest.maps.map_files import opened_map
 from cognition_engines.ingest.options import DECISION_FOLDERS, Options, Selection, TextKind, Texts, bare_name
 from cognition_engines.ingest.parse.patterns import BadPattern, parse_patterns
-from cognition_engines.ingest.structured.decision_rules import RULES
+from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
 
 AsOption = Annotated[
@@ -96,8 +96,8 @@ def options_of(
 ) -> Options:
     """Return the options of a run. Raises BadParameter for invalid options, ConfigurationError for an invalid map."""
     for name, option in ((project, "--project"), (repository, "--repository")):
-        if name is not None and not RULES["project"].allows(name):
-            raise typer.BadParameter(f"must be {RULES['project'].says}", param_hint=option)
+        if name is not None and not is_line(name, 200):
+            raise typer.BadParameter(f"must be {a_line(200)}", param_hint=option)
     if sensitivity is not None and sensitivity not in SENSITIVITIES:
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
     level = None if sensitivity is None else SENSITIVITIES[sensitivity]

@@ -18,7 +18,7 @@ from cognition_engines.ingest.items import Collection
 from cognition_engines.ingest.options import Options, Progress, Summary, Texts
 from cognition_engines.ingest.run import ingest
 from cognition_engines.ingest.streams import Stream, opened_stream
-from cognition_engines.ingest.structured.decision_rules import RULES
+from cognition_engines.kinds.fields import is_line
 from cognition_engines.store.records import Records
 from cstp_server.cli.remote import connected
 from cstp_server.cli.remote_records import RemoteRecords
@@ -50,7 +50,7 @@ class Target:
 
 def sources_of(paths: Sequence[str], name: str | None, *, prune: bool) -> Sources:
     """Return the sources that the paths name. Raises BadParameter."""
-    if name is not None and (STDIN not in paths or not RULES["title"].allows(name)):
+    if name is not None and (STDIN not in paths or not is_line(name, 1000)):
         raise typer.BadParameter("must be a file name, and requires - among the paths", param_hint="--name")
     if prune and STDIN in paths and name is None:
         raise typer.BadParameter(
