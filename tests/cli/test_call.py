@@ -164,7 +164,7 @@ def test_every_family_of_errors_has_a_code_and_every_code_a_meaning() -> None:
         ({"code": -32010, "message": "Overloaded", "data": {"retryAfter": 1}}, 7, "wait 1 s"),
         ({"code": -32003, "message": "Query failed", "data": {"component": "vectors"}}, 8, "component: vectors"),
         ({"code": -32603, "message": "Internal error", "data": {"requestId": "r"}}, 8, "requestId: r"),
-        ({"code": -32099, "message": "Own", "data": "text"}, 1, "server's own"),
+        ({"code": -32099, "message": "Own", "data": "text"}, 1, "the server defines this code"),
         ({"code": -32602, "message": "\x1b[31mred\n", "data": {"violations": "none"}}, 5, "violations: none"),
         ({"code": -32601, "message": "5", "data": [1]}, 5, "next: "),
     ],

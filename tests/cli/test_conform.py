@@ -170,7 +170,7 @@ def test_what_a_proxy_may_answer_itself_is_left_out_by_name_where_one_is_in_fron
     done = cstp(*words)
     assert (done.code, "--behind-proxy" in done.err) == (1, True)
     done = cstp(*words, "--behind-proxy")
-    assert done.out == "0 passed, 0 failed, 1 skipped; left out behind a proxy: body-too-large\n"
+    assert done.out == "0 passed, 0 failed, 1 skipped; skipped behind a proxy: body-too-large\n"
     assert "skipped: body-too-large: behind a proxy, " in done.err
     # the proxy is the reason only where there is no other
     done = cstp(*words, "--behind-proxy", "--set", "server.max_body_bytes=2000")

@@ -50,7 +50,7 @@ def test_a_moved_folder_is_said_to_be_one_and_doubles_nothing(cstp: Cstp, tmp_pa
     before = stored()
     shutil.move("notes", "moved")
     done = cstp("ingest", "moved", "--dry-run")
-    assert f"would be moved: {len(before)} records of {tmp_path / 'notes'}, which is gone" in done.out
+    assert f"would be moved: {len(before)} records of {tmp_path / 'notes'} (deleted)" in done.out
     assert stored("DISTINCT substr(source, 1, 1)") == [("/",)]
     assert read(cstp, "moved") == (0, 0, [(str(tmp_path / "notes"), str(tmp_path / "moved"))])
     assert stored() == before

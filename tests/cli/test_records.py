@@ -217,7 +217,7 @@ def test_delete_removes_what_it_is_told_and_says_what_was_not_there(cstp: Cstp) 
     write_lines("d.jsonl", *({"kind": "decision", "id": id, "title": id} for id in "abc"))
     cstp("ingest", "d.jsonl")
     done = cstp("delete", "a", "b", "a")
-    back = f"{Path('d.jsonl').absolute()} still has what was deleted: the next cstp ingest of it brings it back\n"
+    back = f"{Path('d.jsonl').absolute()} still has the record: the next cstp ingest of the file restores it\n"
     assert (done.code, done.out, done.err) == (0, "deleted a\ndeleted b\n", back)
     Path("d.jsonl").unlink()
     done = cstp("delete", "a", "c")
@@ -485,7 +485,7 @@ def test_prune_takes_a_folder_that_is_gone_but_above_a_third_of_a_source_only_wi
     assert cstp("ingest", "notes").code == 2  # without --prune it is a mistake
     assert "3 deleted" in cstp("ingest", "notes", "--prune", "--yes").out
     done = cstp("ingest", "notes", "--prune", "--yes")
-    assert (done.code, "no record is from there" in done.err) == (2, True)
+    assert (done.code, "and has no records" in done.err) == (2, True)
     assert json.loads(cstp("status", "--json").out)["decisions"] == 1
 
 

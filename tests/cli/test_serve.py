@@ -263,7 +263,7 @@ def test_status_finds_the_server_of_its_folder_whatever_port_that_has(serving: S
     assert cstp("doctor").out.count(f"ready on {url}") == 1
     server.end(signal.SIGKILL)
     found = json.loads(cstp("status", "--json").out)
-    assert (found["server"], found["indexes"]) == ("none has this folder", "free")
+    assert (found["server"], found["indexes"]) == ("none uses this folder", "free")
 
 
 def test_status_names_a_command_that_has_the_folder(cstp: Cstp, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_status_names_a_command_that_has_the_folder(cstp: Cstp, tmp_path: Path) 
     found = json.loads(cstp("status", "--json").out)
     assert (found["indexes"], found["server"]) == (
         "held by cstp reindex",
-        "none has this folder, or it is still starting",
+        "none uses this folder, or it is still starting",
     )
     lock.close()
 

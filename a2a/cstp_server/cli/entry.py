@@ -21,7 +21,7 @@ COLLECT_AFTER = 10_000  # objects; with 700, Python's own, collections take a si
 
 
 def main() -> None:
-    """Runs the command line; exits with 2 when the server's packages are not installed."""
+    """Run the command line; exit with 2 if the server's packages are not installed."""
     gc.set_threshold(COLLECT_AFTER, 20, 20)
     _replace_closed(sys.argv[1:])
     if _command(sys.argv[1:]) in UNTIL_STOPPED:

@@ -52,12 +52,12 @@ class RemoteOrigins:
         self._wait = wait
 
     def guarded(self) -> list[GuardedFile]:
-        """See `Origins.guarded`."""
+        """Do as `Origins.guarded`."""
         found = self.call({"lookUp": {"guards": True}})["guarded"]
         return [GuardedFile(one["source"], one["path"], one["scope"], SENSITIVITIES[one["level"]]) for one in found]
 
     def known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
-        """See `Origins.known`."""
+        """Do as `Origins.known`."""
         found: dict[int, KnownRecord] = {}
         for some in _pages([{"kind": kind.label, "id": id} for kind, id in dict.fromkeys(names)]):
             found |= {one.key: one for one in self._known({"ids": some})}
@@ -66,19 +66,19 @@ class RemoteOrigins:
         return [found[key] for key in sorted(found)]
 
     def of_place(self, place: tuple[str, str]) -> list[KnownRecord]:
-        """See `Origins.of_place`."""
+        """Do as `Origins.of_place`."""
         return self._known({"places": [{"repository": place[0], "path": place[1]}]})
 
     def dangling(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
-        """None: the server is not asked."""
+        """Return nothing: the server is not asked."""
         return []
 
     def exposed(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
-        """None: the server is not asked."""
+        """Return nothing: the server is not asked."""
         return []
 
     def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
-        """None: the server is not asked."""
+        """Return nothing: the server is not asked."""
         return []
 
     def _known(self, asked: _Object) -> list[KnownRecord]:
@@ -97,7 +97,7 @@ class RemoteOrigins:
             if seconds is None:
                 raise _refusal(answer.error, answer.status)
             self._wait(seconds)
-        raise ComponentFailed("records", "the server asks to wait again and again")
+        raise ComponentFailed("records", "the rate limit of the server is used up; retry later")
 
 
 class RemoteRecords:
@@ -107,7 +107,7 @@ class RemoteRecords:
         self.origins: Final = RemoteOrigins(remote, wait)
 
     def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
-        """As `Records.put`, without vectors, which the server makes; each document in its own call if need be."""
+        """Put records as `Records.put` does, without vectors; large documents go in separate calls."""
         assert model is None
         outcomes: list[Outcome] = []
         calls = list(_calls(batch))
@@ -154,7 +154,9 @@ def _calls(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
         bytes_ = sum(len(json.dumps(_object(one))) for one in document)
         if bytes_ > LARGEST:
             id = document[0].record.id
-            raise ComponentFailed("records", f"{id} has more than {LARGEST:,} bytes: ingest it where the server is")
+            raise ComponentFailed(
+                "records", f"{id} has more than {LARGEST:,} bytes: run cstp ingest on the server's machine"
+            )
         if call and size + bytes_ > LARGEST:
             yield call
             call, size = [], 0

@@ -41,7 +41,7 @@ _LEVELS = {level: name for name, level in SENSITIVITIES.items()}
 
 
 def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The methods, bound to the engine."""
+    """Return the methods, bound to the engine."""
 
     async def get_decision(params: GetDecisionParams, call: Call) -> GetDecisionResult:
         found = await engine.get_decision(params.id, call.viewer, params.known_at, call.agent)

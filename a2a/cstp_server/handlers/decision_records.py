@@ -72,7 +72,7 @@ _PLAIN: Final = (
 
 
 def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The methods that write decisions, bound to an engine."""
+    """Return the methods that write decisions, bound to an engine."""
     return (
         BoundMethod(RECORD_DECISION, _recording(engine)),
         BoundMethod(UPDATE_DECISION, _updating(engine)),
@@ -225,7 +225,7 @@ def _linked(done: LinkedDecisions) -> LinkDecisionsResult:
 
 
 def edge_of(link: DecisionLink) -> DecisionEdge:
-    """A link on the wire."""
+    """Return a link in wire form."""
     return DecisionEdge(
         source_id=link.source,
         target_id=link.target,
@@ -238,7 +238,7 @@ def edge_of(link: DecisionLink) -> DecisionEdge:
 
 
 def ended_edge_of(link: DecisionLink) -> EndedEdge:
-    """An ended link on the wire."""
+    """Return an ended link in wire form."""
     assert link.ended_at is not None
     assert link.ended_by is not None
     return EndedEdge(**edge_of(link).model_dump(), ended_at=link.ended_at, ended_by=link.ended_by)

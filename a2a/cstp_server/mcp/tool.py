@@ -52,7 +52,7 @@ class Tool:
         )
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The parameters of the method: with defaults, and with objects and lists that came as JSON text."""
+        """Return the method's parameters, with defaults, and with objects and lists parsed from JSON text."""
         either = {spelling: name for name in self.text.defaults for spelling in (name, to_camel(name))}
         stated = {name: value for name, value in given.items() if value is not None or name not in either}
         known = {either.get(name) for name in stated}
@@ -64,12 +64,12 @@ class Tool:
         return parse_params(model, self.arguments(sent) if isinstance(sent, Mapping) else sent)
 
     def result(self, found: str) -> dict[str, Any]:
-        """The structured content, from a result as JSON in snake_case."""
+        """Return the structured content of a result, as JSON in snake_case."""
         members: dict[str, Any] = orjson.loads(found)
         return members | {name: in_snake_case(members[name]) for name in self.text.naming}
 
     def failure(self, error: CstpError) -> Body:
-        """The structured content for an error."""
+        """Return the structured content of an error."""
         return self.shape(error, self.schemas.input)
 
 

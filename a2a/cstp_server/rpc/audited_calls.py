@@ -38,23 +38,23 @@ class AuditedCalls:
         self._queries: Final = trail.options.queries
 
     def asked(self, method: str, params: Wire, notes: AuditNotes) -> None:
-        """Note the text that is searched for, if queries are kept."""
+        """Note the text of a search, if queries are kept."""
         if self._queries and method in _READS:
             notes.query = getattr(params, "query", None)
 
     def answered(self, method: str, result: Wire, notes: AuditNotes) -> None:
-        """Note the records that a result names, each once."""
+        """Note the records of a result, each once."""
         if self._reads and method in _READS:
             notes.records = tuple(AuditedRecord(*named) for named in dict.fromkeys(named_records(result)))
 
     async def add_answer(self, method: str, call: Call, result: Wire) -> None:
-        """Leaves a row for a part of an answer that is sent bit by bit. Raises ComponentFailed as `add`."""
+        """Add a row for a part of a streamed answer. Raises ComponentFailed as `add` does."""
         notes = AuditNotes(admitted=True)
         self.answered(method, result, notes)
         await self.add(method, call, notes, None)
 
     async def add(self, method: str, call: Call, notes: AuditNotes, error: CstpError | None) -> None:
-        """Leaves the row of a call that ends now. Raises ComponentFailed where it is not taken."""
+        """Add the row of a call that ends now. Raises ComponentFailed if the store accepts none."""
         read = method in _READS and self._reads
         if not notes.admitted or not (read or (method in _WRITES and error is not None)):
             return

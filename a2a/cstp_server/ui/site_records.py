@@ -66,7 +66,7 @@ class _Listed:
 
 
 def write_records(methods: Methods, kinds: frozenset[SiteKind], files: DataFiles, steps: Steps) -> Counts:
-    """Reads all records of these kinds; one that is deleted meanwhile is left out.
+    """Write all records of these kinds, except those deleted meanwhile.
 
     Raises CstpError, OSError, and what `methods` raise where no answer comes.
     """

@@ -36,19 +36,19 @@ def map_command(
         typer.Option(
             "--suggest",
             metavar="FILE|ADDRESS",
-            help="A file of JSON, JSONL or YAML, or a collection of Qdrant, MongoDB or Firestore.",
+            help="A JSON, JSONL or YAML file, or a collection of Qdrant, MongoDB or Firestore.",
         ),
     ],
     map: Annotated[
         str | None,
-        typer.Option("--map", metavar="FILE|NAME", help="Show records by this map, and propose none."),
+        typer.Option("--map", metavar="FILE|NAME", help="Show the records of this map, and propose no map."),
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Propose how the objects of another system become records, by a map for `cstp ingest --map`.
+    """Propose a map for `cstp ingest --map`, which turns objects of another system into records.
 
-    The first ten objects are shown as the records that it makes of them: as comments below the map, which can be kept
-    in a file with it, or with --json as a list. Exit code 1 when one of them is refused.
+    The records of the first ten objects follow as comments below the map, so that the output is a valid map file; with
+    --json they are a list. Exit code 1 if one of them is rejected.
     """
     sample = _sample(suggest)
     text = proposed(sample) if map is None else None
@@ -78,7 +78,9 @@ def _sample(text: str) -> Sample:
     address = checked_address(text)
     system = live_system(address)
     if system is None:
-        raise typer.BadParameter("a collection of Chroma is not read by a map", param_hint="--suggest")
+        raise typer.BadParameter(
+            "a Chroma collection is read without a map: cstp ingest ADDRESS", param_hint="--suggest"
+        )
     with opened_live(address, None) as collection:
         return Sample(tuple(one.members for one in islice(collection.objects(), MOST)), system)
 
