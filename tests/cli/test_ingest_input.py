@@ -219,7 +219,7 @@ def test_many_extensions_are_told_as_the_most_frequent_and_the_others(cstp: Cstp
     lines = cstp("ingest", "docs").out.splitlines()
     assert lines[1].startswith("12 files skipped: 1 .x00, 1 .x01, ")
     assert lines[1].endswith(", 4 others")
-    assert lines[2].startswith("to read them: read are .adoc, .asciidoc, .docx, ")
+    assert lines[2].startswith("to read them: supported: .adoc, .asciidoc, .docx, ")
 
 
 @pytest.mark.parametrize("place", ["pipe", "/dev/zero"])

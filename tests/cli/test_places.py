@@ -146,7 +146,7 @@ def test_a_pretty_log_begins_with_sentences(program: Callable[..., Any]) -> None
     server = program("serve", "--port", 0, CSTP_LOG__FORMAT="pretty")
     assert server.line("(.*)")[1].startswith("cstp serves cstp on http://127.0.0.1:")
     assert server.line("(.*)")[1].startswith("cstp: records: ")
-    assert server.line("(.*)")[1].startswith("there is no live token yet; make a token")
+    assert server.line("(.*)")[1].startswith("there is no live token yet; create a token")
     assert server.end().code == 0
 
 

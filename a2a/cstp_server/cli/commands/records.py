@@ -98,7 +98,7 @@ def delete(
     """Delete records from everything: store, vectors, indexes. A running server drops them within a second.
 
     A document is deleted with its chunks; records that refer to it stay. If its file still has the record, the next
-    cstp ingest restores it. If CSTP_URL or --url names a server, that server forgets the records, as with cstp forget.
+    cstp ingest restores it. A server that CSTP_URL or --url names forgets the records, as with cstp forget.
     """
     kinds, gone = _kinds(kind), 0
     wanted = list(dict.fromkeys(ids))
