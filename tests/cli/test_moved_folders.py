@@ -159,6 +159,19 @@ def test_the_records_of_a_clone_that_is_gone_move_to_the_one_that_is_read(cstp: 
     assert stored() == before
 
 
+def test_a_moved_folder_that_is_read_as_a_repository_takes_its_records_along(cstp: Cstp, tmp_path: Path) -> None:
+    write_notes("notes")
+    as_shop = ("--repository", "https://h.example/shop.git")
+    read(cstp, "notes", *as_shop)
+    before = stored()
+    shutil.move("notes", "moved")
+    assert read(cstp, "moved", *as_shop) == (0, 0, [(str(tmp_path / "notes"), str(tmp_path / "moved"))])
+    Path("moved/sub").rename("moved/under")
+    assert read(cstp, "moved", *as_shop, "--prune")[:2] == (0, 0)
+    assert "no record is from there" in cstp("ingest", "notes", "--prune", "--yes").err
+    assert stored() == before
+
+
 def test_a_folder_with_the_names_of_one_that_is_gone_is_new_with_a_hint_at_move(cstp: Cstp, tmp_path: Path) -> None:
     write_notes("my notes")
     read(cstp, "my notes")

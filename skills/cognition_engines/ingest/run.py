@@ -31,7 +31,7 @@ from cognition_engines.ingest.places.run_files import RunFile, files_of
 from cognition_engines.ingest.plan import Batch, compare, settled
 from cognition_engines.ingest.pruning import prune
 from cognition_engines.ingest.report import Tally, content_of
-from cognition_engines.ingest.repository import FilePlace, of_collection
+from cognition_engines.ingest.repository import FilePlace, Places, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Guards, RunOptions
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import Problem
@@ -71,8 +71,10 @@ def ingest(
     ComponentFailed when the store, the embedder or a collection fails, with what was committed before kept.
     """
     tally = Tally()
-    known = KnownFiles(records.files() if isinstance(records, Records) and options.repository is None else ())
-    files = files_of(paths, options, known, tally, formats)
+    places = Places(options.repository)
+    stored = records.files() if isinstance(records, Records) else ()
+    known = KnownFiles(one for one in stored if places.override in (None, one.repository))
+    files = files_of(paths, options, places, known, tally, formats)
     files, changes, moved = _moved_files(files, known, options, records, formats, tally)
     if isinstance(records, Records) and changes and not (options.dry_run or options.strict):
         records.relocate(changes)
