@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.discover import walk
-from cognition_engines.models import Draft
+from cognition_engines.ingest.items import RecordDraft
+from cognition_engines.models import Decision
 
 DECISION: Final = "software"
 ABSTRACT: Final = "science"
@@ -66,13 +67,16 @@ def read_decisions(folder: Path) -> Iterator[Text]:
         yield from (Text(one.title, one.text, DECISION) for one in drafts)
 
 
-def read_decision_files(folder: Path) -> Iterator[tuple[Path, list[Draft]]]:
+def read_decision_files(folder: Path) -> Iterator[tuple[Path, list[Decision]]]:
     """Every Markdown file under `folder` with its decision records."""
     for found in walk(folder).files:
         if found.path.suffix == ".md":
             with found.path.open("rb") as file:
                 items = read(str(found.path), file) or ()
-                yield found.path, [item for item in items if isinstance(item, Draft)]
+                yield (
+                    found.path,
+                    [one.record for one in items if isinstance(one, RecordDraft) and isinstance(one.record, Decision)],
+                )
 
 
 def write_records(records: Iterable[Mapping[str, Any]], path: Path) -> None:

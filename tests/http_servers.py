@@ -53,3 +53,19 @@ class HttpServer(ThreadingHTTPServer):
         self.server_close()
         if self._errors:
             raise self._errors[0]
+
+
+def answering(status: int, body: bytes, context: ssl.SSLContext | None = None) -> HttpServer:
+    """A server that answers every request this way."""
+
+    class Answering(Handler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET
+
+    return HttpServer(Answering, context)

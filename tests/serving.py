@@ -92,6 +92,7 @@ class Serving:
     indexes: Indexes
     client: httpx.Client
     calls: Calls
+    embedder: Embedder | None
     tokens: list[str] = field(default_factory=list)
 
     def token(self, **rights: Any) -> str:
@@ -182,11 +183,17 @@ def listen(
 
 
 def start(
-    folder: Path, stores: Stores, embedder: Embedder | None, vectors: str | None, **given: object
-) -> tuple[Serving, Callable[[], None]]:
+    folder: Path,
+    stores: Stores,
+    embedder: Embedder | None,
+    vectors: str | None = None,
+    fill: Callable[[Records], object] = lambda records: None,
+    kind: type[Serving] = Serving,
+    **given: object,
+) -> tuple[Any, Callable[[], None]]:
     """A server in a thread of its own, and what stops it; `vectors` is the Chroma server, None for the usual place.
 
-    `given` are groups of settings.
+    `fill` puts records into the store before the indexes open; `given` are groups of settings.
     """
     folder.mkdir(parents=True, exist_ok=True)
     settings = Settings.model_validate(
@@ -195,11 +202,12 @@ def start(
         | given
     )
     records = open_records(settings.store_url)
+    fill(records)
     calls = Calls()
     sa.event.listen(records._store.reader, "checkout", calls.note)
     indexes = open_indexes(settings.indexes_path, records, embedder, VectorChoice("chroma", vectors or stores.vectors))
     url, client, stop = listen(settings, records, indexes, embedder)
-    return Serving(url, settings, records, indexes, client, calls), stop
+    return kind(url, settings, records, indexes, client, calls, embedder), stop
 
 
 @pytest.fixture

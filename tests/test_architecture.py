@@ -374,3 +374,34 @@ def test_names_comments_and_docstrings_use_the_terms_that_engineers_search_for()
         if UNSEARCHABLE.search(line)
     ]
     assert lines == []
+
+
+# Words that begin a noun phrase or a clause, and no sentence in the imperative; so do plurals and third persons in "s".
+NOT_IMPERATIVE = re.compile(
+    r"(?:The|An?|All|Any|Each|Every|Everything|Nothing|None?|One|That|This|Those|These|Its?|Memory|Leading"
+    r"|As|By|For|From|In|Of|On|With|Without|Under|Around|If|When|Where|While|Whether|What|Which|Who|Whom|Why|How|See)\b"
+    r"|[A-Z][a-z]*[^s\W]s\b|[A-Z]{2}|[^A-Z]"
+)
+NO_CALLS = ("property", "validator", "callback")  # decorators of functions that are read or called by a framework
+
+
+def _public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _public_functions(node.body)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
+            yield node
+
+
+def test_the_docstring_of_a_public_function_begins_in_the_imperative() -> None:
+    assert all(NOT_IMPERATIVE.match(text) for text in ("The id.", "Returns it.", "JSON.", "`id`.", "Whether it is."))
+    assert not any(NOT_IMPERATIVE.match(text) for text in ("Return it.", "Pass it on.", "Address it."))
+    found = [
+        f"{name}: {function.name}: {first[0]}"
+        for name in (*of("cstp"), *of("cstp_server"))
+        for function in _public_functions(MODULES[name].body)
+        if not any(word in ast.unparse(each) for each in function.decorator_list for word in NO_CALLS)
+        and (first := (ast.get_docstring(function) or "").splitlines()[:1])
+        and NOT_IMPERATIVE.match(first[0])
+    ]
+    assert found == []

@@ -1,7 +1,7 @@
 """The Cognition State Transfer Protocol: its values, its errors, its methods and the client.
 
-Needs pydantic and httpx, nothing else. `cstp.Client`, `cstp.AsyncClient` and the models that they take and give
-(`cstp.exports`) are imported when they are first asked for.
+Needs pydantic and httpx, nothing else. `cstp.Client`, `cstp.AsyncClient` and the models that they take and give are
+imported (from `cstp.exports`) when they are first asked for; `__all__` is the one list of them.
 """
 
 from importlib import import_module
@@ -34,7 +34,9 @@ from cstp.errors import (
 )
 
 __version__ = "0.1.0"
+DEFAULT_URL = "http://127.0.0.1:8100"
 __all__ = [
+    "DEFAULT_URL",
     "ActorRef",
     "Affected",
     "AffectedPart",
@@ -202,5 +204,7 @@ else:
         return sorted({*globals(), *__all__})
 
     def __getattr__(name: str) -> object:
-        """`AsyncClient`, or a name of `cstp.exports`."""
+        """Return what `__all__` names, from its module. Raises AttributeError."""
+        if name not in __all__:
+            raise AttributeError(f"module 'cstp' has no attribute {name!r}")
         return getattr(import_module("cstp.client.async_client" if name == "AsyncClient" else "cstp.exports"), name)

@@ -74,22 +74,22 @@ class AgentRegistry:
             raise ValueError(f"{self._path}: two agents have the same name")
 
     def list(self) -> tuple[Agent, ...]:
-        """All agents, in the order of the file."""
+        """Return all agents, in the order of the file."""
         return tuple(self._agents.values())
 
     def get(self, name: str) -> Agent:
-        """Raises ValueError for a name that is not in the file."""
+        """Raise ValueError for a name that is not in the file."""
         if name not in self._agents:
             raise ValueError(f"{self._path} has no agent {name!r}; it has {', '.join(self._agents) or 'none'}")
         return self._agents[name]
 
     def client(self, name: str) -> Client:
-        """A client of one's own to close. Raises ValueError for an unknown name, and where there is no token."""
+        """Return a client, which the caller closes. Raises ValueError for an unknown name, and without a token."""
         agent = self.get(name)
         return Client(agent.url, self._token(agent), self._defaults.timeout_seconds, self._defaults.retries)
 
     def async_client(self, name: str) -> AsyncClient:
-        """As `client`, for asyncio."""
+        """Return an asynchronous client, as `client` does."""
         agent = self.get(name)
         return AsyncClient(agent.url, self._token(agent), self._defaults.timeout_seconds, self._defaults.retries)
 

@@ -14,6 +14,7 @@ from cstp.methods.audit import AUDIT, AuditResult
 from cstp.methods.bulk import PUT_RECORDS, LookUp, PutRecordsResult, ReplacedDocument
 from cstp.methods.changes import CHANGES, ChangesResult
 from cstp.methods.decision_graph import GET_GRAPH, GetGraphResult
+from cstp.methods.decision_links import LINK_DECISIONS, UNLINK_DECISIONS, LinkDecisionsResult
 from cstp.methods.decision_reads import (
     GET_DECISION,
     LIST_DECISIONS,
@@ -22,11 +23,9 @@ from cstp.methods.decision_reads import (
     ListedDecision,
 )
 from cstp.methods.decision_records import (
-    LINK_DECISIONS,
     RECORD_DECISION,
     REVIEW_DECISION,
     SET_STATUS,
-    UNLINK_DECISIONS,
     UPDATE_DECISION,
     Affected,
     DecisionUpdates,
@@ -34,7 +33,6 @@ from cstp.methods.decision_records import (
     GivenEvidence,
     GivenReason,
     GivenSource,
-    LinkDecisionsResult,
     RecordDecisionResult,
     Related,
     ReviewDecisionResult,

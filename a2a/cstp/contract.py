@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from cstp.errors import ERRORS, CstpError, Forbidden
+from cstp.errors import ERRORS, CstpError, Forbidden, JsonValue
 
 Scope = Literal["read", "write", "review", "ratify", "admin"]
 
@@ -60,12 +60,39 @@ R = TypeVar("R", bound=Wire)
 
 
 @dataclass(frozen=True, slots=True)
+class ToolText:
+    """What a method is as a tool of MCP: what a model reads to choose it, and hints for its client.
+
+    `name` is absent unless it is another than the method's. `defaults` are what parameters are that a caller leaves
+    out, if not what the method takes, and `naming` members of the result whose value is the name of a parameter. `adds`
+    says that a call that writes takes nothing away, `repeatable` that the same one again changes nothing more, `quotes`
+    that answers have stored texts: by default, those of methods that read have. `view` names the page that a client may
+    show for an answer.
+    """
+
+    title: str
+    description: str
+    name: str | None = None
+    defaults: Mapping[str, JsonValue] = field(default_factory=dict)
+    naming: tuple[str, ...] = ()
+    adds: bool = True
+    repeatable: bool = False
+    quotes: bool | None = None
+    view: Literal["decision"] | None = None
+
+
+ANSWER_TOKENS: Final = 8000  # of a tool's answer: common clients cut at 25,000
+
+
+@dataclass(frozen=True, slots=True)
 class Method(Generic[P, R]):
     """One method of the protocol.
 
     `scope` None means any live token may call it; one of `other_scopes` does as well. `cost` is what a call takes from
     the agent's limits unless the server's settings say otherwise. One `from_records` reads the records themselves, any
     other one may answer from indexes, which follow them. One that `stores` changes what is stored, whatever its scope.
+    Calls of one that is not `audited` leave no row in the audit: its results name no record. One without a `tool` is
+    none of MCP.
     """
 
     name: str
@@ -78,6 +105,8 @@ class Method(Generic[P, R]):
     other_scopes: tuple[Scope, ...] = ()
     from_records: bool = False
     stores: bool = False
+    audited: bool = True
+    tool: ToolText | None = None
 
     @property
     def scopes(self) -> tuple[Scope, ...]:

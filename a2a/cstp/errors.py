@@ -202,7 +202,8 @@ class QueryFailed(CstpError):
     """A part that the answer needs is down, timed out or answered wrongly.
 
     `component` is `records`, `vectors`, `keywords` or `embedder`, `answer` when it is larger than the server sends,
-    `batch` when the calls before this one took all the time, or `indexes` when they do not show `minSeq` in time.
+    `batch` when the calls before this one took all the time, `indexes` when they do not show `minSeq` in time, or
+    `server` when `cstp mcp` reaches no process that answers, as while `cstp reindex` or `cstp compact` has the folder.
     """
 
     code = -32003
@@ -210,11 +211,12 @@ class QueryFailed(CstpError):
     meaning = (
         "`component` (records, vectors, keywords or embedder) does not answer: try again, then report it to the "
         "operator. `answer`: the answer would be too large; ask for less. `batch`: it was not run; send smaller "
-        "batches. `indexes`: this server does not show the writes up to `minSeq` yet; try again."
+        "batches. `indexes`: this server does not show the writes up to `minSeq` yet; try again. `server`: wait until "
+        "`cstp reindex` or `cstp compact` has ended, or start the server, then try again."
     )
     about_data = (
         "What fails: `records`, `vectors`, `keywords` or `embedder`; `answer`: it is too large; `batch`: no time left; "
-        "`indexes`: `minSeq` is not shown."
+        "`indexes`: `minSeq` is not shown; `server`: no process answers `cstp mcp`."
     )
     example: ClassVar = {"component": "vectors", "request_id": "8c1f0a5e"}
     family = "broken"

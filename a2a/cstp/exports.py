@@ -1,262 +1,64 @@
-"""What `import cstp` offers in addition to its own: the client, and the models of what it takes and gives."""
+"""The client and the models of what it takes and gives: those in `cstp.__all__` can be imported from `cstp`."""
 
-from cstp.abstention import NearestRecord
-from cstp.call import Call
-from cstp.client.sync_client import Client
-from cstp.explained import Boosts, Explained, Interpreted, LegRanks, MatchedWindow
-from cstp.filters import Filters, KnowledgeFilters, QueryFilters
-from cstp.methods.audit import AuditCall, AuditedId, AuditHead, AuditResult
-from cstp.methods.bulk import (
-    FilePlace,
-    GuardedPlace,
-    KnownRecordState,
-    LookUp,
-    NamedRecord,
-    PutRecordsResult,
-    ReplacedDocument,
-)
-from cstp.methods.changes import ChangesResult, RecordChange
-from cstp.methods.contents import (
-    ChecklistContent,
-    ChecklistItem,
-    DecisionContent,
-    MethodologyContent,
-    MethodStep,
-    PatternContent,
-    PersonaContent,
-    WarningContent,
-    WorkflowContent,
-    WorkflowStep,
-)
-from cstp.methods.decision_graph import GetGraphResult, GraphEdge, GraphNode
-from cstp.methods.decision_reads import (
-    AffectedPart,
-    CitedSource,
-    GetDecisionResult,
-    ListDecisionsResult,
-    ListedDecision,
-    RecordedAlternative,
-    RecordedEvidence,
-    RecordedReason,
-    RecordedReview,
-    RecordedRevision,
-    RecordProvenance,
-    WholeDecision,
-)
-from cstp.methods.decision_records import (
-    Affected,
-    DecisionEdge,
-    DecisionUpdates,
-    Duplicate,
-    EndedEdge,
-    GivenAlternative,
-    GivenEvidence,
-    GivenReason,
-    GivenSource,
-    LinkDecisionsResult,
-    Quality,
-    RecordDecisionResult,
-    Related,
-    ReviewDecisionResult,
-    SetStatusResult,
-    UpdateDecisionResult,
+from cstp.abstention import *
+from cstp.call import Call as Call
+from cstp.client.sync_client import Client as Client
+from cstp.explained import *
+from cstp.filters import *
+from cstp.methods.audit import *
+from cstp.methods.bulk import *
+from cstp.methods.changes import *
+from cstp.methods.contents import *
+from cstp.methods.decision_graph import *
+from cstp.methods.decision_links import *
+from cstp.methods.decision_reads import *
+from cstp.methods.decision_records import *
+from cstp.methods.decisions import (
+    DecisionLinks as DecisionLinks,
 )
 from cstp.methods.decisions import (
-    DecisionLinks,
-    DecisionSummary,
-    Provenance,
-    QueryDecisionsResult,
+    DecisionSummary as DecisionSummary,
 )
-from cstp.methods.episode_records import (
-    EpisodeFound,
-    FindEpisodesResult,
-    GetEpisodeResult,
-    NearestEpisode,
-    StoreEpisodeResult,
+from cstp.methods.decisions import (
+    Provenance as Provenance,
 )
-from cstp.methods.episodes import EpisodeSummary, ListEpisodesResult
-from cstp.methods.everything import NearestOfAnyKind, SearchedRecord, SearchResult
-from cstp.methods.extractions import (
-    ExtractedDecision,
-    ExtractedPattern,
-    ExtractedWarning,
-    GetDecisionsResult,
-    GetPatternsResult,
-    GetWarningsResult,
-    ListMetadata,
+from cstp.methods.decisions import (
+    QueryDecisionsResult as QueryDecisionsResult,
 )
-from cstp.methods.forgetting import ForgetCascade, ForgetPending, ForgetReceipt, ForgetRemaining, ForgetResult
+from cstp.methods.episode_records import *
+from cstp.methods.episodes import *
+from cstp.methods.everything import *
+from cstp.methods.extractions import *
+from cstp.methods.forgetting import *
 from cstp.methods.knowledge import (
-    ChunkCluster,
-    GetChunkResult,
-    KnowledgeCard,
-    KnowledgeFound,
-    RelatedChunk,
-    SearchKnowledgeResult,
-    SearchMetadata,
-    SourceReference,
+    ChunkCluster as ChunkCluster,
 )
-from cstp.methods.knowledge_records import StoredRecordState, StoreKnowledgeResult
-from cstp.methods.memory_lists import ListedMemory, ListMemoriesResult
-from cstp.methods.memory_records import (
-    GivenActor,
-    GivenEvent,
-    GivenQuote,
-    GivenSubject,
-    RememberResult,
-    StoredEvent,
+from cstp.methods.knowledge import (
+    GetChunkResult as GetChunkResult,
 )
-from cstp.methods.recall import (
-    ActorRef,
-    ArtifactMetadata,
-    AttachedEvent,
-    ChunkMetadata,
-    DecisionMetadata,
-    EntityItem,
-    EventMetadata,
-    Quote,
-    RecallItem,
-    RecallResult,
-    RelatedItem,
-    SubjectRef,
-    TurnItem,
+from cstp.methods.knowledge import (
+    KnowledgeCard as KnowledgeCard,
 )
-from cstp.methods.statistics import DayCount, GetStatsResult, RecentActivity, TagCount
-from cstp.methods.system import DiscoverResult, LimitState, ServerInfo, WhoamiResult
-from cstp.passage_place import PassagePlace
-from cstp.writes import WriteWarning
-
-__all__ = [
-    "ActorRef",
-    "Affected",
-    "AffectedPart",
-    "ArtifactMetadata",
-    "AttachedEvent",
-    "AuditCall",
-    "AuditHead",
-    "AuditResult",
-    "AuditedId",
-    "Boosts",
-    "Call",
-    "ChangesResult",
-    "ChecklistContent",
-    "ChecklistItem",
-    "ChunkCluster",
-    "ChunkMetadata",
-    "CitedSource",
-    "Client",
-    "DayCount",
-    "DecisionContent",
-    "DecisionEdge",
-    "DecisionLinks",
-    "DecisionMetadata",
-    "DecisionSummary",
-    "DecisionUpdates",
-    "DiscoverResult",
-    "Duplicate",
-    "EndedEdge",
-    "EntityItem",
-    "EpisodeFound",
-    "EpisodeSummary",
-    "EventMetadata",
-    "Explained",
-    "ExtractedDecision",
-    "ExtractedPattern",
-    "ExtractedWarning",
-    "FilePlace",
-    "Filters",
-    "FindEpisodesResult",
-    "ForgetCascade",
-    "ForgetPending",
-    "ForgetReceipt",
-    "ForgetRemaining",
-    "ForgetResult",
-    "GetChunkResult",
-    "GetDecisionResult",
-    "GetDecisionsResult",
-    "GetEpisodeResult",
-    "GetGraphResult",
-    "GetPatternsResult",
-    "GetStatsResult",
-    "GetWarningsResult",
-    "GivenActor",
-    "GivenAlternative",
-    "GivenEvent",
-    "GivenEvidence",
-    "GivenQuote",
-    "GivenReason",
-    "GivenSource",
-    "GivenSubject",
-    "GraphEdge",
-    "GraphNode",
-    "GuardedPlace",
-    "Interpreted",
-    "KnowledgeCard",
-    "KnowledgeFilters",
-    "KnowledgeFound",
-    "KnownRecordState",
-    "LegRanks",
-    "LimitState",
-    "LinkDecisionsResult",
-    "ListDecisionsResult",
-    "ListEpisodesResult",
-    "ListMemoriesResult",
-    "ListMetadata",
-    "ListedDecision",
-    "ListedMemory",
-    "LookUp",
-    "MatchedWindow",
-    "MethodStep",
-    "MethodologyContent",
-    "NamedRecord",
-    "NearestEpisode",
-    "NearestOfAnyKind",
-    "NearestRecord",
-    "PassagePlace",
-    "PatternContent",
-    "PersonaContent",
-    "Provenance",
-    "PutRecordsResult",
-    "Quality",
-    "QueryDecisionsResult",
-    "QueryFilters",
-    "Quote",
-    "RecallItem",
-    "RecallResult",
-    "RecentActivity",
-    "RecordChange",
-    "RecordDecisionResult",
-    "RecordProvenance",
-    "RecordedAlternative",
-    "RecordedEvidence",
-    "RecordedReason",
-    "RecordedReview",
-    "RecordedRevision",
-    "Related",
-    "RelatedChunk",
-    "RelatedItem",
-    "RememberResult",
-    "ReplacedDocument",
-    "ReviewDecisionResult",
-    "SearchKnowledgeResult",
-    "SearchMetadata",
-    "SearchResult",
-    "SearchedRecord",
-    "ServerInfo",
-    "SetStatusResult",
-    "SourceReference",
-    "StoreEpisodeResult",
-    "StoreKnowledgeResult",
-    "StoredEvent",
-    "StoredRecordState",
-    "SubjectRef",
-    "TagCount",
-    "TurnItem",
-    "UpdateDecisionResult",
-    "WarningContent",
-    "WhoamiResult",
-    "WholeDecision",
-    "WorkflowContent",
-    "WorkflowStep",
-    "WriteWarning",
-]
+from cstp.methods.knowledge import (
+    KnowledgeFound as KnowledgeFound,
+)
+from cstp.methods.knowledge import (
+    RelatedChunk as RelatedChunk,
+)
+from cstp.methods.knowledge import (
+    SearchKnowledgeResult as SearchKnowledgeResult,
+)
+from cstp.methods.knowledge import (
+    SearchMetadata as SearchMetadata,
+)
+from cstp.methods.knowledge import (
+    SourceReference as SourceReference,
+)
+from cstp.methods.knowledge_records import *
+from cstp.methods.memory_lists import *
+from cstp.methods.memory_records import *
+from cstp.methods.recall import *
+from cstp.methods.statistics import *
+from cstp.methods.system import *
+from cstp.passage_place import *
+from cstp.writes import *

@@ -20,14 +20,14 @@ ISO_HINT: Final = "must be an ISO 8601 timestamp such as 2026-01-31T09:30:00Z, o
 
 
 def whole_number(value: object) -> object:
-    """10.0 is the integer 10; anything else is left for the strict check that follows."""
+    """Return 10.0 as the integer 10, and any other value unchanged for the strict check that follows."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
 def parse_instant(value: object, *, end_of_day: bool) -> datetime:
-    """Reads an ISO 8601 timestamp as aware UTC; a bare date is its first moment, or its last with `end_of_day`."""
+    """Parse an ISO 8601 timestamp to aware UTC; a bare date is its first moment, or its last with `end_of_day`."""
     shape = _ISO.fullmatch(value) if isinstance(value, str) else None
     if shape is None:
         raise PydanticCustomError("instant", ISO_HINT)
@@ -55,12 +55,12 @@ def _as_text(value: object) -> object:
 
 
 def format_instant(moment: datetime) -> str:
-    """ISO 8601 in UTC with `Z`, microseconds only where there are any."""
+    """Format as ISO 8601 in UTC with `Z`, with microseconds only if there are any."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def not_later(early: datetime | None, name: str, late: datetime | None, late_name: str) -> datetime | None:
-    """`late` as it is, unless `early` is later: then both members, by their names on the wire, are refused."""
+    """Return `late`. Raises an error that names both members on the wire if `early` is later."""
     if early is not None and late is not None and early > late:
         raise PydanticCustomError("order", f"{name} must not be later than {late_name}", {"also": name})
     return late

@@ -13,6 +13,11 @@ Schema: TypeAlias = Mapping[str, Any]
 Location: TypeAlias = Sequence[int | str]
 
 ANY_TEXT: Final = "…"
+# what other protocols call the ends of a span of time
+_SYNONYMS: Final = {
+    **dict.fromkeys(("since", "after", "dateafter", "start", "startdate"), "dateFrom"),
+    **dict.fromkeys(("until", "before", "datebefore", "end", "enddate"), "dateTo"),
+}
 _ALIKE: Final = 0.75  # `result` and `results` are, `from` and `format` are not
 _LEAST_BEGINNING: Final = 4  # characters: `actual` of `actualResult`
 _DEEPEST: Final = 4  # levels of an example; schemas may contain themselves
@@ -35,6 +40,8 @@ def nearest_name(model: type[BaseModel], location: Location, given: Collection[s
     sharing = [name for name in lacking if _words(name) & _words(wanted)]
     if len(sharing) == 1:
         return sharing[0]
+    if (synonym := _SYNONYMS.get(_folded(wanted))) in known:
+        return synonym
     if inner := _within(model, members, wanted):
         return inner
     longer = [name for name in known if len(wanted) >= _LEAST_BEGINNING and _folded(name).startswith(_folded(wanted))]

@@ -86,7 +86,7 @@ class _Walk(Generic[T]):
 
 
 def each(read: Callable[[int, int], Page[T]], page_size: int) -> Iterator[T]:
-    """Every item once, in order, read page by page: `read(offset, limit)`.
+    """Yield every item once, in order, from pages read by `read(offset, limit)`.
 
     Exact while the list changes: what stays is returned once; what is written or deleted meanwhile may be returned.
     """
@@ -96,7 +96,7 @@ def each(read: Callable[[int, int], Page[T]], page_size: int) -> Iterator[T]:
 
 
 async def each_async(read: Callable[[int, int], Awaitable[Page[T]]], page_size: int) -> AsyncIterator[T]:
-    """As `each`, for pages that are awaited."""
+    """Yield every item once, as `each` does, from pages that are awaited."""
     walk, size = _Walk[T](), max(LEAST, page_size)
     while not walk.done:
         for item in walk.take(await read(walk.offset, size), size):

@@ -166,7 +166,7 @@ def _violations(error: ErrorDetails, hint: str) -> list[Violation]:
 
 
 def parse_params(model: type[W], members: object) -> W:
-    """Validates `members` (the `params` of a request) as `model`.
+    """Validate `members` (the `params` of a request) as `model`.
 
     Accepts each name in camelCase or snake_case, once; a member that may be left out counts as absent if it is null.
     Raises InvalidParams with its violations, in wire spelling.

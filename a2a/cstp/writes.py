@@ -18,7 +18,7 @@ _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def storable(value: str) -> str:
-    """No record has a NUL, and not every store takes one."""
+    """Return the text. Raises an error for a NUL, which not every store accepts."""
     if "\0" in value:
         raise PydanticCustomError("text", "must not have a NUL")
     return value

@@ -137,7 +137,7 @@ class Prepared:
 def create_app(
     settings: Settings, gate: Gate | None = None, engine: Engine | None = None, member: Membership | None = None
 ) -> Starlette:
-    """The ASGI application. Wrong settings raise ConfigurationError here, before anything is opened.
+    """Return the ASGI application. Raises ConfigurationError for wrong settings, before anything is opened.
 
     `engine` that is already open is used, and closed at the end; without it the lifespan opens what the settings
     name. `member` is which of several workers this process is.

@@ -26,7 +26,7 @@ _PATIENCE: Final = 120.0  # seconds
 
 @contextmanager
 def folder_methods(settings: Settings, token: Token) -> Iterator[Methods]:
-    """The methods over what the settings name, with the rights of `token` and without limits; closed in the end.
+    """Yield the methods over the store of the settings, with the rights of `token` and without limits.
 
     Raises ConfigurationError, FolderInUse or ComponentFailed when it cannot be opened.
     """
@@ -74,7 +74,7 @@ def _for_one_caller(settings: Settings) -> Settings:
 
 
 def reading_token(agent: str, clearance: str, projects: Sequence[str] | None) -> Token:
-    """A token for calls of this process, which reads and is stored nowhere. `projects` None is no restriction."""
+    """Return a read token for calls of this process, stored nowhere. `projects` None is no restriction."""
     now = datetime.now(UTC)
     return Token(
         id="process",

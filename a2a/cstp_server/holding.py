@@ -43,7 +43,7 @@ class Holding:
         return self._parts is not None and not self._parts.gate.draining
 
     async def keep(self) -> None:
-        """Answers until a server has asked for the folder and got it; closes the engine, also if this is cancelled."""
+        """Answer until a server has taken over the folder; close the engine, also if cancelled."""
         app = create_app(self._settings, engine=self._engine)
         async with app.router.lifespan_context(app) as found:
             state = cast(State, found)

@@ -52,7 +52,7 @@ class LoadedSettings:
         return ", ".join(self.sources) or "defaults"
 
     def origin_of(self, name: str) -> str:
-        """The source of one setting, by the name that `sources` has for it, or "flag", or "default"."""
+        """Return the source of a setting: its name in `sources`, "flag" or "default"."""
         origin = self.origins[name].removeprefix(_VARIABLE)
         if origin != str(self.file):
             return origin
@@ -62,13 +62,13 @@ class LoadedSettings:
 
 
 def shipped_file() -> Path:
-    """The settings file that comes with the server: in the wheel, or in the checkout of an editable install."""
+    """Return the settings file that comes with the server: in the wheel, or in the checkout of an editable install."""
     packaged = Path(str(files("cstp_server"))) / "config" / "server.yaml"
     return packaged if packaged.is_file() else Path(__file__).parents[2] / "config" / "server.yaml"
 
 
 def settings_file(config: Path | None) -> Path:
-    """The settings file in force: the one given, the one CSTP_CONFIG names, or the one that ships with the server.
+    """Return the settings file: the given one, that of CSTP_CONFIG, or the shipped one.
 
     Raises ConfigurationError for one that is not there.
     """
@@ -87,13 +87,13 @@ def _read_file(path: Path) -> Layer:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigurationError(f"{path}:{line}: is not YAML from here on") from error
+        raise ConfigurationError(f"{path}:{line}: is not valid YAML from here") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ConfigurationError(f"{path}: cannot be read as YAML ({type(error).__name__})") from error
     if content is None:
         return {}
     if not isinstance(content, dict):
-        raise ConfigurationError(f"{path}: must hold sections such as `server:`, not a {type(content).__name__}")
+        raise ConfigurationError(f"{path}: must have sections such as `server:`, not a {type(content).__name__}")
     return content
 
 
@@ -131,7 +131,7 @@ def _environment_leaves() -> dict[str, object]:
         )
         return _leaves(source())
     except SettingsError:
-        raise ConfigurationError(f"{_not_json()}: must hold JSON, such as {{}} or []") from None
+        raise ConfigurationError(f"{_not_json()}: must be JSON, such as {{}} or []") from None
 
 
 def _not_json() -> str:
@@ -148,7 +148,7 @@ def _not_json() -> str:
 
 
 def load_settings(flags: Mapping[str, object], config: Path | None = None) -> LoadedSettings:
-    """Merges the layers. `flags` has dotted names (`server.port`); None values count as not given.
+    """Merge the layers. `flags` has dotted names (`server.port`); None counts as absent.
 
     Raises ConfigurationError naming each wrong setting and the place it came from.
     """
@@ -169,7 +169,7 @@ def load_settings(flags: Mapping[str, object], config: Path | None = None) -> Lo
             name = ".".join(str(step) for step in details["loc"])
             setting = ".".join(str(step) for step in details["loc"][:2])
             reason = (
-                "there is no such setting"
+                "no such setting"
                 if details["type"] == "extra_forbidden"
                 else details["msg"].removeprefix("Value error, ")
             )

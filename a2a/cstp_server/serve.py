@@ -35,7 +35,7 @@ _OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
 
 
 def reserve_descriptors(max_connections: int) -> None:
-    """Raises the soft limit on open files to what that many connections need.
+    """Raise the soft limit on open files to the need of that many connections.
 
     Raises ConfigurationError when the hard limit is below that.
     """
@@ -72,7 +72,7 @@ def make_server(
     end_by: Callable[[float], object] = _ignore,
     member: Membership | None = None,
 ) -> uvicorn.Server:
-    """The application as a server that has yet to be run on a socket. Raises ConfigurationError for wrong settings.
+    """Return the application as a server without a socket. Raises ConfigurationError for wrong settings.
 
     `announce` is called when it answers and signals are heeded; `end_by` gets the time, on the clock of
     `time.monotonic`, by which a signal wants the process to be gone. `member` is which of several workers it is.
@@ -116,7 +116,7 @@ def serve(
     member: Membership | None = None,
     lock: FolderLock | None = None,
 ) -> None:
-    """Serves until SIGTERM or SIGINT, then finishes the calls that were accepted and closes everything.
+    """Serve until SIGTERM or SIGINT, then finish accepted calls and close everything.
 
     That takes at most `server.grace_seconds`: whatever hangs, `watchdog` then ends the process with exit code 1. It
     stays on guard when this function has returned, since the interpreter's exit can hang, too. `announce` is called

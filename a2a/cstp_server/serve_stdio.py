@@ -63,7 +63,7 @@ def take_if_free(settings: Settings) -> Holding | None:
 
 
 async def answer_from_folder(settings: Settings, identify: Identify, holding: Holding | None) -> None:
-    """Answers until standard input ends, or SIGTERM or SIGINT comes; then closes the folder if this process holds it.
+    """Answer until standard input ends, or SIGTERM or SIGINT arrives; then close the folder if held.
 
     `identify` is asked in each call: a token that ends or is revoked ends the answers. `holding` is None if another
     process holds the folder.
@@ -90,7 +90,7 @@ class FolderProcess:
         self._tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
 
     async def keep(self) -> None:
-        """Holds the folder, or waits for its holder to end and takes it; until this is cancelled."""
+        """Hold the folder, or wait for the end of its holder and take it, until cancelled."""
         while True:
             if self._holding is not None:
                 await self._holding.keep()

@@ -15,7 +15,7 @@ from cognition_engines.indexes.vectors.choice import VectorIndex
 from cognition_engines.ingest.collections.addresses import FORMS, is_address, parsed_address
 from cognition_engines.ingest.options import TextKind
 from cognition_engines.ingest.parse.patterns import parse_patterns
-from cognition_engines.ingest.structured.decision_rules import RULES
+from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.relevance import Language
 
 T = TypeVar("T")
@@ -310,8 +310,8 @@ class SourceSettings(Section):
     @field_validator("project", "repository")
     @classmethod
     def _is_a_name(cls, value: str | None) -> str | None:
-        if value is not None and not RULES["project"].allows(value):
-            raise ValueError(f"must be {RULES['project'].says}")
+        if value is not None and not is_line(value, 200):
+            raise ValueError(f"must be {a_line(200)}")
         return value
 
 

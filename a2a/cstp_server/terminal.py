@@ -12,17 +12,17 @@ from cognition_engines.escapes import one_line, several_lines
 
 
 def say(line: str = "", *, err: bool = False) -> None:
-    """Writes one line, whatever is in it."""
+    """Write one line."""
     _write(one_line(line), sys.stderr if err else sys.stdout)
 
 
 def say_lines(text: str, *, err: bool = False) -> None:
-    """Writes a text with its lines. What of it comes from elsewhere and must stay on its line goes through one_line."""
+    """Write a text of several lines. Foreign text that must stay on its line goes through one_line."""
     _write(several_lines(text), sys.stderr if err else sys.stdout)
 
 
 def say_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Writes an unexpected exception to standard error."""
+    """Write an unexpected exception to standard error."""
     say_lines("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), err=True)
 
 

@@ -23,7 +23,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationE
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.models import SENSITIVITIES, Viewer
 
-FIX_TOKENS: Final = "fix the file, or move it away and make new tokens: cstp token create --agent NAME"
+FIX_TOKENS: Final = "fix the file, or move it away and create new tokens: cstp token create --agent NAME"
 SCOPES: Final = ("read", "write", "review", "ratify", "admin")
 LIVE_PER_AGENT: Final = 2  # one in use and its successor
 _log = structlog.get_logger("cstp.tokens")
@@ -76,13 +76,13 @@ class TokenRefused(ConfigurationError):
 
 
 def read_tokens(path: Path) -> tuple[Token, ...]:
-    """All tokens of the file, none if there is no file. Raises ConfigurationError for a damaged one."""
+    """Return all tokens of the file, none if there is no file. Raises ConfigurationError for a damaged one."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return ()
     except NotADirectoryError as error:
-        raise ConfigurationError(f"{path.parent} is not a folder; name one with --data-dir (or data_dir)") from error
+        raise ConfigurationError(f"{path.parent} is not a folder; give one with --data-dir (or data_dir)") from error
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror}); {FIX_TOKENS}") from error
     try:
@@ -92,11 +92,11 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
 
 
 def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:
-    """The tokens of a file's content. Raises ConfigurationError that names `origin` for what is damaged."""
+    """Return the tokens of a file's content. Raises ConfigurationError that names `origin` for what is damaged."""
     try:
         tokens = _FILE.validate_json(content).tokens
         if len({token.id for token in tokens}) < len(tokens):
-            raise ConfigurationError(f"{origin}: is not a readable token file (an id is there twice)")
+            raise ConfigurationError(f"{origin}: is not a readable token file (an id occurs twice)")
         return tokens
     except ValidationError as error:
         place = ".".join(str(step) for step in error.errors(include_input=False)[0]["loc"]) or "its JSON"
@@ -104,7 +104,7 @@ def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:
 
 
 def dump_tokens(tokens: Sequence[Token]) -> str:
-    """The content of a file of these tokens: digests, never secrets."""
+    """Return the content of a file of these tokens: digests, never secrets."""
     return _FILE.dump_json(_File(tuple(tokens)), indent=1).decode()
 
 
@@ -143,7 +143,7 @@ _FILE: Final = TypeAdapter(_File)
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Holds the lock of a file, which need not exist; its folder is made if missing."""
+    """Hold the lock of a file, which need not exist; its folder is created if missing."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
     try:
@@ -186,7 +186,7 @@ def create_token(
     projects: Sequence[str] | None = None,
     by_link: bool = False,
 ) -> tuple[Token, str]:
-    """Adds a token and returns it with its text, which exists nowhere else. Raises TokenRefused.
+    """Add a token and return it with its text, which is stored nowhere. Raises TokenRefused.
 
     One `by_link` takes the place of the oldest other one by link where the agent has no room.
     """
@@ -216,7 +216,7 @@ def create_token(
 def check_rights(
     agent: str, *, scopes: Sequence[str], lifetime: timedelta, clearance: str, projects: Sequence[str] | None
 ) -> None:
-    """Raises TokenRefused for rights that no token can have; the message names the option."""
+    """Raise TokenRefused for rights that no token can have; the message names the option."""
     if not agent.strip() or not agent.isprintable() or len(agent) > 128:
         raise TokenRefused("--agent must be 1 to 128 printable characters")
     if unknown := [scope for scope in scopes if scope not in SCOPES]:
@@ -230,7 +230,7 @@ def check_rights(
 
 def _check_lifetime(lifetime: timedelta) -> None:
     if lifetime <= timedelta(0):
-        raise TokenRefused("the lifetime of a token must be longer than nothing")
+        raise TokenRefused("the lifetime of a token must be longer than 0")
 
 
 def _with_room(tokens: Sequence[Token], agent: str, now: datetime) -> tuple[Token, ...]:
@@ -251,7 +251,7 @@ def _check_room(tokens: Sequence[Token], agent: str, now: datetime) -> None:
 
 
 def revoke_token(path: Path, token_id: str) -> Token:
-    """Ends a token now. Raises TokenRefused when there is none of that id."""
+    """Revoke a token now. Raises TokenRefused for an unknown id."""
     with locked(path):
         tokens = read_tokens(path)
         found = next((token for token in tokens if token.id == token_id), None)
@@ -263,7 +263,7 @@ def revoke_token(path: Path, token_id: str) -> Token:
 
 
 def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: timedelta) -> tuple[Token, str]:
-    """Makes a successor with the same rights; the old token ends after `overlap`. Raises TokenRefused."""
+    """Create a successor with the same rights; the old token expires after `overlap`. Raises TokenRefused."""
     _check_lifetime(lifetime)
     secret = secrets.token_hex(32)
     with locked(path):  # from reading to writing: a token that is revoked meanwhile has no successor
@@ -301,7 +301,7 @@ class TokenBook:
         self.problem: str | None = None
 
     def refresh(self, clock: float) -> None:
-        """Reads the file again if it changed; `clock` is monotonic seconds, or infinity to look at it at once."""
+        """Read the file again if it changed; `clock` is monotonic seconds, or infinity to check it at once."""
         if clock - self._checked < self._reload_seconds:
             return
         self._checked = self._checked if clock == inf else clock
@@ -311,7 +311,7 @@ class TokenBook:
         except FileNotFoundError:
             if self._stamp is not None:
                 self._log_problem(
-                    f"{self._path}: is gone, and no token counts; make new ones: cstp token create --agent NAME"
+                    f"{self._path}: not found, so no token is valid; create new ones: cstp token create --agent NAME"
                 )
             self._by_id, self._stamp = {}, None
             return
@@ -340,7 +340,7 @@ class TokenBook:
         self.problem = problem
 
     def find(self, presented: bytes, now: datetime) -> Token | None:
-        """The live token that `presented` (the bytes after `Bearer `) is, or None. Constant work either way."""
+        """Return the live token for `presented` (the bytes after `Bearer `), or None, in constant time."""
         prefix, _, rest = presented.partition(b"_")
         token_id, _, secret = rest.partition(b"_")
         token = self._by_id.get(token_id.decode("latin-1"))
@@ -350,11 +350,11 @@ class TokenBook:
         return token if token is not None and same and prefix == b"cstp" and token.live(now) else None
 
     def counts(self, token: Token, now: datetime) -> bool:
-        """Whether a token that was found before is still live, with the same rights."""
+        """Return whether a token that was found before is still live, with the same rights."""
         known = self._by_id.get(token.id)
         return known is not None and known.live(now) and (known.scopes, known.viewer) == (token.scopes, token.viewer)
 
     def newest(self, agent: str, now: datetime) -> Token | None:
-        """The live token of the agent that was made last."""
+        """Return the newest live token of the agent."""
         live = [token for token in self._by_id.values() if token.agent == agent and token.live(now)]
         return max(live, key=lambda token: datetime.fromisoformat(token.created), default=None)

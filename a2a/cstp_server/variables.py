@@ -11,18 +11,18 @@ _OTHERS: Final = frozenset({CONFIG_VARIABLE, "CSTP_TOKEN", "CSTP_URL"})  # which
 
 
 def variable_of(setting: str) -> str:
-    """CSTP_SERVER__PORT of server.port."""
+    """Return the variable of a setting: CSTP_SERVER__PORT for server.port."""
     return "CSTP_" + setting.upper().replace(".", "__")
 
 
 def check_names(environment: Mapping[str, str], settings: Iterable[str]) -> None:
-    """Raises ConfigurationError that names each variable which is neither a setting nor known otherwise.
+    """Raise ConfigurationError that names each unknown variable.
 
     Empty variables count as absent.
     """
     known = {variable_of(name) for name in settings}
     unknown = [
-        f"{given}: there is no such setting{_meant(given, known)}"
+        f"{given}: no such setting{_meant(given, known)}"
         for given, value in sorted(environment.items())
         if given.upper().startswith("CSTP_") and value and not _is_known(given.upper(), known)
     ]

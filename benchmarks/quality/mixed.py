@@ -111,7 +111,7 @@ async def _right(engine: Engine, asked: MixedQuestion) -> list[str]:
 
 async def _decisions(engine: Engine, text: str) -> list[str]:
     found = await engine.query_decisions(Question(text, viewer=EVERYTHING, limit=_LIMIT))
-    return [match.decision.id for match in found]
+    return [str(match.decision.id) for match in found]
 
 
 async def _knowledge(engine: Engine, text: str) -> list[str]:

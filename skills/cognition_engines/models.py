@@ -125,9 +125,12 @@ class DecisionDetails:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One decision as it was recorded. What its source does not say is None or empty, never guessed."""
+    """One decision as it was recorded. What its source does not say is None or empty, never guessed.
 
-    id: str
+    A stored one has an id and a sensitivity; they are None where a file gives none.
+    """
+
+    id: str | None
     title: str
     text: str = ""
     category: str | None = None
@@ -147,7 +150,7 @@ class Decision:
     valid_to: datetime | None = None
     details: DecisionDetails | None = None  # of one that an agent recorded
     project: str | None = None
-    sensitivity: Sensitivity = Sensitivity.NORMAL
+    sensitivity: Sensitivity | None = Sensitivity.NORMAL
     metadata: dict[str, JsonValue] = field(default_factory=dict)  # what its source keeps under its own names
 
     @property
@@ -251,47 +254,3 @@ class Problem:
     file: str
     line: int | None
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """One record as read from a file, before it has its id, project and sensitivity settled.
-
-    `ordinal` is its position among the records of its file, from 0. `id`, `project` and `sensitivity` are None where
-    the file does not give them. `exported` is the hash
-    of the content that a decision had when it was written into the file; None of all others.
-    """
-
-    title: str
-    text: str
-    ordinal: int
-    line: int
-    id: str | None = None
-    category: str | None = None
-    confidence: float | None = None
-    stakes: str | None = None
-    status_text: str | None = None
-    status: str | None = None
-    outcome: str | None = None
-    date: datetime | None = None
-    reasons: tuple[Reason, ...] = ()
-    tags: tuple[str, ...] = ()
-    supersedes: tuple[str, ...] = ()
-    superseded_by: tuple[str, ...] = ()
-    project: str | None = None
-    sensitivity: Sensitivity | None = None
-    metadata: dict[str, JsonValue] = field(default_factory=dict)
-    exported: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What one file gave: the records, what was refused, and what was noticed.
-
-    `recognised` is False when the content is not one of the formats that hold decisions; then all else is empty.
-    """
-
-    drafts: tuple[Draft, ...] = ()
-    rejected: tuple[Problem, ...] = ()
-    warnings: tuple[Problem, ...] = ()
-    recognised: bool = True

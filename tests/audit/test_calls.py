@@ -5,15 +5,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.store.records import open_records
+from cstp.contract import Wire
 from cstp.methods.registry import METHODS
-from cstp_server.audit.returned import AUDITED, BY_THE_DOOR, NO_RECORDS
+from cstp.naming import Names
 from tests.isolation.questions import QUESTIONS, Asker
 from tests.isolation.world import World, make_world, put
 from tests.serving import SeededEmbedder, Serving, start
@@ -71,15 +72,63 @@ def named(value: Any, ids: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
             yield from named(one, ids)
 
 
-def test_of_every_method_it_is_known_which_records_its_answers_name() -> None:
-    assert AUDITED.keys() | BY_THE_DOOR | NO_RECORDS == {method.name for method in METHODS}
-    assert len(AUDITED) + len(BY_THE_DOOR) + len(NO_RECORDS) == len(METHODS)
-    assert {method.name for method in METHODS if method.writes} <= BY_THE_DOOR
-    assert {method.name for method in METHODS if method.scope is None} | {"cstp.getStats"} == NO_RECORDS
+def ids(model: type[Wire]) -> Iterator[tuple[str, bool]]:
+    """The members of a result and of all models in it whose names are those of ids, and whether they are marked."""
+    for name, field in model.model_fields.items():
+        if NAMING.fullmatch(field.alias or name):
+            yield f"{model.__name__}.{name}", any(isinstance(one, Names) for one in field.metadata)
+        yield from inner_ids(field.annotation)
+
+
+def inner_ids(annotation: Any) -> Iterator[tuple[str, bool]]:
+    if isinstance(annotation, type) and issubclass(annotation, Wire):
+        yield from ids(annotation)
+    for inner in get_args(annotation):
+        yield from inner_ids(inner)
+
+
+def test_counts_alone_leave_no_row() -> None:
+    assert {method.name for method in METHODS if not method.audited} == {
+        *(method.name for method in METHODS if method.scope is None),
+        "cstp.getStats",
+    }
+
+
+def test_every_id_in_the_answer_of_a_read_is_marked_with_the_kind_of_its_record() -> None:
+    reads = [method for method in METHODS if method.audited and not method.writes]
+    found = {method.name: set(ids(method.result)) for method in reads}
+    assert [name for name, members in found.items() if not any(marked for _, marked in members)] == ["cstp.audit"]
+    assert {member for members in found.values() for member, marked in members if not marked} == {
+        "ArtifactMetadata.conversation_id",
+        "ArtifactMetadata.source_id",  # in its own system
+        "AuditCall.request_id",
+        "AuditedId.id",  # a look at the audit reads no record
+        "GetGraphResult.center_id",  # and ends of links: they are nodes
+        "GraphEdge.source_id",
+        "GraphEdge.target_id",
+        "ListedMemory.conversation_id",
+        "NearestEpisode.id",
+        "NearestOfAnyKind.id",
+        "NearestRecord.id",
+        "Quote.chunk_id",  # as the record of the event has it
+        "RecallResult.conversation_id",
+        "RecordedReview.review_id",
+        "WholeDecision.thread_id",
+    }
+
+
+def test_a_row_names_both_ends_of_the_links_of_a_decision_that_was_found(serve: Callable[..., Serving]) -> None:
+    serving = serve()
+    one, other = (serving.ask("recordDecision", decision=title, confidence=0.5)["id"] for title in ("Bake", "Brew"))
+    serving.ask("linkDecisions", sourceId=one, targetId=other, edgeType="relates_to")
+    wait_for(lambda: serving.ask("queryDecisions", query="Bake", mode="keyword")["total"] == 1)
+    serving.ask("queryDecisions", query="Bake", mode="keyword", limit=1, includeLinks=True)
+    (row,) = latest(serving)
+    assert [(found["kind"], found["id"]) for found in row["records"]] == [("decision", one), ("decision", other)]
 
 
 @pytest.mark.long("asks every method, over records of all kinds")
-@pytest.mark.parametrize("method", [name for name in QUESTIONS if name not in NO_RECORDS])
+@pytest.mark.parametrize("method", [method.name for method in METHODS if method.name in QUESTIONS and method.audited])
 def test_a_row_names_every_record_that_the_answer_names_and_no_other(
     serving: Serving, world: World, method: str
 ) -> None:

@@ -27,26 +27,17 @@ from cognition_engines.store.records import open_records
 from cognition_engines.writing.requests import (
     DecisionFields,
     LinkDecisions,
-    RecordDecision,
     ReviewDecision,
     SetStatus,
     UpdateDecision,
     Writer,
 )
 from tests.stores import Stores, wait_for
+from tests.writing.conftest import engine
+from tests.writing.written import new
 
+__all__ = ["engine"]
 ANN = Writer("ann", EVERYTHING, frozenset({"read", "write", "review"}), "mcp", "cstp.some", "r-1")
-
-
-@pytest.fixture
-def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
-    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
-    yield opened
-    opened.close()
-
-
-def new(decision: str, **others: Any) -> RecordDecision:
-    return RecordDecision(fields=DecisionFields(decision=decision, confidence=0.5), **others)
 
 
 def call(number: int = 1) -> AuditEntry:

@@ -2,29 +2,17 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
+from tests.chaos.chaos import Chaos, Scale
 from tests.chaos.fuzzing import Target
 from tests.chaos.process import Served, write_records
 from tests.chaos.report import RESULTS, machine, version
+from tests.chaos.store import use_embedder
 from tests.stores import Stores
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The form of the run: a short one with every test run, a long one with `--chaos long`."""
-
-    long: bool
-
-    def pick(self, short: T, long: T) -> T:
-        return long if self.long else short
 
 
 @pytest.fixture(scope="session")
@@ -86,6 +74,19 @@ def served(tmp_path_factory: pytest.TempPathFactory, stores: Stores) -> Iterator
     yield make
     for server in made:
         server.kill()
+
+
+@pytest.fixture
+def chaos(
+    served: Callable[..., Served],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wait_until: Callable[..., None],
+    chaos_scale: Scale,
+    chaos_report: Callable[[str, str, int, str], None],
+) -> Chaos:
+    use_embedder(monkeypatch)
+    return Chaos(served, tmp_path, wait_until, chaos_scale, chaos_report)
 
 
 @pytest.fixture(scope="session")

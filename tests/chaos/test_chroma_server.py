@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,9 +12,10 @@ import pytest
 
 from cognition_engines.store.records import open_records
 from tests.chaos.asking import Answer, callers
+from tests.chaos.chaos import Chaos, frozen, killed
 from tests.chaos.process import Served
 from tests.chaos.questions import Questions
-from tests.chaos.store import MODEL, decision, fill, use_embedder
+from tests.chaos.store import MODEL, decision, fill
 from tests.chaos.test_index_files import ASKED, SETTINGS, windows_of
 from tests.stores import ChromaProgram
 
@@ -22,20 +23,6 @@ DEADLINE = 5.0  # of a request to Chroma
 LATE = 5.0  # seconds that a busy machine may add
 
 BUILT_WITHIN = 120.0
-
-
-@contextmanager
-def killed(chroma: ChromaProgram) -> Iterator[None]:
-    chroma.kill()
-    yield
-    chroma.start()
-
-
-@contextmanager
-def frozen(chroma: ChromaProgram) -> Iterator[None]:
-    chroma.freeze()
-    yield
-    chroma.thaw()
 
 
 @contextmanager
@@ -64,42 +51,35 @@ def chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
 
 @pytest.mark.timeout(7200)
 def test_a_chroma_server_may_die_freeze_and_lose_its_collection_under_a_server(
-    served: Callable[..., Served],
-    chroma: ChromaProgram,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., None],
-    chaos_scale: Any,
-    chaos_report: Callable[..., None],
+    chaos: Chaos, chroma: ChromaProgram
 ) -> None:
-    use_embedder(monkeypatch)
-    (count, windows), rounds = chaos_scale.pick(((200, 8), 1), (ASKED, 5))
-    records = open_records(f"sqlite:///{tmp_path}/data/records.sqlite3")
+    (count, windows), rounds = chaos.scale.pick(((200, 8), 1), (ASKED, 5))
+    records = open_records(f"sqlite:///{chaos.folder}/data/records.sqlite3")
     fill(records, (decision(f"base-{number}") for number in range(count)), partial(windows_of, count=windows), SETTINGS)
     records.close()
     settings = {"vectors.url": chroma.url, "vectors.deadline_seconds": 2, "embedding.settings": SETTINGS}
-    server = served(MODEL | settings, data_dir=tmp_path / "data")
+    server = chaos.served(MODEL | settings, data_dir=chaos.folder / "data")
     questions = Questions(count, every=count // 8)
-    wait_until(partial(built, server, chroma, count * windows), BUILT_WITHIN)
+    chaos.wait_until(partial(built, server, chroma, count * windows), BUILT_WITHIN)
     back: list[float] = []
     whole = refused = 0
     for _ in range(rounds):
         for fault in (killed, frozen, deleted, of_another_dimension):
             with callers(server, 3, questions, pause=0.02) as noted:
                 with fault(chroma):
-                    more = len(noted.answers) + chaos_scale.pick(60, 600)
-                    wait_until(lambda noted=noted, more=more: len(noted.answers) > more, 60)
+                    more = len(noted.answers) + chaos.scale.pick(60, 600)
+                    chaos.wait_until(lambda noted=noted, more=more: len(noted.answers) > more, 60)
                 restored = time.monotonic()
-                wait_until(partial(built, server, chroma, count * windows), BUILT_WITHIN)
+                chaos.wait_until(partial(built, server, chroma, count * windows), BUILT_WITHIN)
                 back.append(time.monotonic() - restored)
                 more = len(noted.answers) + 30
-                wait_until(lambda noted=noted, more=more: len(noted.answers) > more, 60)
+                chaos.wait_until(lambda noted=noted, more=more: len(noted.answers) > more, 60)
             one, other = questions.check(noted.answers, DEADLINE + LATE, "vectors")
             whole, refused = whole + one, refused + other
             assert all(answer.result for answer in noted.answers if mode(answer) == "keyword")
             if fault in (deleted, of_another_dimension):
                 assert other == 0, "what the collection lacks is ranked exactly"
-    chaos_report(
+    chaos.report(
         "3",
         "a Chroma server killed, frozen, its collection deleted, replaced by one of another dimension",
         len(back),

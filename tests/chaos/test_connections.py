@@ -6,13 +6,12 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 from cstp_server.settings import ServerSettings
+from tests.chaos.chaos import Chaos
 from tests.chaos.clients import Steady, call_bytes, steady, vanish
 from tests.chaos.process import Served, write_records
 from tests.chaos.report import ROOT
@@ -30,21 +29,15 @@ CALLS = [
 
 
 @pytest.mark.usefixtures("long_form")
-async def test_slow_and_silent_clients_are_cut_while_all_others_are_answered(
-    served: Callable[..., Served],
-    tmp_path: Path,
-    chaos_scale: Any,
-    chaos_report: Report,
-    wait_until: Callable[..., None],
-) -> None:
+async def test_slow_and_silent_clients_are_cut_while_all_others_are_answered(chaos: Chaos) -> None:
     short = {"server.receive_seconds": 2, "server.idle_seconds": 2, "server.send_seconds": 2}
-    server = served(chaos_scale.pick(short, {}))
-    server.ingest(write_records(tmp_path / "records.jsonl", 200))
-    limits = ServerSettings() if chaos_scale.long else ServerSettings(receive_seconds=2, idle_seconds=2, send_seconds=2)
+    server = chaos.served(chaos.scale.pick(short, {}))
+    server.ingest(write_records(chaos.folder / "records.jsonl", 200))
+    limits = ServerSettings() if chaos.scale.long else ServerSettings(receive_seconds=2, idle_seconds=2, send_seconds=2)
     longest = max(limits.receive_seconds, limits.idle_seconds, limits.send_seconds)
-    seconds = chaos_scale.pick(3.0, 40.0)
+    seconds = chaos.scale.pick(3.0, 40.0)
     await calls_of_others(server, 1.0)  # threads and pools are made
-    before, alone = server.files(), await calls_of_others(server, chaos_scale.pick(1.0, 20.0))
+    before, alone = server.files(), await calls_of_others(server, chaos.scale.pick(1.0, 20.0))
 
     ramp = seconds / 8
     others = asyncio.create_task(cuts_of(server, seconds + ramp, ramp))
@@ -61,9 +54,9 @@ async def test_slow_and_silent_clients_are_cut_while_all_others_are_answered(
     )
     assert max(slowest.values()) < longest + SLACK, seen
     assert set(alone.codes) == set(beside.codes) == {0}
-    wait_until(lambda: server.files() <= before)
-    chaos_report(FAMILY, f"{SOCKETS} slow sockets of five kinds at a time, opened again when cut", len(cuts), seen)
-    if chaos_scale.long:
+    chaos.wait_until(lambda: server.files() <= before)
+    chaos.report(FAMILY, f"{SOCKETS} slow sockets of five kinds at a time, opened again when cut", len(cuts), seen)
+    if chaos.scale.long:
         assert beside.quantile(0.99) < max(2 * alone.quantile(0.99), alone.quantile(0.99) + 50), seen
 
 
@@ -108,28 +101,22 @@ def kinds_of_requests(server: Served) -> dict[str, bytes]:
     }
 
 
-async def test_clients_that_vanish_at_any_byte_leave_nothing_behind(
-    served: Callable[..., Served],
-    tmp_path: Path,
-    chaos_scale: Any,
-    chaos_report: Report,
-    wait_until: Callable[..., None],
-) -> None:
+async def test_clients_that_vanish_at_any_byte_leave_nothing_behind(chaos: Chaos) -> None:
     # few places, so that one that is lost is missed
-    server = served({"server.max_in_flight": 4, "server.max_queue": 16}, observed=True)
-    server.ingest(write_records(tmp_path / "records.jsonl", 200))
+    server = chaos.served({"server.max_in_flight": 4, "server.max_queue": 16}, observed=True)
+    server.ingest(write_records(chaos.folder / "records.jsonl", 200))
     await calls_of_others(server, 1.0)
-    wait_until(lambda: at_rest(server))
+    chaos.wait_until(lambda: at_rest(server))
     before, files = (server.fds(), server.threads(), server.look().tasks), server.files()
 
     random, kinds = Random(6), kinds_of_requests(server)
     gone: Counter[str] = Counter()
-    for _ in range(chaos_scale.pick(10, 67)):
+    for _ in range(chaos.scale.pick(10, 67)):
         names = random.sample(sorted(kinds), len(kinds))
         await asyncio.gather(*(vanish(server.port, kinds[name], random) for name in names))
         gone.update(names)
 
-    wait_until(lambda: at_rest(server) and server.files() <= files)
+    chaos.wait_until(lambda: at_rest(server) and server.files() <= files)
     assert server.threads() <= before[1] + POOLED
     assert server.look().tasks <= before[2]
     after = Steady()  # as many at once as one agent may have running, which is half of the places, and waiting
@@ -140,7 +127,7 @@ async def test_clients_that_vanish_at_any_byte_leave_nothing_behind(
         f"descriptors {before[0]} before and {server.fds()} after, threads {before[1]} and {server.threads()}, "
         f"tasks {before[2]} and {server.look().tasks}; every place free again"
     )
-    chaos_report(FAMILY, what, gone.total(), seen)
+    chaos.report(FAMILY, what, gone.total(), seen)
 
 
 def at_rest(server: Served) -> bool:

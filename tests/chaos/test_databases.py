@@ -3,11 +3,10 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -15,9 +14,10 @@ import sqlalchemy as sa
 from cognition_engines.spaces import SEARCHED
 from cognition_engines.store.records import open_records
 from tests.chaos.asking import Noted, callers
+from tests.chaos.chaos import Chaos, frozen, killed
 from tests.chaos.process import Served, run_cstp, start_cstp
 from tests.chaos.questions import Questions, refused
-from tests.chaos.store import MODEL, Known, decision, fill, found_in_all_modes, store_of, use_embedder, write_jsonl
+from tests.chaos.store import MODEL, Known, decision, fill, found_in_all_modes, store_of, write_jsonl
 from tests.stores import PostgreSQL
 
 BASE = 200
@@ -68,52 +68,30 @@ def stopped(postgresql: PostgreSQL) -> Iterator[None]:
     postgresql.start()
 
 
-@contextmanager
-def killed(postgresql: PostgreSQL) -> Iterator[None]:
-    postgresql.kill()
-    yield
-    postgresql.start()
-
-
-@contextmanager
-def frozen(postgresql: PostgreSQL) -> Iterator[None]:
-    postgresql.freeze()
-    yield
-    postgresql.thaw()
-
-
 def test_postgresql_may_restart_die_and_freeze_under_a_server(
-    served: Callable[..., Served],
-    postgresql: PostgreSQL,
-    cleanup: ExitStack,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., None],
-    chaos_scale: Any,
-    chaos_report: Callable[..., None],
+    chaos: Chaos, postgresql: PostgreSQL, cleanup: ExitStack
 ) -> None:
-    use_embedder(monkeypatch)
     url = postgresql.database_url(postgresql.create_database())
     records = open_records(url)
     cleanup.callback(records.close)
     fill(records, (decision(f"base-{number}") for number in range(BASE)))
     impatient = sa.make_url(url).update_query_dict({"connect_timeout": "2"}).render_as_string(hide_password=False)
-    server = served(MODEL | {"store.url": impatient, "store.deadline_seconds": DEADLINE})
-    rounds, more = chaos_scale.pick(1, 10), chaos_scale.pick(20, 100)
-    late, within = chaos_scale.pick(AT_ALL_WITHIN, LATE), chaos_scale.pick(AT_ALL_WITHIN, RECOVERED_WITHIN)
+    server = chaos.served(MODEL | {"store.url": impatient, "store.deadline_seconds": DEADLINE})
+    rounds, more = chaos.scale.pick(1, 10), chaos.scale.pick(20, 100)
+    late, within = chaos.scale.pick(AT_ALL_WITHIN, LATE), chaos.scale.pick(AT_ALL_WITHIN, RECOVERED_WITHIN)
     recovery: list[float] = []
     answered = failed = 0
     for number in range(rounds):
-        for outage in chaos_scale.pick((stopped, frozen), (stopped, killed, frozen)):
+        for outage in chaos.scale.pick((stopped, frozen), (stopped, killed, frozen)):
             with callers(server, 3, QUESTIONS, pause=0.02) as noted:
-                wait_until(lambda noted=noted: any(answer.result for answer in noted.answers))
+                chaos.wait_until(lambda noted=noted: any(answer.result for answer in noted.answers))
                 with outage(postgresql):
-                    wait_until(partial(fails, noted), DEADLINE + late)
-                    refused(ingest(server, tmp_path, f"never-{number}"), "the database does not answer")
+                    chaos.wait_until(partial(fails, noted), DEADLINE + late)
+                    refused(ingest(server, chaos.folder, f"never-{number}"), "the database does not answer")
                     count = len(noted.answers) + more
-                    wait_until(lambda noted=noted, count=count: len(noted.answers) >= count, 60)
+                    chaos.wait_until(lambda noted=noted, count=count: len(noted.answers) >= count, 60)
                 restored = time.monotonic()
-                wait_until(partial(works_again, noted, restored), AT_ALL_WITHIN)
+                chaos.wait_until(partial(works_again, noted, restored), AT_ALL_WITHIN)
                 recovery.append(time.monotonic() - restored)
             one, other = QUESTIONS.check(noted.answers, DEADLINE + late, "records")
             answered, failed = answered + one, failed + other
@@ -121,12 +99,12 @@ def test_postgresql_may_restart_die_and_freeze_under_a_server(
             fill(records, [decision(name)])
             known = Known(records)
             known.read_on()
-            wait_until(partial(found_in_all_modes, server, known, name), within)
+            chaos.wait_until(partial(found_in_all_modes, server, known, name), within)
             assert f"never-{number}" not in known.texts
     assert max(recovery) < within
     lines = server.log_path.read_text().count("cannot follow")
     assert lines <= 5 * len(SEARCHED) * len(recovery)  # each space follows by itself
-    chaos_report(
+    chaos.report(
         "4",
         "PostgreSQL stopped, killed and frozen under queries, then started again",
         len(recovery),
@@ -160,28 +138,23 @@ def locked(file: Path, statement: str) -> Iterator[None]:
 
 @pytest.mark.parametrize("statement", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
 def test_a_sqlite_database_that_another_process_locks_is_read_on_and_written_when_it_is_free(
-    served: Callable[..., Served],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., None],
-    chaos_scale: Any,
-    chaos_report: Callable[..., None],
-    statement: str,
+    chaos: Chaos, statement: str
 ) -> None:
-    use_embedder(monkeypatch)
-    data = tmp_path / "data"
+    data = chaos.folder / "data"
     store_of(data, BASE)
-    server = served(MODEL, data_dir=data)
-    write_jsonl(tmp_path / "late.jsonl", [decision("late-1")])
-    words = ("ingest", tmp_path / "late.jsonl", "--json", "--data-dir", data)
+    server = chaos.served(MODEL, data_dir=data)
+    write_jsonl(chaos.folder / "late.jsonl", [decision("late-1")])
+    words = ("ingest", chaos.folder / "late.jsonl", "--json", "--data-dir", data)
     with callers(server, 2, QUESTIONS, pause=0.02) as noted:
         with locked(data / "records.sqlite3", statement):
-            wait_until(lambda: len(noted.answers) > 50)
-            if chaos_scale.long:
-                refused(ingest(server, tmp_path, "never-1"), "another process has kept the database locked for 30 s")
-            waiting = start_cstp(*words, overrides=server.overrides, cwd=tmp_path)
+            chaos.wait_until(lambda: len(noted.answers) > 50)
+            if chaos.scale.long:
+                refused(
+                    ingest(server, chaos.folder, "never-1"), "another process has kept the database locked for 30 s"
+                )
+            waiting = start_cstp(*words, overrides=server.overrides, cwd=chaos.folder)
             count = len(noted.answers)
-            wait_until(lambda: len(noted.answers) > count + 100)
+            chaos.wait_until(lambda: len(noted.answers) > count + 100)
             assert waiting.poll() is None
         _, err = waiting.communicate(timeout=60)
         assert waiting.returncode == 0, err
@@ -189,10 +162,10 @@ def test_a_sqlite_database_that_another_process_locks_is_read_on_and_written_whe
     records = open_records(f"sqlite:///{data}/records.sqlite3")
     known = Known(records)
     known.read_on()
-    wait_until(partial(found_in_all_modes, server, known, "late-1"), 5)
+    chaos.wait_until(partial(found_in_all_modes, server, known, "late-1"), 5)
     assert "never-1" not in known.texts
     records.close()
-    chaos_report(
+    chaos.report(
         "4",
         f"SQLite locked by another process ({statement}) for over 30 s",
         1,

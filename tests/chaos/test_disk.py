@@ -5,16 +5,16 @@ import os
 import resource
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cognition_engines.store.records import Records, open_records
 from tests.chaos.asking import callers
+from tests.chaos.chaos import Chaos
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.questions import Questions, refused
 from tests.chaos.store import (
@@ -25,7 +25,6 @@ from tests.chaos.store import (
     fill,
     found_in_all_modes,
     store_of,
-    use_embedder,
     write_jsonl,
 )
 from tests.stored import models
@@ -76,42 +75,34 @@ def some_docs(folder: Path, count: int, name: str) -> Path:
     return folder
 
 
-def test_with_the_disk_full_an_ingest_is_refused_and_reads_go_on_until_there_is_space(
-    served: Callable[..., Served],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., None],
-    chaos_scale: Any,
-    chaos_report: Callable[..., None],
-) -> None:
-    use_embedder(monkeypatch)
-    rounds = chaos_scale.pick(1, 10)
+def test_with_the_disk_full_an_ingest_is_refused_and_reads_go_on_until_there_is_space(chaos: Chaos) -> None:
+    rounds = chaos.scale.pick(1, 10)
     kept = answered = 0
-    with small_disk(tmp_path / "data", 48) as data:
+    with small_disk(chaos.folder / "data", 48) as data:
         store_of(data, BASE)
-        server = served(MODEL, data_dir=data)
+        server = chaos.served(MODEL, data_dir=data)
         records = open_records(f"sqlite:///{data}/records.sqlite3")
         for number in range(rounds):
-            docs = some_docs(tmp_path / f"docs{number}", 200, f"full{number}")
+            docs = some_docs(chaos.folder / f"docs{number}", 200, f"full{number}")
             words = ("ingest", docs, "--json", "--data-dir", data)
             with callers(server, 2, QUESTIONS, pause=0.02) as noted:
-                wait_until(partial(log_given_back, data))
+                chaos.wait_until(partial(log_given_back, data))
                 with no_space(data, 100_000 * (number % 5)):
-                    done = run_cstp(*words, overrides=server.overrides, cwd=tmp_path)
+                    done = run_cstp(*words, overrides=server.overrides, cwd=chaos.folder)
                     refused(done, FULL)
                     known = seen(records)
                     whole_records(records, known)
                     count = len(noted.answers)
-                    wait_until(lambda noted=noted, count=count: len(noted.answers) > count + 50)
+                    chaos.wait_until(lambda noted=noted, count=count: len(noted.answers) > count + 50)
                 kept += sum(id.startswith(f"full{number}-") for id in known.texts)
                 assert server.ingest(docs)["new"] == 200 - sum(id.startswith(f"full{number}-") for id in known.texts)
                 known = seen(records)
-                wait_until(partial(found_in_all_modes, server, known, known.last), 10)
+                chaos.wait_until(partial(found_in_all_modes, server, known, known.last), 10)
             answered += QUESTIONS.check(noted.answers, LATE)[0]
             assert all(found_in_all_modes(server, known, f"full{number}-{place}") for place in range(0, 200, 20))
         records.close()
         server.kill()
-    chaos_report(
+    chaos.report(
         "4",
         "the disk of the data folder full under an ingest and queries",
         rounds,
@@ -132,20 +123,17 @@ def whole_records(records: Records, known: Known) -> None:
     assert sum(records.counts().values()) == len(known.texts)
 
 
-def test_a_file_that_may_not_grow_stops_an_ingest_and_leaves_nothing_half_stored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chaos_scale: Any, chaos_report: Callable[..., None]
-) -> None:
-    use_embedder(monkeypatch)
-    data = tmp_path / "data"
+def test_a_file_that_may_not_grow_stops_an_ingest_and_leaves_nothing_half_stored(chaos: Chaos) -> None:
+    data = chaos.folder / "data"
     store_of(data, BASE)
     records = open_records(f"sqlite:///{data}/records.sqlite3")
-    docs = some_docs(tmp_path / "docs", 300, "limited")
+    docs = some_docs(chaos.folder / "docs", 300, "limited")
     words = [*COMMAND, "ingest", str(docs), "--json", "--data-dir", str(data)]
-    limits = chaos_scale.pick((100_000, 700_000), range(50_000, 1_250_000, 50_000))
+    limits = chaos.scale.pick((100_000, 700_000), range(50_000, 1_250_000, 50_000))
     for limit in limits:
         done = subprocess.run(
             words,
-            cwd=tmp_path,
+            cwd=chaos.folder,
             env=environment(MODEL),
             capture_output=True,
             text=True,
@@ -155,10 +143,10 @@ def test_a_file_that_may_not_grow_stops_an_ingest_and_leaves_nothing_half_stored
         refused(done, "the disk fails or a file may not grow")
         whole_records(records, seen(records))
     kept = sum(records.counts().values()) - BASE
-    done = run_cstp(*words[len(COMMAND) :], overrides=MODEL, cwd=tmp_path)
+    done = run_cstp(*words[len(COMMAND) :], overrides=MODEL, cwd=chaos.folder)
     assert (done.returncode, json.loads(done.stdout)["unchanged"]) == (0, kept)
     records.close()
-    chaos_report(
+    chaos.report(
         "4",
         "an ingest whose files may not grow (RLIMIT_FSIZE)",
         len(limits),
@@ -166,22 +154,14 @@ def test_a_file_that_may_not_grow_stops_an_ingest_and_leaves_nothing_half_stored
     )
 
 
-def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(
-    served: Callable[..., Served],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., None],
-    chaos_scale: Any,
-    chaos_report: Callable[..., None],
-) -> None:
-    use_embedder(monkeypatch)
-    data = tmp_path / "data"
-    rounds = chaos_scale.pick(1, 10)
+def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(chaos: Chaos) -> None:
+    data = chaos.folder / "data"
+    rounds = chaos.scale.pick(1, 10)
     store_of(data, BASE)
     records = open_records(f"sqlite:///{data}/records.sqlite3")
     lines: list[int] = []
     with small_disk(data / "indexes", 16) as indexes:
-        server = served(MODEL, data_dir=data)
+        server = chaos.served(MODEL, data_dir=data)
         for number in range(rounds):
             told = server.log_path.read_text().count('"level":"warning"')
             with callers(server, 2, QUESTIONS, pause=0.02) as noted:
@@ -190,16 +170,21 @@ def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(
                     known = seen(records)
                     shown(server, known, f"late{number}-")
                     count = len(noted.answers)
-                    wait_until(lambda noted=noted, count=count: len(noted.answers) > count + chaos_scale.pick(100, 500))
+                    chaos.wait_until(
+                        lambda noted=noted, count=count: len(noted.answers) > count + chaos.scale.pick(100, 500)
+                    )
                     shown(server, known, f"late{number}-")
                 for place in range(0, 300, 60):
-                    wait_until(partial(found_in_all_modes, server, known, f"late{number}-{place}"), 15)
+                    chaos.wait_until(partial(found_in_all_modes, server, known, f"late{number}-{place}"), 15)
             QUESTIONS.check(noted.answers, LATE)
             lines.append(server.log_path.read_text().count('"level":"warning"') - told)
+        said = server.log_path.read_text()
         server.kill()
     records.close()
     assert max(lines) < 30
-    chaos_report(
+    assert f"keywords: {FULL}" in said
+    assert "raised ValueError" not in said
+    chaos.report(
         "4",
         "the disk of the indexes full under a server that follows",
         rounds,

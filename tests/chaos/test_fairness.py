@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
 import pytest
 
+from tests.chaos.chaos import Chaos
 from tests.chaos.greedy import CONNECTIONS, GREEDY, MODEST, Asked
 from tests.chaos.process import Served, write_records
 from tests.chaos.wire import Pipe
@@ -74,31 +74,29 @@ def p99(took: list[float]) -> float:
 
 @pytest.mark.timeout(7200)
 @pytest.mark.usefixtures("long_form")
-async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(
-    served: Callable[..., Served], tmp_path: Path, chaos_scale: Any, chaos_report: Report
-) -> None:
-    server = served({"embedding.model": "minilm"}, start=False)
-    for path in (*SAMPLE, write_records(tmp_path / "records.jsonl", chaos_scale.pick(50, 2000))):
+async def test_beside_a_greedy_agent_no_call_of_another_fails_or_waits_for_long(chaos: Chaos) -> None:
+    server = chaos.served({"embedding.model": "minilm"}, start=False)
+    for path in (*SAMPLE, write_records(chaos.folder / "records.jsonl", chaos.scale.pick(50, 2000))):
         server.ingest(path)
     server.start()
     modest = Modest(server.port, server.new_token("modest"), await some_ids(server))
     token = server.new_token("greedy")
     await modest.ask(defaultdict(list), 0, rounds=2)  # warm
     ratios: dict[str, float] = {}
-    for worst in chaos_scale.pick(("batches_of_a_hundred", "everything"), [each.__name__ for each in GREEDY]):
+    for worst in chaos.scale.pick(("batches_of_a_hundred", "everything"), [each.__name__ for each in GREEDY]):
         alone: dict[str, list[float]] = defaultdict(list)
         beside: dict[str, list[float]] = defaultdict(list)
         answered: list[int] = []
-        for _ in range(chaos_scale.pick(1, 6)):  # one after the other: a busy machine is so for both
-            await modest.ask(alone, chaos_scale.pick(0, 3))
+        for _ in range(chaos.scale.pick(1, 6)):  # one after the other: a busy machine is so for both
+            await modest.ask(alone, chaos.scale.pick(0, 3))
             with greedy(server, token, worst) as statuses:
-                await modest.ask(beside, chaos_scale.pick(0, 6))
+                await modest.ask(beside, chaos.scale.pick(0, 6))
             answered += statuses
         assert set(answered) <= {0, 200, 503}
         ratios[worst], seen = compared(alone, beside)
         what = f"{CONNECTIONS} connections of a greedy agent: {worst.replace('_', ' ')}"
-        chaos_report(FAMILY, what, sum(map(len, beside.values())), seen)
-    if chaos_scale.long:
+        chaos.report(FAMILY, what, sum(map(len, beside.values())), seen)
+    if chaos.scale.long:
         assert max(ratios.values()) < RATIO, ratios
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 from cognition_engines.store.records import open_records
+from tests.chaos.chaos import Chaos
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.store import (
     MODEL,
@@ -26,7 +26,6 @@ from tests.chaos.store import (
     found_in_all_modes,
     size_of,
     store_of,
-    use_embedder,
     write_jsonl,
 )
 
@@ -150,32 +149,24 @@ class Kills:
 
 
 @pytest.mark.timeout(7200)
-def test_killed_at_random_moments_nothing_is_lost_and_everything_is_found(
-    served: Callable[..., Served],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., None],
-    chaos_scale: Any,
-    chaos_report: Callable[..., None],
-) -> None:
-    use_embedder(monkeypatch)
-    kills, base = chaos_scale.pick((4, 2_000), (200, 20_000))
-    store_of(tmp_path / "data", base)
-    server = served(MODEL, data_dir=tmp_path / "data")
-    records = open_records(f"sqlite:///{tmp_path}/data/records.sqlite3")
-    run = Kills(server, Docs(tmp_path / "docs", 60), Known(records), Random(20), wait_until)
+def test_killed_at_random_moments_nothing_is_lost_and_everything_is_found(chaos: Chaos) -> None:
+    kills, base = chaos.scale.pick((4, 2_000), (200, 20_000))
+    store_of(chaos.folder / "data", base)
+    server = chaos.served(MODEL, data_dir=chaos.folder / "data")
+    records = open_records(f"sqlite:///{chaos.folder}/data/records.sqlite3")
+    run = Kills(server, Docs(chaos.folder / "docs", 60), Known(records), Random(20), chaos.wait_until)
     for number in range(kills):
         run.one(VICTIMS[number % len(VICTIMS)])
         if number % 25 == 24 or number == kills - 1:
             compare_with_brute_force(server, run.known, run.random, 10)
-    if chaos_scale.long:
+    if chaos.scale.long:
         assert statistics.median(run.ready) <= READY_WITHIN, "single starts wait for whatever else the machine does"
     assert server.ingest(run.docs.folder)["rejected"] == []
-    growth = _growth(server, tmp_path)
+    growth = _growth(server, chaos.folder)
     records.close()
     assert growth <= 2
     seen = ", ".join(f"{count} of {name}" for name, count in sorted(run.done.items()))
-    chaos_report(
+    chaos.report(
         "1",
         f"SIGKILL at a random moment of an ingest beside a server over {base:,} records: {seen}",
         kills,

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.chaos.chaos import Chaos
 from tests.chaos.clients import call_bytes
 from tests.chaos.load import Outcomes, closed_loops, mean, open_loop, recovery
 from tests.chaos.process import TOPICS, Served, write_records
@@ -29,23 +28,21 @@ def queries(server: Served) -> Iterator[bytes]:
 
 
 @pytest.mark.usefixtures("long_form")
-async def test_three_times_the_load_leaves_the_goodput_refuses_quickly_and_passes(
-    served: Callable[..., Served], tmp_path: Path, chaos_scale: Any, chaos_report: Report
-) -> None:
-    server = served({"embedding.model": chaos_scale.pick("none", "minilm")})
-    server.ingest(write_records(tmp_path / "records.jsonl", chaos_scale.pick(500, 2000)))
+async def test_three_times_the_load_leaves_the_goodput_refuses_quickly_and_passes(chaos: Chaos) -> None:
+    server = chaos.served({"embedding.model": chaos.scale.pick("none", "minilm")})
+    server.ingest(write_records(chaos.folder / "records.jsonl", chaos.scale.pick(500, 2000)))
     asked = queries(server)
-    await closed_loops(server.port, asked, PEAK_CLIENTS, chaos_scale.pick(0.5, 5.0))  # warm
-    alone = await closed_loops(server.port, asked, 1, chaos_scale.pick(0.5, 5.0))
+    await closed_loops(server.port, asked, PEAK_CLIENTS, chaos.scale.pick(0.5, 5.0))  # warm
+    alone = await closed_loops(server.port, asked, 1, chaos.scale.pick(0.5, 5.0))
 
     peaks, overloads, recoveries = [], [], []
-    for _ in range(chaos_scale.pick(1, 8)):
-        peaks.append(await closed_loops(server.port, asked, PEAK_CLIENTS, chaos_scale.pick(1.0, 6.0)))
+    for _ in range(chaos.scale.pick(1, 8)):
+        peaks.append(await closed_loops(server.port, asked, PEAK_CLIENTS, chaos.scale.pick(1.0, 6.0)))
         rate = 3 * peaks[-1].rate(200)
-        overloads.append(await open_loop(server.port, asked, rate, CONNECTIONS, chaos_scale.pick(1.5, 24.0)))
+        overloads.append(await open_loop(server.port, asked, rate, CONNECTIONS, chaos.scale.pick(1.5, 24.0)))
         within = max(2 * alone.quantile(200, 0.99), 100.0) / 1000
         recoveries.append(overloads[-1].drained + await recovery(server.port, asked, within, 20.0))
-    peaks.append(await closed_loops(server.port, asked, PEAK_CLIENTS, chaos_scale.pick(1.0, 6.0)))
+    peaks.append(await closed_loops(server.port, asked, PEAK_CLIENTS, chaos.scale.pick(1.0, 6.0)))
 
     together = Outcomes(0, [one for each in overloads for one in each.all])
     assert {each.status for each in together.all} <= {200, 503}
@@ -62,8 +59,8 @@ async def test_three_times_the_load_leaves_the_goodput_refuses_quickly_and_passe
     )
     unsent = sum(each.unsent for each in overloads)
     what = f"open-loop hybrid searches at three times the peak, {len(overloads)} runs between peaks"
-    chaos_report(FAMILY, what, len(together.all) + unsent, seen)
-    if chaos_scale.long:
+    chaos.report(FAMILY, what, len(together.all) + unsent, seen)
+    if chaos.scale.long:
         assert goodput >= GOODPUT * peak, seen
         assert refused[0] < REFUSED_WITHIN, seen
         assert max(recoveries) < RECOVERED_WITHIN, seen

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from itertools import pairwise
-from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
@@ -16,6 +15,7 @@ import pytest
 
 from cstp_server.tokens import create_token
 from tests.chaos.asking import Answer, Request, again_and_again, callers, most_within
+from tests.chaos.chaos import Chaos, frozen, killed
 from tests.chaos.process import Served
 
 WHOAMI = {"method": "cstp.whoami"}
@@ -41,20 +41,6 @@ class Control:
     def close(self) -> None:
         self._reader.close()
         self._socket.close()
-
-
-@contextmanager
-def frozen(redis: Any) -> Iterator[None]:
-    redis.freeze()
-    yield
-    redis.thaw()
-
-
-@contextmanager
-def killed(redis: Any) -> Iterator[None]:
-    redis.kill()
-    yield
-    redis.start()
 
 
 @contextmanager
@@ -94,18 +80,14 @@ def changes(server: Served) -> list[str]:
 
 
 def test_limits_hold_and_no_call_fails_whatever_happens_to_redis(
-    served: Callable[..., Served],
-    redis_server: Callable[..., Any],
-    wait_until: Callable[..., None],
-    chaos_scale: Any,
-    chaos_report: Callable[..., None],
+    chaos: Chaos, redis_server: Callable[..., Any]
 ) -> None:
     redis = redis_server()
     each = {"greedy": f"{LIMIT}/{WINDOW:g} second", "modest": f"{LIMIT}/{WINDOW:g} second"}
-    server = served({"limits.redis_url": redis.url, "limits.agents": each}, start=False)
+    server = chaos.served({"limits.redis_url": redis.url, "limits.agents": each}, start=False)
     greedy, modest = server.new_token("greedy"), server.new_token("modest")
     server.start()
-    rounds, calls_under = chaos_scale.pick((1, 16), (6, 250))
+    rounds, calls_under = chaos.scale.pick((1, 16), (6, 250))
     back: dict[str, list[float]] = {}
     began = time.monotonic()
     with (
@@ -115,21 +97,21 @@ def test_limits_hold_and_no_call_fails_whatever_happens_to_redis(
 
         def more_calls(count: int) -> None:
             target = len(content.answers) + count
-            wait_until(lambda: len(content.answers) >= target, 60)
+            chaos.wait_until(lambda: len(content.answers) >= target, 60)
 
-        wait_until(lambda: len(wanting.answers) > LIMIT)
+        chaos.wait_until(lambda: len(wanting.answers) > LIMIT)
         for _ in range(rounds):
             for outage in OUTAGES:
                 with outage(redis):
-                    wait_until(lambda: changes(server)[-1:] == ["limits_local"], 5)
+                    chaos.wait_until(lambda: changes(server)[-1:] == ["limits_local"], 5)
                     more_calls(calls_under)
                 restored = time.monotonic()
-                wait_until(lambda: changes(server)[-1:] == ["limits_shared"], BACK_WITHIN + 5)
+                chaos.wait_until(lambda: changes(server)[-1:] == ["limits_shared"], BACK_WITHIN + 5)
                 back.setdefault(outage.__name__, []).append(time.monotonic() - restored)
             for words in EMPTYINGS:
                 redis.command(*words.split())
                 more_calls(calls_under)
-        wait_until(lambda: time.monotonic() - began > 2 * WINDOW)
+        chaos.wait_until(lambda: time.monotonic() - began > 2 * WINDOW)
     log = changes(server)
     assert all(one != next for one, next in pairwise(["limits_shared", *log])), "one line for each change"
 
@@ -146,7 +128,7 @@ def test_limits_hold_and_no_call_fails_whatever_happens_to_redis(
     slowest = max(answer.seconds for answer in everything)
     assert slowest < 2
     seen = ", ".join(f"{name.replace('_', ' ')} {max(times):.1f} s" for name, times in back.items())
-    chaos_report(
+    chaos.report(
         "2",
         "Redis frozen, killed and restarted, full, with another password, out of connections; emptied of keys and of "
         f"scripts; {CONNECTIONS + 1} connections calling",
@@ -187,18 +169,13 @@ def late_now_and_then(redis: Any, late: float, punctual: float) -> Iterator[None
 
 @pytest.mark.parametrize(("count", "most"), [(1, 330), (3, 400)])
 def test_answers_that_come_too_late_let_hardly_more_pass_than_the_limit(
-    served: Callable[..., Served],
-    redis_server: Callable[..., Any],
-    tmp_path: Path,
-    wait_until: Callable[..., None],
-    count: int,
-    most: int,
+    chaos: Chaos, redis_server: Callable[..., Any], count: int, most: int
 ) -> None:
     redis = redis_server()
     names = {"limits.redis_url": redis.url, "limits.default": "300/minute"}
-    names |= {"auth.tokens_file": str(tmp_path / "tokens.json")}
-    _, token = create_token(tmp_path / "tokens.json", "greedy", lifetime=timedelta(hours=1))
-    running = [served(names) for _ in range(count)]
+    names |= {"auth.tokens_file": str(chaos.folder / "tokens.json")}
+    _, token = create_token(chaos.folder / "tokens.json", "greedy", lifetime=timedelta(hours=1))
+    running = [chaos.served(names) for _ in range(count)]
     left = iter(range(600))  # calls in all, from six connections of each server
 
     def some(_: int) -> Iterator[Request]:
@@ -208,7 +185,7 @@ def test_answers_that_come_too_late_let_hardly_more_pass_than_the_limit(
     with late_now_and_then(redis, 0.2, 0.4), ExitStack() as asking:
         pause = 0.03 * count
         noted = [asking.enter_context(callers(server, 6, some, token=token, pause=pause)) for server in running]
-        wait_until(lambda: sum(len(each.answers) for each in noted) == 600)
+        chaos.wait_until(lambda: sum(len(each.answers) for each in noted) == 600)
     assert any("limits_local" in changes(server) for server in running)
     answers = [answer.status for each in noted for answer in each.answers]
     assert set(answers) == {200, 429}

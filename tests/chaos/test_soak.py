@@ -9,10 +9,10 @@ from pathlib import Path
 from random import Random
 from statistics import median
 from time import monotonic
-from typing import Any
 
 import pytest
 
+from tests.chaos.chaos import Chaos
 from tests.chaos.clients import call_bytes, vanish
 from tests.chaos.process import TOPICS, Served, write_records
 from tests.chaos.wire import Pipe, check_answer, expected, request
@@ -111,24 +111,20 @@ async def at_rest(server: Served) -> Rest:
 
 @pytest.mark.usefixtures("long_form")
 async def test_after_minutes_of_everything_the_server_is_as_large_as_before(
-    served: Callable[..., Served],
-    tmp_path: Path,
-    chaos_scale: Any,
-    chaos_report: Report,
-    pytestconfig: pytest.Config,
+    chaos: Chaos, pytestconfig: pytest.Config
 ) -> None:
     minutes = float(pytestconfig.getoption("--chaos-soak-minutes"))
-    warm, soaked = chaos_scale.pick((4.0, 6.0), (min(120.0, minutes * 12), minutes * 60))
-    size, every = chaos_scale.pick((200, 5.0), (2000, 30.0))
-    server = served({"embedding.model": chaos_scale.pick("none", "minilm")}, observed=True)
-    server.ingest(write_records(tmp_path / "records.jsonl", size))
-    modes = chaos_scale.pick(["keyword"], ["keyword", "semantic", "hybrid"])
+    warm, soaked = chaos.scale.pick((4.0, 6.0), (min(120.0, minutes * 12), minutes * 60))
+    size, every = chaos.scale.pick((200, 5.0), (2000, 30.0))
+    server = chaos.served({"embedding.model": chaos.scale.pick("none", "minilm")}, observed=True)
+    server.ingest(write_records(chaos.folder / "records.jsonl", size))
+    modes = chaos.scale.pick(["keyword"], ["keyword", "semantic", "hybrid"])
     mixture = Mixture(server, modes, Random(8))
 
     async def run(seconds: float) -> None:
         until = monotonic() + seconds
         clients = [mixture.client(until) for _ in range(CLIENTS)]
-        await asyncio.gather(*clients, mixture.ingests(until, tmp_path / "records.jsonl", size, every))
+        await asyncio.gather(*clients, mixture.ingests(until, chaos.folder / "records.jsonl", size, every))
 
     await run(warm)
     before = await at_rest(server)
@@ -143,11 +139,11 @@ async def test_after_minutes_of_everything_the_server_is_as_large_as_before(
         f"{after.threads}, tasks {before.tasks} and {after.tasks}; {by_code}"
     )
     calls = sum(times for code, times in mixture.codes.items() if code not in ("disconnect", "ingest"))
-    chaos_report(
+    chaos.report(
         FAMILY, f"{soaked / 60:.0f} minutes of {CLIENTS} clients, and an ingest every {every:.0f} s", calls, seen
     )
     assert server.alive()
     assert after.threads <= before.threads + POOLED, seen
     assert after.files <= before.files, seen
     assert after.tasks <= before.tasks, seen
-    assert growth < chaos_scale.pick(0.25, 0.10), seen
+    assert growth < chaos.scale.pick(0.25, 0.10), seen

@@ -11,16 +11,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
 from cognition_engines.store.records import open_records
+from tests.chaos.chaos import Chaos
 from tests.chaos.cutting import cutting
 from tests.chaos.process import Served
-from tests.chaos.store import MODEL, asked, use_embedder
+from tests.chaos.store import MODEL, asked
 from tests.chaos.test_disk import no_space, small_disk
 from tests.chaos.writers import Deed, Ledger, Written, writing
 from tests.stores import PostgreSQL
@@ -116,53 +115,37 @@ def kill(server: Served) -> None:
 
 @pytest.mark.timeout(7200)
 def test_a_server_that_is_killed_under_writers_keeps_what_it_acknowledged_once(
-    served: Callable[..., Served],
-    proving: Callable[[str], Proof],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., None],
-    chaos_scale: Any,
-    chaos_report: Callable[..., None],
+    chaos: Chaos, proving: Callable[[str], Proof]
 ) -> None:
-    use_embedder(monkeypatch)
-    data = tmp_path / "data"
-    server = served(MODEL, data_dir=data)
+    data = chaos.folder / "data"
+    server = chaos.served(MODEL, data_dir=data)
     proof = proving(f"sqlite:///{data}/records.sqlite3")
-    kills = chaos_scale.pick(2, 200)
+    kills = chaos.scale.pick(2, 200)
     with writing(CLIENTS, lambda _: server.port, server.token, proof.written):
         for _ in within(LONGEST_SECONDS, kills):
             count = len(proof.written.deeds)
-            wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS, 60)
+            chaos.wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS, 60)
             time.sleep(proof.random.uniform(0, 0.3))
             kill(server)
             server.start()
             proof.check([server])
     seen = proof.finish([server], 10 * proof.breaks)
-    chaos_report(FAMILY, f"SIGKILL of a server under {CLIENTS} writing clients", proof.breaks, seen)
+    chaos.report(FAMILY, f"SIGKILL of a server under {CLIENTS} writing clients", proof.breaks, seen)
 
 
 @pytest.mark.timeout(7200)
-def test_connections_cut_at_random_bytes_lose_and_double_nothing(
-    served: Callable[..., Served],
-    proving: Callable[[str], Proof],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., None],
-    chaos_scale: Any,
-    chaos_report: Callable[..., None],
-) -> None:
-    use_embedder(monkeypatch)
-    data = tmp_path / "data"
-    server = served(MODEL, data_dir=data)
+def test_connections_cut_at_random_bytes_lose_and_double_nothing(chaos: Chaos, proving: Callable[[str], Proof]) -> None:
+    data = chaos.folder / "data"
+    server = chaos.served(MODEL, data_dir=data)
     proof = proving(f"sqlite:///{data}/records.sqlite3")
-    cuts = chaos_scale.pick(40, 3_000)
+    cuts = chaos.scale.pick(40, 3_000)
     with cutting(lambda: server.port, LONGEST_CONNECTION) as proxy:
         with writing(CLIENTS, lambda _: proxy.port, server.token, proof.written):
             until = time.monotonic() + LONGEST_SECONDS
-            wait_until(lambda: proxy.cuts >= cuts or time.monotonic() > until, LONGEST_SECONDS + 5)
+            chaos.wait_until(lambda: proxy.cuts >= cuts or time.monotonic() > until, LONGEST_SECONDS + 5)
         seen = proof.finish([server], CLIENTS)
         done = proxy.cuts
-    chaos_report(FAMILY, f"connections of {CLIENTS} writing clients cut at a random byte", done, seen)
+    chaos.report(FAMILY, f"connections of {CLIENTS} writing clients cut at a random byte", done, seen)
 
 
 @pytest.fixture
@@ -174,28 +157,20 @@ def breakable() -> Iterator[PostgreSQL]:
 
 @pytest.mark.timeout(7200)
 def test_three_servers_and_their_postgresql_may_be_killed_and_restarted_under_writers(
-    served: Callable[..., Served],
-    breakable: PostgreSQL,
-    proving: Callable[[str], Proof],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., None],
-    chaos_scale: Any,
-    chaos_report: Callable[..., None],
+    chaos: Chaos, breakable: PostgreSQL, proving: Callable[[str], Proof]
 ) -> None:
-    use_embedder(monkeypatch)
     url = breakable.database_url(breakable.create_store()[0])
-    shared = MODEL | {"store.url": url, "auth.tokens_file": str(tmp_path / "0" / "tokens.json")}
-    servers = [served(shared, data_dir=tmp_path / str(number), start=False) for number in range(3)]
+    shared = MODEL | {"store.url": url, "auth.tokens_file": str(chaos.folder / "0" / "tokens.json")}
+    servers = [chaos.served(shared, data_dir=chaos.folder / str(number), start=False) for number in range(3)]
     for server in servers:
         server.token = servers[0].token  # of the one file that all read
         server.start()
     proof = proving(url)
-    kills = chaos_scale.pick(2, 60)
+    kills = chaos.scale.pick(2, 60)
     with writing(CLIENTS, lambda _: proof.random.choice(servers).port, servers[0].token, proof.written):
         for number in within(LONGEST_SECONDS, kills):
             count = len(proof.written.deeds)
-            wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS, 60)
+            chaos.wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS, 60)
             if number % 2:
                 breakable.stop()
                 breakable.start()
@@ -208,34 +183,27 @@ def test_three_servers_and_their_postgresql_may_be_killed_and_restarted_under_wr
     what = f"SIGKILL of one of three servers over one PostgreSQL, and restarts of that, under {CLIENTS} writing clients"
     for server in servers:
         server.kill()
-    chaos_report(FAMILY, what, proof.breaks, seen)
+    chaos.report(FAMILY, what, proof.breaks, seen)
 
 
 @pytest.mark.timeout(7200)
 def test_with_the_disk_full_writes_are_refused_and_go_on_when_there_is_space(
-    served: Callable[..., Served],
-    proving: Callable[[str], Proof],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    wait_until: Callable[..., None],
-    chaos_scale: Any,
-    chaos_report: Callable[..., None],
+    chaos: Chaos, proving: Callable[[str], Proof]
 ) -> None:
-    use_embedder(monkeypatch)
-    rounds = chaos_scale.pick(1, 20)
-    with small_disk(tmp_path / "data", 64) as data:
-        server = served(MODEL, data_dir=data)
+    rounds = chaos.scale.pick(1, 20)
+    with small_disk(chaos.folder / "data", 64) as data:
+        server = chaos.served(MODEL, data_dir=data)
         proof = proving(f"sqlite:///{data}/records.sqlite3")
         with writing(CLIENTS, lambda _: server.port, server.token, proof.written):
             for _ in within(LONGEST_SECONDS, rounds):
                 count = len(proof.written.acknowledged())
-                wait_until(lambda count=count: len(proof.written.acknowledged()) > count + CLIENTS, 60)
+                chaos.wait_until(lambda count=count: len(proof.written.acknowledged()) > count + CLIENTS, 60)
                 with no_space(data, 50_000 * proof.random.randrange(4)):
-                    wait_until(partial(stands_still, proof.written), 60)
+                    chaos.wait_until(partial(stands_still, proof.written), 60)
                 proof.check([server])
         seen = proof.finish([server], CLIENTS * proof.breaks)
         server.kill()
-    chaos_report(FAMILY, f"the disk full under {CLIENTS} writing clients", proof.breaks, seen)
+    chaos.report(FAMILY, f"the disk full under {CLIENTS} writing clients", proof.breaks, seen)
 
 
 def stands_still(written: Written) -> bool:

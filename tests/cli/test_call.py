@@ -16,7 +16,8 @@ import structlog
 
 from cstp.errors import ERRORS
 from cstp_server.cli.exit_codes import FAMILIES, MEANINGS
-from tests.http_servers import Handler, HttpServer
+from tests.http_servers import HttpServer
+from tests.http_servers import answering as answering_server
 from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]
@@ -44,20 +45,11 @@ def answering() -> Iterator[Callable[[int, bytes], str]]:
     """`answering(200, body)`: the URL of a server that answers everything with these."""
     servers: list[HttpServer] = []
 
-    def start(status: int, body: bytes) -> str:
-        class Answering(Handler):
-            def do_GET(self) -> None:
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            do_POST = do_GET
-
-        servers.append(HttpServer(Answering))
+    def run(status: int, body: bytes) -> str:
+        servers.append(answering_server(status, body))
         return f"http://127.0.0.1:{servers[-1].server_port}"
 
-    yield start
+    yield run
     for one in servers:
         one.close()
 
@@ -172,7 +164,7 @@ def test_every_family_of_errors_has_a_code_and_every_code_a_meaning() -> None:
         ({"code": -32010, "message": "Overloaded", "data": {"retryAfter": 1}}, 7, "wait 1 s"),
         ({"code": -32003, "message": "Query failed", "data": {"component": "vectors"}}, 8, "component: vectors"),
         ({"code": -32603, "message": "Internal error", "data": {"requestId": "r"}}, 8, "requestId: r"),
-        ({"code": -32099, "message": "Own", "data": "text"}, 1, "server's own"),
+        ({"code": -32099, "message": "Own", "data": "text"}, 1, "the server defines this code"),
         ({"code": -32602, "message": "\x1b[31mred\n", "data": {"violations": "none"}}, 5, "violations: none"),
         ({"code": -32601, "message": "5", "data": [1]}, 5, "next: "),
     ],

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ import trustme
 from cstp.methods.registry import METHODS
 from cstp_server.cli.commands.demo import demo_paths
 from cstp_server.cli.demo_writes import STEPS
+from cstp_server.cli.exit_codes import FAILED
+from cstp_server.conformance.run import conversations
 from tests.cli.answers import Demo, demo, differences, replies, section, shown
 from tests.mcp.conftest import over_http
 
@@ -71,6 +73,14 @@ def test_on_a_terminal_a_demo_prints_few_lines_that_run_with_the_link_last(tmp_p
         os.close(main_end)
 
 
+QUESTIONS = (
+    "why are the records in SQLite",
+    "which database holds the records",
+    "what happened after the power cut",
+    "who owns the neighbour index",
+    "how do I restore a backup",
+    "how is the keyword index rebuilt after a crash",
+)
 BY_ID = ("cstp.getDecision", "cstp.getGraph")
 
 
@@ -140,6 +150,33 @@ async def test_the_line_for_mcp_adds_a_server_that_answers_with_tools(running: D
         result = await client.call_tool("query_decisions", {"query": "which database holds the records", "limit": 1})
     assert result.structured_content is not None
     assert result.structured_content["decisions"][0]["snippet"]
+
+
+@pytest.mark.parametrize(("tool", "most"), [("recall", 3600), ("search_knowledge", 2600)])
+async def test_answers_over_mcp_are_as_short_as_the_page_says(running: Demo, tool: str, most: int) -> None:
+    words = shlex.split(running.mcp)
+    sizes = []
+    async with over_http(words[-3], words[-1].removeprefix("Authorization: Bearer ")) as client:
+        for question in QUESTIONS:
+            result = await client.call_tool(tool, {"query": question})
+            assert result.structured_content is not None
+            assert len(result.structured_content["results"]) > 3
+            sizes.append(len(result.content[0].text) / 4)  # type: ignore[union-attr]
+    assert max(sizes) <= most
+    assert f"{most:,} tokens" in (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
+
+
+def test_conform_holds_nothing_with_the_token_of_a_demo_and_says_why(running: Demo, cstp: Callable[..., Any]) -> None:
+    words = shlex.split(running.mcp)
+    url, token = words[-3].removesuffix("/mcp"), words[-1].removeprefix("Authorization: Bearer ")
+    done = cstp("conform", url, token)
+    total = len(conversations())
+    assert (done.code, done.out) == (FAILED, f"0 passed, 0 failed, {total} skipped\n")
+    assert len(re.findall(r"^skipped: [a-z0-9-]+: needs .+$", done.err, re.MULTILINE)) == total
+    assert "skipped: whoami: needs a token" in done.err
+    assert "those given have: scopes=read,review,write clearance=normal" in done.err
+    assert "cstp token create --agent conform --scope read --data-dir FOLDER" in done.err
+    assert "failed: no conversation was held" in done.err
 
 
 def test_the_first_call_is_printed_for_cstp_call_as_the_readme_has_it(running: Demo) -> None:

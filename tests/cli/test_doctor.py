@@ -23,7 +23,7 @@ from cognition_engines.store.schema import HEAD
 from cognition_engines.store.values import Entry
 from cstp_server.doctor.environment import filesystem_of
 from cstp_server.settings import Settings
-from tests.http_servers import Handler, HttpServer
+from tests.http_servers import answering as answering_server
 from tests.ingest.chroma_places import Place
 from tests.serving import SeededEmbedder
 from tests.stored import changes_of
@@ -148,7 +148,7 @@ def test_nothing_is_changed_and_nothing_is_made(doctor: Doctor, healthy: Path) -
 def test_a_folder_that_is_not_there_is_a_warning_and_no_problem(doctor: Doctor) -> None:
     assert doctor().code == 0
     assert "does not exist" in doctor.of("folder", "warning")["seen"]
-    assert doctor.of("tokens", "warning")["remedy"] == "make one: cstp token create --agent NAME"
+    assert doctor.of("tokens", "warning")["remedy"] == "create one: cstp token create --agent NAME"
     assert "no records yet" in doctor.of("store", "ok")["seen"]
     assert list(Path().iterdir()) == []
 
@@ -178,7 +178,7 @@ def test_without_json_each_finding_is_a_line_and_its_remedy_another(cstp: Cstp, 
 def test_settings_that_cannot_be_read_are_a_problem(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("mine.yaml").write_text("server: {prot: 1}\n")
     assert doctor("--config", "mine.yaml").code == 1
-    assert doctor.of("settings", "problem")["seen"].startswith("server.prot: there is no such setting")
+    assert doctor.of("settings", "problem")["seen"].startswith("server.prot: no such setting")
     monkeypatch.setenv("CSTP_SERVR__PORT", "1")
     assert "CSTP_SERVR__PORT" in doctor().of("settings", "problem")["seen"]
 
@@ -190,7 +190,7 @@ def test_a_variable_that_names_no_setting_is_a_problem(doctor: Doctor, monkeypat
     monkeypatch.setenv("CSTP_LIMITS__AGENTS", '{"me": "5/minute"}')
     Path("mine.yaml").write_text("{}")
     assert doctor("--config", "mine.yaml").code == 1
-    assert doctor.of("settings", "problem")["seen"].startswith("CSTP_PORT: there is no such setting")
+    assert doctor.of("settings", "problem")["seen"].startswith("CSTP_PORT: no such setting")
     monkeypatch.delenv("CSTP_PORT")
     assert doctor("--config", "mine.yaml").code == 0
     assert len([one for one in doctor.findings if one["part"] == "settings"]) == 1
@@ -235,7 +235,7 @@ def test_files_of_another_user_are_told(doctor: Doctor, healthy: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="this system has no /dev/shm")
 def test_a_folder_in_memory_is_a_warning(doctor: Doctor) -> None:
-    assert "lies in memory (tmpfs)" in doctor("--data-dir", "/dev/shm").among("folder", "warning", "memory")["seen"]
+    assert "is in memory (tmpfs)" in doctor("--data-dir", "/dev/shm").among("folder", "warning", "memory")["seen"]
 
 
 def test_the_filesystem_is_that_of_the_deepest_and_latest_mount(tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_tokens_that_are_damaged_or_open_to_others_are_told(doctor: Doctor) -> N
     tokens.write_text('{"tokens": [')
     found = doctor().of("tokens", "problem")
     assert "is not a readable token file" in found["seen"]
-    assert "move it away and make new tokens" in found["remedy"]
+    assert "move it away and create new tokens" in found["remedy"]
     doctor.others_are_ok("tokens")
 
 
@@ -294,7 +294,7 @@ def test_a_damaged_database_is_a_problem_and_the_rest_is_still_checked(doctor: D
     file.write_bytes(content)
     found = doctor().of("store", "problem")
     assert "malformed" in found["seen"] or "damaged" in found["seen"]
-    assert f"move {file.absolute()} away with its -wal and -shm, and restore a backup" in found["remedy"]
+    assert f"move {file.absolute()} away with its -wal and -shm files, and restore a backup" in found["remedy"]
     assert [one["part"] for one in doctor.findings] == [one for one in PARTS if one not in ("records", "keywords")]
     file.write_text("a letter")
     assert doctor().of("store", "problem")["seen"] == "the database is damaged: file is not a database"
@@ -338,7 +338,7 @@ def test_tables_that_are_missing_are_named(doctor: Doctor, healthy: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("revision", "level", "said"), [("9999", "problem", "upgrade the program"), (None, "warning", "no tables")]
+    ("revision", "level", "said"), [("9999", "problem", "upgrade the program"), (None, "warning", "no CSTP tables")]
 )
 def test_another_schema_is_reported_and_left_as_it_is(
     doctor: Doctor, healthy: Path, revision: str | None, level: str, said: str
@@ -383,7 +383,7 @@ def test_a_postgresql_that_is_empty_down_or_of_another_encoding_is_told_and_not_
     doctor: Doctor, postgresql_url: str, postgresql: PostgreSQL, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CSTP_STORE__URL", postgresql_url)
-    assert "has no tables" in doctor().of("store", "warning")["seen"]
+    assert "has no CSTP tables" in doctor().of("store", "warning")["seen"]
     with psycopg.connect(postgresql_url.replace("+psycopg", ""), autocommit=True) as connection:
         assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
     monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@127.0.0.1:1/x")
@@ -512,7 +512,7 @@ def test_a_chroma_server_is_asked(
     doctor = Doctor(cstp)
     url = chroma_server.url
     monkeypatch.setenv("CSTP_VECTORS__URL", f"http://127.0.0.1:{free_port()}")
-    assert "check that Chroma is up" in doctor().of("vectors", "problem")["remedy"]
+    assert "check that Chroma is running" in doctor().of("vectors", "problem")["remedy"]
     monkeypatch.setenv("CSTP_VECTORS__URL", url)
     assert "has no collection" in doctor().of("vectors", "ok")["seen"]
     assert cstp("reindex").code == 0
@@ -526,7 +526,7 @@ def test_a_chroma_server_is_asked(
     chroma_server.modify(id, new_metadata={"seq": 2**52})
     assert "they are older than it" in doctor().of("vectors", "problem")["seen"]
     chroma_server.modify(id, new_metadata={"seq": "no number"})
-    assert "is none that this program filled" in doctor().of("vectors", "problem")["seen"]
+    assert "was not filled by CSTP" in doctor().of("vectors", "problem")["seen"]
     (healthy / "records.sqlite3").unlink()
     assert doctor().of("vectors", "ok")["seen"] == f"the Chroma server on {url} answers"
 
@@ -554,15 +554,7 @@ def test_limits_that_cannot_be_and_a_redis_that_does_not_count_are_problems(
 @contextmanager
 def answering(status: int, body: bytes) -> Iterator[str]:
     """Something that answers every GET this way, and its port."""
-
-    class Answering(Handler):
-        def do_GET(self) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-    server = HttpServer(Answering)
+    server = answering_server(status, body)
     try:
         yield str(server.server_port)
     finally:
@@ -594,9 +586,9 @@ def test_the_server_that_holds_the_folder_is_asked_whether_it_is_ready(
         monkeypatch.setenv("CSTP_SERVER__PORT", port)
         assert said.replace("{url}", f"http://127.0.0.1:{port}") in doctor().of("server", level)["seen"]
         doctor.others_are_ok("server")
-    assert "none listens on" in doctor().of("server", "warning")["seen"]
+    assert "no server listens on" in doctor().of("server", "warning")["seen"]
     lock.close()
-    assert "none has this data folder" in doctor().of("server", "ok")["seen"]
+    assert "none uses this data folder" in doctor().of("server", "ok")["seen"]
 
 
 @pytest.mark.long("starts servers and waits for what they report")
@@ -663,7 +655,7 @@ def test_each_collection_that_is_followed_is_looked_at(
     assert doctor().code == 1
     assert doctor.among("sources", "ok", f"{address}: 2 items")["remedy"] == ""
     assert "records stay" in doctor.among("sources", "problem", "no collection of this name; there are notes")["remedy"]
-    assert "named right" in doctor.among("sources", "problem", f"{away} cannot be read")["remedy"]
+    assert "its address" in doctor.among("sources", "problem", f"{away} cannot be read")["remedy"]
 
 
 @pytest.mark.long("starts servers and waits for what they report")
@@ -678,4 +670,4 @@ def test_each_folder_that_is_followed_is_looked_at(
     monkeypatch.setenv("CSTP_SOURCES", json.dumps(sources))
     assert doctor().code == 1
     assert doctor.among("sources", "ok", f"{docs}: 1 files")["remedy"] == ""
-    assert "records stay" in doctor.among("sources", "problem", f"{away} is not there")["remedy"]
+    assert "records stay" in doctor.among("sources", "problem", f"{away} not found")["remedy"]

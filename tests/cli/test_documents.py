@@ -81,23 +81,6 @@ def test_a_deleted_document_takes_along_what_it_was_cut_into(cstp: Cstp, opened:
     records.close()
 
 
-def test_an_edited_document_leaves_no_stale_chunk(cstp: Cstp, opened: Callable[[], Records]) -> None:
-    guide = Path("docs/guide.md")
-    guide.parent.mkdir()
-    guide.write_text("# Guide\n\n" + "\n\n".join(f"## Part {n}\n\n{f'Words of {n}. ' * 200}" for n in range(5)))
-    _kept(cstp, "docs")
-    guide.write_text(f"# Guide\n\n## Part 1\n\n{'Words of 1. ' * 200}")
-    assert _kept(cstp, "docs")["rejected"] == []
-    records = opened()
-    stored = [
-        records.by_ids(row.kind, [row.id])[row.id].record for row in records.read_below(str(guide.parent.absolute()))
-    ]
-    records.close()
-    chunks: list[Any] = [record for record in stored if not hasattr(record, "authors")]
-    assert [(chunk.chunk_index, chunk.total_chunks) for chunk in chunks] == [(0, 1)]
-    assert "Words of 1." in chunks[0].content
-
-
 def test_prune_follows_documents_that_are_gone(cstp: Cstp) -> None:
     Path("docs").mkdir()
     Path("docs/a.md").write_text("# A\n\nText\n")

@@ -408,7 +408,7 @@ def test_decisions_of_agents_become_files_that_replace_nothing_unasked(
     file.chmod(0o644)
     refused = cstp("export", "--decisions", "adr")
     assert (refused.code, file.read_text()) == (2, "mine" * 10_000)
-    assert f"{file.name} is there with other contents" in refused.err
+    assert f"{file.name} exists with other contents" in refused.err
     assert cstp("export", "--decisions", "adr", "--force").code == 0
     assert (file.read_text(), stat.S_IMODE(file.stat().st_mode)) == (text, 0o600)
     file.unlink()

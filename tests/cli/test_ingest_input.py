@@ -196,7 +196,7 @@ def test_a_summary_names_what_was_not_read_and_what_would_read_it(cstp: Cstp) ->
     assert done.out.splitlines()[1:] == [
         "8 files skipped: 3 .odt, 2 .tex, 1 without an extension, 1 .csv, 1 .png",
         "to read them: convert .odt, .tex with pandoc, to Markdown; .csv to JSONL; "
-        "a file of text is read whatever its extension when it is named itself, or by --include PATTERN --as document",
+        "a text file of any extension is read if you name it, or use --include PATTERN --as document",
     ]
     done = cstp("ingest", "docs", "--json")
     assert json.loads(done.out)["skipped"] == {".odt": 3, ".tex": 2, ".csv": 1, ".png": 1, "": 1}

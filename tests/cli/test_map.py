@@ -142,7 +142,7 @@ def test_records_are_shown_by_a_map_that_is_there(cstp: Cstp) -> None:
         (["none.json"], "none.json does not exist"),
         (["empty.json"], "no object is in it that could become a record"),
         (["broken.json"], "broken.json, line 1: not valid JSON"),
-        (["chroma:http://localhost:8000/notes"], "a collection of Chroma is not read by a map"),
+        (["chroma:http://localhost:8000/notes"], "a Chroma collection is read without a map"),
         (["good.json", "--map", "none"], "no map can be read there"),
     ],
 )

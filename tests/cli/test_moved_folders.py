@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 Cstp = Callable[..., Any]
@@ -49,7 +50,7 @@ def test_a_moved_folder_is_said_to_be_one_and_doubles_nothing(cstp: Cstp, tmp_pa
     before = stored()
     shutil.move("notes", "moved")
     done = cstp("ingest", "moved", "--dry-run")
-    assert f"would be moved: {len(before)} records of {tmp_path / 'notes'}, which is gone" in done.out
+    assert f"would be moved: {len(before)} records of {tmp_path / 'notes'} (deleted)" in done.out
     assert stored("DISTINCT substr(source, 1, 1)") == [("/",)]
     assert read(cstp, "moved") == (0, 0, [(str(tmp_path / "notes"), str(tmp_path / "moved"))])
     assert stored() == before
@@ -86,6 +87,38 @@ def test_a_new_folder_at_the_old_path_has_its_own_records_and_what_is_new_in_the
     assert read(cstp, "archive") == (2, 0, [])
     assert read(cstp, "notes", "archive") == (0, 0, [])
     assert len(stored("id")) == count + 4
+
+
+@pytest.mark.long("starts a server")
+@pytest.mark.parametrize("words", [("ingest", "moved"), ("move", "notes", "moved")], ids=lambda words: words[0])
+def test_reviews_and_links_of_a_moved_folder_stay_with_its_decisions(
+    cstp: Cstp, live_server: Any, words: tuple[str, ...]
+) -> None:
+    write_notes("notes")
+    Path("notes/0002-use-two.md").write_text("# Use two\n\n## Status\n\nAccepted\n\n## Decision\n\nWe do that too.\n")
+    read(cstp, "notes")
+    server = live_server({"embedding.model": "none"}, data_dir=Path("data").absolute())
+    headers = {"Authorization": f"Bearer {server.token(scopes=['read', 'write', 'review'])}"}
+
+    def ask(method: str, **parameters: str) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": f"cstp.{method}", "params": parameters}
+        url = f"http://127.0.0.1:{server.port}/cstp"
+        return httpx.post(url, json=body, headers=headers, trust_env=False).json()["result"]
+
+    listed = ask("listDecisions")["decisions"]
+    first, second = (next(one["id"] for one in listed if one["title"] == title) for title in ("Use it", "Use two"))
+    ask("reviewDecision", id=first, outcome="success", actualResult="It held")
+    ask("linkDecisions", sourceId=second, targetId=first, edgeType="refines", context="one more")
+    before = ask("getDecision", id=first)["decision"]
+    assert [one["actualResult"] for one in before["reviews"]] == ["It held"]
+    assert "one more" in json.dumps(before)
+    shutil.move("notes", "moved")
+    assert cstp(*words).code == 0
+    assert cstp("ingest", "moved", "--prune").code == 0
+    after = ask("getDecision", id=first)["decision"]
+    assert {**after, "provenance": None} == {**before, "provenance": None}
+    assert after["provenance"]["contentHash"] == before["provenance"]["contentHash"]
+    assert {one["id"] for one in ask("listDecisions")["decisions"]} == {first, second}
 
 
 def test_rights_move_with_the_folder_and_hold_for_what_is_new_in_it(cstp: Cstp) -> None:

@@ -196,7 +196,7 @@ def test_backup_and_restore_speak_plainly(cstp: Cstp, source_url: str) -> None:
     records.close()
     done = cstp("restore", FILE, "--replace")
     assert done.out.endswith(": 30 records with 30 vectors; 1 new, 27 changed, 2 unchanged, 10 deleted; "
-                             "tokens left as they are\n")  # fmt: skip
+                             "tokens unchanged\n")  # fmt: skip
 
 
 def test_a_tokens_file_that_is_broken_keeps_no_records_out_of_a_backup(cstp: Cstp, source_url: str) -> None:
@@ -207,7 +207,7 @@ def test_a_tokens_file_that_is_broken_keeps_no_records_out_of_a_backup(cstp: Cst
     assert "warning: the backup has no tokens: " in done.err
     refused = cstp("token", "create", "--agent", "new")
     assert refused.code != 0
-    assert "move it away and make new tokens" in refused.err
+    assert "move it away and create new tokens" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -371,14 +371,14 @@ def test_a_restore_into_a_damaged_store_says_how_else_and_that_works(
         done = cstp("restore", FILE, *words)
         assert (done.code, done.out) == (1, "")
         assert done.err == (
-            f"cstp: records: the database is damaged; nothing was restored into {store}: check that it is up and has "
-            "space; where it is damaged, stop the server and move it away with its -wal and -shm files, or restore "
+            f"cstp: records: the database is damaged; nothing was restored into {store}: check that it is running and "
+            "has space; if it is damaged, stop the server and move it away with its -wal and -shm files, or restore "
             "into another folder (--data-dir)\n"
         )
     monkeypatch.setenv("CSTP_STORE__URL", source_url)
     assert "or name another one in store.url (CSTP_STORE__URL)\n" in cstp("restore", FILE).err
     monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me@127.0.0.1:1/x")
-    assert "where it is damaged, name another one in store.url" in cstp("restore", FILE).err
+    assert "if it is damaged, name another one in store.url" in cstp("restore", FILE).err
     monkeypatch.delenv("CSTP_STORE__URL")
     assert cstp("--data-dir", "other", "restore", FILE).code == 0
     assert held("sqlite:///other/records.sqlite3") == wanted

@@ -73,7 +73,7 @@ def test_what_is_left_out_is_counted_and_a_file_that_is_named_is_read_all_the_sa
     (docs / ".cstpignore").write_text("notes/\n")
     done = cstp("ingest", docs, "--exclude", "draft.md")
     assert done.out.splitlines()[0].startswith("2 read: 2 new")
-    assert "2 files and folders left out by patterns" in done.out.splitlines()
+    assert "2 files and folders excluded by patterns" in done.out.splitlines()
     assert cstp("ingest", docs / "draft.md", "--exclude", "draft.md").out.startswith("2 read: 2 new")
 
 
@@ -188,7 +188,7 @@ def test_a_limit_ends_the_run_and_the_next_one_reads_the_rest(cstp: Cstp, docs: 
     done = cstp("ingest", docs, "--limit", 2)
     assert done.code == 0
     assert done.out.startswith("4 read: 4 new")  # two documents, and a chunk of each
-    assert "there is more: the run ended at its --limit" in done.out.splitlines()
+    assert "stopped at --limit; there are more records" in done.out.splitlines()
     again = cstp("ingest", docs, "--limit", 5)
     assert again.out.startswith("10 read: 6 new, 0 changed, 4 unchanged")
     assert "--limit" not in again.out

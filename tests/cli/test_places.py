@@ -157,7 +157,7 @@ def test_an_unknown_variable_is_refused_by_every_command_that_has_settings(
     for words in (["serve"], ["status"], ["ingest", "."], ["token", "list"], ["config"]):
         done = cstp(*words)
         assert done.code == 2
-        assert done.err == "cstp: CSTP_SERVER_PORT: there is no such setting; did you mean CSTP_SERVER__PORT?\n"
+        assert done.err == "cstp: CSTP_SERVER_PORT: no such setting; did you mean CSTP_SERVER__PORT?\n"
 
 
 def test_the_help_works_whatever_the_environment_says(tmp_path: Path) -> None:

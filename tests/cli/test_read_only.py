@@ -22,6 +22,7 @@ def folder(cstp: Callable[..., Any], adr: Callable[..., Path], wordless: None) -
     place.mkdir()
     adr("docs/a.md", "Keep the orders in SQLite")
     assert cstp("ingest", "docs", "--data-dir", place / "data").code == 0
+    assert cstp("reindex", "--data-dir", place / "data").code == 0
     for path in (place, *place.rglob("*")):
         path.chmod(0o555 if path.is_dir() else 0o444)
     yield place / "data"
@@ -51,6 +52,9 @@ def test_records_of_a_read_only_folder_are_shown_exported_and_backed_up(folder: 
     done = run(folder, "backup", "monday.cstp")
     assert done.returncode == 0, done.stderr
     assert "wrote 1 " in done.stdout
+    checked = run(folder, "doctor").stdout
+    assert "keywords  not checked: this user may not write to" in checked
+    assert "rebuilds it" not in checked
     refused = run(folder, "delete", id)
     assert refused.returncode == 2
     assert "let this user write there" in refused.stderr

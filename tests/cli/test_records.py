@@ -13,7 +13,8 @@ import jsonschema
 import psycopg
 import pytest
 
-from cognition_engines.ingest.structured.decision_rules import NAMES
+from cognition_engines.ingest.structured.aliases import own_names
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import open_records
 from cognition_engines.store.schema import HEAD
 from tests.stored import changes_of, models
@@ -216,7 +217,7 @@ def test_delete_removes_what_it_is_told_and_says_what_was_not_there(cstp: Cstp) 
     write_lines("d.jsonl", *({"kind": "decision", "id": id, "title": id} for id in "abc"))
     cstp("ingest", "d.jsonl")
     done = cstp("delete", "a", "b", "a")
-    back = f"{Path('d.jsonl').absolute()} still has what was deleted: the next cstp ingest of it brings it back\n"
+    back = f"{Path('d.jsonl').absolute()} still has the record: the next cstp ingest of the file restores it\n"
     assert (done.code, done.out, done.err) == (0, "deleted a\ndeleted b\n", back)
     Path("d.jsonl").unlink()
     done = cstp("delete", "a", "c")
@@ -240,7 +241,7 @@ def test_the_schema_is_json_schema_and_real_records_meet_it(cstp: Cstp) -> None:
     schema = json.loads(done.out)
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    assert set(schema["properties"]) == {"kind", *NAMES}
+    assert set(schema["properties"]) == {"kind", "supersededBy", *own_names(Kind.DECISION)}
     for record in (FULL, {"title": "t"}, {"title": "t", "superseded_by": None, "confidence": None}):
         validator.validate(record)
     for record in ({}, {"title": ""}, {"title": "t", "confidence": 1.5}, {"title": "t", "colour": "red"}):
@@ -487,7 +488,7 @@ def test_prune_takes_a_folder_that_is_gone_but_above_a_third_of_a_source_only_wi
     assert cstp("ingest", "notes").code == 2  # without --prune it is a mistake
     assert "3 deleted" in cstp("ingest", "notes", "--prune", "--yes").out
     done = cstp("ingest", "notes", "--prune", "--yes")
-    assert (done.code, "no record is from there" in done.err) == (2, True)
+    assert (done.code, "and has no records" in done.err) == (2, True)
     assert json.loads(cstp("status", "--json").out)["decisions"] == 1
 
 

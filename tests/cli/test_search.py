@@ -42,7 +42,7 @@ def test_a_search_prints_a_list_for_people_and_the_result_for_machines(server: A
 
 def test_a_search_without_results_says_so_and_wrong_options_are_named(server: Any, cstp: Cstp) -> None:
     nothing = cstp("search", "zeppelin")
-    assert (nothing.code, nothing.out, nothing.err) == (0, "", "nothing was found\n")
+    assert (nothing.code, nothing.out, nothing.err) == (0, "", "no results\n")
     wrong = cstp("search", "rye", "--limit", 51)
     assert wrong.code == 5
     assert "limit: must be at most 50" in wrong.err
@@ -56,9 +56,9 @@ def test_record_review_and_remember_print_one_line(server: Any, cstp: Cstp, monk
     id = recorded.out.split()[1]
     assert recorded.out == f"recorded {id} (pending)\n"
     again = cstp("record", "Bake rye on Mondays", "--confidence", "0.5", "--key", "k")
-    assert again.out == f"{id} was recorded before, with the same key (pending)\n"
+    assert again.out == f"{id} was already recorded with the same key (pending)\n"
     assert cstp("review", id, "partial").out == f"reviewed {id}\n"
-    assert cstp("review", id, "success").out == f"reviewed {id}; its outcome was partial\n"
+    assert cstp("review", id, "success").out == f"reviewed {id}; previous outcome: partial\n"
     assert cstp("remember", "The oven is free").out.startswith("remembered art_")
 
 
@@ -76,7 +76,12 @@ def test_show_and_delete_ask_the_server_of_the_environment(server: Any, cstp: Cs
     asked = cstp("delete", written)
     assert (asked.code, "--yes" in asked.err) == (2, True)
     assert cstp("delete", written, "--yes").code == 0
-    assert cstp("show", written).code == 6
+    gone = cstp("show", written)
+    assert (gone.code, "a server shows decision, chunk, episode," in gone.err) == (6, True)
+    source = cstp("show", "anything", "--kind", "source")
+    assert source.code == 2
+    assert source.err.splitlines()[-1].startswith("cstp: --kind source: by its id a server shows decision, chunk,")
+    assert "--data-dir FOLDER" in source.err
 
 
 def test_a_data_folder_that_is_named_wins_over_the_server_of_the_environment(server: Any, cstp: Cstp) -> None:
@@ -86,4 +91,4 @@ def test_a_data_folder_that_is_named_wins_over_the_server_of_the_environment(ser
     assert "repositoryPath" in shown.out
     assert cstp("--data-dir", "data", "delete", id).out == f"deleted {id}\n"
     both = cstp("show", id, "--data-dir", "data", "--url", "http://127.0.0.1:1")
-    assert (both.code, "must not be given next to --data-dir" in both.err) == (2, True)
+    assert (both.code, "cannot be combined with --data-dir" in both.err) == (2, True)

@@ -68,7 +68,8 @@ def test_a_server_that_others_reach_is_refused_without_a_token(cstp: Cstp, host:
 
 def test_a_server_that_others_reach_without_tls_warns(program: Start, token: str, wordless: None) -> None:
     server = program("serve", "--host", "0.0.0.0", "--port", 0)
-    assert server.line("tokens and records pass unencrypted to 0.0.0.0")
+    line = server.line(".*tokens and records pass unencrypted to 0.0.0.0.*")[0]
+    assert json.loads(line)["level"] == "warning"
     server.end()
     by_proxy = program("serve", "--host", "0.0.0.0", "--port", 0, CSTP_SERVER__PUBLIC_URL="https://d.example.org")
     assert by_proxy.line("(.*)")[1].count("serving") == 1
@@ -262,7 +263,7 @@ def test_status_finds_the_server_of_its_folder_whatever_port_that_has(serving: S
     assert cstp("doctor").out.count(f"ready on {url}") == 1
     server.end(signal.SIGKILL)
     found = json.loads(cstp("status", "--json").out)
-    assert (found["server"], found["indexes"]) == ("none has this folder", "free")
+    assert (found["server"], found["indexes"]) == ("none uses this folder", "free")
 
 
 def test_status_names_a_command_that_has_the_folder(cstp: Cstp, tmp_path: Path) -> None:
@@ -273,7 +274,7 @@ def test_status_names_a_command_that_has_the_folder(cstp: Cstp, tmp_path: Path) 
     found = json.loads(cstp("status", "--json").out)
     assert (found["indexes"], found["server"]) == (
         "held by cstp reindex",
-        "none has this folder, or it is still starting",
+        "none uses this folder, or it is still starting",
     )
     lock.close()
 

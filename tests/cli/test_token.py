@@ -139,7 +139,7 @@ def test_a_revoked_token_whose_successor_is_live_names_the_successor(cstp: Calla
     token = json.loads(cstp("token", "create", "--agent", "me", "--json").out)["id"]
     successor = json.loads(cstp("token", "rotate", token, "--json").out)["id"]
     done = cstp("token", "revoke", token)
-    assert done.err == f"{successor} of me is still live; to revoke it, too: cstp token revoke {successor}\n"
+    assert done.err == f"{successor} of me is still live; to revoke it as well: cstp token revoke {successor}\n"
     assert cstp("token", "revoke", successor).err == ""
 
 

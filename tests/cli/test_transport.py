@@ -11,19 +11,10 @@ import pytest
 import trustme
 
 from tests.dripping import KINDS, dripping_servers
-from tests.http_servers import Handler, HttpServer
+from tests.http_servers import answering
 
 Cstp = Callable[..., Any]
 BODY = b'{"jsonrpc": "2.0", "id": 1, "result": {}}'
-
-
-class Answers(Handler):
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(BODY)))
-        self.end_headers()
-        self.wfile.write(BODY)
 
 
 @pytest.fixture
@@ -36,7 +27,7 @@ def secure(authority: trustme.CA) -> Iterator[str]:
     """`127.0.0.1:port` of a server that speaks HTTPS with a certificate of the authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("127.0.0.1").configure_cert(context)
-    server = HttpServer(Answers, context)
+    server = answering(200, BODY, context)
     yield f"127.0.0.1:{server.server_port}"
     server.close()
 
@@ -62,7 +53,7 @@ def test_the_wrong_scheme_is_told(cstp: Cstp, secure: str) -> None:
     done = cstp("call", "cstp.whoami", "--url", f"http://{secure}", "--token", "t")
     assert (done.code, done.err.count("\n")) == (3, 1)
     assert "https://" in done.err
-    plain = HttpServer(Answers)
+    plain = answering(200, BODY)
     done = cstp("call", "cstp.whoami", "--url", f"https://127.0.0.1:{plain.server_port}", "--token", "t")
     plain.close()
     assert (done.code, done.err.count("\n")) == (3, 1)
@@ -103,7 +94,7 @@ def test_a_call_ends_at_its_timeout_whatever_the_server_does(cstp: Cstp, head: b
 @pytest.fixture
 def plain() -> Iterator[str]:
     """`127.0.0.1:port` of a server that speaks HTTP."""
-    server = HttpServer(Answers)
+    server = answering(200, BODY)
     yield f"127.0.0.1:{server.server_port}"
     server.close()
 

@@ -68,7 +68,7 @@ def test_with_prune_records_of_files_that_are_gone_are_deleted_but_not_those_of_
     assert _counts(gone) == (0, 0, 0, 2)
     assert {one["file"] for one in gone["pruned"]} == {str(docs / "b.md")}
     shutil.move("docs", "mounted")
-    assert running.line("what changed cannot be read, and is tried again: .*docs is away")
+    assert running.line("cannot read changes, retrying: .*docs not found")
     shutil.move("mounted", "docs")
     _write(Path("more/e.md").absolute(), "Comes after.")
     assert _counts(next(summaries)) == (2, 0, 0, 0)
@@ -127,7 +127,7 @@ def test_without_json_the_summary_is_that_of_ingest(program: Any) -> None:
     [
         (("nowhere",), "nowhere does not exist"),
         (("docs", "--exclude", "!"), "pattern 1 is none of a .gitignore"),
-        (("docs", "--prune", "--url", "http://127.0.0.1:9", "--token", "t"), "works where the store is"),
+        (("docs", "--prune", "--url", "http://127.0.0.1:9", "--token", "t"), "cannot be combined with --url"),
     ],
 )
 def test_what_cannot_be_watched_is_refused_at_once(cstp: Any, words: tuple[str, ...], reason: str) -> None:

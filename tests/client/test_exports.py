@@ -9,7 +9,6 @@ import pytest
 from pydantic.alias_generators import to_snake
 
 import cstp
-import cstp.exports
 from cstp import AsyncClient, Client, calls
 from cstp.contract import Wire
 from cstp.errors import ERRORS
@@ -43,14 +42,15 @@ def test_every_model_of_a_result_or_a_filter_can_be_imported_from_cstp() -> None
 def test_everything_that_is_named_is_there_and_nothing_else_is() -> None:
     for name in cstp.__all__:
         assert getattr(cstp, name) is not None
-    with pytest.raises(AttributeError, match="Nothing"):
-        cstp.Nothing  # noqa: B018
+    for name in ("Nothing", "RECALL"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(cstp, name)
 
 
 def test_a_star_gives_both_clients_and_every_model() -> None:
     given: dict[str, object] = {}
     exec("from cstp import *", given)
-    assert given.keys() >= {*cstp.exports.__all__, "AsyncClient", "CstpError", "TransportError"}
+    assert given.keys() >= {*cstp.__all__} >= {"AsyncClient", "Client", "CstpError", "TransportError", "RecallResult"}
     assert set(cstp.__all__) <= set(dir(cstp))
 
 

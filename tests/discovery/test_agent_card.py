@@ -45,7 +45,7 @@ def test_the_card_is_valid_against_the_schema_of_a2a(card: Any) -> None:
 
 def test_the_card_says_what_is_served_and_that_tasks_are_not(card: Any) -> None:
     assert card["version"] == cstp.__version__
-    assert "no A2A messages, tasks or streams" in card["description"]
+    assert "not serve A2A messages, tasks or streams" in card["description"]
     switches = ("streaming", "pushNotifications", "extendedAgentCard")
     assert [card["capabilities"][name] for name in switches] == [False] * 3
     # a client of A2A finds no binding that it could send messages by

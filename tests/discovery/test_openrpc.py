@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,8 @@ def test_the_example_of_a_method_is_from_its_conversation_and_valid(document: An
         if request["method"] == name
     ]
     # what a conversation notes varies
-    given, result = (re.sub("<(noted )?[A-Z_]+>", "<text>", json.dumps(one)) for one in said[0])
+    said_once = (re.sub("<(noted )?SEQ>", "<number>", json.dumps(one)) for one in said[0])
+    given, result = (re.sub("<(noted )?[A-Z_]+>", "<text>", one) for one in said_once)
     agree(parse(given), parse(json.dumps(params)), None, "params")
     want, got = parse(result), parse(json.dumps(example["result"]["value"]))
     agree(want, got, None, "example")
@@ -152,3 +154,39 @@ def test_the_wheel_has_the_document_and_the_conversations() -> None:
     assert '"docs/openrpc.json" = "cstp_server/openrpc.json"' in text
     assert '"tests/wire" = "cstp_server/wire"' in text
     assert not [path for path in Path(ROOT / "tests" / "wire").iterdir() if path.suffix not in (".txt", ".jsonl")]
+
+
+def test_methods_that_read_spell_dates_projects_and_ids_alike_but_where_the_protocol_fixes_another(
+    document: Any,
+) -> None:
+    asked = {
+        name: set(parameter_names(document, described(document, name)["params"]))
+        for name in NAMES
+        if not next(method for method in METHODS if method.name == name).writes
+    }
+    about = re.compile("date|since|until|before|after|project|^id$|Id$", re.IGNORECASE)
+    usual = {"dateFrom", "dateTo", "project", "id"}
+    others = {
+        name: sorted(odd)
+        for name, names in asked.items()
+        if (odd := {one for one in names if about.search(one)} - usual)
+    }
+    assert others == {
+        "cstp.queryDecisions": ["dateAfter", "dateBefore"],
+        "cstp.getGraph": ["nodeId"],
+        "cstp.getChunk": ["chunkId"],
+        "cstp.listEpisodes": ["since"],
+        "cstp.recall": ["conversationId"],
+        "cstp.changes": ["since"],  # a number
+        "cstp.audit": ["before", "since", "until"],  # `before` is a number
+    }
+
+
+def parameter_names(document: Any, params: Any) -> Iterator[str]:
+    """The names of parameters, and of the members of objects in them."""
+    open_ = [(param["name"], param["schema"]) for param in params]
+    while open_:
+        name, schema = open_.pop()
+        yield name
+        if reference := next((one["$ref"] for one in schema.get("anyOf", [schema]) if "$ref" in one), None):
+            open_ += document["components"]["schemas"][reference.rpartition("/")[2]]["properties"].items()

@@ -1,11 +1,12 @@
 """The generated files are what the code generates now, and say what is true."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from cstp.error_models import DATA
-from cstp.errors import ERRORS
+from cstp.errors import ERRORS, QueryFailed
 from cstp.methods.registry import METHODS
 from cstp_server.generate.method_pages import FOLDER, page_of
 from cstp_server.generate.reference import EXAMPLES, PAGES, ROOT, configuration_page, errors_page, main
@@ -70,6 +71,14 @@ def test_every_setting_has_a_reason_and_every_section_a_summary() -> None:
 
 def test_no_line_about_an_error_is_indented_as_code_would_be() -> None:
     assert [line for line in errors_page().splitlines() if line.startswith(" ")] == []
+
+
+def test_every_component_that_the_server_names_in_an_error_is_explained() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "a2a" / "cstp_server").rglob("*.py"))
+    named = set(re.findall(r'QueryFailed\("(\w+)"', code))
+    assert {"answer", "server"} <= named
+    for text in (QueryFailed.__doc__ or "", QueryFailed.meaning, QueryFailed.about_data):
+        assert named <= set(re.findall(r"`(\w+)`", text))
 
 
 def test_every_error_is_explained_once_in_the_order_of_the_tree() -> None:

@@ -12,7 +12,8 @@ import typer
 
 import cstp
 import cstp.exports
-from cognition_engines.ingest.structured.decision_rules import RULES
+from cognition_engines.ingest.structured.aliases import own_names
+from cognition_engines.kinds.kind import Kind
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
 from cstp_server.cli.main import app
@@ -178,7 +179,7 @@ def test_the_calls_that_are_shown_have_valid_parameters() -> None:
 
 def test_every_field_of_a_decision_is_described() -> None:
     page = (ROOT / "docs" / "decision-files.md").read_text(encoding="utf-8")
-    for name in RULES:
+    for name in own_names(Kind.DECISION):
         assert f"`{name}`" in page or name == "superseded_by"
 
 

@@ -1,6 +1,7 @@
 import threading
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,39 +78,34 @@ def test_the_least_recently_used_text_goes_first() -> None:
     assert embedder.asked == ["a", "b", "c", "b"]
 
 
-def test_threads_that_ask_for_one_text_at_once_share_one_embedding() -> None:
+def asked_at_once(
+    threads: int, error: BaseException | None = None
+) -> tuple[QueryCache, CountingEmbedder, list[Future[Any]]]:
+    """What as many threads get that ask for one text while the embedder is at work on it; all have ended."""
     embedder = CountingEmbedder()
     embedder.gate.clear()
+    embedder.failing = error
     cache = QueryCache(embedder)
-    with ThreadPoolExecutor(8) as pool:
-        asked = [pool.submit(cache.embed_query, "one") for _ in range(8)]
+    with ThreadPoolExecutor(threads) as pool:
+        asked = [pool.submit(cache.embed_query, "one") for _ in range(threads)]
         assert embedder.entered.wait(20)
-        while cache.hits < 7:
+        while cache.hits < threads - 1:
             pass
         embedder.gate.set()
-        vectors = [future.result() for future in asked]
+    return cache, embedder, asked
+
+
+def test_threads_that_ask_for_one_text_at_once_share_one_embedding() -> None:
+    cache, embedder, asked = asked_at_once(8)
+    vectors = [future.result() for future in asked]
     assert embedder.asked == ["one"]
     assert all(vector is vectors[0] for vector in vectors)
     assert (cache.hits, cache.misses) == (7, 1)
 
 
-def failures_of_three_threads(error: BaseException) -> tuple[QueryCache, CountingEmbedder, list[BaseException | None]]:
-    embedder = CountingEmbedder()
-    embedder.gate.clear()
-    embedder.failing = error
-    cache = QueryCache(embedder)
-    with ThreadPoolExecutor(3) as pool:
-        asked = [pool.submit(cache.embed_query, "one") for _ in range(3)]
-        assert embedder.entered.wait(20)
-        while cache.hits < 2:
-            pass
-        embedder.gate.set()
-        return cache, embedder, [future.exception() for future in asked]
-
-
 def test_a_failure_reaches_all_who_waited_and_is_forgotten() -> None:
-    cache, embedder, failures = failures_of_three_threads(ComponentFailed("embedder", "down"))
-    assert [str(failure) for failure in failures] == ["embedder: down"] * 3
+    cache, embedder, asked = asked_at_once(3, ComponentFailed("embedder", "down"))
+    assert [str(future.exception()) for future in asked] == ["embedder: down"] * 3
     assert embedder.asked == ["one"]
     embedder.failing = None
     np.testing.assert_array_equal(cache.embed_query("one"), [3, 1])
@@ -117,12 +113,9 @@ def test_a_failure_reaches_all_who_waited_and_is_forgotten() -> None:
 
 
 def test_an_interrupted_thread_leaves_the_others_with_a_failure_of_the_embedder() -> None:
-    _, _, failures = failures_of_three_threads(SystemExit())
-    assert sorted(type(failure).__name__ for failure in failures) == [
-        "ComponentFailed",
-        "ComponentFailed",
-        "SystemExit",
-    ]
+    _, _, asked = asked_at_once(3, SystemExit())
+    kinds = sorted(type(future.exception()).__name__ for future in asked)
+    assert kinds == ["ComponentFailed", "ComponentFailed", "SystemExit"]
 
 
 def test_a_text_evicted_while_it_is_embedded_still_arrives() -> None:

@@ -5,7 +5,7 @@ import logging
 import os
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,13 @@ def save(indexes: Indexes) -> None:
         index.save_columns(1)
 
 
+def saved(indexes: Indexes) -> Indexes:
+    """The same, closed with their columns saved."""
+    save(indexes)
+    indexes.close()
+    return indexes
+
+
 def write(records: Records, maker: Maker, model: Any, ids: range) -> None:
     """A record of every kind for each number: new ones, or other versions of those that there are."""
     for place, kind in enumerate(MADE):
@@ -94,6 +101,12 @@ def file_of(tmp_path: Path) -> Path:
     return tmp_path / "indexes" / DECISIONS.name / "columns.zip"
 
 
+def write_members(tmp_path: Path, members: Mapping[str, bytes]) -> None:
+    with zipfile.ZipFile(file_of(tmp_path), "w") as file:
+        for name, data in members.items():
+            file.writestr(name, data)
+
+
 @pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_start_over_saved_columns_has_what_the_records_have(
     records: Records, seeded: Any, opened: Callable[..., Indexes], maker: Maker, fresh: Any
@@ -102,9 +115,7 @@ def test_a_start_over_saved_columns_has_what_the_records_have(
     write(records, maker, model, range(20))
     write(records, maker, model, range(5, 9))  # other versions: their old rows are dead
     records.delete(Kind.DECISION, ["00070"])
-    before = opened(model)
-    save(before)
-    before.close()
+    saved(opened(model))
 
     after = opened(model)
 
@@ -116,9 +127,7 @@ def test_a_start_reads_only_what_changed_since_columns_were_saved(
     records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any
 ) -> None:
     put(seeded(), "alpha", "beta")
-    before = opened(seeded())
-    save(before)
-    before.close()
+    saved(opened(seeded()))
     put(seeded(), "another", "beta", text="changed")
     with records._store.writer.begin() as connection:  # what no writer does: without a new seq
         connection.execute(sa.text("UPDATE records SET project = 'unread'"))
@@ -133,9 +142,7 @@ def test_words_that_are_behind_the_saved_columns_catch_up(
     records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any, worded: Any, tmp_path: Path
 ) -> None:
     put(seeded(), "alpha", "beta")
-    before = opened(seeded())
-    save(before)
-    before.close()
+    saved(opened(seeded()))
     shutil.rmtree(tmp_path / "indexes" / DECISIONS.name / "keywords")
 
     assert worded(opened(seeded()), "beta") == ["beta"]
@@ -153,9 +160,7 @@ def test_a_file_that_is_not_as_it_was_written_is_not_used(
 ) -> None:
     model = seeded()
     write(records, maker, model, range(20))
-    before = opened(model)
-    save(before)
-    before.close()
+    saved(opened(model))
     file, expected = file_of(tmp_path), fresh(model)
     good = file.read_bytes()
     places = [*range(0, len(good), len(good) // 40), len(good) - 1]
@@ -177,16 +182,12 @@ def test_a_file_whose_checksums_fit_but_not_its_content_is_not_used(
     opened: Callable[..., Indexes], seeded: Any, put: Any, worded: Any, tmp_path: Path, change: dict[str, Any]
 ) -> None:
     put(seeded(), "alpha", "beta")
-    before = opened(seeded())
-    save(before)
-    before.close()
+    before = saved(opened(seeded()))
     with zipfile.ZipFile(file_of(tmp_path)) as file:
         members = {name: file.read(name) for name in file.namelist()}
     layout = json.loads(members["layout.json"])
     members["layout.json"] = json.dumps(layout | change).encode()
-    with zipfile.ZipFile(file_of(tmp_path), "w") as file:
-        for name, data in members.items():
-            file.writestr(name, data)
+    write_members(tmp_path, members)
 
     after = opened(seeded(), ready=False)
 
@@ -201,9 +202,7 @@ def test_a_file_of_other_columns_is_not_used(
     records: Records, opened: Callable[..., Indexes], seeded: Any, maker: Maker, fresh: Any, tmp_path: Path
 ) -> None:
     write(records, maker, seeded(), range(20))
-    before = opened(seeded())
-    save(before)
-    before.close()
+    saved(opened(seeded()))
     with zipfile.ZipFile(file_of(tmp_path)) as file:  # as a version without the column of reviews wrote it
         members = {name: file.read(name) for name in file.namelist() if name != "number.review_by"}
     layout = json.loads(members["layout.json"])
@@ -212,9 +211,7 @@ def test_a_file_of_other_columns_is_not_used(
     layout["of"] = [store, columns.replace(",review_by", ""), *others]
     assert layout["of"][1] != columns
     members["layout.json"] = json.dumps(layout).encode()
-    with zipfile.ZipFile(file_of(tmp_path), "w") as file:
-        for name, data in members.items():
-            file.writestr(name, data)
+    write_members(tmp_path, members)
 
     after = opened(seeded(), ready=False)
 
@@ -307,9 +304,7 @@ def test_columns_of_another_model_are_not_used(
 ) -> None:
     model = seeded()
     write(records, maker, model, range(20))
-    before = opened(model)
-    save(before)
-    before.close()
+    before = saved(opened(model))
     another = {"model": seeded(model="seeded-b"), "dimension": seeded(model="seeded-c", dim=4), "none": None}[other]
     of_first = {tuple(vector) for found in described(before).values() for vector in found[6]}
 
@@ -324,9 +319,7 @@ def test_columns_of_another_store_are_not_used(
     records: Records, stores: Stores, seeded: Any, opened: Callable[..., Indexes], put: Any, tmp_path: Path
 ) -> None:
     put(seeded(), "alpha", "beta")
-    before = opened(seeded())
-    save(before)
-    before.close()
+    saved(opened(seeded()))
     another = open_records(f"sqlite:///{tmp_path / 'another.sqlite3'}")
     put_there = [entry(Maker(3).record(Kind.DECISION, id), seeded().embed_text(str(id))) for id in range(5)]
     another.put(put_there, seeded().model)
@@ -361,9 +354,7 @@ def test_a_start_removes_what_is_left_of_a_file_and_what_has_a_record_that_is_go
     records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any, tmp_path: Path
 ) -> None:
     put(seeded(), "alpha", "beta")
-    indexes = opened(seeded())
-    save(indexes)
-    indexes.close()
+    saved(opened(seeded()))
     records.delete(Kind.DECISION, ["alpha"])
     left = file_of(tmp_path).with_name("columns.zip.new")
     left.write_bytes(b"alpha")

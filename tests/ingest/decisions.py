@@ -1,20 +1,42 @@
 """Decisions in a file, without a store."""
 
+from dataclasses import dataclass
 from io import BytesIO
 
 from cognition_engines.ingest.detect import read
-from cognition_engines.ingest.items import DocumentDraft, RecordDraft, RejectedRecord, Warned
-from cognition_engines.models import Draft, Reading
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
+from cognition_engines.models import Decision, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The decisions in a file with where they stand, (ordinal, line), what was refused, and what was noticed.
+
+    `recognised` is False for a file that holds other records only.
+    """
+
+    drafts: tuple[Decision, ...] = ()
+    places: tuple[tuple[int, int], ...] = ()
+    rejected: tuple[Problem, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    recognised: bool = True
+
+
+def is_decision(item: Item) -> bool:
+    return isinstance(item, RecordDraft) and isinstance(item.record, Decision)
 
 
 def read_file(path: str, content: bytes, explicit: bool = False) -> Reading:
     """The decisions in a file and what was refused and noticed; not recognised where it holds other records only."""
     items = read(path, BytesIO(content), explicit)
     found = [] if items is None else list(items)
-    if items is None or (found and all(isinstance(item, Warned | RecordDraft | DocumentDraft) for item in found)):
+    others = (isinstance(item, Warned | RecordDraft | DocumentDraft) and not is_decision(item) for item in found)
+    if items is None or (found and all(others)):
         return Reading(recognised=False)
+    drafts = [(item, item.record) for item in found if isinstance(item, RecordDraft)]
     return Reading(
-        tuple(item for item in found if isinstance(item, Draft)),
+        tuple(record for _, record in drafts if isinstance(record, Decision)),
+        tuple((item.ordinal, item.line) for item, record in drafts if isinstance(record, Decision)),
         tuple(item.problem for item in found if isinstance(item, RejectedRecord)),
         tuple(item.problem for item in found if isinstance(item, Warned)),
     )

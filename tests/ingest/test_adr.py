@@ -3,8 +3,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cognition_engines.models import Draft, Reading, Reason, Sensitivity
-from tests.ingest.decisions import read_file
+from cognition_engines.models import Decision, Reason, Sensitivity
+from tests.ingest.decisions import Reading, read_file
 
 PATH = "docs/adr/0012-use-udp.md"
 BODY = "\n## Context\n\nWe had a need.\n\n## Decision\n\nWe met it.\n"
@@ -19,7 +19,7 @@ def reading(text: str, path: str = PATH) -> Reading:
     return read_file(path, text.encode())
 
 
-def draft(text: str, path: str = PATH) -> Draft:
+def draft(text: str, path: str = PATH) -> Decision:
     result = reading(text, path)
     assert result.recognised
     assert result.rejected == ()

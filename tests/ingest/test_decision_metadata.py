@@ -9,7 +9,7 @@ import pytest
 
 from cognition_engines.ingest.options import Summary
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Decision, Draft
+from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
 from tests.ingest.decisions import read_file
 from tests.ingest.runs import json_lines, stored
@@ -33,7 +33,7 @@ TEXT = """## Considered Options
 One system less to run."""
 
 
-def one(record: dict[str, Any]) -> Draft:
+def one(record: dict[str, Any]) -> Decision:
     (draft,) = read_file("decisions.json", json.dumps(record).encode(), explicit=True).drafts
     return draft
 

@@ -14,7 +14,8 @@ from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, Rej
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.knowledge import Source
 from cognition_engines.markdown.blobs import without_blobs
-from cognition_engines.models import Draft, Sensitivity
+from cognition_engines.models import Decision, Sensitivity
+from tests.ingest.decisions import is_decision
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "documents.md").read_text(encoding="utf-8")
 FRONT = """---
@@ -239,8 +240,9 @@ def test_pictures_in_a_text_are_their_alternative_text_and_blobs_are_nothing(wri
     assert [" ".join(part.split()) for part in re.split("Above[.]|Below", piece.text)][1] == text
     assert (piece.start, whole[: piece.end].endswith("lock.")) == (0, True)
     (record,) = (item for item in _items("x.md", f"{whole}\nStatus: accepted\n\n## Decision\n\nx\n") or [])
-    assert isinstance(record, Draft)
-    assert (BLOB in record.text) is False
+    assert isinstance(record, RecordDraft)
+    assert isinstance(record.record, Decision)
+    assert (BLOB in record.record.text) is False
 
 
 def test_chunks_behind_a_blob_have_their_positions_in_the_file() -> None:
@@ -285,7 +287,7 @@ def test_readmes_are_documents_and_link_lists_are_not() -> None:
 def test_a_decision_record_is_none_of_the_documents() -> None:
     items = _items("x.md", "# Use UDP\n\nStatus: accepted\n\n## Decision\n\nWe use UDP.\n")
     assert items is not None
-    assert [type(item) for item in items] == [Draft]
+    assert [is_decision(item) for item in items] == [True]
 
 
 def test_the_text_of_a_licence_is_passed_over_unless_it_is_asked_for() -> None:
@@ -344,7 +346,7 @@ def test_plain_texts_are_documents() -> None:
 def test_a_plain_text_with_objects_in_it_is_still_read_as_records() -> None:
     items = _items("a.txt", '[{"title": "Use UDP", "stakes": "low"}]')
     assert items is not None
-    assert [type(item) for item in items] == [Draft]
+    assert [is_decision(item) for item in items] == [True]
 
 
 def test_the_examples_of_the_page_are_read_as_it_says() -> None:

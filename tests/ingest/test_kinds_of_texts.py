@@ -12,7 +12,7 @@ from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord
 from cognition_engines.ingest.options import TextKind, Texts
 from cognition_engines.kinds.artifacts import Turn
-from cognition_engines.models import Draft
+from cognition_engines.models import Decision
 from tests.ingest.ordinary import ordinary_texts
 
 NOTES = "# Sync\n\nStatus: done\n\nDecision: we go on.\n"
@@ -26,7 +26,8 @@ def _items(path: str, text: str, texts: Texts, explicit: bool = True) -> list[It
 
 def _type(path: str, text: str) -> type | None:
     items = _items(path, text, Texts(), explicit=False)
-    return None if not items else type(items[-1])
+    last = items[-1] if items else None
+    return None if last is None else type(last.record) if isinstance(last, RecordDraft) else type(last)
 
 
 def test_ordinary_texts_are_documents() -> None:
@@ -38,14 +39,14 @@ def test_ordinary_texts_are_documents() -> None:
 def test_at_most_one_in_a_hundred_real_documents_is_taken_for_a_decision(shared_folder: Callable[[str], Path]) -> None:
     lines = (shared_folder("data/knowledge") / "documents.jsonl").read_text(encoding="utf-8").splitlines()
     pages = [json.loads(line) for line in lines]
-    taken = [page["path"] for page in pages if _type(page["path"], page["markdown"]) is Draft]
+    taken = [page["path"] for page in pages if _type(page["path"], page["markdown"]) is Decision]
     assert len(pages) > 200
     assert len(taken) * 100 <= len(pages), taken
 
 
 def test_at_least_99_of_a_hundred_real_decision_records_are_decisions(shared_folder: Callable[[str], Path]) -> None:
     files = [path for path in shared_folder("data/decisions").rglob("*.md") if path.parent.name != "LICENCES"]
-    found = [_type(str(path), path.read_text(encoding="utf-8-sig")) is Draft for path in files]
+    found = [_type(str(path), path.read_text(encoding="utf-8-sig")) is Decision for path in files]
     assert len(files) > 500
     assert sum(found) >= 0.99 * len(files)
 
@@ -72,8 +73,9 @@ def test_notes_of_a_week_that_name_a_decision_are_a_document(path: str, status: 
 @pytest.mark.parametrize("path", ["notes.md", "notes.txt", "notes", "-"])
 def test_a_text_is_of_the_kind_that_the_caller_states(path: str) -> None:
     (decision,) = _items(path, NOTES, Texts(TextKind.DECISION)) or ()
-    assert isinstance(decision, Draft)
-    assert (decision.title, decision.status) == ("Sync", "accepted")
+    assert isinstance(decision, RecordDraft)
+    assert isinstance(decision.record, Decision)
+    assert (decision.record.title, decision.record.status) == ("Sync", "accepted")
     (document,) = _items(path, '{"title": "x", "category": "y"}\n', Texts(TextKind.DOCUMENT)) or ()
     assert isinstance(document, DocumentDraft)
     turns = _items(path, "Ana: Alone.\n", Texts(TextKind.TRANSCRIPT)) or ()

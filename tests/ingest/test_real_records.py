@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from cognition_engines.ingest.discover import walk
-from cognition_engines.models import Reading
-from tests.ingest.decisions import read_file
+from tests.ingest.decisions import Reading, read_file
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,6 @@ from cognition_engines.kinds.graph import Evidence
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import KnowledgeCard, Place
 from cognition_engines.kinds.registry import kind_of, validated
-from cognition_engines.models import Draft
 from cognition_engines.store.records import Records
 
 Run = Callable[..., Summary]
@@ -72,8 +71,6 @@ def tags(value: Any, path: str) -> list[tuple[str, ...]]:
 
 
 def tags_of(item: Item) -> tuple[str, ...]:
-    if isinstance(item, Draft):
-        return item.tags
     assert isinstance(item, RecordDraft | DocumentDraft), item
     record: Any = item.source if isinstance(item, DocumentDraft) else item.record
     card = getattr(record, "knowledge_card", None)
@@ -242,6 +239,7 @@ def broken(schema: dict[str, Any], definitions: dict[str, Any]) -> Iterator[Any]
 
 
 EVENT = {"kind": "event", "category": "c", "narrative": "n"}
+DECISION: dict[str, Any] = {"kind": "decision", "title": "t"}
 TURN = {"kind": "turn", "conversation_id": "v", "content": "c"}
 EPISODE = {"kind": "episode", "query": "q", "reward": 1}
 TIMES = (
@@ -269,6 +267,14 @@ TIMES = (
         ({"kind": "extraction", "type": "checklist", "content": {"name": "n", "items": "- a\n- b\n"}}, True),
         ({"kind": "extraction", "type": "checklist", "content": {"name": "n", "items": ""}}, False),
         *((TURN | {"ts": time}, True) for time in TIMES),
+        *((DECISION | {"supersedes": ids}, True) for ids in (7, "7", [7, "a.md"], [], None)),
+        *((DECISION | {"supersedes": ids}, False) for ids in (1.5, True, "", [""], [None], {}, ["a"] * 65)),
+        *((DECISION | {"reasons": of}, True) for of in (["a", {"type": "a", "strength": 1}], [], None)),
+        *(
+            (DECISION | {"reasons": of}, False)
+            for of in ("a", [""], ["a" * 65], [{"text": "a"}], [{"type": "a", "b": 1}])
+        ),
+        *((DECISION | {"tags": tags}, True) for tags in (2024, True, 2.5, "a, 2", [1, True, 2.5, "a"], [], None)),
         *((EPISODE | {"tags": tags}, True) for tags in (2024, True, 2.5, "a, 2", [1, True, 2.5, "a"], [], None)),
         *((EPISODE | {"tags": tags}, False) for tags in ({}, [[1]], [None], [""], "", "a" * 101)),
         *((TURN | {"ts": time}, False) for time in ("yesterday", "2025", "05.03.2025", 20250305, "2025-03-05T")),

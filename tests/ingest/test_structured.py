@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from cognition_engines.ingest.structured.decision_rules import decision_schema
-from cognition_engines.models import Draft, Reading, Reason, Sensitivity
-from tests.ingest.decisions import read_file
+from cognition_engines.ingest.structured.json_schema import record_schema
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Decision, Reason, Sensitivity
+from tests.ingest.decisions import Reading, read_file
 
 FULL: Mapping[str, object] = {
     "id": "d-1",
@@ -32,7 +33,7 @@ def read(path: str, text: str, explicit: bool = False) -> Reading:
     return read_file(path, text.encode(), explicit)
 
 
-def one(record: Mapping[str, object]) -> Draft:
+def one(record: Mapping[str, object]) -> Decision:
     (draft,) = read("decisions.json", json.dumps(record)).drafts
     return draft
 
@@ -45,11 +46,9 @@ def refusal(record: Mapping[str, object]) -> str:
 
 
 def test_every_field_is_read() -> None:
-    assert one(FULL) == Draft(
+    assert one(FULL) == Decision(
         title="Use UDP",
         text="Because.",
-        ordinal=0,
-        line=1,
         id="d-1",
         category="network",
         confidence=0.75,
@@ -69,7 +68,7 @@ def test_every_field_is_read() -> None:
 
 
 def test_null_is_absent() -> None:
-    assert one(dict.fromkeys(FULL) | {"title": "A"}) == Draft(title="A", text="", ordinal=0, line=1)
+    assert one(dict.fromkeys(FULL) | {"title": "A"}) == Decision(id=None, title="A", sensitivity=None)
 
 
 def test_an_integer_id_becomes_its_decimal_text() -> None:
@@ -101,7 +100,7 @@ def test_records_are_recognised_by_content(path: str, text: str) -> None:
     result = read(path, text)
     assert result.rejected == ()
     assert [draft.title for draft in result.drafts] in (["A"], ["A", "B"])
-    assert [draft.ordinal for draft in result.drafts] == list(range(len(result.drafts)))
+    assert [ordinal for ordinal, _ in result.places] == list(range(len(result.drafts)))
 
 
 @pytest.mark.parametrize(
@@ -225,7 +224,10 @@ def test_a_bad_date_is_named_with_all_else_that_is_wrong() -> None:
 def test_a_bad_record_is_one_problem_at_its_line_and_the_others_are_kept() -> None:
     text = '[\n  {"title": "A"},\n  {\n    "title": ""\n  }, 7,\n  {"title": "B"}\n]\n'
     result = read("decisions.json", text)
-    assert [(draft.title, draft.ordinal, draft.line) for draft in result.drafts] == [("A", 0, 2), ("B", 3, 6)]
+    assert [(draft.title, *place) for draft, place in zip(result.drafts, result.places, strict=True)] == [
+        ("A", 0, 2),
+        ("B", 3, 6),
+    ]
     assert [problem.line for problem in result.rejected] == [3, 5]
 
 
@@ -237,13 +239,13 @@ def test_the_lines_of_decisions_in_an_object_are_known() -> None:
 def test_the_lines_of_yaml_records_are_known() -> None:
     text = "decisions:\n\n  - title: A\n\n  - title: B\n    confidence: 3\n"
     result = read("decisions.yaml", text)
-    assert [(draft.title, draft.line) for draft in result.drafts] == [("A", 3)]
+    assert [(draft.title, *place) for draft, place in zip(result.drafts, result.places, strict=True)] == [("A", 0, 3)]
     assert [problem.line for problem in result.rejected] == [5]
 
 
 def test_the_lines_of_yaml_documents_are_known() -> None:
     result = read("decisions.yaml", "# first\ntitle: A\n---\ntitle: ''\n")
-    assert [draft.line for draft in result.drafts] == [2]
+    assert [line for _, line in result.places] == [2]
     assert [problem.line for problem in result.rejected] == [4]
 
 
@@ -372,10 +374,10 @@ def test_bytes_that_are_not_utf_8_are_refused_where_they_would_be_a_decision() -
 
 
 def test_the_schema_names_every_field_in_each_spelling_and_no_other() -> None:
-    schema = decision_schema()
+    schema = record_schema(Kind.DECISION)
     properties = schema["properties"]
     assert isinstance(properties, dict)
-    assert set(properties) == set(FULL) | {"superseded_by"}
+    assert set(properties) == set(FULL) | {"kind", "superseded_by"}
     assert schema["additionalProperties"] is False
     assert schema["required"] == ["title"]
     assert json.loads(json.dumps(schema)) == schema

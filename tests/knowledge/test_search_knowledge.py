@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.values import Entry
 from tests.kinds import entry
@@ -365,29 +364,6 @@ def test_a_record_that_changed_a_moment_ago_is_asked_again_and_a_deleted_one_is_
     serving.records.delete(Kind.CHUNK, ["c-3"])
     found = serving.ask("searchKnowledge", serving.token(), query="queue", filters={"topic": "ops"})
     assert ids(found) == ["c-0"]
-
-
-def test_a_store_that_is_down_is_an_error_and_not_an_empty_answer(serve: Serve) -> None:
-    serving = serve()
-    serving.put([chunk("c-1")])
-    serving.caught_up()
-    serving.break_store()
-    assert serving.failed_part("searchKnowledge", query="queue") == "records"
-    assert serving.failed_part("searchKnowledge", query="queue", filters={"source": "s"}) == "records"
-
-
-def test_a_model_that_fails_leaves_keyword_search(serve: Serve) -> None:
-    class Dumb(SeededEmbedder):
-        def embed_query(self, text: str, wanted: Wanted = always) -> Any:
-            return super().embed_text(text)
-
-    serving = serve(Dumb(deaf=True))
-    serving.put([chunk("c-1")])
-    serving.caught_up()
-    assert serving.failed_part("searchKnowledge", query="queue") == "embedder"
-    assert serving.failed_part("searchKnowledge", query="queue", mode="semantic") == "embedder"
-    (found,) = serving.ask("searchKnowledge", query="queue", mode="keyword")["results"]
-    assert (found["id"], found["distance"]) == ("c-1", None)
 
 
 def test_without_its_chroma_server_every_search_that_does_not_need_it_is_answered(serve: Serve) -> None:

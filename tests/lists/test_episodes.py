@@ -173,14 +173,6 @@ def test_bounds_and_whole_fractions_are_taken(serve: Serve) -> None:
     assert serving.ask("listEpisodes", since=day(3), dateFrom=day(0), dateTo=day(2))["episodes"] == []
 
 
-def test_a_store_that_is_down_is_an_error_and_no_empty_list(serve: Serve) -> None:
-    serving = serve()
-    serving.put([episode(1)])
-    assert ids(serving.ask("listEpisodes")) == [1]
-    serving.break_store()
-    assert serving.failed_part("listEpisodes") == "records"
-
-
 def test_any_page_takes_two_store_calls(serve: Serve) -> None:
     serving = serve()
     serving.put([episode(number, created_at=day(number % 50), tags=["rag"]) for number in range(1, 301)])

@@ -235,15 +235,6 @@ def test_a_page_of_500_makes_three_store_calls(serve: Serve, type: str) -> None:
 
 
 @ALL
-def test_a_store_that_is_down_is_an_error_and_no_empty_list(serve: Serve, type: str) -> None:
-    serving = serve()
-    serving.put([extraction("e-1", type)])
-    assert ids(serving.ask(METHODS[type])) == ["e-1"]
-    serving.break_store()
-    assert serving.failed_part(METHODS[type]) == "records"
-
-
-@ALL
 def test_callers_see_and_count_what_their_tokens_allow(serve: Serve, type: str) -> None:
     serving, random = serve(), Random(3)
     levels = ["normal", "sensitive", "highly_sensitive"]

@@ -208,6 +208,7 @@ async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(knowing: Ser
         ("list_decisions", {"search": "x"}, "use query_decisions"),
         ("review_decision", {"id": "x", "outcome": "success", "result": "y"}, "use actual_result"),
         ("get_graph", {"id": "x"}, "id is not an argument of this tool; did you mean node_id?"),
+        ("list_memories", {"since": "2026-01-01"}, "did you mean date_from?"),
         (
             "record_decision",
             {"decision": "x", "confidence": 1, "reasons": ["y"]},

@@ -11,7 +11,7 @@ import pytest
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.ingest.options import Options
 from cognition_engines.ingest.run import ingest
-from cstp_server.mcp.tools import ANSWER_TOKENS
+from cstp.contract import ANSWER_TOKENS
 from tests.mcp.conftest import _Quiet, body_of, mcp_url, over_http
 from tests.serving import Serving, start
 from tests.stores import Stores, wait_for

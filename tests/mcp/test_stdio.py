@@ -19,14 +19,8 @@ from cstp_server.settings import Settings
 from cstp_server.tokens import create_token, revoke_token
 from tests.kinds import entry
 from tests.mcp.conftest import CSTP, Connect, body_of
+from tests.mcp.windows import INITIALIZE, INITIALIZED
 
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
-}
-INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 SECONDS = 120  # that the program may take to come up on a busy machine
 
 

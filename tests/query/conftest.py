@@ -1,74 +1,33 @@
 """Records with seeded vectors, a reference that filters and ranks them the slow way, and servers over them."""
 
-import json
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from random import Random
 from types import ModuleType
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 
-from cognition_engines.embedding.base import Embedder, Wanted, always
-from cognition_engines.indexes.indexes import Indexes, open_indexes
-from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters, Reason, Sensitivity, Viewer
-from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, FloatArray
-from cstp_server.settings import Settings
-from cstp_server.tokens import create_token
-from tests.serving import listen
+from tests.serving import DIM, SeededEmbedder, Serving, start, unit
 from tests.stores import Stores
 
-DIM = 8
 WORDS = (
-    "database",
-    "queue",
-    "cache",
-    "token",
-    "index",
-    "deploy",
-    "schema",
-    "retry",
-    "budget",
-    "backup",
-    "shard",
-    "log",
+    *("database", "queue", "cache", "token", "index", "deploy"),
+    *("schema", "retry", "budget", "backup", "shard", "log"),
 )
+__all__ = ["DIM", "SeededEmbedder", "unit"]
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
-
-
-def unit(values: Any) -> FloatArray:
-    """Rows of length 1."""
-    rows = np.atleast_2d(np.asarray(values, np.float64))
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-
-
-@dataclass(frozen=True)
-class SeededEmbedder:
-    """Vectors from a digest of the text: without meaning, but equal for equal texts."""
-
-    model: str = "seeded-8"
-    dim: int = DIM
-
-    def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
-        seed = int.from_bytes(sha256(text.encode()).digest()[:8], "big")
-        return unit(np.random.default_rng(seed).normal(size=self.dim))[0]
-
-    def embed_text(self, text: str) -> FloatArray:
-        return self.embed_query(text)[None]
-
-    def windows(self, text: str) -> int:
-        return 1
 
 
 @dataclass(frozen=True)
@@ -204,8 +163,8 @@ def put(records: Records, known: Sequence[Known], model: str = "seeded-8") -> No
             if (one.vectors is not None) is has:
                 digest = sha256(repr((one.decision, None if one.vectors is None else one.vectors.tobytes())).encode())
                 entries.append(Entry(one.decision, Origin("/made/up.md", 0, None, digest.hexdigest()), one.vectors))
-        for start in range(0, len(entries), 2000):
-            records.put(entries[start : start + 2000], name)
+        for first in range(0, len(entries), 2000):
+            records.put(entries[first : first + 2000], name)
 
 
 @pytest.fixture(scope="session")
@@ -221,72 +180,17 @@ def records(stores: Stores, tmp_path: Path) -> Iterator[Records]:
     store.close()
 
 
-@dataclass(frozen=True)
-class Asking:
-    """A running server over a store that the test fills, and its callers."""
-
-    url: str
-    settings: Settings
-    records: Records
-    indexes: Indexes
-    client: httpx.Client
-
-    def token(self, **rights: Any) -> str:
-        agent = f"agent-{time.monotonic_ns()}"
-        _, text = create_token(self.settings.tokens_path, agent, lifetime=timedelta(hours=1), **rights)
-        return text
-
-    def send(self, token: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The whole JSON-RPC answer."""
-        request = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": params}
-        fields = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        answer = self.client.post(self.url, content=json.dumps(request), headers=fields)
-        assert answer.status_code == 200, answer.text
-        reply: dict[str, Any] = answer.json()
-        return reply
-
-    def ask(self, token: str, query: str, **params: Any) -> dict[str, Any]:
-        """The result; an error fails the test."""
-        reply = self.send(token, {"query": query, **params})
-        assert "result" in reply, reply
-        result: dict[str, Any] = reply["result"]
-        return result
-
-    def caught_up(self, wait_until: Callable[..., None]) -> None:
-        wait_until(lambda: self.indexes[DECISIONS].snapshot.seq == self.records.last_seq())
-
-
-@dataclass(frozen=True)
-class Running:
-    asking: Asking
-    stop: Callable[[], None]
-
-
-def start_asking(folder: Path, stores: Stores, embedder: Embedder | None, known: Sequence[Known]) -> Running:
-    settings = Settings.model_validate(
-        {"data_dir": folder, "server": {"port": 0}, "auth": {"reload_seconds": 1e-6}, "agent": {"id": "tester"}}
-        | {"limits": {"default": "1000000/minute"}, "store": {"url": stores.records(folder)}}
-    )
-    records = open_records(settings.store_url)
-    if known:
-        put(records, known)
-    indexes = open_indexes(settings.indexes_path, records, embedder, VectorChoice("chroma", stores.vectors))
-    url, client, stop = listen(settings, records, indexes, embedder)
-    return Running(Asking(url, settings, records, indexes, client), stop)
-
-
 @pytest.fixture(scope="module")
-def asking(
-    tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores, wait_until: Callable[..., None]
-) -> Iterator[Callable[..., Asking]]:
+def asking(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Callable[..., Serving]]:
     """`asking(embedder, known)`: a server over these records, with this value as its embedding model."""
-    running: list[Running] = []
+    stops: list[Callable[[], None]] = []
 
-    def start(embedder: Embedder | None, known: Sequence[Known] = ()) -> Asking:
+    def run(embedder: Embedder | None, known: Sequence[Known] = ()) -> Serving:
         folder = tmp_path_factory.mktemp("asking")
-        running.append(start_asking(folder, lasting_stores, embedder, known))
-        return running[-1].asking
+        serving, stop = start(folder, lasting_stores, embedder, fill=partial(put, known=known), agent={"id": "tester"})
+        stops.append(stop)
+        return serving
 
-    yield start
-    for one in running:
-        one.stop()
+    yield run
+    for stop in stops:
+        stop()

@@ -79,6 +79,7 @@ CALLS = [
     asked("queryDecisions", ALL, query="?", filters={"category": "zzzqqq"}),
     asked("searchKnowledge", {"records", "keywords"}, query="zzzqqq", mode="keyword"),
     asked("searchKnowledge", ALL, query="?", filters={"topic": "zzzqqq"}),
+    asked("searchKnowledge", ALL, query="?", filters={"source": "zzzqqq"}),
     asked("recall", ALL, query="?", source="zzzqqq"),
     asked("recordDecision", {"records", "embedder"}, decision="Use a queue", confidence=0.5),
     asked("updateDecision", {"records"}, id="DECISION", updates={"pr": "1"}),

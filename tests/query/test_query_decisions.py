@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.embedding.base import Wanted, always
-from cognition_engines.errors import ComponentFailed
 from cognition_engines.models import Decision, Filters, Reason, Viewer
 
 MODES = ("hybrid", "semantic", "keyword")
@@ -61,7 +59,7 @@ def ids(crowd: Any, token: str) -> Callable[..., list[str]]:
     """`ids(mode, category="far")`: the ids found with these filters, and that each mode of asking agrees."""
 
     def found(mode: str, limit: int = 50, **filters: Any) -> list[str]:
-        result = crowd.ask(token, QUERY, mode=mode, limit=limit, filters=filters)
+        result = crowd.ask("queryDecisions", token, query=QUERY, mode=mode, limit=limit, filters=filters)
         assert result["total"] == len(result["decisions"]) <= limit
         return [one["id"] for one in result["decisions"]]
 
@@ -144,7 +142,7 @@ def test_every_filter_alone_and_together_equals_the_reference(
         limit = random.choice([1, 5, 50])
         query = " ".join(random.choices(kit.WORDS, k=2))
         vector = kit.SeededEmbedder().embed_query(query)
-        result = crowd.ask(token, query, mode=mode, limit=limit, filters=wire(filters))
+        result = crowd.ask("queryDecisions", token, query=query, mode=mode, limit=limit, filters=wire(filters))
         found = [one["id"] for one in result["decisions"]]
         allowed = {one.decision.id for one in reference.matching(filters, Viewer())}
         assert set(found) <= allowed
@@ -193,7 +191,7 @@ def test_the_distance_of_a_record_is_the_same_in_every_mode_and_within_0_and_2(
     crowd: Any, token: str, mode: str
 ) -> None:
     for category, distance in (("far", 2.0), ("near", 0.0)):
-        result = crowd.ask(token, QUERY, mode=mode, filters={"category": category})
+        result = crowd.ask("queryDecisions", token, query=QUERY, mode=mode, filters={"category": category})
         assert {one["distance"] for one in result["decisions"]} == {distance}
 
 
@@ -203,7 +201,7 @@ def test_ties_are_ordered_by_id(ids: Callable[..., list[str]], mode: str) -> Non
 
 
 def test_the_result_has_the_members_of_the_seed_and_no_others(crowd: Any, token: str) -> None:
-    result = crowd.ask(token, QUERY, limit=1, filters={"category": "far"})
+    result = crowd.ask("queryDecisions", token, query=QUERY, limit=1, filters={"category": "far"})
     assert set(result) == {"decisions", "total", "query", "queryTimeMs", "agent"}
     assert (result["total"], result["query"], result["agent"]) == (1, QUERY, "tester")
     assert type(result["queryTimeMs"]) is int
@@ -227,7 +225,7 @@ def test_the_result_has_the_members_of_the_seed_and_no_others(crowd: Any, token:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_a_record_does_not_say_is_null_and_present(crowd: Any, token: str, mode: str) -> None:
-    (one,) = crowd.ask(token, QUERY, mode=mode, filters={"category": "bare"})["decisions"]
+    (one,) = crowd.ask("queryDecisions", token, query=QUERY, mode=mode, filters={"category": "bare"})["decisions"]
     assert set(one) == SUMMARY
     unknown = {name for name, value in one.items() if value is None}
     assert unknown == SUMMARY - {"id", "title", "category", "distance", "origin"}
@@ -236,33 +234,37 @@ def test_what_a_record_does_not_say_is_null_and_present(crowd: Any, token: str, 
 @pytest.mark.parametrize("mode", MODES)
 def test_reasons_are_there_exactly_when_asked_for(crowd: Any, token: str, mode: str) -> None:
     for category, reasons in (("far", ["pattern", "analysis"]), ("bare", [])):
-        filters = {"category": category}
-        for asked in (crowd.ask(token, QUERY, mode=mode, includeReasons=True, filters=filters)["decisions"],):
-            assert all(set(one) == SUMMARY | {"reasons"} and one["reasons"] == reasons for one in asked)
-            assert asked
+        asked = {"query": QUERY, "mode": mode, "filters": {"category": category}}
+        found = crowd.ask("queryDecisions", token, includeReasons=True, **asked)["decisions"]
+        assert all(set(one) == SUMMARY | {"reasons"} and one["reasons"] == reasons for one in found)
+        assert found
         for params in ({}, {"includeReasons": False}):
-            assert all(set(one) == SUMMARY for one in crowd.ask(token, QUERY, **params)["decisions"])
+            found = crowd.ask("queryDecisions", token, query=QUERY, **params)["decisions"]
+            assert all(set(one) == SUMMARY for one in found)
 
 
 def test_no_filters_and_a_filter_of_null_leave_everything(crowd: Any, token: str) -> None:
     nulls = dict.fromkeys(("category", "minConfidence", "maxConfidence", "dateAfter", "dateBefore", "stakes", "status"))
-    everything = crowd.ask(token, QUERY)
+    everything = crowd.ask("queryDecisions", token, query=QUERY)
     for params in ({"filters": None}, {"filters": {}}, {"filters": nulls}, {"limit": 10}, {"limit": 10.0}):
-        again = crowd.ask(token, QUERY, **params)
+        again = crowd.ask("queryDecisions", token, query=QUERY, **params)
         assert again["decisions"] == everything["decisions"]
     assert everything["total"] == 10
 
 
 def test_hybrid_is_the_default_mode(crowd: Any, token: str) -> None:
-    assert crowd.ask(token, "notes")["decisions"] == crowd.ask(token, "notes", mode="hybrid")["decisions"]
-    assert crowd.ask(token, "notes", mode="keyword")["total"] == 7
+    assert (
+        crowd.ask("queryDecisions", token, query="notes")["decisions"]
+        == crowd.ask("queryDecisions", token, query="notes", mode="hybrid")["decisions"]
+    )
+    assert crowd.ask("queryDecisions", token, query="notes", mode="keyword")["total"] == 7
 
 
 def test_snake_case_names_are_understood(crowd: Any, token: str) -> None:
     camel = {"minConfidence": 0.2, "maxConfidence": 0.5, "dateAfter": "2024-03-01", "dateBefore": "2024-03-05"}
     snake = {"min_confidence": 0.2, "max_confidence": 0.5, "date_after": "2024-03-01", "date_before": "2024-03-05"}
-    first = crowd.ask(token, QUERY, includeReasons=True, filters=camel)["decisions"]
-    second = crowd.ask(token, QUERY, include_reasons=True, filters=snake)["decisions"]
+    first = crowd.ask("queryDecisions", token, query=QUERY, includeReasons=True, filters=camel)["decisions"]
+    second = crowd.ask("queryDecisions", token, query=QUERY, include_reasons=True, filters=snake)["decisions"]
     assert [one["id"] for one in first] == FAR[2:5]
     assert first == second
 
@@ -272,7 +274,7 @@ def test_snake_case_names_are_understood(crowd: Any, token: str) -> None:
     "query", ["AND OR NOT", 'title:"x" +a -b ~2 ^3 (', "*", "日本語 écoles", "x" * 8192, "\x00"], ids=range(6)
 )
 def test_any_text_is_a_query(crowd: Any, token: str, mode: str, query: str) -> None:
-    assert crowd.ask(token, query, mode=mode)["query"] == query
+    assert crowd.ask("queryDecisions", token, query=query, mode=mode)["query"] == query
 
 
 @pytest.mark.parametrize(
@@ -340,7 +342,7 @@ def test_any_text_is_a_query(crowd: Any, token: str, mode: str, query: str) -> N
 def test_a_wrong_parameter_is_refused_by_name(
     crowd: Any, token: str, params: dict[str, Any], fields: list[str]
 ) -> None:
-    error = crowd.send(token, params)["error"]
+    error = crowd.send("queryDecisions", token, **params)["error"]
     assert (error["code"], error["message"]) == (-32602, "Invalid params")
     assert set(error["data"]) == {"violations"}
     violations = error["data"]["violations"]
@@ -354,28 +356,9 @@ def test_without_a_model_keyword_is_the_default_and_semantic_is_refused(
     plain = asking(None, [kit.Known(Decision("a", "one database"), None), kit.Known(Decision("b", "else"), None)])
     token = plain.token()
     for params in ({}, {"mode": "keyword"}):
-        result = plain.ask(token, "database", **params)
+        result = plain.ask("queryDecisions", token, query="database", **params)
         assert [(one["id"], one["distance"]) for one in result["decisions"]] == [("a", None)]
     for mode in ("semantic", "hybrid"):
-        error = plain.send(token, {"query": "database", "mode": mode})["error"]
+        error = plain.send("queryDecisions", token, **{"query": "database", "mode": mode})["error"]
         assert error["code"] == -32602
         assert [one["field"] for one in error["data"]["violations"]] == ["mode"]
-
-
-@pytest.mark.long("makes many records")
-def test_when_the_model_fails_keyword_goes_on_and_the_others_say_so(
-    kit: ModuleType, asking: Callable[..., Any]
-) -> None:
-    class Failing(kit.SeededEmbedder):  # type: ignore[misc, name-defined]
-        def embed_query(self, text: str, wanted: Wanted = always) -> Any:
-            raise ComponentFailed("embedder", "out of order")
-
-    server = asking(Failing(), [kit.Known(Decision("a", "one database"), kit.unit([1] * 8))])
-    token = server.token()
-    for mode in ("semantic", "hybrid"):
-        error = server.send(token, {"query": "database", "mode": mode})["error"]
-        assert (error["code"], error["message"]) == (-32003, "Query failed")
-        assert set(error["data"]) == {"component", "requestId"}
-        assert error["data"]["component"] == "embedder"
-    found = server.ask(token, "database", mode="keyword")["decisions"]
-    assert [(one["id"], one["distance"]) for one in found] == [("a", None)]

@@ -59,7 +59,7 @@ def test_every_mode_that_the_server_has_is_answered_and_another_one_is_refused(m
     assert ids(memory.recall(token, query="bakery", mode="keyword")) == ["art_b0"]
     has_model = memory.embedder is not None
     for mode in ("semantic", "hybrid"):
-        reply = memory.send(token, {"query": "grease crane", "mode": mode})
+        reply = memory.send("recall", token, **{"query": "grease crane", "mode": mode})
         if has_model:
             scores = [result["score"] for result in reply["result"]["results"]]
             assert scores == sorted(scores, reverse=True)
@@ -70,7 +70,7 @@ def test_every_mode_that_the_server_has_is_answered_and_another_one_is_refused(m
 
 
 def test_a_mode_without_a_query_is_refused(memory: Any) -> None:
-    error = memory.send(memory.token(), {"conversationId": "harbour", "mode": "keyword"})["error"]
+    error = memory.send("recall", memory.token(), **{"conversationId": "harbour", "mode": "keyword"})["error"]
     assert error["data"]["violations"] == [{"field": "mode", "message": "means nothing without query"}]
 
 

@@ -177,7 +177,7 @@ def ask_and_check(
         params["query"] = random.choice(["database queue", "Ana Ruiz decided", "token index deploy"])
     else:
         params.setdefault("context", "email")
-    reply = memory.send(token, params)
+    reply = memory.send("recall", token, **params)
     if "error" in reply:
         assert selector == "id"
         hidden = not facts[params["id"]].passes({}, viewer) or kind_of(facts[params["id"]].record) is Kind.EXTRACTION

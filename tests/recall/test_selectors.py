@@ -113,7 +113,7 @@ def test_everything_that_a_record_says_comes_back(memory: Any, token: str) -> No
 
 @pytest.mark.parametrize("id", ["art_nothing", "evt_nothing", "nothing", "evt_mail", "ana", "art_evt_launch"])
 def test_an_unknown_id_is_not_found_and_named_as_sent(memory: Any, token: str, id: str) -> None:
-    error = memory.send(token, {"id": id})["error"]
+    error = memory.send("recall", token, **{"id": id})["error"]
     assert (error["code"], error["data"]) == (-32007, {"id": id})
 
 
@@ -202,7 +202,7 @@ def test_a_deleted_record_is_in_no_answer(remembering: Callable[..., Any]) -> No
     memory = remembering(small())
     token = memory.token()
     memory.delete(Kind.ARTIFACT, "art_mail")
-    assert memory.send(token, {"id": "mail"})["error"]["code"] == -32007
+    assert memory.send("recall", token, **{"id": "mail"})["error"]["code"] == -32007
     assert memory.recall(token, context="email")["totalCount"] == 0
     answer = memory.recall(token, query="launch of the api", graphFilters=["*"])
     assert "art_mail" not in {item["id"] for item in [*answer["results"], *answer["related"]]}
@@ -220,7 +220,7 @@ def test_without_a_model_words_find_and_what_has_none_is_not_counted(remembering
 
 def test_a_long_query_works_and_what_is_too_long_is_refused(memory: Any, token: str) -> None:
     assert memory.recall(token, query="launch " * 714 + "12")["totalCount"] == 7
-    assert memory.send(token, {"query": "x" * 5001})["error"]["code"] == -32602
+    assert memory.send("recall", token, **{"query": "x" * 5001})["error"]["code"] == -32602
 
 
 @pytest.mark.parametrize("store", [[], small()[:1]])

@@ -225,7 +225,7 @@ def refused(done: "subprocess.CompletedProcess[str]") -> bool:
     return (
         done.returncode == 1
         and "postgresql://" in named
-        and "check that the database named above is up" in last
+        and "check that the database named above is running" in last
         and "Traceback" not in done.stderr
     )
 

@@ -319,14 +319,14 @@ def test_whoami_and_the_headers_agree(live_server: Any, backend: dict[str, Any])
 def test_limits_that_contradict_each_other_are_refused_at_start() -> None:
     methods = {method.name: method for method in METHODS}
     wrong = {
-        "limits.costs: a call of cstp.whoami costs 7, more than limits.default ever allows": {
+        "limits.costs: a call of cstp.whoami costs 7, more than limits.default allows": {
             "default": "6/minute; 100/hour",
             "costs": {"cstp.whoami": 7},
         },
-        "more than limits.agents.small ever allows": {"agents": {"small": "1/second"}},
+        "more than limits.agents.small allows": {"agents": {"small": "1/second"}},
         "limits.costs: cstp.nope is not a method": {"costs": {"cstp.nope": 1}},
         "limits.default: must read like": {"default": "often"},
-        "limits.default: names the same window twice": {"default": "60/minute; 10/60 seconds"},
+        "limits.default: has the same window twice": {"default": "60/minute; 10/60 seconds"},
         "limits.default: a limit must be at least 1": {"default": "0/minute"},
         "limits.agents.x: must read like": {"agents": {"x": ""}},
     }

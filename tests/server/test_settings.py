@@ -172,12 +172,12 @@ def test_a_wrong_entry_of_a_file_is_named_with_the_file(folder: Path, text: str,
     [
         ("CSTP_SERVER__PORT", "many", "server.port"),
         ("CSTP_SERVER__PROT", "1", "server.prot"),
-        ("CSTP_SEVRER__PORT", "1", "CSTP_SEVRER__PORT: there is no such setting; did you mean CSTP_SERVER__PORT?"),
-        ("CSTP_SERVER_PORT", "1", "CSTP_SERVER_PORT: there is no such setting; did you mean CSTP_SERVER__PORT?"),
-        ("cstp_server_port", "1", "cstp_server_port: there is no such setting; did you mean CSTP_SERVER__PORT?"),
-        ("CSTP_DATADIR", "x", "CSTP_DATADIR: there is no such setting; did you mean CSTP_DATA_DIR?"),
-        ("CSTP_CONFIG_FILE", "x", "CSTP_CONFIG_FILE: there is no such setting; did you mean CSTP_CONFIG?"),
-        ("CSTP_COLOUR", "red", "CSTP_COLOUR: there is no such setting; see cstp config for the names, or unset it"),
+        ("CSTP_SEVRER__PORT", "1", "CSTP_SEVRER__PORT: no such setting; did you mean CSTP_SERVER__PORT?"),
+        ("CSTP_SERVER_PORT", "1", "CSTP_SERVER_PORT: no such setting; did you mean CSTP_SERVER__PORT?"),
+        ("cstp_server_port", "1", "cstp_server_port: no such setting; did you mean CSTP_SERVER__PORT?"),
+        ("CSTP_DATADIR", "x", "CSTP_DATADIR: no such setting; did you mean CSTP_DATA_DIR?"),
+        ("CSTP_CONFIG_FILE", "x", "CSTP_CONFIG_FILE: no such setting; did you mean CSTP_CONFIG?"),
+        ("CSTP_COLOUR", "red", "CSTP_COLOUR: no such setting; see cstp config for the names, or unset it"),
         ("CSTP_LIMITS__COSTS", '{"cstp.whoami": 0}', "limits.costs.cstp.whoami"),
         ("CSTP_LIMITS__COSTS", "not json", "CSTP_"),
         ("CSTP_LIMITS", "not json", "CSTP_"),
@@ -236,7 +236,7 @@ def test_all_unknown_variables_are_told_at_once(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_variable_that_must_hold_json_and_does_not_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_LIMITS__COSTS", "x")
-    assert refused().startswith("CSTP_LIMITS__COSTS: must hold JSON")
+    assert refused().startswith("CSTP_LIMITS__COSTS: must be JSON")
 
 
 def test_a_settings_file_that_is_not_yaml_is_told_with_its_line(folder: Path) -> None:

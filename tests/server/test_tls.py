@@ -133,8 +133,11 @@ def test_a_slow_request_over_https_is_cut_like_any_other(https: Callable[..., Ht
     ("files", "named"),
     [
         ({"ssl_certfile": "absent.pem"}, "server.ssl_certfile: No such file"),
-        ({"ssl_certfile": "text.pem"}, "server.ssl_certfile: not a PEM certificate"),
-        ({"ssl_certfile": "chain.pem", "ssl_keyfile": "other.pem"}, "server.ssl_certfile and server.ssl_keyfile: not"),
+        ({"ssl_certfile": "text.pem"}, "server.ssl_certfile: must be a PEM certificate"),
+        (
+            {"ssl_certfile": "chain.pem", "ssl_keyfile": "other.pem"},
+            "server.ssl_certfile and server.ssl_keyfile: must be",
+        ),
         ({"ssl_certfile": "chain.pem", "ssl_keyfile": "locked.pem"}, "without a passphrase"),
     ],
     ids=["absent", "no PEM", "another key", "a passphrase"],

@@ -68,22 +68,6 @@ def violations(model: Any, params: object) -> tuple[Violation, ...]:
     return ()
 
 
-@given(params=st.dictionaries(NAMES | TEXTS, VALUES | FILTERS, max_size=5) | st.lists(VALUES, max_size=3))
-def test_on_the_wire_any_params_are_a_result_or_a_32602(query_server: Any, params: Any) -> None:
-    server, token = query_server
-    reply = server.call("cstp.queryDecisions", token, params)
-    assert reply.status == 200
-    assert reply.code in (0, -32602)
-    if reply.code:
-        assert CANARY.encode() not in reply.body
-
-
-@pytest.fixture(scope="module")
-def query_server(common_server: Any) -> tuple[Any, str]:
-    server = common_server({"limits.default": "1000000/minute"})
-    return server, server.token()
-
-
 def test_every_unknown_member_is_named_up_to_fifty_and_then_their_parent() -> None:
     named = {f"a{n}": 0 for n in range(MAX_UNKNOWN)}
     with pytest.raises(InvalidParams) as caught:

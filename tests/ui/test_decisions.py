@@ -28,8 +28,40 @@ def test_a_table_of_thousands_holds_only_the_rows_in_view_and_scrolls_to_its_end
     assert page.locator(".row").count() < 80
 
 
-def test_columns_without_a_value_are_left_out_and_a_title_has_two_lines(library: Serving, visits: Visits) -> None:
-    title = "Keep the ledger of the mill on paper, because the cellar floods every spring"
+FIRST_IN_VIEW = """name => {
+    const table = document.querySelector(".table");
+    const top = table.querySelector(".head").getBoundingClientRect().bottom - 2;
+    const first = [...table.querySelectorAll(".row")].find(row => row.getBoundingClientRect().top >= top);
+    return first?.textContent.startsWith(name);
+}"""
+
+
+def test_rows_of_a_phone_grow_to_the_longest_title_seen_and_the_first_in_view_stays(
+    library: Serving, visits: Visits, tmp_path: Path
+) -> None:
+    names = [f"Plank {at:03}" for at in range(150)]
+    names[120] = (
+        "Plank 120 is as long as the bridge is wide, for a joint in the middle of the river would rot within a year"
+    )
+    known = {"kind": "decision", "status": "accepted", "category": "bridge"}
+    put(library, tmp_path, [known | {"id": one[6:9], "title": one} for one in names])
+    page = visits.signed_in(library, "decisions?category=bridge&sort=recordedAt&order=asc")
+    page.set_viewport_size({"width": 375, "height": 800})
+    table = page.locator(".table")
+    expect(page.locator(".table.narrow")).to_be_visible()
+    before = table.evaluate("table => table.scrollHeight")
+    table.evaluate("table => { table.scrollTop = 84 * 118 }")
+    page.wait_for_function("before => document.querySelector('.table').scrollHeight > before", arg=before)
+    page.wait_for_function(FIRST_IN_VIEW, arg=names[118])
+    title = page.get_by_role("link", name=names[120])
+    assert title.evaluate("one => one.scrollHeight <= one.clientHeight")
+    expect(page.get_by_role("columnheader", name="Status")).to_be_in_viewport()
+
+
+def test_columns_without_a_value_are_left_out_and_titles_are_whole(library: Serving, visits: Visits) -> None:
+    title = (
+        "Keep the ledger of the mill on paper and a copy of it in the church, because the cellar floods every spring"
+    )
     _record(library, title, project="mill")
     page = visits.signed_in(library, "decisions?project=mill")
     headings = page.get_by_role("columnheader")

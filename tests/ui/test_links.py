@@ -65,7 +65,7 @@ def test_a_link_is_good_once(live: Live, link: Link, claim: Claim) -> None:
     again = claim(live, code)
     assert (again.status, again.json) == (
         401,
-        {"error": "the link is wrong, was used or has ended; make another one: cstp ui"},
+        {"error": "the link is invalid, used or expired; create another one: cstp ui"},
     )
     assert again.header("cache-control") == "no-store"
     assert again.header("www-authenticate").startswith('Bearer realm="cstp", error="invalid_token"')
@@ -257,7 +257,7 @@ def test_a_session_ends_no_token_that_a_person_made(live: Live, link: Link, clai
     refused = claim(live, link(live, "made"))
     assert refused.status == 409
     first = others[0].split("_")[1]
-    assert f"revoke one first: cstp token revoke {first}; then make another link: cstp ui" in refused.json["error"]
+    assert f"revoke one first: cstp token revoke {first}; then create another link: cstp ui" in refused.json["error"]
     assert all(counts(live, token) for token in others)
 
 

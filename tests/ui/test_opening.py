@@ -126,7 +126,7 @@ def test_without_a_display_the_link_is_printed_and_no_terminal_browser_is_starte
 def test_a_folder_that_no_server_has_is_named_with_what_to_start(ui: Ui) -> None:
     done = ui(elsewhere=True)
     assert (done.returncode, done.stdout) == (UNREACHABLE, "")
-    assert re.search(r"no server has the data folder /\S+/none; start one: cstp serve", done.stderr)
+    assert re.search(r"no server uses the data folder /\S+/none; start one: cstp serve", done.stderr)
 
 
 def test_a_server_without_the_page_is_named_with_the_setting(tmp_path: Path, browser: tuple[str, Path]) -> None:
@@ -208,7 +208,7 @@ def test_a_demo_ends_with_a_link_that_may_do_everything_once_for_ten_minutes(
     demo: Callable[..., list[str]], tmp_path: Path
 ) -> None:
     *_, sentence, link = demo(9)
-    assert sentence == "Look at it in a browser, once within 10 minutes, with every right:"
+    assert sentence == "Open this link in a browser, once within 10 minutes, with every right:"
     (grant,) = (path for path in tmp_path.glob("cstp-demo-*/ui-links/*") if path.suffix != ".lock")
     left = datetime.fromisoformat(json.loads(grant.read_text())["ends"]) - datetime.now(UTC)
     assert timedelta(minutes=8) < left <= timedelta(minutes=10)

@@ -280,7 +280,7 @@ def test_the_summary_is_in_words_or_in_json(marked: tuple[Path, object], tmp_pat
     assert done.returncode == 0
     assert re.fullmatch(
         r"4 decisions, 3 episodes, 0 extractions, 0 passages written to \S+/site in \d+ files \(\d\.\d MB\)\n"
-        r"open \S+/site/index\.html in a browser, or put the folder on any host of files\n",
+        r"open \S+/site/index\.html in a browser, or put the folder on any web host\n",
         done.stdout,
     )
     summary = made(marked[0], tmp_path / "site", "--kind", "decision", "--title", "Ours")
@@ -330,7 +330,7 @@ def test_a_folder_that_is_no_site_is_left_alone(small: Path) -> None:
     false.mkdir()
     (false / "cstp-site.json").write_text("[]")
     (false / "index.html").write_text("mine")
-    for folder, reason in ((file, "is no folder"), (other, "is not empty"), (false, "is not empty")):
+    for folder, reason in ((file, "is not a folder"), (other, "is neither empty"), (false, "is neither empty")):
         before = _state(small)
         done = cstp(small, "site", folder.name)
         assert (done.returncode, done.stdout) == (2, "")
@@ -422,9 +422,9 @@ def test_what_cannot_be_asked_is_refused_by_exit_code(small: Path, written: Serv
         ([], asked, 4, "Authentication required"),
         ([], writer, 4, "cstp token create --agent NAME --scope read"),
         ([], {"CSTP_URL": written.url}, 2, "--token: give one, or set CSTP_TOKEN"),
-        (["--clearance", "normal"], asked, 2, "--clearance: is for a data folder"),
-        (["--project", "p"], asked, 2, "--project: is for a data folder"),
-        (["--url", written.url, "--data-dir", "data"], asked, 2, "--url: asks a server"),
+        (["--clearance", "normal"], asked, 2, "--clearance: requires a data folder"),
+        (["--project", "p"], asked, 2, "--project: requires a data folder"),
+        (["--url", written.url, "--data-dir", "data"], asked, 2, "--url: cannot be combined"),
         (["--clearance", "secret"], {}, 2, "--clearance: must be one of normal, sensitive, highly_sensitive"),
         (["--project", "a\nb"], {}, 2, "--project: must be"),
         (["--kind", "turn"], {}, 2, "--kind: must be one of decision, episode, extraction, chunk"),

@@ -1,7 +1,6 @@
 """What agents write of decisions, through the engine: whole, once, found at once, and never another one's."""
 
 import asyncio
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,51 +10,25 @@ import pytest
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.store.records import open_records
 from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.requests import (
-    DecisionFields,
     LinkDecisions,
-    RecordDecision,
     RecordedDecision,
-    ReviewDecision,
     SetStatus,
     UnlinkDecisions,
-    UpdateDecision,
     Writer,
 )
 from tests.stores import Stores
+from tests.writing.written import new, review, update
 
 SCOPES = frozenset({"read", "write", "review"})
 ANN = Writer("ann", EVERYTHING, SCOPES)
 BEN = Writer("ben", EVERYTHING, SCOPES)
 JUDGE = Writer("judge", EVERYTHING, frozenset({"ratify"}))
 ADR = "# Use a queue\n\n* Status: accepted\n* Date: 2024-03-01\n\n## Context\n\nWe poll a table.\n"
-
-
-@pytest.fixture
-def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
-    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
-    yield opened
-    opened.close()
-
-
-def new(decision: str, confidence: float = 0.5, **others: Any) -> RecordDecision:
-    own = {name: others.pop(name) for name in ("project", "sensitivity", "supersedes", "review_in") if name in others}
-    return RecordDecision(fields=DecisionFields(decision=decision, confidence=confidence, **others), **own)
-
-
-def update(id: str, **values: Any) -> UpdateDecision:
-    expected = values.pop("expected", None)
-    names = tuple(values)
-    return UpdateDecision(id=id, names=names, fields=DecisionFields(**values), expected_revision=expected)
-
-
-def review(id: str, outcome: Any = "success") -> ReviewDecision:
-    return ReviewDecision(id=id, outcome=outcome, content=ReviewContent())
 
 
 async def titles(engine: Engine, words: str, viewer: Viewer = EVERYTHING, **filters: Any) -> list[str]:

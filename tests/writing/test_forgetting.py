@@ -35,19 +35,17 @@ from cognition_engines.writing.erasing import LedgerFile
 from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.memory_requests import PutRecords
 from cognition_engines.writing.requests import (
-    DecisionFields,
     Forget,
     Forgotten,
     LinkDecisions,
-    RecordDecision,
     RecordedDecision,
     ReviewDecision,
     Writer,
 )
 from cognition_engines.writing.retention import Retention
-from tests.query.conftest import SeededEmbedder
+from tests.serving import SeededEmbedder
 from tests.stores import Stores
-from tests.writing.written import Quiet, written
+from tests.writing.written import Quiet, new, written
 
 SCOPES = frozenset({"read", "write", "review"})
 ANN = Writer("ann", EVERYTHING, SCOPES)
@@ -89,11 +87,6 @@ def open_engine(tmp_path: Path, store_url: str) -> Iterator[Open]:
 @pytest.fixture
 def engine(open_engine: Open) -> Engine:
     return open_engine()
-
-
-def new(decision: str, **others: Any) -> RecordDecision:
-    own = {name: others.pop(name) for name in ("project", "sensitivity") if name in others}
-    return RecordDecision(fields=DecisionFields(decision=decision, confidence=0.5, **others), **own)
 
 
 async def recorded(engine: Engine, decision: str, writer: Writer = ANN, key: str | None = None, **others: Any) -> str:

@@ -28,7 +28,7 @@ from cognition_engines.writing.requests import (
     UpdateDecision,
     Writer,
 )
-from tests.query.conftest import SeededEmbedder
+from tests.serving import SeededEmbedder
 from tests.writing.written import Quiet, written
 
 ANN = Writer("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))

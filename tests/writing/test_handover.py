@@ -14,9 +14,8 @@ from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, Deci
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.writing.errors import WriteConflict
 from cognition_engines.writing.requests import LinkDecisions, SetStatus
-from tests.writing.test_decisions import ANN, BEN, JUDGE, engine, new, review, titles, update
-
-__all__ = ["engine"]
+from tests.writing.test_decisions import ANN, BEN, JUDGE, titles
+from tests.writing.written import new, review, update
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,5 @@
 """What agents store of what they read, through the engine: all of a call or none, and never another one's."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteC
 from cognition_engines.writing.given_records import read_given
 from cognition_engines.writing.memory_requests import StoredKnowledge, StoreKnowledge
 from cognition_engines.writing.requests import Forget, Forgotten, Writer
-from tests.stores import Stores
 
 WRITE = frozenset({"read", "write"})
 ANN = Writer("ann", EVERYTHING, WRITE)
@@ -35,13 +33,6 @@ WARNING = {
     "sourceId": "tides",
     "content": {"title": "Wind against tide", "description": "Waves grow steep."},
 }
-
-
-@pytest.fixture
-def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
-    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
-    yield opened
-    opened.close()
 
 
 async def store(engine: Engine, writer: Writer, *sent: dict[str, Any], **others: Any) -> StoredKnowledge:

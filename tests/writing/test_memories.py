@@ -1,7 +1,6 @@
 """What agents remember, through the engine: whole, once, found at once, and never another one's."""
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,13 +34,6 @@ ADMIN = Writer("root", EVERYTHING, WRITE | {"admin"})
 PUBLIC = Writer("pat", Viewer(), WRITE)
 LONG = "\n\n".join(f"Paragraph {number} is about berths and tides." for number in range(250))
 TURNS = '{"kind": "turn", "conversation_id": "radio", "turn_index": 0, "content": "From a file."}\n'
-
-
-@pytest.fixture
-def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
-    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
-    yield opened
-    opened.close()
 
 
 def lesson(query: str, reward: float = 0.0, reflection: str = "Measure first.", **others: Any) -> StoreEpisode:

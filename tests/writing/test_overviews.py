@@ -15,9 +15,9 @@ from cognition_engines.queries.decision_counts import MOST_NAMES, MOST_TAGS
 from cognition_engines.store.reads.decision_walk import DecisionGraph, GraphRequest
 from cognition_engines.writing.requests import LinkDecisions
 from tests.kinds import entry
-from tests.writing.test_decisions import ANN, engine, new
+from tests.writing.test_decisions import ANN
+from tests.writing.written import new
 
-__all__ = ["engine"]
 READER = Viewer()
 
 

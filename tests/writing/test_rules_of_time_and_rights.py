@@ -1,55 +1,28 @@
 """What a decision says of times, and what a refusal shows: nothing that the author may not see."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.models import EVERYTHING, Decision, Sensitivity, Viewer
 from cognition_engines.writing.errors import WriteConflict, WriteRefused
 from cognition_engines.writing.requests import (
-    DecisionFields,
     LinkDecisions,
-    RecordDecision,
-    ReviewDecision,
     UnlinkDecisions,
-    UpdateDecision,
     Writer,
 )
-from tests.stores import Stores
+from tests.writing.written import new, review, update
 
 SCOPES = frozenset({"read", "write", "review"})
 ANN = Writer("ann", EVERYTHING, SCOPES)
 NARROW = Writer("ben", Viewer(), SCOPES)
 EARLY, LATE = datetime(2030, 1, 1, tzinfo=UTC), datetime(2040, 1, 1, tzinfo=UTC)
 ADR = "# Use a queue\n\n* Status: proposed\n* Date: 2024-03-01\n\n## Context\n\nWe poll a table.\n"
-
-
-@pytest.fixture
-def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
-    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
-    yield opened
-    opened.close()
-
-
-def new(decision: str, **others: Any) -> RecordDecision:
-    own = {name: others.pop(name) for name in ("sensitivity", "supersedes") if name in others}
-    return RecordDecision(fields=DecisionFields(decision=decision, confidence=0.5, **others), **own)
-
-
-def update(id: str, **values: Any) -> UpdateDecision:
-    return UpdateDecision(id=id, names=tuple(values), fields=DecisionFields(**values))
-
-
-def review(id: str) -> ReviewDecision:
-    return ReviewDecision(id=id, outcome="success", content=ReviewContent())
 
 
 async def known(engine: Engine, id: str, at: datetime) -> tuple[str | None, str | None]:

@@ -1,7 +1,6 @@
 """Supersessions that files state: an accepted successor takes its predecessor out of force."""
 
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,18 +15,10 @@ from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.store.records import open_records
 from cognition_engines.writing.requests import DecisionFields, RecordDecision, ReviewDecision, SetStatus, Writer
-from tests.stores import Stores
 
 ANN = Writer("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
 OLD = {"id": "old", "title": "Lanterns burn oil", "status": "accepted", "date": "2020-01-01"}
 NEW = {"id": "new", "title": "Lanterns burn gas", "status": "accepted", "date": "2024-01-01"}
-
-
-@pytest.fixture
-def engine(tmp_path: Path, stores: Stores) -> Iterator[Engine]:
-    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
-    yield opened
-    opened.close()
 
 
 async def read(engine: Engine, folder: Path, name: str, *decisions: dict[str, Any], **options: Any) -> Any:

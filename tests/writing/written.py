@@ -8,8 +8,10 @@ from typing import Any
 from cognition_engines.drafts.ids import digest, with_place
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import validated
+from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.store.values import Entry, FloatArray
+from cognition_engines.writing.requests import DecisionFields, RecordDecision, ReviewDecision, UpdateDecision
 
 
 class Quiet:
@@ -33,3 +35,19 @@ def written(
         record = replace(record, id=members["id"])  # type: ignore[arg-type]
     origin = Origin(WRITTEN, 0, None, digest(record, 0), identity=token_hex(16), recorded_by=agent, via="cstp")
     return Entry(record, with_place(origin), vectors, expires_at=expires_at)
+
+
+def new(decision: str, confidence: float = 0.5, **others: Any) -> RecordDecision:
+    """A call that records a decision; some of its members are the call's, the others are fields."""
+    own = {name: others.pop(name) for name in ("project", "sensitivity", "supersedes", "review_in") if name in others}
+    return RecordDecision(fields=DecisionFields(decision=decision, confidence=confidence, **others), **own)
+
+
+def update(id: str, **values: Any) -> UpdateDecision:
+    expected = values.pop("expected", None)
+    names = tuple(values)
+    return UpdateDecision(id=id, names=names, fields=DecisionFields(**values), expected_revision=expected)
+
+
+def review(id: str, outcome: Any = "success") -> ReviewDecision:
+    return ReviewDecision(id=id, outcome=outcome, content=ReviewContent())

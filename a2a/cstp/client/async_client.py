@@ -53,13 +53,13 @@ class AsyncClient(AsyncMethods):
         await self.close()
 
     async def close(self) -> None:
-        """Closes the connections; the client cannot be used again."""
+        """Close the connections; the client cannot be used again."""
         await self._http.aclose()
 
     async def call(
         self, method: str, params: Mapping[str, JsonValue] | None = None, *, timeout: float | None = None
     ) -> JsonValue:
-        """Any method by its name on the wire; `params` go and the result comes as JSON."""
+        """Call a method by its wire name, with `params` and a result as JSON."""
         return await self.send(raw_call(method, params, timeout))
 
     def changes(
@@ -72,7 +72,7 @@ class AsyncClient(AsyncMethods):
         follow: bool = True,
         timeout: float | None = None,
     ) -> AsyncChanges:
-        """The changes after `since` (a cursor, 0 for all, or "now"), one after another as they come, without an end.
+        """Yield the changes after `since` (a cursor, 0 for all, or "now") as they happen, without end.
 
         Continues after breaks, once there was an answer; `cursor` of what is returned is where to begin another time.
         With `follow=False` it ends when there is no further one. `timeout` is for each page, without the waiting.

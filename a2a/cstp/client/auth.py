@@ -11,7 +11,7 @@ VARIABLE: Final = "CSTP_TOKEN"
 
 
 def read_token(token: SecretStr | None, token_file: str | Path | None, environment: Mapping[str, str]) -> SecretStr:
-    """The token given, else the one in the file, else that of `CSTP_TOKEN`.
+    """Return the token given, else the one in the file, else that of `CSTP_TOKEN`.
 
     Raises ValueError where there is none, where both are given, or where it is no token; OSError for the file.
     """

@@ -102,7 +102,7 @@ class AsyncChanges(AsyncIterator[RecordChange]):
 
 
 def wait_milliseconds(wait_seconds: float) -> int:
-    """Raises ValueError for what the server does not wait."""
+    """Return seconds as milliseconds. Raises ValueError if the server does not wait that long."""
     waited = round(wait_seconds * 1000)
     if not 0 < waited <= LONGEST_WAIT:
         raise ValueError(f"wait_seconds must be above 0 and at most {LONGEST_WAIT // 1000}")

@@ -12,7 +12,7 @@ import httpx
 
 
 def options_for(url: httpx.URL, ssl_context: ssl.SSLContext | None = None) -> dict[str, Any]:
-    """How to reach an address: what `httpx.AsyncClient` and `BoundedTransport` take.
+    """Return the connection options of `httpx.AsyncClient` and `BoundedTransport` for an address.
 
     Raises ValueError for a proxy in the environment that is none; httpx raises ImportError where it lacks SOCKS.
     """
@@ -27,7 +27,7 @@ def options_for(url: httpx.URL, ssl_context: ssl.SSLContext | None = None) -> di
 
 
 def proxy_for(url: httpx.URL) -> str | None:
-    """The proxy that the environment names for an address; none for loopback, which no proxy can reach."""
+    """Return the proxy that the environment sets for an address; None for loopback."""
     port = url.port or (443 if url.scheme == "https" else 80)
     if is_loopback(url.host) or proxy_bypass(f"{url.host}:{port}"):
         return None
@@ -37,7 +37,7 @@ def proxy_for(url: httpx.URL) -> str | None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine: localhost, 127.0.0.0/8 or ::1."""
+    """Return whether a host is this machine: localhost, 127.0.0.0/8 or ::1."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

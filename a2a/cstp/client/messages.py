@@ -29,17 +29,17 @@ class HttpAnswer:
 
 
 def request_body(call: Call[object]) -> bytes:
-    """One JSON-RPC request. Raises ValueError or TypeError for params that are not JSON."""
+    """Return one JSON-RPC request. Raises ValueError or TypeError for params that are not JSON."""
     return _encoded(_request(call, 1))
 
 
 def batch_body(calls: Sequence[Call[object]]) -> bytes:
-    """All calls as one JSON-RPC batch; a call's id is its place, counted from 1."""
+    """Return all calls as one JSON-RPC batch; the id of a call is its place, from 1."""
     return _encoded([_request(call, place) for place, call in enumerate(calls, 1)])
 
 
 def read_answer(received: HttpAnswer, call: Call[R]) -> R:
-    """The result of a single call. Raises CstpError for an error, and UnexpectedAnswer for what is neither."""
+    """Return the result of a single call. Raises CstpError for an error, and UnexpectedAnswer for anything else."""
     outcome = _read(_document(received), call, 1, received.status)
     if isinstance(outcome, CstpError):
         raise _noted(outcome, received.status)
@@ -47,7 +47,7 @@ def read_answer(received: HttpAnswer, call: Call[R]) -> R:
 
 
 def read_batch(received: HttpAnswer, calls: Sequence[Call[R]]) -> list[R | CstpError]:
-    """The result or the error of each call, in the order of `calls`.
+    """Return the result or the error of each call, in the order of `calls`.
 
     Raises CstpError where the server refused the batch as a whole, and UnexpectedAnswer where an answer is missing,
     is there twice, or is not one of CSTP.

@@ -16,7 +16,7 @@ _DIGITS: Final = 9
 def pause_before_retry(
     outcome: HttpAnswer | TransportError, tried: int, retries: int, *, repeatable: bool, left: float, draw: float
 ) -> float | None:
-    """Seconds to wait before the next try; None when `outcome` stands.
+    """Return the seconds to wait before the next attempt; None if `outcome` is final.
 
     `tried` is how often the request was sent, `left` the seconds until the caller's deadline, `draw` a random number
     in [0, 1). A `Retry-After` is honoured; where it, or the pause, would pass the deadline there is no further try.
@@ -44,7 +44,7 @@ def _may_be_sent_again(outcome: HttpAnswer | TransportError, repeatable: bool) -
 
 
 def read_retry_after(value: str | None, now: datetime) -> float | None:
-    """The seconds that a `Retry-After` header asks for: a number or an HTTP date. None where it says neither."""
+    """Return the seconds of a `Retry-After` header, a number or an HTTP date; None for anything else."""
     if value is None:
         return None
     text = value.strip()

@@ -61,13 +61,13 @@ class Client(Methods):
         self.close()
 
     def close(self) -> None:
-        """Closes the connections; the client cannot be used again."""
+        """Close the connections; the client cannot be used again."""
         self._http.close()
 
     def call(
         self, method: str, params: Mapping[str, JsonValue] | None = None, *, timeout: float | None = None
     ) -> JsonValue:
-        """Any method by its name on the wire; `params` go and the result comes as JSON."""
+        """Call a method by its wire name, with `params` and a result as JSON."""
         return self.send(raw_call(method, params, timeout))
 
     def changes(
@@ -80,7 +80,7 @@ class Client(Methods):
         follow: bool = True,
         timeout: float | None = None,
     ) -> Changes:
-        """The changes after `since` (a cursor, 0 for all, or "now"), one after another as they come, without an end.
+        """Yield the changes after `since` (a cursor, 0 for all, or "now") as they happen, without end.
 
         Continues after breaks, once there was an answer; `cursor` of what is returned is where to begin another time.
         With `follow=False` it ends when there is no further one. `timeout` is for each page, without the waiting.

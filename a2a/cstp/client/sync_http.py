@@ -46,7 +46,7 @@ class SyncHttp:
         body: bytes = b"",
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> HttpAnswer | TransportError:
-        """The answer to one request, or why there is none by the deadline."""
+        """Send one request, and return its answer or the reason for no answer by the deadline."""
         extensions = {"timeout": TimeLeft(deadline, self._connect_seconds)}
         try:
             with self._http.stream(verb, url, content=body, headers=headers, extensions=extensions) as response:

@@ -47,7 +47,7 @@ class Attempts:
     outcomes: list[HttpAnswer | TransportError] = field(default_factory=list)
 
     def pause_after(self, outcome: HttpAnswer | TransportError) -> float | None:
-        """Seconds until the next attempt; None when `outcome` is the last one."""
+        """Return the seconds until the next attempt; None if `outcome` is the last one."""
         self.outcomes.append(outcome)
         pause = pause_before_retry(
             outcome,
@@ -62,7 +62,7 @@ class Attempts:
         return pause
 
     def answer(self) -> HttpAnswer:
-        """The last answer. An error is raised from that of the attempt before, which may have the actual reason."""
+        """Return the last answer. An error has the previous attempt's error as its cause."""
         last = self.outcomes[-1]
         before = self.outcomes[-2] if len(self.outcomes) > 1 else None
         if isinstance(last, TransportError):
@@ -82,12 +82,12 @@ def make_target(url: str | None, timeout: float, retries: int) -> Target:
 
 
 def described(client: object) -> str:
-    """A client's `repr`. One whose constructor failed has no target, and is still shown in the traceback of that."""
+    """Return a client's `repr`, also of a client whose constructor failed and that has no target."""
     target = getattr(client, "_target", None)
     return f"<{type(client).__name__} {target.url if isinstance(target, Target) else 'without a target'}>"
 
 
 def httpx_options(token: SecretStr | None, token_file: str | Path | None) -> dict[str, Any]:
-    """What both of httpx's clients are made with; how the server is reached is in `cstp.client.connections`."""
+    """Return the options of both httpx clients; `cstp.client.connections` has those of connections."""
     auth = BearerAuth(read_token(token, token_file, os.environ))
     return {"auth": auth, "headers": HEADERS}

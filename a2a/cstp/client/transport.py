@@ -19,7 +19,7 @@ _PATH: Final = "/cstp"
 
 
 def endpoint(url: str) -> httpx.URL:
-    """Where calls are sent: `http://host:8100` and `http://host:8100/cstp` are the same. Raises ValueError."""
+    """Return the URL for calls: `http://host:8100` becomes `http://host:8100/cstp`. Raises ValueError."""
     try:
         given = httpx.URL(url)
     except httpx.InvalidURL:
@@ -48,14 +48,14 @@ class Deadline:
 
 
 def deadline_after(seconds: float) -> Deadline:
-    """Raises ValueError unless `seconds` is a number above 0 and at most 1,000,000."""
+    """Return the moment `seconds` from now. Raises ValueError unless above 0 and at most 1,000,000."""
     if not 0 < seconds <= LONGEST_SECONDS:
         raise ValueError(f"timeout must be a number of seconds above 0, at most {LONGEST_SECONDS:,.0f}")
     return Deadline(time.monotonic() + seconds, seconds)
 
 
 def received(response: httpx.Response, body: bytes) -> HttpAnswer:
-    """What an answer came to."""
+    """Return the outcome of an answer."""
     return HttpAnswer(
         response.status_code, read_retry_after(response.headers.get("Retry-After"), datetime.now(UTC)), body
     )
@@ -64,7 +64,7 @@ def received(response: httpx.Response, body: bytes) -> HttpAnswer:
 def transport_error(
     error: httpx.HTTPError, deadline: Deadline, connect_seconds: float = CONNECT_SECONDS
 ) -> TransportError:
-    """What an error of httpx means here. Without a link to it, as it holds the request and so the token."""
+    """Return the error for an error of httpx, without a link to it: it holds the request with the token."""
     match error:
         case httpx.ConnectError() | httpx.ProxyError():
             return ConnectFailed(str(error) or type(error).__name__)

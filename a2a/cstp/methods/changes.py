@@ -5,9 +5,10 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import Method, Wire, WireResult
+from cstp.contract import Method, ToolText, Wire, WireResult
 from cstp.errors import Conflict, Overloaded, QueryFailed
 from cstp.fields import WHOLE, InstantOut, each_once, whole_number
+from cstp.naming import Names
 
 NOW: Final = "now"
 HIGHEST_SEQ: Final = 2**53 - 1
@@ -78,7 +79,7 @@ class RecordChange(WireResult):
     seq: int
     op: Literal["put", "delete"]
     kind: KindName
-    id: str
+    id: Annotated[str, Names(lambda change: change.kind)]
     at: InstantOut
 
 
@@ -99,4 +100,13 @@ CHANGES = Method(
     params=ChangesParams,
     result=ChangesResult,
     errors=(QueryFailed, Conflict, Overloaded),
+    tool=ToolText(
+        title="Follow what changes",
+        description=(
+            "What changed since a cursor, by kind and id, oldest first: put is new or changed, delete is gone or "
+            'hidden. Begin with since "now", or 0 for everything, and go on with the cursor of the last answer; '
+            "wait_ms waits for a change. Use it to learn what others recorded meanwhile; the other tools read the "
+            "records."
+        ),
+    ),
 )

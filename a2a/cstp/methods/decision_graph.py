@@ -4,10 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from cstp.contract import Method, WireResult
+from cstp.contract import Method, ToolText, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.fields import WHOLE, InstantOut, each_once
 from cstp.methods.decision_records import Edge
+from cstp.naming import DecisionId
 from cstp.reads import ReadParams
 from cstp.writes import RecordId
 
@@ -29,7 +30,7 @@ class GetGraphParams(ReadParams):
 class GraphNode(WireResult):
     """A decision, and how many links it is away from the one that was asked for."""
 
-    id: str
+    id: DecisionId
     title: str
     category: str | None
     confidence: float | None
@@ -73,4 +74,11 @@ GET_GRAPH = Method(
     errors=(QueryFailed, NotFound),
     cost=2,
     from_records=True,
+    tool=ToolText(
+        title="Read how decisions are linked",
+        description=(
+            "Read which decisions are linked to one, over up to five links: what supersedes it, what depends on it, "
+            "what contradicts it. Needs the id of a decision. Use it before you change what others may rest on."
+        ),
+    ),
 )

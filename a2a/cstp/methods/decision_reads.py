@@ -5,10 +5,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator
 
-from cstp.contract import Method, PublishedNames, WireResult
+from cstp.contract import Method, PublishedNames, ToolText, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, Offset, UpperInstant, not_blank, not_later
-from cstp.methods.decision_records import OF_ID, DecisionEdge, EndedEdge
+from cstp.methods.decision_links import DecisionEdge, EndedEdge
+from cstp.methods.decision_records import OF_ID
+from cstp.naming import DecisionId, DecisionIds
 from cstp.reads import ReadParams
 from cstp.writes import Names, RecordId
 
@@ -123,7 +125,7 @@ class WholeDecision(WireResult):
     history before what the file says now.
     """
 
-    id: str
+    id: DecisionId
     title: str
     text: str
     category: str | None
@@ -151,8 +153,8 @@ class WholeDecision(WireResult):
     sources: list[CitedSource]
     valid_from: InstantOut | None
     valid_to: InstantOut | None
-    supersedes: list[str]
-    superseded_by: list[str]
+    supersedes: DecisionIds
+    superseded_by: DecisionIds
     thread_id: str | None
     trace: JsonValue
     deliberation: JsonValue
@@ -213,7 +215,7 @@ class ListDecisionsParams(ReadParams):
 class ListedDecision(WireResult):
     """One decision of a list."""
 
-    id: str
+    id: DecisionId
     title: str
     category: str | None
     confidence: float | None
@@ -248,6 +250,14 @@ GET_DECISION = Method(
     result=GetDecisionResult,
     errors=(QueryFailed, NotFound),
     from_records=True,
+    tool=ToolText(
+        title="Read one decision",
+        description=(
+            "Read one decision whole: its text, reasons and alternatives, how it turned out (reviews), what it is "
+            "linked to, what it said before (history), and who recorded it. Needs an id, which query_decisions returns."
+        ),
+        view="decision",
+    ),
 )
 LIST_DECISIONS = Method(
     name="cstp.listDecisions",
@@ -256,4 +266,12 @@ LIST_DECISIONS = Method(
     result=ListDecisionsResult,
     errors=(QueryFailed,),
     from_records=True,
+    tool=ToolText(
+        title="List decisions",
+        description=(
+            "List the decisions that agents and files recorded, page by page, newest first, by category, stakes, "
+            "status, agent, tags, project and date. Use it without a question; with one use query_decisions."
+        ),
+        view="decision",
+    ),
 )

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import Method, NullTakesAway, PublishedNames, Wire, WireResult
+from cstp.contract import Method, NullTakesAway, PublishedNames, ToolText, Wire, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.fields import (
     WHOLE,
@@ -283,51 +283,6 @@ class SetStatusResult(WriteResult):
     ratified_by: str | None
 
 
-class UnlinkDecisionsParams(WriteParams):
-    """The link to end: its two decisions and its type. Its maker may end it, and a token with `admin`."""
-
-    source_id: RecordId
-    target_id: RecordId
-    edge_type: Edge
-    dry_run: bool = Field(default=False, description="Checks everything and writes nothing.")
-
-
-class LinkDecisionsParams(UnlinkDecisionsParams):
-    """A link from one decision to another. The agent's own one of that type between the two is replaced.
-
-    `supersedes` needs the scope `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
-    """
-
-    weight: Annotated[float, Field(ge=0.0, le=1_000_000.0)] | None = None
-    context: LongText | None = None
-
-
-class DecisionEdge(WireResult):
-    """A link between two decisions, and who made it."""
-
-    source_id: str
-    target_id: str
-    edge_type: str
-    weight: float | None
-    context: str | None
-    created_by: str
-    created_at: InstantOut
-
-
-class EndedEdge(DecisionEdge):
-    """A link that was ended, or replaced by its maker: when, and by which agent."""
-
-    ended_at: InstantOut
-    ended_by: str
-
-
-class LinkDecisionsResult(WriteResult):
-    """The link that was made or ended; `id` is its source."""
-
-    edge: DecisionEdge
-    warnings: list[WriteWarning]
-
-
 _ERRORS: Final = (QueryFailed, NotFound, Conflict)
 RECORD_DECISION = Method(
     name="cstp.recordDecision",
@@ -337,6 +292,15 @@ RECORD_DECISION = Method(
     errors=_ERRORS,
     scope="write",
     cost=3,
+    tool=ToolText(
+        title="Record a decision",
+        description=(
+            "Record a decision that you made: what, how sure you are that it turns out well (confidence, 0 to 1), why, "
+            "and what else could have been done. Record choices between alternatives that others will ask about, not "
+            "the state of a task. Give an idempotency_key, so that a repeated call records nothing twice."
+        ),
+        quotes=True,
+    ),
 )
 UPDATE_DECISION = Method(
     name="cstp.updateDecision",
@@ -346,6 +310,15 @@ UPDATE_DECISION = Method(
     errors=_ERRORS,
     scope="write",
     cost=3,
+    tool=ToolText(
+        title="Amend a decision",
+        description=(
+            "Change members of a decision that you recorded; what it said before is kept as a revision. A decision of "
+            "a file is changed in its file. For how it turned out use review_decision, for another choice "
+            "record_decision with supersedes."
+        ),
+        repeatable=True,
+    ),
 )
 REVIEW_DECISION = Method(
     name="cstp.reviewDecision",
@@ -355,6 +328,14 @@ REVIEW_DECISION = Method(
     errors=_ERRORS,
     scope="review",
     cost=3,
+    tool=ToolText(
+        title="Review a decision",
+        description=(
+            "State how a decision turned out (success, partial, failure or abandoned), what happened and what is to be "
+            "learned. Reviews are kept and cannot be taken back; the last one gives the outcome. Give an "
+            "idempotency_key."
+        ),
+    ),
 )
 SET_STATUS = Method(
     name="cstp.setStatus",
@@ -365,23 +346,12 @@ SET_STATUS = Method(
     scope="write",
     other_scopes=("ratify",),
     cost=3,
-)
-LINK_DECISIONS = Method(
-    name="cstp.linkDecisions",
-    summary="Link two decisions.",
-    params=LinkDecisionsParams,
-    result=LinkDecisionsResult,
-    errors=_ERRORS,
-    scope="review",
-    cost=3,
-)
-UNLINK_DECISIONS = Method(
-    name="cstp.unlinkDecisions",
-    summary="End a link between two decisions; the history keeps it.",
-    params=UnlinkDecisionsParams,
-    result=LinkDecisionsResult,
-    errors=_ERRORS,
-    scope="review",
-    other_scopes=("admin",),
-    cost=3,
+    tool=ToolText(
+        title="Set the status of a decision",
+        description=(
+            "Give a decision another status, with a reason: draft, proposed or pending for your own; accepted, "
+            "rejected, deprecated and superseded need the right to ratify."
+        ),
+        repeatable=True,
+    ),
 )

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, WithJson
 from pydantic_core import PydanticCustomError
 
 from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
-from cstp.contract import Method, PublishedNames, Wire, WireResult
+from cstp.contract import ANSWER_TOKENS, Method, PublishedNames, ToolText, Wire, WireResult
 from cstp.errors import QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
@@ -28,7 +28,8 @@ from cstp.fields import (
     not_blank,
     not_later,
 )
-from cstp.methods.decision_records import DecisionEdge
+from cstp.methods.decision_links import DecisionEdge
+from cstp.naming import DecisionId, DecisionIds
 from cstp.reads import ReadParams
 
 Labels = Annotated[list[Annotated[Label, AfterValidator(not_blank)]], Field(min_length=1, max_length=64)]
@@ -140,8 +141,8 @@ class DecisionLinks(WireResult):
     agents made from it or to it, at most 100.
     """
 
-    supersedes: list[str]
-    superseded_by: list[str]
+    supersedes: DecisionIds
+    superseded_by: DecisionIds
     edges: list[DecisionEdge] | None = Field(None, exclude_if=lambda edges: edges is None)
 
 
@@ -166,7 +167,7 @@ class DecisionSummary(WireResult):
     `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
-    id: str
+    id: DecisionId
     title: str
     category: str | None
     confidence: float | None
@@ -211,4 +212,15 @@ QUERY_DECISIONS = Method(
     result=QueryDecisionsResult,
     errors=(QueryFailed,),
     cost=2,
+    tool=ToolText(
+        title="Search decisions",
+        description=(
+            "Search the decisions that agents and files recorded, by meaning and by words: what was chosen and why "
+            "(snippet), how sure it was, how it turned out, what superseded it (links). Use it for why something was "
+            "chosen, or whether it was decided already; without a question use list_decisions. Filters narrow by "
+            "category, date, status and more before the limit. recall with its id gives a decision's whole text."
+        ),
+        view="decision",
+        defaults={"include": ["snippet", "links", "provenance"], "max_tokens": ANSWER_TOKENS},
+    ),
 )

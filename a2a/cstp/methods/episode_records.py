@@ -6,11 +6,12 @@ from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from cstp.abstention import ABSTAIN_DESCRIPTION, NoGoodMatch
-from cstp.contract import Method, WireResult
+from cstp.contract import Method, ToolText, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import MODE_DESCRIPTION, WHOLE, InstantOut, Query, RecordOrigin, SearchMode, UpperInstant
 from cstp.methods.decision_reads import RecordProvenance
+from cstp.naming import Names
 from cstp.reads import ReadParams
 from cstp.writes import (
     DRY_RUN_DESCRIPTION,
@@ -64,7 +65,7 @@ class GetEpisodeParams(ReadParams):
 class EpisodeMembers(WireResult):
     """An episode with its reflection, null where its file gives none."""
 
-    id: int
+    id: Annotated[int, Names("episode")]
     query: str
     reward: float
     reflection: str | None
@@ -148,6 +149,14 @@ STORE_EPISODE = Method(
     errors=(QueryFailed, Conflict),
     scope="write",
     cost=3,
+    tool=ToolText(
+        title="Store an episode",
+        description=(
+            "Store what was tried (query), how well it went (reward, -1 to 1) and what another agent should learn of "
+            "it (reflection). Use it once a task has ended and taught something, not for progress. A call that is "
+            "repeated without the same idempotency_key stores it twice."
+        ),
+    ),
 )
 GET_EPISODE = Method(
     name="cstp.getEpisode",
@@ -156,6 +165,13 @@ GET_EPISODE = Method(
     result=GetEpisodeResult,
     errors=(QueryFailed, NotFound),
     from_records=True,
+    tool=ToolText(
+        title="Read one episode",
+        description=(
+            "Read one episode whole, with what was learned (reflection). Needs an id, which list_episodes and "
+            "find_episodes return."
+        ),
+    ),
 )
 FIND_EPISODES = Method(
     name="cstp.findEpisodes",
@@ -163,4 +179,11 @@ FIND_EPISODES = Method(
     params=FindEpisodesParams,
     result=FindEpisodesResult,
     errors=(QueryFailed,),
+    tool=ToolText(
+        title="Find episodes",
+        description=(
+            "Find episodes by meaning and by words of what was tried and what was learned, by reward and tags. Use it "
+            "before you try something: a low reward says what to avoid."
+        ),
+    ),
 )

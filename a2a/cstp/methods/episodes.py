@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from cstp.contract import Method, WireResult
+from cstp.contract import Method, ToolText, WireResult
 from cstp.errors import QueryFailed
 from cstp.fields import WHOLE, InstantOut, LowerInstant, Offset, UpperInstant, not_later
+from cstp.naming import Names
 from cstp.reads import ReadParams
 
 Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=64)]
@@ -40,7 +41,7 @@ class ListEpisodesParams(ReadParams):
 class EpisodeSummary(WireResult):
     """One episode; `reward` is -1 to 1."""
 
-    id: int
+    id: Annotated[int, Names("episode")]
     query: str
     reward: float
     created_at: InstantOut | None
@@ -68,4 +69,11 @@ LIST_EPISODES = Method(
     result=ListEpisodesResult,
     errors=(QueryFailed,),
     from_records=True,
+    tool=ToolText(
+        title="List episodes",
+        description=(
+            "List episodes (what was tried and how well it went, reward -1 to 1) page by page, newest first, by time, "
+            "tags and category. Use it to review past attempts or to find gaps; it does not search by meaning."
+        ),
+    ),
 )

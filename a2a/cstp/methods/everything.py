@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from cstp.abstention import ABSTAIN_DESCRIPTION, NoGoodMatch
-from cstp.contract import Method, WireResult
+from cstp.contract import ANSWER_TOKENS, Method, ToolText, WireResult
 from cstp.errors import QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
@@ -32,6 +32,7 @@ from cstp.fields import (
     not_blank,
     not_later,
 )
+from cstp.naming import DecisionIds, Names, by_type
 from cstp.passage_place import PlaceOut
 from cstp.reads import ReadParams
 
@@ -41,6 +42,7 @@ Part: TypeAlias = Literal["content"]
 Whole: TypeAlias = Annotated[Label, AfterValidator(not_blank)]
 
 FOUND_TYPES: Final[tuple[FoundType, ...]] = get_args(FoundType)
+_SOURCES: Final = {"chunk": "source", "extraction": "source", "event": "artifact"}  # kinds of `sourceId`, by type
 
 
 class SearchParams(ReadParams):
@@ -122,17 +124,17 @@ class SearchedRecord(WireResult):
     """
 
     type: FoundType
-    id: str | int
+    id: Annotated[str | int, Names(by_type)]
     title: str | None
     snippet: str
     score: float
     source: str | None
-    source_id: str | None
+    source_id: Annotated[str | None, Names(lambda found: _SOURCES.get(found.type))]
     date: InstantOut | None
     origin: RecordOrigin
     recorded_by: str | None
     status: str | None
-    superseded_by: list[str]
+    superseded_by: DecisionIds
     conversation: str | None = Field(None, exclude_if=lambda name: name is None)
     path: str | None = Field(None, exclude_if=lambda path: path is None)
     place: PlaceOut = None
@@ -175,4 +177,15 @@ SEARCH = Method(
     result=SearchResult,
     errors=(QueryFailed,),
     cost=2,
+    tool=ToolText(
+        title="Search everything",
+        description=(
+            "Search records of all kinds at once, by meaning and by words: decisions, passages of documents and what "
+            "was extracted from them, episodes, and what people wrote, said and did. Use it first if you do not know "
+            "which kind has the answer. Scores of all kinds compare; kinds and filters narrow. For the whole of a "
+            "result call get_decision, get_chunk (its id is the chunk_id), get_episode or, for all else, recall with "
+            "its id."
+        ),
+        defaults={"max_tokens": ANSWER_TOKENS},
+    ),
 )

@@ -4,9 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from cstp.contract import Method, WireResult
+from cstp.contract import Method, ToolText, WireResult
 from cstp.errors import QueryFailed
 from cstp.fields import WHOLE, Offset, Topic
+from cstp.naming import Names
 from cstp.reads import ReadParams
 
 
@@ -21,11 +22,11 @@ class ExtractionsParams(ReadParams):
 class Cited(WireResult):
     """What every extraction has. The source is null only where the record names none; `chunkId` may be null."""
 
-    id: str
+    id: Annotated[str, Names("extraction")]
     topics: list[str]
     source_title: str | None
-    source_id: str | None
-    chunk_id: str | None
+    source_id: Annotated[str | None, Names("source")]
+    chunk_id: Annotated[str | None, Names("chunk")]
 
 
 class ExtractedDecision(Cited):
@@ -101,6 +102,15 @@ GET_DECISIONS = Method(
     result=GetDecisionsResult,
     errors=(QueryFailed,),
     from_records=True,
+    tool=ToolText(
+        title="List decision points of documents",
+        description=(
+            "List decision points that were extracted from documents (a question, its options, considerations and the "
+            "recommended approach), newest first, by exact topic or all. These are no decisions of yours or your team: "
+            "list_decisions lists those. With a question instead of a topic use search_knowledge."
+        ),
+        name="get_decision_points",
+    ),
 )
 GET_PATTERNS = Method(
     name="cstp.getPatterns",
@@ -109,6 +119,14 @@ GET_PATTERNS = Method(
     result=GetPatternsResult,
     errors=(QueryFailed,),
     from_records=True,
+    tool=ToolText(
+        title="List patterns from sources",
+        description=(
+            "List solutions that come back, extracted from documents (problem, solution, code, trade-offs), newest "
+            "first, by exact topic or all. Use it before you design something; with a question instead of a topic use "
+            "search_knowledge."
+        ),
+    ),
 )
 GET_WARNINGS = Method(
     name="cstp.getWarnings",
@@ -117,4 +135,12 @@ GET_WARNINGS = Method(
     result=GetWarningsResult,
     errors=(QueryFailed,),
     from_records=True,
+    tool=ToolText(
+        title="List warnings from sources",
+        description=(
+            "List what goes wrong and how it shows, extracted from documents (symptoms, consequences, prevention), "
+            "newest first, by exact topic or all. Use it before a risky step; with a question instead of a topic use "
+            "search_knowledge."
+        ),
+    ),
 )

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import Method, WireResult
+from cstp.contract import Method, ToolText, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.fields import InstantOut
 from cstp.writes import Name, RecordId, WriteParams, WriteResult
@@ -125,4 +125,14 @@ FORGET = Method(
     scope="write",
     other_scopes=("admin",),
     cost=3,
+    tool=ToolText(
+        title="Forget a record",
+        description=(
+            "Delete a record of any kind for good, with all that came of it; nothing brings it back. Call it only when "
+            "a person asked for it: first with dry_run true, where cascade says what goes along, then with confirm "
+            "true. For a decision that no longer holds, record a new one with supersedes."
+        ),
+        adds=False,
+        repeatable=True,
+    ),
 )

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJso
 from pydantic_core import PydanticCustomError
 
 from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
-from cstp.contract import Method, Wire, WireResult
+from cstp.contract import ANSWER_TOKENS, Method, ToolText, Wire, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
@@ -26,6 +26,7 @@ from cstp.fields import (
     not_blank,
 )
 from cstp.methods.contents import AnyContent
+from cstp.naming import Names, by_type
 from cstp.passage_place import PlaceOut
 from cstp.reads import ReadParams
 
@@ -78,7 +79,7 @@ class KnowledgeCard(WireResult):
 class ChunkCluster(WireResult):
     """The clusters of a chunk: all their ids, and the name and description of the first that is known."""
 
-    cluster_id: list[str]
+    cluster_id: Annotated[list[str], Names("cluster")]
     cluster_name: str | None
     description: str | None
 
@@ -86,7 +87,7 @@ class ChunkCluster(WireResult):
 class RelatedChunk(WireResult):
     """A chunk that says something alike. `similarityScore` is the cosine, -1 to 1; `snippet` up to 200 characters."""
 
-    chunk_id: str
+    chunk_id: Annotated[str, Names("chunk")]
     title: str | None
     author: str | None
     snippet: str
@@ -102,7 +103,7 @@ class GetChunkResult(WireResult):
     chunk itself; there are none when they were not asked for or the chunk has no vector.
     """
 
-    chunk_id: str
+    chunk_id: Annotated[str, Names("chunk")]
     title: str | None
     author: str | None
     source: str | None
@@ -153,7 +154,7 @@ class SourceReference(WireResult):
     `sourceId` is null only where the record names no source by its id.
     """
 
-    source_id: str | None
+    source_id: Annotated[str | None, Names("source")]
     title: str
 
 
@@ -169,7 +170,7 @@ class KnowledgeFound(WireResult):
     `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
-    id: str
+    id: Annotated[str, Names(by_type)]
     type: Literal["chunk", "extraction"]
     extraction_type: ExtractionType | None
     title: str | None
@@ -177,7 +178,7 @@ class KnowledgeFound(WireResult):
     topics: list[str]
     score: float
     distance: float | None
-    chunk_id: str | None
+    chunk_id: Annotated[str | None, Names("chunk")]
     chunk_info: str | None
     place: PlaceOut = None
     source: SourceReference | None
@@ -219,6 +220,13 @@ GET_CHUNK = Method(
     params=GetChunkParams,
     result=GetChunkResult,
     errors=(NotFound, QueryFailed),
+    tool=ToolText(
+        title="Read one passage",
+        description=(
+            "Read one passage of a document whole, with its summary, its clusters and what is like it. Needs a "
+            "chunk_id, which search_knowledge and the get_* tools return."
+        ),
+    ),
 )
 SEARCH_KNOWLEDGE = Method(
     name="cstp.searchKnowledge",
@@ -227,4 +235,13 @@ SEARCH_KNOWLEDGE = Method(
     result=SearchKnowledgeResult,
     errors=(QueryFailed,),
     cost=2,
+    tool=ToolText(
+        title="Search documents",
+        description=(
+            "Search passages of documents and what was extracted from them, by meaning and by words, filtered by type, "
+            "topic and source. Use it for questions about what is written. Passages are cut to the sentences that fit "
+            "the question (truncated); get_chunk with the chunk_id gives the whole."
+        ),
+        defaults={"snippets": True, "max_tokens": ANSWER_TOKENS},
+    ),
 )

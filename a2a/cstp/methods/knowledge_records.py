@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, JsonValue
 
-from cstp.contract import Method, WireResult
+from cstp.contract import Method, ToolText, WireResult
 from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.writes import DRY_RUN_DESCRIPTION, MOST, PROJECT_DESCRIPTION, Level, Line200, WriteParams
 
@@ -54,4 +54,14 @@ STORE_KNOWLEDGE = Method(
     errors=(QueryFailed, NotFound, Conflict),
     scope="write",
     cost=3,
+    tool=ToolText(
+        title="Store knowledge",
+        description=(
+            "Store what was read and learned, up to 100 records in a call: sources with their text, passages (chunk), "
+            "and extractions such as patterns and warnings; all, or none. search_knowledge finds them. The same id "
+            "again changes a record."
+        ),
+        adds=False,
+        repeatable=True,
+    ),
 )

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from cstp.contract import Method, WireResult
+from cstp.contract import Method, ToolText, WireResult
 from cstp.errors import QueryFailed
 from cstp.fields import (
     WHOLE,
@@ -20,6 +20,7 @@ from cstp.fields import (
     not_blank,
     not_later,
 )
+from cstp.naming import Names, by_type
 from cstp.reads import ReadParams
 
 Sensitivity: TypeAlias = Literal["normal", "sensitive", "highly_sensitive"]
@@ -63,7 +64,7 @@ class ListedMemory(WireResult):
     it. `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
-    id: str
+    id: Annotated[str, Names(by_type)]
     type: Literal["artifact", "turn"]
     title: str | None
     snippet: str
@@ -97,4 +98,12 @@ LIST_MEMORIES = Method(
     result=ListMemoriesResult,
     errors=(QueryFailed,),
     from_records=True,
+    tool=ToolText(
+        title="List memories",
+        description=(
+            "List what people wrote and said (mails, minutes, notes, turns of conversations) page by page, newest "
+            "first, by author, participants, project, context, source and date. Use it without a question; with one "
+            "use recall, which also gives the whole text for an id."
+        ),
+    ),
 )

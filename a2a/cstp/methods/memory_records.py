@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import Method, Wire, WireResult
+from cstp.contract import Method, ToolText, Wire, WireResult
 from cstp.errors import Conflict, QueryFailed
 from cstp.fields import WHOLE, LowerInstant, UpperInstant, each_once, not_blank
 from cstp.writes import (
@@ -174,4 +174,13 @@ REMEMBER = Method(
     errors=(QueryFailed, Conflict),
     scope="write",
     cost=3,
+    tool=ToolText(
+        title="Remember something",
+        description=(
+            "Remember a note, a mail, minutes or a turn of a conversation, with the events in it that you name "
+            "(events); recall finds it. The same source and source_id, or conversation_id and turn_index, change what "
+            "was remembered. For decisions and lessons there are other tools."
+        ),
+        adds=False,
+    ),
 )

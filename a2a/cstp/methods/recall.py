@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_val
 from pydantic_core import PydanticCustomError
 
 from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
-from cstp.contract import Method, WireResult
+from cstp.contract import ANSWER_TOKENS, Method, ToolText, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
 from cstp.fields import (
@@ -33,6 +33,7 @@ from cstp.fields import (
     not_blank,
     not_later,
 )
+from cstp.naming import Names
 from cstp.passage_place import PlaceOut
 from cstp.reads import ReadParams
 
@@ -215,7 +216,7 @@ class EventMetadata(WireResult):
     subject: SubjectRef | None
     confidence: float | None
     evidence: list[Quote]
-    artifact_id: str | None
+    artifact_id: Annotated[str | None, Names("artifact")]
 
 
 class DecisionMetadata(WireResult):
@@ -241,8 +242,8 @@ class ChunkMetadata(WireResult):
     title: str | None
     author: str | None
     source: str | None
-    source_id: str | None
-    artifact_id: str | None
+    source_id: Annotated[str | None, Names("source")]
+    artifact_id: Annotated[str | None, Names("artifact")]
     chunk_info: str
     tags: list[str]
     place: PlaceOut = None
@@ -252,10 +253,19 @@ class ChunkMetadata(WireResult):
 RecordMetadata: TypeAlias = ArtifactMetadata | EventMetadata | DecisionMetadata | ChunkMetadata
 
 
+def _kind_of(item: "RecallItem | RelatedItem") -> str:
+    match item.metadata:
+        case ArtifactMetadata(conversation_id=conversation):
+            return "artifact" if conversation is None else "turn"
+        case ChunkMetadata(artifact_id=artifact):
+            return "chunk" if artifact is None else "artifact_chunk"
+    return item.type
+
+
 class AttachedEvent(WireResult):
     """An event of an artifact that is among the results; `truncated` is that of its narrative."""
 
-    id: str
+    id: Annotated[str, Names("event")]
     category: str
     narrative: str
     event_time: InstantOut | None
@@ -274,7 +284,7 @@ class RecallItem(WireResult):
     `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
-    id: str
+    id: Annotated[str, Names(_kind_of)]
     type: ResultType
     content: str
     context: str | None
@@ -294,7 +304,7 @@ class RelatedItem(WireResult):
     `via` is the name of that one. `score`, 0 to 1, is null where there was nothing to compare with.
     """
 
-    id: str
+    id: Annotated[str, Names(_kind_of)]
     type: Literal["event", "artifact"]
     content: str
     context: str | None
@@ -310,7 +320,7 @@ class RelatedItem(WireResult):
 class EntityItem(WireResult):
     """Who or what the answer names; `mentionCount` is how many events, artifacts and turns under the filters do."""
 
-    id: str
+    id: Annotated[str, Names("entity")]
     name: str
     type: str
     role: str | None
@@ -326,7 +336,7 @@ class TurnItem(WireResult):
     caller may see.
     """
 
-    id: str
+    id: Annotated[str, Names("turn")]
     session: str | None
     role: str | None
     speaker: str | None
@@ -368,4 +378,15 @@ RECALL = Method(
     result=RecallResult,
     errors=(NotFound, QueryFailed),
     cost=2,
+    tool=ToolText(
+        title="Recall what was said and written",
+        description=(
+            "Recall meetings, mails, notes, conversations and the events in them, with related people and commitments. "
+            "Give a query in plain words, or an id, or a conversation_id for its latest turns, or a context such as "
+            "meeting to list the newest. Use it for who said, promised or owns what. Texts are cut to the sentences "
+            "that fit the question (truncated); recall with the id alone gives the whole text, also of a decision."
+        ),
+        naming=("selector",),
+        defaults={"snippets": True, "graph_budget": 5, "max_tokens": ANSWER_TOKENS},
+    ),
 )

@@ -7,15 +7,9 @@ from cstp.methods.audit import AUDIT
 from cstp.methods.bulk import PUT_RECORDS
 from cstp.methods.changes import CHANGES
 from cstp.methods.decision_graph import GET_GRAPH
+from cstp.methods.decision_links import LINK_DECISIONS, UNLINK_DECISIONS
 from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS
-from cstp.methods.decision_records import (
-    LINK_DECISIONS,
-    RECORD_DECISION,
-    REVIEW_DECISION,
-    SET_STATUS,
-    UNLINK_DECISIONS,
-    UPDATE_DECISION,
-)
+from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION, SET_STATUS, UPDATE_DECISION
 from cstp.methods.decisions import QUERY_DECISIONS
 from cstp.methods.episode_records import FIND_EPISODES, GET_EPISODE, STORE_EPISODE
 from cstp.methods.episodes import LIST_EPISODES

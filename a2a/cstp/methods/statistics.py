@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
-from cstp.contract import Method, WireResult
+from cstp.contract import Method, ToolText, WireResult
 from cstp.errors import QueryFailed
 from cstp.fields import Label, LowerInstant, UpperInstant, not_blank, not_later
 from cstp.reads import ReadParams
@@ -75,4 +75,12 @@ GET_STATS = Method(
     result=GetStatsResult,
     errors=(QueryFailed,),
     from_records=True,
+    audited=False,
+    tool=ToolText(
+        title="Count decisions",
+        description=(
+            "Count the decisions by category, stakes, status, agent, day and tag. Use it for how many there are of "
+            "what, before you list them."
+        ),
+    ),
 )

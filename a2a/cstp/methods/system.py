@@ -48,6 +48,7 @@ WHOAMI = Method(
     params=WhoamiParams,
     result=WhoamiResult,
     scope=None,
+    audited=False,
 )
 
 
@@ -74,4 +75,5 @@ DISCOVER = Method(
     params=DiscoverParams,
     result=DiscoverResult,
     scope=None,
+    audited=False,
 )

@@ -28,7 +28,7 @@ class CommonOptions:
 
 
 def command_family(help: str | None = None) -> typer.Typer:
-    """A set of commands, still empty, whose help is plain text."""
+    """Return an empty group of commands with plain-text help."""
     family = typer.Typer(rich_markup_mode=None, add_completion=False, help=help)
 
     @family.callback()

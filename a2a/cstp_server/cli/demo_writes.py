@@ -40,7 +40,7 @@ SHOWN: Final = {
 
 
 def write_through(url: str, token: str, certificate: str | None) -> Iterator[tuple[Call, Mapping[str, Any]]]:
-    """Makes the calls one after another; each with what is shown of its result. Raises CstpError or TransportError."""
+    """Yield each call and the shown part of its result. Raises CstpError or TransportError."""
     known: dict[str, object] = {}
     with Client(url, token, ssl_context=_trusting(certificate)) as client:
         for step in STEPS:

@@ -21,7 +21,7 @@ COLLECT_AFTER = 10_000  # objects; with 700, Python's own, collections take a si
 
 
 def main() -> None:
-    """Runs the command line; exits with 2 when the server's packages are not installed."""
+    """Run the command line; exit with 2 if the server's packages are not installed."""
     gc.set_threshold(COLLECT_AFTER, 20, 20)
     _replace_closed(sys.argv[1:])
     if _command(sys.argv[1:]) in UNTIL_STOPPED:
@@ -52,8 +52,8 @@ def _explain(error: ModuleNotFoundError) -> int:
         raise error
     sys.stderr.write(
         "cstp: this is the client install, for use from Python (`import cstp`), or to ask a server.\n"
-        "In a clone of the project, commands that ask a server (call, record, review, remember, forget, changes)\n"
-        'come with: pip install ".[ask]"\n'
+        "In a clone of the project, the commands search, call, record, review, remember, forget and changes, which\n"
+        'ask a server, come with: pip install ".[ask]"\n'
         'All others, and the server, come with: pip install ".[server]"\n'
     )
     return 2

@@ -25,14 +25,14 @@ FAMILIES: Final[Mapping["Family", int]] = {
 
 MEANINGS: Final[Mapping[int, str]] = {
     DONE: "done",
-    FAILED: "it did not work, or a part of it did not; the message gives the reason",
-    MISUSED: "misused or misconfigured; nothing was done",
+    FAILED: "it failed, completely or in part; the message gives the reason",
+    MISUSED: "wrong usage or configuration; nothing was done",
     UNREACHABLE: "no CSTP server answers there",
     FAMILIES["not allowed"]: "the token is unknown, expired, revoked or lacks a scope",
-    FAMILIES["refused"]: "the server refuses the method or its parameters",
+    FAMILIES["refused"]: "the server rejects the method or its parameters",
     FAMILIES["not found"]: "no such record for this token",
     FAMILIES["later"]: "the limit is used up or the server is busy; try later",
-    FAMILIES["broken"]: "a part of the server fails",
+    FAMILIES["broken"]: "a part of the server failed",
     STOPPED: "stopped by Ctrl-C",
 }
 

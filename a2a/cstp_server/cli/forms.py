@@ -27,9 +27,7 @@ _LEFT_OUT: Final = frozenset({"idempotencyKey", "agentId", "dryRun"})
 # Texts that have many lines.
 _LONG: Final = frozenset({"context", "actualResult", "lessons", "notes", "reflection", "content"})
 _WORDS: Final = {"boolean": "true or false", "object": "an object"}
-_HEAD: Final = (
-    "# {summary}\n# Save and close to send it; close it unchanged to send nothing. What stays empty is not sent.\n"
-)
+_HEAD: Final = "# {summary}\n# Save and close to send it; close it unchanged to cancel. Empty members are not sent.\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +39,13 @@ class FilledForm:
 
 
 def filled_form(method: Method[Any, Any], given: Mapping[str, object], saved: Path | None = None) -> FilledForm:
-    """Opens the form with `given` in it, or a saved one, again and again until it has nothing wrong.
+    """Open a form with `given`, or a saved one, until it is valid.
 
     Raises BadParameter without a terminal or an editor, and Abort where the caller gives up; the file stays then.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         needed = ", ".join(sorted(_required(method) - given.keys()))
-        raise typer.BadParameter(f"must be given where there is no terminal for a form: {needed}")
+        raise typer.BadParameter(f"required without a terminal: {needed}")
     path = _new_file(form_of(method, given)) if saved is None else saved
     while True:
         before = path.read_text(encoding="utf-8")
@@ -62,7 +60,7 @@ def filled_form(method: Method[Any, Any], given: Mapping[str, object], saved: Pa
         for one in wrong:
             say(one, err=True)
         if not typer.confirm("edit it again?", default=True, err=True):
-            say(f"the form is kept: --form {path} opens it again", err=True)
+            say(f"the form is kept; open it again with --form {path}", err=True)
             raise typer.Abort
         saved = path
 
@@ -84,7 +82,7 @@ def _new_file(text: str) -> Path:
 
 
 def form_of(method: Method[Any, Any], given: Mapping[str, object]) -> str:
-    """All parameters as YAML, the required ones first, with what each means; `given` are filled in."""
+    """Return all parameters as commented YAML, the required ones first, with the values of `given`."""
     schema = method.params.model_json_schema()
     required = _required(method)
     names = sorted(
@@ -95,7 +93,7 @@ def form_of(method: Method[Any, Any], given: Mapping[str, object]) -> str:
 
 
 def read_form(text: str) -> dict[str, object]:
-    """The members that are filled in. Raises ValueError with the line of what is no YAML."""
+    """Return the members with a value. Raises ValueError with the line that is not YAML."""
     try:
         found = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
@@ -166,4 +164,6 @@ def _edit(path: Path) -> None:
     except (OSError, ValueError) as error:
         raise typer.BadParameter(f"the editor {editor!r} does not start ({error}); set EDITOR") from None
     if code != 0:
-        raise typer.BadParameter(f"the editor {editor!r} ended with {code}; the form is kept: --form {path}")
+        raise typer.BadParameter(
+            f"the editor {editor!r} ended with {code}; the form is kept; open it again with --form {path}"
+        )

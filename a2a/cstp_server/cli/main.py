@@ -24,8 +24,8 @@ from cstp_server.terminal import say
 _COMPLETE: Final = "_CSTP_COMPLETE"
 
 _REMEDIES: Final[Mapping[str, str]] = {
-    "records": "{}: check that the database named above is up, undamaged (`cstp doctor`) and has space",
-    "target": "{}; nothing was copied: check that the database to copy to is up and has space",
+    "records": "{}: check that the database named above is running, undamaged (`cstp doctor`) and has space",
+    "target": "{}; nothing was copied: check that the target database is running and has space",
     "embedder": "{}: the embedding model does not work; see `cstp config` (embedding.*)",
 }
 
@@ -45,12 +45,14 @@ _GROUPS: Final[Mapping[str, Mapping[str, _Entry]]] = {
         "record": _Entry("authoring", "Record a decision", "cstp record 'Keep orders in PostgreSQL' --confidence 0.8"),
         "review": _Entry("authoring", "State how a decision turned out", "cstp review dec_3f2a success"),
         "remember": _Entry(
-            "authoring", "Remember what was said or written", "cstp remember 'The oven is free on Mondays'"
+            "authoring", "Remember something said or written", "cstp remember 'The oven is free on Mondays'"
         ),
-        "forget": _Entry("authoring", "Forget a record with all that came of it, for good", "cstp forget dec_3f2a"),
+        "forget": _Entry(
+            "authoring", "Forget a record and all records derived from it, permanently", "cstp forget dec_3f2a"
+        ),
         "changes": _Entry(
             "changes",
-            "Print what changed among the records that the token sees, oldest first",
+            "Print changes of the records that the token can see, oldest first",
             "cstp changes --since now --follow",
         ),
         "ui": _Entry("ui", "Open the page that shows the records in a browser", "cstp ui"),
@@ -58,40 +60,40 @@ _GROUPS: Final[Mapping[str, Mapping[str, _Entry]]] = {
     "Open the folder": {
         "ingest": _Entry("ingest", "Read records of all kinds", "cstp ingest docs notes.jsonl"),
         "watch": _Entry(
-            "watch", "Read folders and files, then again whatever changes, until stopped", "cstp watch docs"
+            "watch", "Read folders and files, and again when they change, until stopped", "cstp watch docs"
         ),
         "move": _Entry("move", "Move the records of a folder that was moved", "cstp move notes archive/notes"),
-        "map": _Entry("map", "Propose how the objects of another system become records", "cstp map dump.jsonl"),
-        "show": _Entry("records", "Print one record, whole", "cstp show dec_3f2a"),
+        "map": _Entry("map", "Propose a map that turns objects of another system into records", "cstp map dump.jsonl"),
+        "show": _Entry("records", "Print one complete record", "cstp show dec_3f2a"),
         "delete": _Entry("records", "Delete records from everything", "cstp delete src_notes"),
         "schema": _Entry("records", "Print the JSON Schema of a record", "cstp schema decision"),
         "export": _Entry("export_import", "Write all records as lines of JSON", "cstp export records.jsonl"),
-        "import": _Entry("export_import", "Bring exported records into the store", "cstp import records.jsonl"),
-        "site": _Entry("site", "Write what a token may see as files that need no server", "cstp site public"),
+        "import": _Entry("export_import", "Import exported records", "cstp import records.jsonl"),
+        "site": _Entry("site", "Write records as a static site", "cstp site public"),
     },
     "Operate": {
-        "demo": _Entry("demo", "Serve this project's own decisions and pages and a sample", "cstp demo"),
+        "demo": _Entry("demo", "Serve the decisions and pages of this project and a sample", "cstp demo"),
         "serve": _Entry("serve", "Answer calls until stopped", "cstp serve --port 8200"),
         "mcp": _Entry("mcp", "Serve MCP on standard input and output", "cstp mcp --agent claude"),
         "token": _Entry(
             "token",
-            "Make, list, revoke and rotate bearer tokens",
+            "Create, list, revoke and rotate bearer tokens",
             "cstp token create --agent me --scope read --scope write",
         ),
         "audit": _Entry(
             "audit",
-            "Show who has read and written which records, and verify that nothing of it was changed",
+            "Show which records were read and written, and verify that the audit is intact",
             "cstp audit list",
         ),
-        "status": _Entry("status", "Show what the data folder holds and whether a server answers", "cstp status"),
-        "config": _Entry("status", "Show every setting, its value and where it came from", "cstp config"),
+        "status": _Entry("status", "Show the content of the data folder, and whether a server answers", "cstp status"),
+        "config": _Entry("status", "Show every setting, its value and the source of the value", "cstp config"),
         "doctor": _Entry(
             "doctor", "Check settings, folder, tokens, model, records, indexes, limits and server", "cstp doctor"
         ),
         "reindex": _Entry("reindex", "Rebuild the indexes", "cstp reindex"),
         "compact": _Entry(
             "compact",
-            "Rewrite the database and the indexes, so that no file holds bytes of what was deleted or forgotten",
+            "Rewrite the database and the indexes, so that no file holds bytes of deleted or forgotten records",
             "cstp compact",
         ),
         "copy": _Entry(
@@ -105,10 +107,10 @@ _GROUPS: Final[Mapping[str, Mapping[str, _Entry]]] = {
         "restore": _Entry("backup", "Make the records equal to a backup", "cstp restore monday.cstp"),
         "conform": _Entry(
             "conform",
-            "Hold the conversations that define the protocol with a server",
+            "Replay the conversations that define the protocol against a server",
             "cstp conform https://decisions.example.org",
         ),
-        "completion": _Entry("completion", "Print a script for the shell to read", 'eval "$(cstp completion bash)"'),
+        "completion": _Entry("completion", "Print a completion script for a shell", 'eval "$(cstp completion bash)"'),
     },
 }
 _COMMANDS: Final[Mapping[str, _Entry]] = {
@@ -196,7 +198,7 @@ def root(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command; its exit code, see `exit_codes`."""
+    """Run one command and return its exit code; see `exit_codes`."""
     command = typer.main.get_command(app)
     if _COMPLETE in os.environ:
         get_completion_inspect_parameters()  # which makes the shells known, as add_completion would

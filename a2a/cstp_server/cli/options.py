@@ -45,38 +45,38 @@ _SECRET_PARAMETER: Final = re.compile(r"(?i)(?<=[?&])((?:[^&=]*(?:password|secre
 
 
 def settings_for(ctx: typer.Context, data_dir: Path | None, config: Path | None, **flags: object) -> LoadedSettings:
-    """The settings in force; a flag after the command's name wins over one before it."""
+    """Return the settings; a flag after the command's name takes precedence over one before it."""
     given = ctx.obj if isinstance(ctx.obj, CommonOptions) else CommonOptions(None, None)
     named = {name.replace("__", "."): value for name, value in flags.items()}
     return load_settings({"data_dir": data_dir or given.data_dir, **named}, config or given.config)
 
 
 def store_place(settings: Settings) -> str:
-    """Where the records are: an absolute path, or a URL without its credentials."""
+    """Return the location of the records: an absolute path, or a URL without credentials."""
     if settings.store.url is not None:
         return without_secrets(settings.store.url)
     return str((settings.data_dir / "records.sqlite3").absolute())
 
 
 def places_of(loaded: LoadedSettings) -> dict[str, str]:
-    """Where the records are, and where the settings come from, but for flags."""
+    """Return the location of the records, and the sources of the settings except flags."""
     return {"records": store_place(loaded.settings), "settings": loaded.named_sources}
 
 
 def store_line(loaded: LoadedSettings) -> str:
-    """One line for people that names both places."""
+    """Return one line for people with both places."""
     return "cstp: " + "; ".join(f"{name}: {place}" for name, place in places_of(loaded).items())
 
 
 def name_store(loaded: LoadedSettings) -> None:
-    """Reports on standard error which store a command opens, and by which settings."""
+    """Print the store and the sources of its settings on standard error."""
     with suppress(OSError):  # the reader has gone
         say(store_line(loaded), err=True)
 
 
 @contextmanager
 def naming_a_store_that_fails(loaded: LoadedSettings) -> Iterator[None]:
-    """Around what names its store only when it is open, as a server does in the first line of its log."""
+    """Name the store if the body fails before the server has logged it."""
     try:
         yield
     except ComponentFailed:
@@ -85,13 +85,15 @@ def naming_a_store_that_fails(loaded: LoadedSettings) -> Iterator[None]:
 
 
 def without_secrets(text: str) -> str:
-    """A URL without its credentials; any other text as it is."""
+    """Return a URL without its credentials; any other text unchanged."""
     return _SECRET_PARAMETER.sub(r"\1***", _CREDENTIALS.sub("***", text))
 
 
 def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Prints a table; outside a terminal every row is one line, however long."""
-    console, table = Console(), Table(*names, box=None)
+    """Print a table; ids are never cut, and outside a terminal every row is one line, however long."""
+    console, table = Console(), Table(box=None)
+    for name in names:
+        table.add_column(name, no_wrap=name == "id")  # other commands take an id, so it is never cut
     for cells in rows:
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     if not console.is_terminal:

@@ -117,7 +117,7 @@ def _duration(seconds: float) -> str:
 
 @contextmanager
 def reading_progress(*, quiet: bool) -> Iterator[Reading]:
-    """A bar on a terminal, lines elsewhere, both on standard error; nothing when `quiet`."""
+    """Show a bar on a terminal, lines elsewhere, both on standard error; nothing if `quiet`."""
     console = Console(stderr=True)
     if quiet or not console.is_terminal:
         yield Silent() if quiet else ReadingLines(lambda line: say(line, err=True))
@@ -135,7 +135,7 @@ def reading_progress(*, quiet: bool) -> Iterator[Reading]:
 
 @contextmanager
 def record_bars(*, quiet: bool) -> Iterator[RecordBars]:
-    """Bars on standard error, gone in the end; none when `quiet` or outside a terminal."""
+    """Show bars on standard error until the end; none if `quiet` or outside a terminal."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),

@@ -38,10 +38,10 @@ from cstp_server.terminal import say, say_lines
 
 R = TypeVar("R")
 TokenOption = Annotated[
-    str | None, typer.Option(metavar="TOKEN", help="The bearer token; better in CSTP_TOKEN, where no ps shows it.")
+    str | None, typer.Option(metavar="TOKEN", help="The bearer token; CSTP_TOKEN is safer, since ps shows options.")
 ]
 TimeoutOption = Annotated[
-    float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="How long an answer may take.")
+    float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="Timeout of an answer in seconds.")
 ]
 _NOTHING: Final[Mapping[str, object]] = {}
 _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in ERRORS}
@@ -70,7 +70,7 @@ class Remote:
         return f"{self.base}/cstp"
 
     def call(self, method: str, params: Mapping[str, object], tries: int = 1) -> Answer:
-        """Sends a call, and again up to `tries` times where the connection broke.
+        """Send a call, up to `tries` times if the connection breaks.
 
         Raises Unreachable when what answers does not speak JSON-RPC.
         """
@@ -81,11 +81,11 @@ class Remote:
             return Answer(None, member_of(error), received.status)
 
     def send(self, call: Call[R], tries: int = 1) -> R:
-        """As `call`, of a call with its types; its result. Raises CstpError for an error, and Unreachable."""
+        """Send a typed call and return its result. Raises CstpError for an error, and Unreachable."""
         return self._read(self._post(call.method, call.params, tries), call)
 
     def get(self, path: str) -> HttpAnswer:
-        """What a GET of a path below `base` answers. Raises Unreachable when there is no whole answer in time."""
+        """Return the answer to a GET of a path below `base`. Raises Unreachable without a complete answer in time."""
         return self._send("GET", self.base + path, b"", {})
 
     def _post(self, method: str, params: Mapping[str, object], tries: int) -> HttpAnswer:
@@ -111,7 +111,7 @@ class Remote:
         if isinstance(outcome, HttpAnswer):
             return outcome
         if isinstance(outcome, DeadlineExceeded):
-            late = f"{url} gives no answer within {self.timeout:g} s; is the address right? --timeout waits longer"
+            late = f"{url} did not answer within {self.timeout:g} s; check the address, or raise --timeout"
             raise Unreachable(late)
         reason = _printable(str(outcome))
         raise Unreachable(f"{url} does not answer ({reason}); {_remedy(reason)}")
@@ -119,7 +119,7 @@ class Remote:
 
 @contextmanager
 def connected(base: str, token: str, timeout: float) -> Iterator[Remote]:
-    """A server to talk to. Raises ConfigurationError for a proxy or certificates of the environment that are none."""
+    """Connect to a server. Raises ConfigurationError for an invalid proxy or certificate file."""
     try:
         http = SyncHttp(httpx.URL(base), connect_seconds=timeout)
     except OSError as error:
@@ -132,23 +132,23 @@ def connected(base: str, token: str, timeout: float) -> Iterator[Remote]:
 
 def wait_as_asked(seconds: float) -> None:
     """Wait for as long as a server asks to, and say so."""
-    say(f"cstp: the server asks to wait {seconds:g} s: the limits of the token's agent are used up", err=True)
+    say(f"cstp: the rate limit is used up; waiting {seconds:g} s", err=True)
     sleep(seconds)
 
 
 def _remedy(reason: str) -> str:
     """What to look at, by what the network or the TLS library said."""
     if "CERTIFICATE_VERIFY_FAILED" in reason:
-        return "for a certificate of one's own, let SSL_CERT_FILE name the PEM file that vouches for it"
+        return "if you have your own CA, set SSL_CERT_FILE to its PEM file"
     if "SSL" in reason:
         return "does the server speak http:// there?"
     if any(word in reason for word in ("disconnected", "reset", "Broken pipe")):
         return "does the server speak https:// there?"
-    return "is the address right, and the server up?"
+    return "check the address, and that the server is running"
 
 
 def base_of(url: str, option: str) -> str:
-    """The address without `/cstp`. Raises BadParameter for what is no http(s) URL, or has a user in it."""
+    """Return the address without `/cstp`. Raises BadParameter unless it is an http(s) URL without a user."""
     try:
         parsed = httpx.URL(url)
         usable = parsed.scheme in ("http", "https") and bool(parsed.host) and not (parsed.query or parsed.fragment)
@@ -158,12 +158,12 @@ def base_of(url: str, option: str) -> str:
     if not usable:
         raise typer.BadParameter("must read like http://host:8100", param_hint=option)
     if parsed.userinfo:
-        raise typer.BadParameter("must have no user; the token goes into --token or CSTP_TOKEN", param_hint=option)
+        raise typer.BadParameter("must not contain a user; use --token or CSTP_TOKEN", param_hint=option)
     return url.rstrip("/").removesuffix("/cstp").rstrip("/")
 
 
 def given_token(token: str | None) -> str | None:
-    """The token of the option, else of CSTP_TOKEN. Raises BadParameter for one that no header can carry."""
+    """Return the token of the option, else of CSTP_TOKEN. Raises BadParameter for an invalid header value."""
     secret = token or os.environ.get("CSTP_TOKEN") or None
     if secret is not None and not (secret.isascii() and secret.isprintable()):
         raise typer.BadParameter("must be printable ASCII", param_hint="--token")
@@ -178,7 +178,7 @@ def required_token(token: str | None) -> str:
 
 
 def show(value: object, *, as_json: bool) -> None:
-    """JSON on standard output: in one line for machines, else laid out, and in colours on a terminal."""
+    """Print JSON: in one line for machines, else indented, and coloured on a terminal."""
     if as_json:
         say(_json(value, None))
         return
@@ -200,20 +200,20 @@ def _json(value: object, indent: int | None) -> str:
 
 
 def member_of(error: CstpError) -> Mapping[str, Any]:
-    """The error as the member of an answer."""
+    """Return the error as the member of an answer."""
     found = {"code": error.code, "message": error.message}
     return found if error.data is None else {**found, "data": error.data}
 
 
 def code_of(error: Mapping[str, Any]) -> int:
-    """The exit code of an error's family."""
+    """Return the exit code of an error's family."""
     return FAMILIES[_CLASSES.get(error["code"], CstpError).family]
 
 
 def print_error(
     error: Mapping[str, Any], method: str, given: Mapping[str, object] = _NOTHING, *, as_json: bool, status: int = 200
 ) -> int:
-    """Prints an error answer to a call with the params `given`, and what to do next; the exit code of its family."""
+    """Print an error answer and its remedy for the params `given`; return the exit code of its family."""
     code = code_of(error)
     if as_json:
         show(error, as_json=True)
@@ -243,15 +243,15 @@ def _violations(data: object) -> list[Mapping[str, Any]]:
 def _next(error: Mapping[str, Any], method: str, given: Mapping[str, object], status: int) -> list[str]:
     """What the caller can do about it."""
     if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
-        return ["the request is larger than the server takes (its server.max_body_bytes): send less"]
+        return ["the request exceeds server.max_body_bytes of the server: send less"]
     data = error.get("data")
     known = _CLASSES.get(error["code"])
     if known is None:
-        return ["the code is of the server's own; its documents say what it means"]
+        return ["the server defines this code; see its documentation"]
     if known is MethodNotFound:
         near = get_close_matches(method, [one.name for one in METHODS], 1)
         found = f"did you mean {near[0]}? " if near else ""
-        return [f"{found}cstp status URL names the methods of a server"]
+        return [f"{found}cstp status URL lists the methods of a server"]
     if known is Forbidden and isinstance(data, Mapping):
         return [f"use a token with the scope: cstp token create --agent NAME --scope {_printable(data.get('scope'))}"]
     if known is InvalidParams:
@@ -259,7 +259,7 @@ def _next(error: Mapping[str, Any], method: str, given: Mapping[str, object], st
         hints = [hint for field in wrong if (hint := as_json_text(method, given, field)) is not None]
         return [_printable(hint) for hint in hints] or [known.meaning]
     if known in (RateLimited, Overloaded) and isinstance(data, Mapping):
-        return [f"wait {_printable(data.get('retryAfter'))} s and send the call again"]
+        return [f"wait {_printable(data.get('retryAfter'))} s and retry"]
     return [known.meaning]
 
 

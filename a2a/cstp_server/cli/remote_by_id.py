@@ -14,7 +14,8 @@ from cstp_server.cli.remote import Answer, Remote
 
 _RECALLED: Final = frozenset({Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN, Kind.EVENT})
 _READ: Final = _RECALLED | {Kind.DECISION, Kind.CHUNK, Kind.EPISODE}
-NOT_READ: Final = tuple(kind.label for kind in Kind if kind not in _READ)
+_LABELS: Final = ", ".join(kind.label for kind in Kind if kind in _READ)
+SHOWN: Final = f"by its id a server shows {_LABELS}; --data-dir FOLDER shows any kind"
 
 
 def read_record(remote: Remote, id: str, kinds: list[Kind]) -> Answer:
@@ -23,9 +24,7 @@ def read_record(remote: Remote, id: str, kinds: list[Kind]) -> Answer:
     Raises ConfigurationError for a kind that no method reads by its id.
     """
     if not _READ.intersection(kinds):
-        raise ConfigurationError(
-            f"a server shows no {kinds[0].label} by its id; --data-dir FOLDER reads it from the data folder"
-        )
+        raise ConfigurationError(f"--kind {kinds[0].label}: {SHOWN}")
     answer = Answer(None, {"code": NotFound.code, "message": NotFound.message, "data": {"id": id}})
     for method, params in _calls(id, kinds):
         answer = remote.call(method, params)

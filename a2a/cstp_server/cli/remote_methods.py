@@ -21,7 +21,7 @@ class RemoteMethods(Methods):
         self._wait = wait
 
     def send(self, call: Call[R]) -> R:
-        """One call; its result. Raises CstpError, and Unreachable without an answer in the time of the `Remote`."""
+        """Send one call and return its result. Raises CstpError, and Unreachable without an answer in time."""
         for _ in range(_ATTEMPTS - 1):
             try:
                 return self._remote.send(call, tries=3)

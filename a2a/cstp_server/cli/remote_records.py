@@ -52,12 +52,12 @@ class RemoteRecords:
         self._wait = wait
 
     def guarded(self) -> list[GuardedFile]:
-        """See `Records.guarded`."""
+        """Do as `Records.guarded`."""
         found = self._call({"lookUp": {"guards": True}})["guarded"]
         return [GuardedFile(one["source"], one["path"], one["scope"], SENSITIVITIES[one["level"]]) for one in found]
 
     def known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
-        """See `Records.known`."""
+        """Do as `Records.known`."""
         found: dict[int, KnownRecord] = {}
         for some in _pages([{"kind": kind.label, "id": id} for kind, id in dict.fromkeys(names)]):
             found |= {one.key: one for one in self._known({"ids": some})}
@@ -66,11 +66,11 @@ class RemoteRecords:
         return [found[key] for key in sorted(found)]
 
     def of_place(self, place: tuple[str, str]) -> list[KnownRecord]:
-        """See `Records.of_place`."""
+        """Do as `Records.of_place`."""
         return self._known({"places": [{"repository": place[0], "path": place[1]}]})
 
     def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
-        """As `Records.put`, without vectors, which the server makes; each document in its own call if need be."""
+        """Put records as `Records.put` does, without vectors; large documents go in separate calls."""
         assert model is None
         outcomes: list[Outcome] = []
         calls = list(_calls(batch))
@@ -85,15 +85,15 @@ class RemoteRecords:
         return tuple(outcomes)
 
     def dangling(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
-        """None: the server is not asked."""
+        """Return nothing: the server is not asked."""
         return []
 
     def exposed(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
-        """None: the server is not asked."""
+        """Return nothing: the server is not asked."""
         return []
 
     def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
-        """None: the server is not asked."""
+        """Return nothing: the server is not asked."""
         return []
 
     def _known(self, asked: _Object) -> list[KnownRecord]:
@@ -112,7 +112,7 @@ class RemoteRecords:
             if seconds is None:
                 raise _refusal(answer.error, answer.status)
             self._wait(seconds)
-        raise ComponentFailed("records", "the server asks to wait again and again")
+        raise ComponentFailed("records", "the rate limit of the server is used up; retry later")
 
 
 def _asked_to_wait(error: _Object) -> float | None:
@@ -147,7 +147,9 @@ def _calls(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
         bytes_ = sum(len(json.dumps(_object(one))) for one in document)
         if bytes_ > LARGEST:
             id = document[0].record.id
-            raise ComponentFailed("records", f"{id} has more than {LARGEST:,} bytes: ingest it where the server is")
+            raise ComponentFailed(
+                "records", f"{id} has more than {LARGEST:,} bytes: run cstp ingest on the server's machine"
+            )
         if call and size + bytes_ > LARGEST:
             yield call
             call, size = [], 0

@@ -15,7 +15,7 @@ from cstp_server.terminal import say
 
 
 def print_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -> int:
-    """Prints version, health, methods and, with a token, whose it is and what is left of its limits.
+    """Print version, health and methods and, with a token, its agent and remaining limits.
 
     What is public is printed also where the call with the token fails; the exit code is then that of its error.
     """
@@ -39,7 +39,7 @@ def _public(remote: Remote) -> dict[str, object]:
     card = _json(remote.get(CARD_PATH))
     params = next((one.get("params") for one in _extensions(card) if one.get("uri") == EXTENSION), None)
     if not isinstance(params, Mapping):
-        raise Unreachable(f"{remote.endpoint}: there is no CSTP server, for no agent card names its methods")
+        raise Unreachable(f"{remote.endpoint}: not a CSTP server (no agent card)")
     methods = params.get("methods")
     return {
         "url": remote.endpoint,

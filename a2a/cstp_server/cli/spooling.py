@@ -13,7 +13,7 @@ _PIECE: Final = 2**20  # bytes
 
 @contextmanager
 def copied(stream: IO[bytes], name: str, argument: str) -> Iterator[Path]:
-    """A file with all that the stream has, which the command's `argument` calls `name`.
+    """Copy a stream into a file; the `argument` of the command calls it `name`.
 
     Raises BadParameter where the stream cannot be read, and an OSError that names the folder of temporary files where
     that has no room.

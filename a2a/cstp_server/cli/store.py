@@ -14,7 +14,7 @@ from cstp_server.settings import Settings
 
 
 def has_records(settings: Settings) -> bool:
-    """Whether there is a store to read: a database with our tables. Makes nothing.
+    """Return whether a database with our tables exists. Creates nothing.
 
     Raises ConfigurationError for a URL that names no database, ComponentFailed for one that does not answer.
     """
@@ -22,14 +22,14 @@ def has_records(settings: Settings) -> bool:
 
 
 def require_records(loaded: LoadedSettings) -> None:
-    """Raises ConfigurationError where there is no store to read. Makes nothing."""
+    """Raise ConfigurationError if there is no store to read. Creates nothing."""
     if not has_records(loaded.settings):
         raise ConfigurationError(_nothing_there(loaded.settings))
 
 
 @contextmanager
 def opened_records(loaded: LoadedSettings, *, named: bool = False) -> Iterator[Records]:
-    """The records, made if missing; closed in the end.
+    """Open the records, created if missing, and close them at the end.
 
     Names the store on standard error before it opens it, unless the command has done so (`named`).
     """
@@ -41,14 +41,14 @@ def opened_records(loaded: LoadedSettings, *, named: bool = False) -> Iterator[R
 
 @contextmanager
 def records_in(folder: Path) -> Iterator[Records]:
-    """Records in a folder of their own, made if missing; closed in the end."""
+    """Open records in a separate folder, created if missing, and close them at the end."""
     with _closed(open_records(f"sqlite:///{folder / 'records.sqlite3'}", named=str(folder))) as records:
         yield records
 
 
 @contextmanager
 def existing_records(loaded: LoadedSettings, *, reads_only: bool = False) -> Iterator[Records]:
-    """As `opened_records`, for what makes no sense without any: then ConfigurationError, and nothing is made.
+    """Open records as `opened_records` does. Raises ConfigurationError if there are none.
 
     A command that only reads (`reads_only`) opens also what this user may not write.
     """
@@ -65,7 +65,7 @@ def existing_records(loaded: LoadedSettings, *, reads_only: bool = False) -> Ite
 
 @contextmanager
 def compared_records(loaded: LoadedSettings) -> Iterator[Records]:
-    """As `opened_records`, for a dry run: where there are none, it gets empty ones elsewhere, and nothing is made."""
+    """Open records for a dry run; if there are none, empty ones elsewhere. Creates nothing."""
     name_store(loaded)
     if has_records(loaded.settings):
         with _opened(loaded.settings) as records:

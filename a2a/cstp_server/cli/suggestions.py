@@ -11,12 +11,12 @@ from cstp.methods.registry import METHODS
 
 
 def method_names(incomplete: str) -> list[tuple[str, str]]:
-    """Methods with their summaries."""
+    """Return the methods with their summaries."""
     return [(method.name, method.summary) for method in METHODS if method.name.startswith(incomplete)]
 
 
 def parameter_names(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """`query=` for a text, `limit:=` for any other value; none that stands there already."""
+    """Return `query=` for a text and `limit:=` for other values, without parameters already given."""
     method = next((one for one in METHODS if one.name == ctx.params.get("method")), None)
     if method is None:
         return []
@@ -31,7 +31,7 @@ def parameter_names(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]
 
 
 def as_json_text(method: str, given: Mapping[str, object], wrong: str) -> str | None:
-    """How to write a parameter that is wrong because it was given as text; None where that is not why.
+    """Return how to write a parameter that is wrong because it was given as text; otherwise None.
 
     `wrong` is its place as the server names it, such as `filters.stakes[0]`.
     """

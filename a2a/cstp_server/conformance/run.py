@@ -59,7 +59,7 @@ class Caller:
         return f"scopes={','.join(sorted(self.scopes))} clearance={self.clearance}{projects}"
 
     def has(self, rights: Mapping[str, str]) -> bool:
-        """Whether these are the rights that a conversation's token has."""
+        """Return whether these are the rights of a conversation's token."""
         projects = rights.get("projects")
         return (
             self.scopes == frozenset(rights.get("scopes", "read").split(","))
@@ -92,14 +92,14 @@ class Verdict:
 
 
 def conversations() -> list[Conversation]:
-    """All of them, by name."""
+    """Return all conversations, by name."""
     return [read(path) for path in sorted(folder().glob("*.txt"))]
 
 
 def held(
     every: Sequence[Conversation], url: str, callers: Sequence[Caller], declared: Declared, timeout: float
 ) -> Iterator[Verdict]:
-    """Holds the conversations one after the other, each exchange on its own connection."""
+    """Replay the conversations in order, each exchange on a separate connection."""
     pace = _Pace()
     for conversation in every:
         caller = _caller(conversation, callers)
@@ -126,11 +126,11 @@ def _not_held(conversation: Conversation, caller: Caller | None, declared: Decla
         return f"needs {conversation.needs}"
     if conversation.records is not None and conversation.records != declared.holds:
         place = folder() / conversation.records
-        return f"needs a server that holds {place} alone; then say --holds {conversation.records}"
+        return f"needs a server that has only {place}; then pass --holds {conversation.records}"
     for name in sorted({*conversation.settings, *declared.settings} - {_WAITED_FOR}):
         wanted = conversation.settings.get(name, _default(name))
         if declared.settings.get(name, _default(name)) != wanted and _matters(name, conversation):
-            return f"needs the setting {name}={wanted}; then say --set {name}={wanted}"
+            return f"needs the setting {name}={wanted}; then pass --set {name}={wanted}"
     if caller is None:
         rights = {name: value for name, value in conversation.token.items() if name != "agent"}
         shown = " ".join(f"{name}={value}" for name, value in rights.items()) or "scopes=read"

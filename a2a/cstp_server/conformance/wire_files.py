@@ -88,7 +88,7 @@ class ReceivedAnswer:
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """The value; None when it is absent. Raises `Differs` when it is there twice."""
+        """Return the value; None if it is absent. Raises `Differs` if it occurs twice."""
         values = [value for header, value in self.headers if header == name]
         must(len(values) <= 1, f"{name} is sent {len(values)} times")
         return values[0] if values else None
@@ -110,13 +110,13 @@ def must(holds: bool, otherwise: str) -> None:
 
 
 def folder() -> Path:
-    """Where the conversations are: in the wheel, or in the checkout of an editable install."""
+    """Return the folder of the conversations, in the wheel or in an editable install's checkout."""
     packaged = Path(str(files("cstp_server"))) / "wire"
     return packaged if packaged.is_dir() else Path(__file__).parents[3] / "tests" / "wire"
 
 
 def read(path: Path) -> Conversation:
-    """Raises ValueError for a file that is not in this notation."""
+    """Read a conversation. Raises ValueError for a file that is not in this notation."""
     found, noted = Conversation(path.stem), dict[str, str]()
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         if line.startswith("-->"):
@@ -153,7 +153,7 @@ def _direct(found: Conversation, kind: str, text: str) -> None:
 
 
 def split(lines: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
-    """Leading header lines, and the rest as one text."""
+    """Return the leading header lines, and the rest as one text."""
     headers: list[tuple[str, str]] = []
     for place, line in enumerate(lines):
         header = _HEADER.fullmatch(line)
@@ -164,7 +164,7 @@ def split(lines: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
 
 
 def encode(text: str, values: Mapping[str, str]) -> bytes:
-    """The bytes that a text stands for; `values` are what stands for names."""
+    """Encode a text to bytes, with `values` in place of names."""
     return b"".join(_encoded(part, values) for part in _SPECIAL.split(text))
 
 
@@ -178,7 +178,7 @@ def _encoded(part: str, values: Mapping[str, str]) -> bytes:
 
 
 def build(exchange: Exchange, token: str, chunk: int, host: str = "test", prefix: str = "") -> SentRequest:
-    """The request; `prefix` comes before every path."""
+    """Build the request, with `prefix` before every path."""
     lines, method, path, version = exchange.request, "POST", "/cstp", "1.1"
     values = {**exchange.noted, "token": token}
     if line := _REQUEST_LINE.fullmatch(lines[0]):
@@ -207,7 +207,7 @@ def _brief(value: object) -> str:
 
 
 def agree(want: object, got: object, request_id: str | None, where: str, noted: dict[str, str] | None = None) -> None:
-    """Raises `Differs` where two parsed documents do not agree; adds what is to be noted."""
+    """Raise `Differs` if two parsed documents do not agree; add noted values."""
     if noted is not None and type(want) is str and (named := _NOTED.fullmatch(want)):
         must(isinstance(got, str | Number), f"{where}: {_brief(got)} is neither a text nor a number")
         noted[named[1]] = str(got)
@@ -251,7 +251,7 @@ def _refuse_repeated(members: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def parse(body: bytes | str) -> object:
-    """JSON with its numbers by their digits. Raises `Differs` for what is none."""
+    """Parse JSON, with numbers as their digits. Raises `Differs` for other texts."""
     try:
         return json.loads(
             body,
@@ -265,7 +265,7 @@ def parse(body: bytes | str) -> object:
 
 
 def check_always(reply: ReceivedAnswer) -> None:
-    """What holds for every answer of the endpoint."""
+    """Check the rules for every answer of the endpoint."""
     request_id = reply.header("x-request-id")
     must(request_id is not None and _REQUEST_ID.fullmatch(request_id) is not None, f"X-Request-ID: {request_id}")
     kind = reply.header("content-type")
@@ -294,7 +294,7 @@ def _retry_after(document: object) -> str | None:
 
 
 def check(exchange: Exchange, reply: ReceivedAnswer) -> None:
-    """Raises `Differs` where an answer is not the one that is written down."""
+    """Raise `Differs` if an answer is not the expected one."""
     status, lines = expected_status(exchange), exchange.answer
     if re.fullmatch(r"\d{3}", lines[0]):
         lines = lines[1:]
@@ -316,12 +316,12 @@ def check(exchange: Exchange, reply: ReceivedAnswer) -> None:
 
 
 def expected_status(exchange: Exchange) -> int:
-    """The HTTP status that must come back."""
+    """Return the HTTP status that must come back."""
     return int(exchange.answer[0]) if re.fullmatch(r"\d{3}", exchange.answer[0]) else 200
 
 
 def calls(conversation: Conversation) -> Iterator[tuple[Mapping[str, object], Mapping[str, object]]]:
-    """The single calls with a result, as JSON: each request and its response, placeholders included."""
+    """Return the single calls with a result, as JSON: each request and its response, placeholders included."""
     for exchange in conversation.exchanges:
         _, text = split(exchange.request)
         lines = exchange.answer[1:] if re.fullmatch(r"\d{3}", exchange.answer[0]) else exchange.answer

@@ -65,7 +65,7 @@ class Crew:
         self._alive, self._alive_end = os.pipe()  # the second is open as long as the parent lives
 
     def run(self) -> Worker | int:
-        """Returns in each worker when it was forked, and in the parent with the exit code when all have ended."""
+        """Return in each worker when it was forked, and in the parent with the exit code when all have ended."""
         self._due[1] = monotonic()  # the others copy what it has opened
         with _woken_by_signals() as woken:
             while self._processes or self._due:

@@ -17,7 +17,7 @@ _SHORT: Final = "/tmp"
 
 @contextmanager
 def shared_folder() -> Iterator[Path]:
-    """A new folder, for this user alone; removed in the end, but not by a process that was forked meanwhile.
+    """Create a folder for this user only, and remove it at the end, except in forked processes.
 
     First those are removed that no process has any more. All processes that are forked inside have the lock.
     """

@@ -15,7 +15,7 @@ class DirectOutput:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Takes a line; how many characters it has."""
+        """Write a line and return its number of characters."""
         with suppress(OSError, ValueError):  # closed, or its reader gone
             file = self._stream.fileno()
             room = select.poll()
@@ -25,4 +25,4 @@ class DirectOutput:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing, since nothing is buffered."""

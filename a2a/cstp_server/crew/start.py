@@ -24,12 +24,12 @@ __all__ = ["log_without_threads", "shared_folder", "start", "work"]
 
 
 def log_without_threads(settings: LogSettings) -> None:
-    """Logs in a process that is to be forked."""
+    """Log in a process that is to be forked."""
     configure_logging(settings, cast(TextIO, DirectOutput(sys.stderr)))
 
 
 def start(settings: Settings, folder: Path, listener: socket.socket, announce: Callable[[], object]) -> Worker | int:
-    """Returns in each worker, and in the parent when all of them have ended, with the exit code.
+    """Return in each worker, and in the parent when all of them have ended, with the exit code.
 
     `announce` is called in the parent when all workers answer. `folder` is theirs alone.
     """
@@ -39,7 +39,7 @@ def start(settings: Settings, folder: Path, listener: socket.socket, announce: C
 
 
 def work(worker: Worker, settings: Settings, listener: socket.socket, watchdog: Watchdog) -> None:
-    """Serves as one of several workers until it is stopped, inside `ended_by_signals`. Raises as `serve` does."""
+    """Serve as one of several workers until it is stopped, inside `ended_by_signals`. Raises as `serve` does."""
     worker.begin(watchdog, settings.server.grace_seconds)
     share_arenas()
     share = share_of(settings, worker.member.count)

@@ -30,11 +30,11 @@ class Worker:
     parent: int
 
     def announce(self) -> None:
-        """Lets the parent know that this worker answers."""
+        """Let the parent know that this worker answers."""
         os.write(self.answers, b"1")
 
     def begin(self, watchdog: Watchdog, grace_seconds: float) -> None:
-        """Heeds signals from here on, inside `ended_by_signals`, and ends when the parent has gone.
+        """Heed signals from here on, inside `ended_by_signals`, and end when the parent has gone.
 
         SIGINT and SIGHUP stay blocked: a terminal sends them to all processes, and the parent heeds them.
         """

@@ -22,12 +22,12 @@ _SCHEME: Final = "bearer"
 
 
 def agent_card(settings: Settings, plan: Plan, url: str) -> dict[str, object]:
-    """The card of a server that is reached at `url`, which has no `/cstp`."""
+    """Return the card of a server that is reached at `url`, which has no `/cstp`."""
     agent = settings.agent.id
     return {
         "name": agent,
         "description": f"Answers what {agent} decided, learned and remembers, over CSTP (JSON-RPC 2.0). "
-        "Serves no A2A messages, tasks or streams.",
+        "Does not serve A2A messages, tasks or streams.",
         "supportedInterfaces": [{"url": f"{url}/cstp", "protocolBinding": EXTENSION, "protocolVersion": A2A}],
         "version": cstp.__version__,
         "capabilities": {
@@ -39,7 +39,7 @@ def agent_card(settings: Settings, plan: Plan, url: str) -> dict[str, object]:
         "securitySchemes": {
             _SCHEME: {
                 "httpAuthSecurityScheme": {
-                    "description": "A token that the operator made with cstp token create.",
+                    "description": "A token from cstp token create.",
                     "scheme": "Bearer",
                     "bearerFormat": "cstp_<id>_<secret>",
                 }
@@ -64,7 +64,7 @@ def _extension(settings: Settings, plan: Plan, url: str) -> dict[str, object]:
     server = settings.server
     return {
         "uri": EXTENSION,
-        "description": "The interface takes CSTP methods and no others; the OpenRPC document describes them.",
+        "description": "The interface has only CSTP methods; the OpenRPC document describes them.",
         "required": True,
         "params": {
             "version": cstp.__version__,

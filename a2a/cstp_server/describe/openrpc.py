@@ -47,7 +47,7 @@ Mode = Literal["validation", "serialization"]
 
 
 def shipped_document() -> str:
-    """The text of `docs/openrpc.json`: in the wheel, or in the checkout of an editable install."""
+    """Return the text of `docs/openrpc.json`: in the wheel, or in the checkout of an editable install."""
     packaged = Path(str(files("cstp_server"))) / "openrpc.json"
     return (packaged if packaged.is_file() else _in_checkout()).read_text(encoding="utf-8")
 
@@ -57,19 +57,19 @@ def _in_checkout() -> Path:
 
 
 def discovered(public_url: str | None) -> DiscoverResult:
-    """The shipped document as a result; `public_url` stands before the endpoint's path."""
+    """Return the shipped document as a result, with `public_url` before the endpoint's path."""
     document = json.loads(shipped_document())
     document["servers"] = [{"name": "cstp", "url": f"{public_url or ''}/cstp"}]
     return DiscoverResult.model_validate(document)
 
 
 def document_text() -> str:
-    """`docs/openrpc.json`."""
+    """Return the text of `docs/openrpc.json`."""
     return json.dumps(make_document(), indent=1, ensure_ascii=False) + "\n"
 
 
 def make_document() -> dict[str, object]:
-    """The document, made of METHODS, the errors' data and the conversations."""
+    """Return the document, made of METHODS, the errors' data and the conversations."""
     models: list[tuple[type[Wire], Mode]] = []
     for method in METHODS:
         models += [(method.params, "validation"), (method.result, "serialization")]
@@ -134,7 +134,7 @@ def _name(of: type[object]) -> str:
 
 
 def conversation_of(method: str) -> str:
-    """The name of the conversation about a method: `get-chunk` for `cstp.getChunk`."""
+    """Return the name of the conversation about a method: `get-chunk` for `cstp.getChunk`."""
     return "-".join(_WORD.findall(method.removeprefix("cstp."))).lower()
 
 

@@ -39,9 +39,9 @@ class Model:
 
 
 def check_model(settings: Settings) -> CheckResult[Model]:
-    """Whether the model loads, is the one expected, and turns a text into a vector."""
+    """Check whether the model loads, is the one expected, and turns a text into a vector."""
     if settings.embedding.model == "none":
-        return CheckResult([Finding("model", Level.OK, "none is configured: searches go by words alone")])
+        return CheckResult([Finding("model", Level.OK, "none is configured: searches use words only")])
     embedder = open_model(settings)
     assert embedder is not None
     start = monotonic()
@@ -53,10 +53,10 @@ def check_model(settings: Settings) -> CheckResult[Model]:
 
 
 def check_store(settings: Settings, model: Model | None) -> CheckResult[StoreContents]:
-    """Whether the database answers, is undamaged and has the schema that this version of the program reads."""
+    """Check whether the database answers, is undamaged and has the schema that this version of the program reads."""
     state = inspect_store(settings.store_url, model.identity if model else None)
     if state is None:
-        return CheckResult([Finding("store", Level.OK, "there are no records yet; cstp ingest PATH reads some")])
+        return CheckResult([Finding("store", Level.OK, "there are no records yet; run cstp ingest PATH")])
     file = sqlite_file(settings.store_url)
     findings = _store_findings(state, file)
     if file is not None and file.parent != settings.data_dir.absolute():
@@ -71,59 +71,61 @@ def _store_findings(state: StoreState, file: Path | None) -> list[Finding]:
     findings = []
     if state.damage is not None:
         seen = f"the database is damaged: {state.damage}"
-        away = "name an empty database in store.url" if file is None else f"move {file} away with its -wal and -shm"
+        away = (
+            "set store.url to an empty database" if file is None else f"move {file} away with its -wal and -shm files"
+        )
         remedy = f"stop the server, {away}, and restore a backup: cstp restore FILE"
         findings.append(Finding("store", Level.PROBLEM, seen, remedy))
     elif state.schema is None:
-        seen = "the database has no tables of this program"
-        findings.append(Finding("store", Level.WARNING, seen, "cstp ingest or cstp serve makes them"))
+        seen = "the database has no CSTP tables"
+        findings.append(Finding("store", Level.WARNING, seen, "cstp ingest or cstp serve creates them"))
     elif state.schema != HEAD:
         findings.append(Finding("store", Level.PROBLEM, *other_schema(state.schema)))
     if state.encoding not in ("UTF8", "UTF-8"):
         seen = f"the database has the encoding {state.encoding}"
-        remedy = "name one in store.url that was created with the encoding UTF8"
+        remedy = "set store.url to a database with the encoding UTF8"
         findings.append(Finding("store", Level.PROBLEM, seen, remedy))
     if state.log_bytes > _LARGE_LOG:
-        seen = f"SQLite's write-ahead log has {state.log_bytes // MB:,} MB: something reads without an end"
-        remedy = "end long-running readers; the log goes when the last process closes the database"
+        seen = f"SQLite's write-ahead log has {state.log_bytes // MB:,} MB: a reader never ends"
+        remedy = "end long-running readers; the log is removed when the last process closes the database"
         findings.append(Finding("store", Level.WARNING, seen, remedy))
     return findings
 
 
 def counted(counts: Mapping[Kind, int]) -> str:
-    """`3 decisions, 12 chunks`."""
+    """Return a text such as `3 decisions, 12 chunks`."""
     return ", ".join(f"{count:,} {kinds(kind, count)}" for kind, count in sorted(counts.items())) or "empty"
 
 
 def check_records(held: StoreContents, model: Model | None) -> CheckResult[None]:
-    """Whether every record with a text can be found by meaning, and which vectors are unused."""
+    """Check whether every record with a text can be found by meaning, and which vectors are unused."""
     if model is None:
-        return CheckResult([Finding("records", Level.OK, "without a model, none needs a vector")])
+        return CheckResult([Finding("records", Level.OK, "without a model, no record needs a vector")])
     findings = []
     if held.dimension is not None and held.dimension != model.dimension:
         seen = f"stored vectors of {model.identity} have {held.dimension} dimensions, the model {model.dimension}"
-        findings.append(Finding("records", Level.PROBLEM, seen, "name the model that made them (embedding.*)"))
+        findings.append(Finding("records", Level.PROBLEM, seen, "configure the model of these vectors (embedding.*)"))
     if held.lacking:
         seen = f"{held.lacking:,} of {held.embedded:,} records with a text have no vectors of {model.identity}"
-        remedy = "a running server embeds them one by one; or at once: cstp reindex"
+        remedy = "a running server embeds them in the background; to do it now: cstp reindex"
         findings.append(Finding("records", Level.WARNING, seen, remedy))
     for other, count in held.models.items():
         if other != model.identity:
             seen = f"{count:,} records have vectors of {other}, which is not configured"
-            findings.append(Finding("records", Level.WARNING, seen, "cstp reindex drops them"))
+            findings.append(Finding("records", Level.WARNING, seen, "cstp reindex deletes them"))
     seen = f"all {held.embedded:,} records with a text have vectors of {model.identity}"
     return CheckResult(findings or [Finding("records", Level.OK, seen)])
 
 
 def check_documents() -> CheckResult[None]:
-    """Whether this system sets every limit of the process that reads documents of other formats."""
+    """Check whether this system sets every limit of the process that reads documents of other formats."""
     try:
         missing = FormatReader().missing_limits()
     except Unreadable as error:
         seen = f"a document of another format {error}"
         return CheckResult([Finding("documents", Level.PROBLEM, seen, "check that this Python starts and can import")])
     if not missing:
-        seen = "the process that reads them can open no file and no connection, and start no process"
+        seen = "the process that reads them cannot open files or connections, nor start processes"
         return CheckResult([Finding("documents", Level.OK, seen)])
     seen = f"this system cannot limit the process that reads them by {', '.join(missing)}"
     remedy = "read documents of other formats only from people you trust, or run on Linux with seccomp"
@@ -131,7 +133,7 @@ def check_documents() -> CheckResult[None]:
 
 
 def check_limits(settings: Settings) -> CheckResult[None]:
-    """Whether the limits fit each other, and Redis counts within its timeout."""
+    """Check whether the limits fit each other, and Redis counts within its timeout."""
     limits = settings.limits
     make_plan(settings, {method.name: method for method in METHODS})
     parse_windows(limits.auth_failures, "limits.auth_failures")
@@ -144,15 +146,15 @@ def check_limits(settings: Settings) -> CheckResult[None]:
 
 
 def check_server(settings: Settings) -> CheckResult[None]:
-    """Whether the server that holds the folder is ready."""
+    """Check whether the server that holds the folder is ready."""
     held = holder(settings.indexes_path)
     if held is None:
-        return CheckResult([Finding("server", Level.OK, "none has this data folder")])
+        return CheckResult([Finding("server", Level.OK, "none uses this data folder")])
     url = held if is_address(held) else settings.base_url
-    elsewhere = "name its address (CSTP_SERVER__HOST, CSTP_SERVER__PORT), or see its log"
+    elsewhere = "set its address (CSTP_SERVER__HOST, CSTP_SERVER__PORT), or see its log"
     answer = probe(url, "/readyz", _READYZ_SECONDS)
     if isinstance(answer, ConnectFailed):
-        seen = f"a process holds the data folder, and none listens on {url}"
+        seen = f"a process holds the data folder, but no server listens on {url}"
         return CheckResult([Finding("server", Level.WARNING, seen, f"if it is a server: {elsewhere}")])
     if isinstance(answer, TransportError):
         raise ComponentFailed("server", f"{url} does not answer ({answer})")
@@ -162,7 +164,7 @@ def check_server(settings: Settings) -> CheckResult[None]:
         return CheckResult([Finding("server", level, f"{status} on {url}{parts}", remedy)])
     if answer.status == HTTPStatus.SERVICE_UNAVAILABLE:
         seen = f"not ready on {url}{parts}"
-        return CheckResult([Finding("server", Level.PROBLEM, seen, "see the parts that are down, and its log")])
+        return CheckResult([Finding("server", Level.PROBLEM, seen, "check the parts that are down, and the log")])
     seen = f"{url}/readyz answers with HTTP {answer.status}"
     return CheckResult([Finding("server", Level.PROBLEM, seen, elsewhere)])
 

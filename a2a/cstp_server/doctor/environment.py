@@ -31,19 +31,19 @@ def check_settings(loaded: LoadedSettings) -> CheckResult[None]:
 
 
 def check_folder(settings: Settings) -> CheckResult[None]:
-    """Whether the data folder exists, whose it is, who else may enter, and what it lies on."""
+    """Check whether the data folder exists, whose it is, who else may enter, and what it lies on."""
     folder = settings.data_dir.absolute()
     if not folder.exists():
-        remedy = "cstp ingest or cstp serve makes it; if there should be one, name it with --data-dir"
+        remedy = "cstp ingest or cstp serve creates it; if it should exist, give its path with --data-dir"
         return CheckResult([Finding("folder", Level.WARNING, f"{folder} does not exist", remedy)])
     if not folder.is_dir():
-        return CheckResult([Finding("folder", Level.PROBLEM, f"{folder} is no folder", "name another --data-dir")])
+        return CheckResult([Finding("folder", Level.PROBLEM, f"{folder} is not a folder", "give another --data-dir")])
     findings = [*_access(folder, settings.tokens_path.absolute()), *_space(folder), *_filesystem(folder)]
     return CheckResult(findings or [Finding("folder", Level.OK, f"{folder}, {_free(folder) // MB:,} MB free")])
 
 
 def check_tokens(settings: Settings) -> CheckResult[None]:
-    """Whether a valid token exists, and whether it stays valid."""
+    """Check whether a valid token exists, and whether it stays valid."""
     try:
         tokens = read_tokens(settings.tokens_path)
     except ConfigurationError as error:
@@ -51,7 +51,7 @@ def check_tokens(settings: Settings) -> CheckResult[None]:
     now = datetime.now(UTC)
     live = [token for token in tokens if token.live(now)]
     findings = mode_findings("tokens", settings.tokens_path)
-    make = "make one: cstp token create --agent NAME"
+    make = "create one: cstp token create --agent NAME"
     if not live:
         outside = not settings.server.loopback
         seen = f"no live token in {settings.tokens_path}: no agent can call"
@@ -59,8 +59,8 @@ def check_tokens(settings: Settings) -> CheckResult[None]:
             seen += f", and cstp serve does not start on {settings.server.host}"
         return CheckResult([*findings, Finding("tokens", Level.PROBLEM if outside else Level.WARNING, seen, make)])
     for token in _ending(live, now + EXPIRES_SOON):
-        seen = f"the last token of {token.agent} ends on {token.expires_at:%Y-%m-%d}"
-        remedy = f"cstp token rotate {token.id}, and hand the new one to the agent"
+        seen = f"the last token of {token.agent} expires on {token.expires_at:%Y-%m-%d}"
+        remedy = f"cstp token rotate {token.id}, and give the new token to the agent"
         findings.append(Finding("tokens", Level.WARNING, seen, remedy))
     return CheckResult(findings or [Finding("tokens", Level.OK, f"{len(live)} live of {len(tokens)}")])
 
@@ -80,8 +80,8 @@ def _access(folder: Path, tokens: Path) -> list[Finding]:
     findings = []
     owner = folder.stat().st_uid
     if owner != os.geteuid():
-        seen = f"{folder} belongs to user {owner}, and this is user {os.geteuid()}"
-        findings.append(Finding("folder", Level.WARNING, seen, "run cstp as the user that the server runs as"))
+        seen = f"{folder} belongs to user {owner}, but this is user {os.geteuid()}"
+        findings.append(Finding("folder", Level.WARNING, seen, "run cstp as the user of the server"))
     if not os.access(folder, os.W_OK | os.X_OK):
         findings.append(Finding("folder", Level.PROBLEM, f"{folder} cannot be written", f"chmod 700 {folder}"))
     for path in (folder, *sorted(folder.iterdir())):
@@ -103,7 +103,7 @@ def _owner(path: Path) -> int | None:
 
 
 def mode_findings(part: str, path: Path) -> list[Finding]:
-    """What others may do with a file or folder that is for its owner alone; one that is not there is fine."""
+    """Check the rights of other users on a file or folder; a missing one is fine."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
@@ -130,13 +130,11 @@ def _size(path: Path) -> int:
 def _space(folder: Path) -> list[Finding]:
     free = _free(folder)
     used = sum(_size(path) for path in folder.rglob("*"))
-    remedy = "make room before writes fail; cstp backup to another disk first"
+    remedy = "free space before writes fail; run cstp backup to another disk first"
     if free < _NO_SPACE:
         return [Finding("folder", Level.PROBLEM, f"{free // MB:,} MB are free for {folder}", remedy)]
     if free < max(_LITTLE_SPACE, used):
-        seen = (
-            f"{free // MB:,} MB are free for {folder}, which holds {used // MB:,} MB: indexes cannot be rebuilt next to"
-        )
+        seen = f"{free // MB:,} MB are free for {folder}, too little to rebuild indexes of its {used // MB:,} MB"
         return [Finding("folder", Level.WARNING, seen, remedy)]
     return []
 
@@ -144,16 +142,16 @@ def _space(folder: Path) -> list[Finding]:
 def _filesystem(folder: Path) -> list[Finding]:
     kind = filesystem_of(folder)
     if kind.startswith(_NETWORK):
-        seen = f"{folder} lies on a network filesystem ({kind}), whose locks SQLite cannot trust"
+        seen = f"{folder} is on a network filesystem ({kind}); SQLite cannot rely on its locks"
         return [Finding("folder", Level.WARNING, seen, "use a local disk, or PostgreSQL for the records (store.url)")]
     if kind in _MEMORY:
-        seen = f"{folder} lies in memory ({kind}), and is gone after a restart"
-        return [Finding("folder", Level.WARNING, seen, "name a folder on a disk with --data-dir")]
+        seen = f"{folder} is in memory ({kind}) and is lost after a restart"
+        return [Finding("folder", Level.WARNING, seen, "give a folder on a disk with --data-dir")]
     return []
 
 
 def filesystem_of(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
-    """The kind of filesystem under a folder; "" where the system does not report it."""
+    """Return the kind of filesystem of a folder; "" if the system does not report it."""
     try:
         lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:

@@ -1,5 +1,6 @@
 """Keyword and vector indexes, one of each for every search space that has something."""
 
+import os
 from collections.abc import Callable
 from contextlib import closing
 from time import monotonic, sleep
@@ -26,7 +27,11 @@ _POLL_SECONDS: Final = 0.25
 
 
 def check_keywords(settings: Settings, held: StoreContents) -> CheckResult[None]:
-    """Whether the keyword indexes are whole and have followed the records."""
+    """Check whether the keyword indexes are whole and have followed the records."""
+    folder = settings.indexes_path
+    if folder.is_dir() and not os.access(folder, os.W_OK):  # tantivy opens no index without writing there
+        seen = f"not checked: this user may not write to {folder}"
+        return CheckResult([Finding("keywords", Level.WARNING, seen, "run cstp doctor as the user of the server")])
     give_up = monotonic() + FOLLOW_SECONDS
     nothing = "there is no index yet; cstp serve builds it"
     return _over_spaces("keywords", nothing, lambda space: _check_keywords_of(settings, held, space, give_up))
@@ -60,21 +65,21 @@ def _waits(settings: Settings, state: KeywordState, at: Position, held: StoreCon
 
 
 def check_vectors(settings: Settings, held: StoreContents | None, model: Model | None) -> CheckResult[None]:
-    """Whether the next start can trust the folders of the index, or its server has what was noted there.
+    """Check whether the next start can trust the folders of the index, or its server has what was noted there.
 
     Without records or model to compare with, whether the server answers.
     """
     if settings.vectors.index == "memory":
-        return CheckResult([Finding("vectors", Level.OK, "no index is kept: vectors are ranked in memory")])
+        return CheckResult([Finding("vectors", Level.OK, "no index: vectors are ranked in memory")])
     backend = backend_of(vector_choice(settings.vectors))
     if settings.vectors.url is not None:
         return _check_server(backend, settings, settings.vectors.url, held, model)
     if model is None or held is None:
-        return CheckResult([Finding("vectors", Level.OK, "there is nothing to compare an index with")])
+        return CheckResult([Finding("vectors", Level.OK, "no records to compare an index with")])
     if is_held(settings.indexes_path):
-        seen = f"a server has {backend.title}'s folders open; they are checked at each start"
+        seen = f"a server has the folders of {backend.title} open; it checks them at each start"
         return CheckResult([Finding("vectors", Level.OK, seen)])
-    few = "no index is kept while the vectors fit into memory (vectors.memory_mb)"
+    few = "no index while the vectors fit into memory (vectors.memory_mb)"
     nothing = few if settings.vectors.index == "auto" else "there is no index yet; cstp serve builds it"
     return _over_spaces("vectors", nothing, lambda space: _check_folder(backend, settings, held, model, space))
 
@@ -88,7 +93,7 @@ def _check_folder(
         return None
     if state.distrust is not None:
         level = Level.PROBLEM if state.damaged else Level.WARNING
-        remedy = f"the next cstp serve rebuilds it and answers meanwhile; or at once: {REINDEX}"
+        remedy = f"the next cstp serve rebuilds it and answers meanwhile; to do it now: {REINDEX}"
         return Finding("vectors", level, f"{backend.title}'s folder is not used: {state.distrust}", remedy)
     at = position(settings.store_url, space, state.seq)
     windows = windows_up_to(settings.store_url, space, model.identity, state.seq)
@@ -102,7 +107,7 @@ def _check_server(
         if model is None or held is None:
             server.state("none", 1)
             return CheckResult([Finding("vectors", Level.OK, f"the {backend.title} server on {url} answers")])
-        nothing = f"{url} has no collection of these records yet; cstp serve makes one when there are vectors"
+        nothing = f"{url} has no collection of these records yet; cstp serve creates one when there are vectors"
         return _over_spaces(
             "vectors", nothing, lambda space: _check_collection(server, settings, url, held, model, space)
         )
@@ -116,10 +121,10 @@ def _check_collection(
     if found is None:
         if not windows_up_to(settings.store_url, space, model.identity, held.last_seq):
             return None
-        return Finding("vectors", Level.OK, f"{url} has no collection {name} yet; cstp serve makes it")
+        return Finding("vectors", Level.OK, f"{url} has no collection {name} yet; cstp serve creates it")
     remedy = "cstp serve rebuilds it when it starts"
     if not found.filled_here:
-        seen = f"the collection {name} on {url} is none that this program filled"
+        seen = f"the collection {name} on {url} was not filled by CSTP"
         return Finding("vectors", Level.PROBLEM, seen, remedy)
     windows, seq = found.windows, found.seq
     at = position(settings.store_url, space, seq)
@@ -144,12 +149,12 @@ def _followed(part: str, seq: int, at: Position, what: str, *, served: bool) -> 
     if seq > at.last_seq:
         seen = f"the index has a change of {_time(seq)}, the last of the records is of {_time(at.last_seq)}"
         seen += ": they are older than it"
-        return Finding(part, Level.PROBLEM, seen, f"the next cstp serve rebuilds it; or at once: {REINDEX}")
+        return Finding(part, Level.PROBLEM, seen, f"the next cstp serve rebuilds it; to do it now: {REINDEX}")
     if not at.behind:
         return Finding(part, Level.OK, f"{what}, up to the last change, of {_time(at.last_seq)}")
     seen = f"{what}, {at.behind:,} changes behind the records"
     if served:
-        return Finding(part, Level.WARNING, seen, "run cstp doctor again; if it stays so, see the server's log")
+        return Finding(part, Level.WARNING, seen, "run cstp doctor again; if the finding stays, see the server's log")
     return Finding(part, Level.OK, f"{seen}; the next cstp serve reads them")
 
 

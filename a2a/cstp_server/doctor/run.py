@@ -27,27 +27,25 @@ def diagnose(loaded: LoadedSettings) -> Iterator[Finding]:
     remedy = "see the embedding settings (cstp config)"
     model = within(_SECONDS, "model", remedy, lambda: parts.check_model(settings))
     yield from model.findings
-    remedy = (
-        "check that the database is up and undamaged (cstp config shows where it is: store.url), or restore a backup"
-    )
+    remedy = "check that the database is running and undamaged (see store.url in cstp config), or restore a backup"
     seconds = _FILE_SECONDS if settings.store_url.startswith("sqlite") else _INDEX_SECONDS
     store = within(seconds, "store", remedy, lambda: parts.check_store(settings, model.learned))
     yield from store.findings
     if (held := store.learned) is not None:
         if model.learned is not None or settings.embedding.model == "none":
             yield from within(_SECONDS, "records", "", lambda: parts.check_records(held, model.learned)).findings
-        remedy = f"the next cstp serve sets it aside and rebuilds it; or at once: {indexes.REINDEX}"
+        remedy = f"the next cstp serve moves it away and rebuilds it; to do it now: {indexes.REINDEX}"
         yield from within(_INDEX_SECONDS, "keywords", remedy, lambda: indexes.check_keywords(settings, held)).findings
-    remedy = "check that Chroma is up (vectors.url), and its folder is readable"
+    remedy = "check that Chroma is running (vectors.url) and its folder is readable"
     yield from within(
         _INDEX_SECONDS, "vectors", remedy, lambda: indexes.check_vectors(settings, store.learned, model.learned)
     ).findings
     if settings.sources:
-        remedy = "check that what is followed is up (sources)"
+        remedy = "check that the sources are reachable (sources)"
         yield from within(_INDEX_SECONDS, "sources", remedy, lambda: check_sources(settings)).findings
-    remedy = "check that Python starts a process here"
+    remedy = "check that Python can start a process"
     yield from within(_SECONDS, "documents", remedy, parts.check_documents).findings
-    remedy = "see the limits settings (cstp config); without its Redis each server counts by itself"
+    remedy = "see the limits settings (cstp config); without Redis each server counts separately"
     yield from within(_SECONDS, "limits", remedy, lambda: parts.check_limits(settings)).findings
     remedy = "see the server's log; stop it and start it again"
     yield from within(_SECONDS, "server", remedy, lambda: parts.check_server(settings)).findings

@@ -15,17 +15,17 @@ _SOURCE_SECONDS: Final = 10.0
 
 
 def check_sources(settings: Settings) -> CheckResult[None]:
-    """Whether each collection that is followed is there and answers, and each folder and file can be read."""
+    """Check whether each collection that is followed is there and answers, and each folder and file can be read."""
     findings = []
     for source in settings.sources:
         try:
             seen = _files(source.path, source) if source.path is not None else _items(source.address)
             findings.append(Finding("sources", Level.OK, f"{shown_address(source.address)}: {seen}"))
         except FileNotFoundError:
-            remedy = "mount it, or name another (sources); its records stay as they were last read"
-            findings.append(Finding("sources", Level.PROBLEM, f"{source.address} is not there", remedy))
+            remedy = "mount it, or change sources; its records stay as last read"
+            findings.append(Finding("sources", Level.PROBLEM, f"{source.address} not found", remedy))
         except (EngineError, OSError) as error:
-            remedy = "check that it is up and named right (sources); its records stay as they were last read"
+            remedy = "check that it is running, and its address (sources); its records stay as last read"
             findings.append(Finding("sources", Level.PROBLEM, str(error), remedy))
     return CheckResult(findings)
 

@@ -32,7 +32,7 @@ proxy. `SSL_CERT_FILE` names the PEM file of certificates to trust instead of th
 
 
 def cli_page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     lines = [_ABOUT, *(f"| {code} | {meaning}{_errors_of(code)} |" for code, meaning in MEANINGS.items())]
     root: Any = typer.main.get_command(app)
     for name in root.list_commands(None):
@@ -75,7 +75,7 @@ def _value(option: Any) -> str:
 
 
 def _with_default(option: Any) -> str:
-    shown = "" if option.is_flag or option.default in (None, "") else f" `{option.default}` unless given."
+    shown = "" if option.is_flag or option.default in (None, "", []) else f" Default: `{option.default}`."
     variable = f" Also from `{option.envvar}`." if option.envvar else ""
     return f"{option.help or ''}{shown}{variable}"
 

@@ -58,7 +58,7 @@ class Listing:
 
 
 def calls_module() -> str:
-    """`cstp/calls.py`."""
+    """Return the text of `cstp/calls.py`."""
     ours = {"cstp.call": {"Call", "typed_call"}, "cstp.pages": {"Listing", "Page", "listing"}}
     for method in METHODS:
         if found := _listing(method):
@@ -73,7 +73,7 @@ def calls_module() -> str:
 
 
 def methods_module() -> str:
-    """`cstp/client/methods.py`."""
+    """Return the text of `cstp/client/methods.py`."""
     lines = [_METHODS, "", _GENERATED, '"""', "", "import cstp.calls as calls", *_import_lines(_BINDINGS)]
     for prefix, end, results in (("", "", "returned"), ("Async", "_async", "awaited")):
         lines += ["", "", f"class {prefix}Methods({prefix}Sender):"]

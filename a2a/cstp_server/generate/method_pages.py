@@ -27,7 +27,7 @@ Schema = Mapping[str, Any]
 
 
 def method_pages() -> Mapping[str, Callable[[], str]]:
-    """The pages by path, each as the function that makes it."""
+    """Return the pages by path, each as a function that writes it."""
     pages: dict[str, Callable[[], str]] = {f"{FOLDER}/README.md": _index}
     for method in METHODS:
         pages[page_of(method)] = lambda method=method: _page(method)  # type: ignore[misc]
@@ -35,17 +35,17 @@ def method_pages() -> Mapping[str, Callable[[], str]]:
 
 
 def page_of(method: Method[Any, Any]) -> str:
-    """The path of a method's page in the checkout."""
+    """Return the path of a method's page in the checkout."""
     return f"{FOLDER}/{method.name.removeprefix('cstp.')}.md"
 
 
 def anchor(error: CstpError | type[CstpError]) -> str:
-    """Of the error's section in `docs/errors.md`."""
+    """Return the anchor of an error's section in `docs/errors.md`."""
     return f"{error.code}-{error.message}".lower().replace(" ", "-")
 
 
 def wire_spelling(text: str) -> str:
-    """The text with the names of fields between backticks as they are on the wire."""
+    """Return the text with names of fields between backticks in their wire spelling."""
     return re.sub(r"`([a-z]+(_[a-z]+)+)`", lambda name: f"`{to_camel(name[1])}`", text.strip())
 
 

@@ -27,7 +27,7 @@ EXAMPLES: Final[Sequence[CstpError]] = [error(**error.example) for error in ERRO
 
 
 def settings_file() -> str:
-    """Every setting with its default and its reason, as YAML that loads as it stands."""
+    """Return every setting with its default and description as valid YAML."""
     lines = [
         "# Every setting with its default. Flags and CSTP_* environment variables win over this file; see",
         f"# docs/configuration.md. Generated from cstp_server.settings: `{_COMMAND}`.",
@@ -44,7 +44,7 @@ def settings_file() -> str:
 
 
 def configuration_page() -> str:
-    """`docs/configuration.md`: a table for each section."""
+    """Return `docs/configuration.md`, with a table for each section."""
     lines = [
         "# Configuration",
         "",
@@ -79,7 +79,7 @@ def configuration_page() -> str:
 
 
 def errors_page() -> str:
-    """`docs/errors.md`: a section for each error."""
+    """Return `docs/errors.md`, with a section for each error."""
     lines = [
         "# Errors",
         "",
@@ -146,7 +146,7 @@ def _table(rows: Sequence[tuple[str, FieldInfo, object]]) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Writes the files, or names those that differ from the code; the exit code."""
+    """Write the files, or print those that differ from the code; return the exit code."""
     if not (ROOT / "pyproject.toml").is_file():
         sys.stderr.write("reference: these files belong to a checkout, and this is an installed copy\n")
         return 2

@@ -8,7 +8,7 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def audit_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The method, bound to the engine."""
+    """Return the method, bound to the engine."""
 
     async def audit(params: AuditParams, call: Call) -> AuditResult:
         filters = AuditFilters(params.agent, params.method, params.id, params.since, params.until)
@@ -20,7 +20,7 @@ def audit_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
 
 def audit_call(row: AuditRow) -> AuditCall:
-    """A row on the wire."""
+    """Return an audit row in wire form."""
     entry = row.entry
     return AuditCall(
         number=row.number,

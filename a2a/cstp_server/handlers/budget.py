@@ -51,14 +51,14 @@ class Part:
 
 
 def size_of(answer: Wire) -> int:
-    """The bytes of an answer as MCP gives it."""
+    """Return the size of an answer over MCP in bytes."""
     return len(answer.model_dump_json(by_alias=False).encode())
 
 
 async def fit(
     cut: Cutting, query: str, parts: Sequence[Part], max_tokens: int | None, empty: Wire, longest: int | None = None
 ) -> list[Wire | None]:
-    """The items with their texts cut so that the answer, `empty` without them, fits; None for each that is left out.
+    """Return the items with texts cut so that the answer fits, added to `empty`; None for omitted items.
 
     No text but that of a whole item has more than `longest` bytes. `truncated` of each states whether its text was cut.
     Earlier items take precedence.

@@ -27,7 +27,7 @@ _LEVELS: Final = {level: name for name, level in SENSITIVITIES.items()}
 
 
 def bulk_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The method, bound to the engine."""
+    """Return the method, bound to the engine."""
 
     async def put_records(params: PutRecordsParams, call: Call) -> PutRecordsResult:
         with refusals():

@@ -13,7 +13,7 @@ _RETRY_SECONDS = 1
 
 
 def change_methods(following: Following, followers: FollowerPlaces) -> tuple[AnyBound, ...]:
-    """The method, bound to what follows and to the places of those that wait."""
+    """Return the method, bound to the feed of changes and the places of waiting calls."""
 
     async def changes(params: ChangesParams, call: Call) -> ChangesResult:
         if params.wait_ms and call.batched:
@@ -40,12 +40,12 @@ def change_methods(following: Following, followers: FollowerPlaces) -> tuple[Any
 
 
 def kinds_of(params: ChangesParams) -> tuple[Kind, ...] | None:
-    """The kinds asked for; None for all."""
+    """Return the requested kinds; None for all."""
     return None if params.kinds is None else tuple(KINDS[name] for name in params.kinds)
 
 
 async def cursor_of(params: ChangesParams, call: Call, following: Following) -> int:
-    """Where to begin. Raises Conflict for a cursor that this store cannot have given."""
+    """Return the start. Raises Conflict for a cursor that is not from this store."""
     if params.since == NOW:
         return await following.newest(call.viewer, call.agent)
     since = int(params.since)
@@ -57,7 +57,7 @@ async def cursor_of(params: ChangesParams, call: Call, following: Following) -> 
 
 
 def change_of(one: SeenChange) -> RecordChange:
-    """A change on the wire. Its `seq` is its time."""
+    """Return a change in wire form; its `seq` is its time."""
     op, label = "delete" if one.gone else "put", one.kind.label
     return RecordChange.model_validate(
         {"seq": one.seq, "op": op, "kind": label, "id": one.id, "at": moment(one.seq)}, by_name=True

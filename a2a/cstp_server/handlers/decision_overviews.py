@@ -20,7 +20,7 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def decision_overview_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The methods, bound to the engine."""
+    """Return the methods, bound to the engine."""
 
     async def get_stats(params: GetStatsParams, call: Call) -> GetStatsResult:
         filters = Filters(project=params.project, date_after=params.date_from, date_before=params.date_to)
@@ -63,7 +63,7 @@ def _node(stored: StoredRecord, depth: int) -> GraphNode:
     decision = stored.record
     assert isinstance(decision, Decision)
     return GraphNode(
-        id=decision.id,
+        id=str(decision.id),
         title=decision.title,
         category=decision.category,
         confidence=decision.confidence,

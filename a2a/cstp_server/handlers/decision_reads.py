@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from cognition_engines.engine import Engine
 from cognition_engines.indexes.columns.sorting import RECORDED, Order
 from cognition_engines.kinds.reviews import Review
-from cognition_engines.models import SENSITIVITIES, Decision, DecisionDetails, Filters, Overdue
+from cognition_engines.models import SENSITIVITIES, Decision, DecisionDetails, Filters, Overdue, Sensitivity
 from cognition_engines.queries.decisions import joined_links
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.values import Revision, StoredRecord
@@ -41,7 +41,7 @@ _LEVELS = {level: name for name, level in SENSITIVITIES.items()}
 
 
 def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The methods, bound to the engine."""
+    """Return the methods, bound to the engine."""
 
     async def get_decision(params: GetDecisionParams, call: Call) -> GetDecisionResult:
         found = await engine.get_decision(params.id, call.viewer, params.known_at, call.agent)
@@ -86,7 +86,7 @@ def _listed(stored: StoredRecord) -> ListedDecision:
     decision = stored.record
     assert isinstance(decision, Decision)
     return ListedDecision(
-        id=decision.id,
+        id=str(decision.id),
         title=decision.title,
         category=decision.category,
         confidence=decision.confidence,
@@ -107,9 +107,9 @@ def _whole(found: DecisionHistory, params: GetDecisionParams) -> WholeDecision:
     decision = found.stored.record
     assert isinstance(decision, Decision)
     details = decision.details or DecisionDetails(decision.text)
-    links = joined_links(decision.id, found.stated, found.links)
+    links = joined_links(str(decision.id), found.stated, found.links)
     return WholeDecision(
-        id=decision.id,
+        id=str(decision.id),
         title=decision.title,
         text=decision.text,
         category=decision.category,
@@ -127,7 +127,7 @@ def _whole(found: DecisionHistory, params: GetDecisionParams) -> WholeDecision:
         mental_state=details.mental_state,
         review_by=decision.review_by,
         project=decision.project,
-        sensitivity=_LEVELS[decision.sensitivity],
+        sensitivity=_LEVELS[decision.sensitivity or Sensitivity.NORMAL],
         feature=decision.feature,
         pr=decision.pr,
         file=details.file,

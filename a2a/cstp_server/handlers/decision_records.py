@@ -21,20 +21,23 @@ from cognition_engines.writing.requests import (
     UpdatedDecision,
     UpdateDecision,
 )
-from cstp.methods.decision_records import (
+from cstp.methods.decision_links import (
     LINK_DECISIONS,
-    RECORD_DECISION,
-    REVIEW_DECISION,
-    SET_STATUS,
     UNLINK_DECISIONS,
-    UPDATE_DECISION,
     DecisionEdge,
-    DecisionMembers,
-    DecisionUpdates,
-    Duplicate,
     EndedEdge,
     LinkDecisionsParams,
     LinkDecisionsResult,
+    UnlinkDecisionsParams,
+)
+from cstp.methods.decision_records import (
+    RECORD_DECISION,
+    REVIEW_DECISION,
+    SET_STATUS,
+    UPDATE_DECISION,
+    DecisionMembers,
+    DecisionUpdates,
+    Duplicate,
     Quality,
     RecordDecisionParams,
     RecordDecisionResult,
@@ -42,7 +45,6 @@ from cstp.methods.decision_records import (
     ReviewDecisionResult,
     SetStatusParams,
     SetStatusResult,
-    UnlinkDecisionsParams,
     UpdateDecisionParams,
     UpdateDecisionResult,
 )
@@ -74,7 +76,7 @@ _PLAIN: Final = (
 
 
 def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The methods that write decisions, bound to an engine."""
+    """Return the methods that write decisions, bound to an engine."""
     return (
         BoundMethod(RECORD_DECISION, _recording(engine)),
         BoundMethod(UPDATE_DECISION, _updating(engine)),
@@ -232,7 +234,7 @@ def _linked(done: object) -> LinkDecisionsResult:
 
 
 def edge_of(link: DecisionLink) -> DecisionEdge:
-    """A link on the wire."""
+    """Return a link in wire form."""
     return DecisionEdge(
         source_id=link.source,
         target_id=link.target,
@@ -245,7 +247,7 @@ def edge_of(link: DecisionLink) -> DecisionEdge:
 
 
 def ended_edge_of(link: DecisionLink) -> EndedEdge:
-    """An ended link on the wire."""
+    """Return an ended link in wire form."""
     assert link.ended_at is not None
     assert link.ended_by is not None
     return EndedEdge(**edge_of(link).model_dump(), ended_at=link.ended_at, ended_by=link.ended_by)

@@ -30,7 +30,7 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
-    """The family's methods, bound to the skills that answer them."""
+    """Return the family's methods, bound to the engine."""
 
     async def query_decisions(params: QueryDecisionsParams, call: Call) -> QueryDecisionsResult:
         began = perf_counter()
@@ -130,7 +130,7 @@ def _filters(filters: QueryFilters | None) -> Filters:
 def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -> DecisionSummary:
     decision = match.decision
     return DecisionSummary(
-        id=decision.id,
+        id=str(decision.id),
         title=decision.title,
         category=decision.category,
         confidence=decision.confidence,

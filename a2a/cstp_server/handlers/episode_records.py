@@ -35,7 +35,7 @@ _LEVELS: Final = {level: name for name, level in SENSITIVITIES.items()}
 
 
 def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The methods, bound to the engine."""
+    """Return the methods, bound to the engine."""
 
     async def store_episode(params: StoreEpisodeParams, call: Call) -> StoreEpisodeResult:
         request = StoreEpisode(

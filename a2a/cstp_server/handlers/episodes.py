@@ -9,7 +9,7 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The family's methods, bound to the engine."""
+    """Return the family's methods, bound to the engine."""
 
     async def list_episodes(params: ListEpisodesParams, call: Call) -> ListEpisodesResult:
         filters = EpisodeFilters(

@@ -41,7 +41,7 @@ _TYPES: Final[Mapping[Kind, FoundType]] = {
 
 
 def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The family's method, bound to the engine."""
+    """Return the family's method, bound to the engine."""
 
     async def search(params: SearchParams, call: Call) -> SearchResult:
         began = perf_counter()

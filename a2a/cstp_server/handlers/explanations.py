@@ -9,13 +9,13 @@ from cstp.explained import Boosts, Explained, Interpreted, LegRanks, MatchedWind
 
 
 def interpreted(engine: Engine, query: str, as_of: datetime, *, wanted: bool) -> Interpreted | None:
-    """The time that a query speaks of; None where that is not asked for, or it speaks of none."""
+    """Return the time that a query names; None if it names none or `explain` is off."""
     found = engine.read_dates(query, as_of) if wanted else None
     return None if found is None else Interpreted(date_from=found.first, date_to=found.last)
 
 
 def explained(found: Explanation | None, window: Window | None) -> Explained | None:
-    """The explanation of a result; None where none was asked for."""
+    """Return the explanation of a result; None if `explain` is off."""
     if found is None:
         return None
     return Explained(

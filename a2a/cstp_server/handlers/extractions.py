@@ -28,7 +28,7 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The family's methods, bound to the engine."""
+    """Return the family's methods, bound to the engine."""
 
     async def page_of(type: ExtractionType, params: ExtractionsParams, call: Call) -> ExtractionPage:
         return await engine.list_extractions(type, params.topic, call.viewer, params.offset, params.limit, call.agent)

@@ -20,7 +20,7 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def forgetting_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The method that forgets, bound to an engine."""
+    """Return the method that forgets, bound to an engine."""
     return (BoundMethod(FORGET, _forgetting(engine)),)
 
 

@@ -57,7 +57,7 @@ _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
 
 
 def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The family's methods, bound to the skills that answer them."""
+    """Return the family's methods, bound to the engine."""
 
     async def get_chunk(params: GetChunkParams, call: Call) -> GetChunkResult:
         limit = params.related_limit if params.include_related else 0

@@ -15,7 +15,7 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def knowledge_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The method, bound to the engine."""
+    """Return the method, bound to the engine."""
 
     async def store_knowledge(params: StoreKnowledgeParams, call: Call) -> StoreKnowledgeResult:
         with refusals():

@@ -14,7 +14,7 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def memory_list_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The family's method, bound to the engine."""
+    """Return the family's method, bound to the engine."""
 
     async def list_memories(params: ListMemoriesParams, call: Call) -> ListMemoriesResult:
         filters = memory_filters(params)

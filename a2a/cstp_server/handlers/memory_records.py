@@ -30,7 +30,7 @@ _PLAIN = (
 
 
 def memory_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The method, bound to the engine."""
+    """Return the method, bound to the engine."""
 
     async def remember(params: RememberParams, call: Call) -> RememberResult:
         plain: dict[str, Any] = {name: getattr(params, name) for name in _PLAIN}

@@ -11,7 +11,7 @@ from cstp.errors import InvalidParams, Violation
 
 
 def check_abstain(engine: Engine, mode: Mode, *, wanted: bool) -> None:
-    """Raises InvalidParams where a search cannot say that nothing is near enough."""
+    """Raise InvalidParams if a search cannot know that nothing is near enough."""
     if wanted and mode is Mode.KEYWORD:
         raise InvalidParams((Violation("abstain", "needs a search by meaning, which the mode keyword is not"),))
     if wanted and engine.least_cosine is None:
@@ -19,18 +19,18 @@ def check_abstain(engine: Engine, mode: Mode, *, wanted: bool) -> None:
 
 
 def unanswered(found: NoGoodMatch) -> dict[str, Any]:
-    """The members of an answer without a good match."""
+    """Return the members of an answer without a good match."""
     nearest = None if found.id is None or found.cosine is None else NearestRecord(id=found.id, cosine=found.cosine)
     return {"no_good_match": True, "nearest": nearest}
 
 
 def taken_since(began: float) -> dict[str, Any]:
-    """The member of an answer with the milliseconds since `began`, which is of `perf_counter`."""
+    """Return the milliseconds since `began`, a value of `perf_counter`, as the member of an answer."""
     return {"query_time_ms": round((perf_counter() - began) * 1000)}
 
 
 def chosen_mode(engine: Engine, given: str | None) -> Mode:
-    """The mode that is given, else the engine's default. Raises InvalidParams for one that it does not have."""
+    """Return the given mode, else the engine's default. Raises InvalidParams for an unavailable mode."""
     mode = engine.modes[0] if given is None else Mode(given)
     if mode not in engine.modes:
         raise InvalidParams((Violation("mode", 'must be "keyword": this server has no embedding model'),))

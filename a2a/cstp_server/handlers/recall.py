@@ -48,7 +48,7 @@ _LEVELS: Final[Mapping[Sensitivity, wire.Sensitivity]] = {
 
 
 def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """The family's methods, bound to the engine."""
+    """Return the family's methods, bound to the engine."""
 
     async def answer(params: wire.RecallParams, call: Call) -> wire.RecallResult:
         mode = chosen_mode(engine, params.mode)

@@ -8,7 +8,7 @@ from cstp.passage_place import PassagePlace
 
 
 def shown_place(record: object) -> PassagePlace | None:
-    """Where a chunk begins; None where that is not known, and for what is no chunk."""
+    """Return the place of a chunk; None if it is unknown or the record is not a chunk."""
     if not isinstance(record, Chunk) or record.place is None:
         return None
     place = record.place

@@ -19,7 +19,7 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def system_methods(limiter: Limiter, agent_id: str, document: DiscoverResult) -> tuple[AnyBound, ...]:
-    """The family's methods, bound to the limiter whose state they return and the document that describes them all."""
+    """Return the family's methods, bound to the limiter and the OpenRPC document."""
     server = ServerInfo(agent=agent_id, version=cstp.__version__)
 
     async def whoami(_: WhoamiParams, call: Call) -> WhoamiResult:

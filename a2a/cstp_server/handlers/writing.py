@@ -13,7 +13,7 @@ from cstp_server.rpc.bound import Call
 
 
 def writer_of(call: Call, params: WriteParams) -> Writer:
-    """The agent of the token, whatever the parameters say. Raises InvalidParams where they say another one."""
+    """Return the agent of the token. Raises InvalidParams if the parameters name another one."""
     if params.agent_id is not None and params.agent_id != call.agent:
         raise InvalidParams((Violation("agentId", "must be absent, or the agent of the token"),))
     return Writer(call.agent, call.viewer, frozenset(call.token.scopes), call.via, call.method, call.request_id)
@@ -21,7 +21,7 @@ def writer_of(call: Call, params: WriteParams) -> Writer:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Errors of a write as those of the protocol."""
+    """Translate the errors of a write to those of the protocol."""
     try:
         yield
     except WriteRefused as error:
@@ -38,5 +38,5 @@ def refusals() -> Iterator[None]:
 
 
 def warnings_of(found: tuple[Warning, ...]) -> list[WriteWarning]:
-    """Warnings on the wire."""
+    """Return warnings in wire form."""
     return [WriteWarning(code=one.code, message=one.message) for one in found]

@@ -96,7 +96,7 @@ class FolderCalls:
             running = asyncio.create_task(self._run(read_caller(line), body))
         except InvalidRequest as error:
             _log.warning(
-                "caller_not_understood", remedy="processes of different versions use this folder; restart them"
+                "caller_not_understood", remedy="processes of different versions use this folder; restart all of them"
             )
             writer.write(error_body(error, 1) + b"\n")
             return

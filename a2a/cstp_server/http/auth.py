@@ -22,7 +22,7 @@ class Refusal:
 
 
 def authenticate(headers: Iterable[Header], book: TokenBook) -> Token | Refusal:
-    """The live token in the one Authorization header, else a Refusal."""
+    """Return the live token in the one Authorization header, else a Refusal."""
     values = [value for name, value in headers if name == b"authorization"]
     if len(values) != 1:
         return Refusal(presented=len(values) > 1)
@@ -39,7 +39,7 @@ def authenticate(headers: Iterable[Header], book: TokenBook) -> Token | Refusal:
 
 
 def parse_networks(networks: Sequence[str]) -> tuple[Network, ...]:
-    """The trusted proxies' networks. Raises ConfigurationError naming the setting."""
+    """Return the trusted proxies' networks. Raises ConfigurationError naming the setting."""
     try:
         return tuple(ip_network(network) for network in networks)
     except ValueError as error:
@@ -47,7 +47,7 @@ def parse_networks(networks: Sequence[str]) -> tuple[Network, ...]:
 
 
 def client_address(peer: str, headers: Iterable[Header], proxies: Sequence[Network]) -> str:
-    """The caller's address: the peer, or behind trusted proxies the last hop that is not one of them."""
+    """Return the caller's address: the peer, or behind trusted proxies the last hop that is not one of them."""
     hops = [
         hop.strip()
         for name, value in headers
@@ -61,7 +61,7 @@ def client_address(peer: str, headers: Iterable[Header], proxies: Sequence[Netwo
 
 
 def client_network(address: str) -> str:
-    """What failed attempts are counted for: an IPv4 address, or the /64 of an IPv6 one, which one client may own."""
+    """Return the key for failed attempts: an IPv4 address, or the /64 of an IPv6 address."""
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -136,7 +136,7 @@ class CappedProtocol(UvicornProtocol):
         self.refuse(b"400 Bad Request", msg)
 
     def refuse(self, status: bytes, text: str) -> None:
-        """Answers in place of the application, and ends the connection."""
+        """Answer in place of the application, and end the connection."""
         self.drop_answer()
         self.end_with(
             b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\n"
@@ -145,12 +145,12 @@ class CappedProtocol(UvicornProtocol):
         )
 
     def end_with(self, answer: bytes) -> None:
-        """Sends the last answer, and ends the connection."""
+        """Send the last answer, and end the connection."""
         self.transport.write(answer)
         self._read_on()
 
     def end(self) -> None:
-        """Ends the connection after the answer that was sent."""
+        """End the connection after the answer that was sent."""
         if self._in_head:
             self.transport.close()
         else:

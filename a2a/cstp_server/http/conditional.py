@@ -11,11 +11,11 @@ _TAG: Final = re.compile(rb'(?:W/)?("[^"]*")')
 
 
 def etag(body: bytes) -> bytes:
-    """A strong tag: equal for equal bytes alone."""
+    """Return a strong tag: equal for equal bytes alone."""
     return b'"' + sha256(body).hexdigest()[:32].encode() + b'"'
 
 
 def known(headers: Sequence[Header], tag: bytes) -> bool:
-    """Whether `If-None-Match` names the tag, weakly, or any."""
+    """Return whether `If-None-Match` names the tag, weakly, or any."""
     given = b",".join(value for name, value in headers if name == b"if-none-match")
     return given.strip() == b"*" or tag in _TAG.findall(given)

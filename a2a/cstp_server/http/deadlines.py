@@ -220,7 +220,7 @@ def _unacknowledged(peer: socket.socket) -> int:
 
 
 def timed_protocol(caps: Caps, deadlines: Deadlines) -> type[HttpToolsProtocol]:
-    """The protocol class of one server."""
+    """Return the protocol class of one server."""
 
     class Protocol(TimedProtocol):
         """With the figures of one server."""

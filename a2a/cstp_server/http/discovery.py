@@ -38,11 +38,11 @@ class Discovery:
     modified: datetime
 
     def card(self, url: str) -> bytes:
-        """The agent card for a caller who reached the server at `url`; `server.public_url` goes before it."""
+        """Return the A2A agent card."""
         return orjson.dumps(agent_card(self.settings, self.plan, self.settings.server.public_url or url))
 
     def metadata(self, url: str) -> bytes:
-        """The protected resource metadata of RFC 9728, for a caller who reached it at `url`."""
+        """Return the metadata of the protected resource, which a 401 names."""
         agent = self.settings.agent.id
         return orjson.dumps(
             {
@@ -55,24 +55,24 @@ class Discovery:
 
 
 def make_discovery(settings: Settings, plan: Plan, document: DiscoverResult) -> Discovery:
-    """The documents depend only on settings and version, so Last-Modified is the start of the server."""
+    """Return the documents depend only on settings and version, so Last-Modified is the start of the server."""
     return Discovery(settings, plan, document.model_dump_json().encode(), datetime.now(UTC).replace(microsecond=0))
 
 
 async def openrpc(scope: Scope, receive: Receive, send: Send) -> None:
-    """The OpenRPC document."""
+    """Return the OpenRPC document."""
     discovery: Discovery = scope["state"]["discovery"]
     await send_reply(send, _reply(scope, discovery.openrpc, discovery.modified))
 
 
 async def card(scope: Scope, receive: Receive, send: Send) -> None:
-    """The A2A agent card."""
+    """Return the A2A agent card."""
     discovery: Discovery = scope["state"]["discovery"]
     await send_reply(send, _reply(scope, discovery.card(reached(scope)), discovery.modified))
 
 
 async def metadata(scope: Scope, receive: Receive, send: Send) -> None:
-    """The metadata of the protected resource, which 401 names."""
+    """Return the metadata of the protected resource, which a 401 names."""
     discovery: Discovery = scope["state"]["discovery"]
     await send_reply(send, _reply(scope, discovery.metadata(reached(scope)), discovery.modified))
 

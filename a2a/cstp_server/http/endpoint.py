@@ -53,7 +53,7 @@ class FailedAttempts:
         return self._limiter.count_event(self._window, network)
 
     def first(self, network: str, status: int) -> bool:
-        """Whether this is the network's first refusal with that status in a window."""
+        """Return whether this is the network's first refusal with that status in a window."""
         return self._limiter.count_event(self._one, f"{status} {network}") is None
 
 
@@ -105,12 +105,12 @@ class Answering:
 
 
 async def cstp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-    """`POST /cstp`."""
+    """Answer `POST /cstp`."""
     await answer_post(scope, receive, send, _JSON_RPC)
 
 
 async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) -> None:
-    """Checks a request, has `face` answer it if it may, and sends the answer."""
+    """Check a request, has `face` answer it if it may, and send the answer."""
     parts: Parts = scope["state"]["parts"]
     headers: list[Header] = scope["headers"]
     request_id = request_id_of(headers)
@@ -173,7 +173,7 @@ async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Fac
 
 def _too_large(face: Face, call: Call) -> Reply:
     """Ends the connection: what follows would be read for nothing, however much it is."""
-    reply = _refuse_call(413, InvalidRequest("the body is longer than the server takes; send less"), face, call)
+    reply = _refuse_call(413, InvalidRequest("the body exceeds server.max_body_bytes; send less"), face, call)
     reply.headers.append(_CLOSE)
     return reply
 
@@ -223,7 +223,7 @@ def unauthenticated(
     request_id: str = "",
     body: Callable[[CstpError], bytes] = error_body,
 ) -> Reply:
-    """401, or 429 once there were too many wrong tokens from there."""
+    """Answer 401, or 429 after too many wrong tokens from that network."""
     peer = scope["client"][0] if scope.get("client") else ""
     address = client_address(peer, scope["headers"], parts.proxies)
     network = client_network(address)
@@ -243,13 +243,13 @@ def unauthenticated(
 
 
 def reached(scope: Scope) -> str:
-    """The address that the connection came in on. The Host header comes from the caller and proves nothing."""
+    """Return the address that the connection came in on. The Host header comes from the caller and proves nothing."""
     host, port = scope["server"]
     return f"{scope['scheme']}://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def is_json(headers: list[Header], media_types: Sequence[bytes]) -> bool:
-    """Whether a body is announced as one of these types in UTF-8, and not compressed."""
+    """Return whether a body is announced as one of these types in UTF-8, and not compressed."""
     types = [value for name, value in headers if name in (b"content-type", b"content-encoding")]
     if types == [JSON]:
         return True
@@ -261,7 +261,7 @@ def is_json(headers: list[Header], media_types: Sequence[bytes]) -> bool:
 
 
 def request_id_of(headers: list[Header]) -> str:
-    """The one that the client gave, or a new one."""
+    """Return the one that the client gave, or a new one."""
     given = [value for name, value in headers if name == b"x-request-id"]
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return given[0].decode("ascii")
@@ -269,7 +269,7 @@ def request_id_of(headers: list[Header]) -> str:
 
 
 def refusal_bytes() -> bytes:
-    """A whole 503, as it is written to a connection above the limit."""
+    """Return a whole 503, as it is written to a connection above the limit."""
     reply = refuse(503, Overloaded(_RETRY_SECONDS))
     nosniff = (NOSNIFF[0].encode(), NOSNIFF[1].encode())
     fields = [name + b": " + value for name, value in [*_fields(reply, ""), nosniff, _CLOSE]]

@@ -58,7 +58,7 @@ class EventStream:
 
 
 async def changes_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-    """Checks a request, as for a call of `cstp.changes`, and streams the changes; an error is an answer as of one."""
+    """Check a request like a call of `cstp.changes`, and stream the changes or answer an error."""
     parts: Parts = scope["state"]["parts"]
     headers: list[Header] = scope["headers"]
     request_id = request_id_of(headers)
@@ -158,7 +158,7 @@ def _asked(scope: Scope) -> dict[str, object]:
     if len(asked) < len(given):
         raise InvalidParams((Violation("params", "must have each name once"),))
     if not asked.keys() <= {"since", "kinds"}:
-        raise InvalidParams((Violation("params", "takes since and kinds alone"),))
+        raise InvalidParams((Violation("params", "allows only since and kinds"),))
     last = [value for name, value in scope["headers"] if name == b"last-event-id"]
     if last:
         asked["since"] = last[-1].decode("latin-1").strip()

@@ -12,7 +12,7 @@ LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
 def allowed_hosts(settings: Settings) -> tuple[str, ...]:
-    """Loopback, the server's own address and URL, and what is named; `:*` at the end of one is any port."""
+    """Return loopback, the server's address and URL, and configured hosts; a final `:*` is any port."""
     host = settings.server.host
     hosts = [*LOOPBACK, f"[{host}]" if ":" in host else host]
     named = [*settings.mcp.allowed_hosts]
@@ -24,7 +24,7 @@ def allowed_hosts(settings: Settings) -> tuple[str, ...]:
 
 
 def allowed_origins(settings: Settings) -> tuple[str, ...]:
-    """As `allowed_hosts`, with schemes; the address of the server itself only where that is loopback."""
+    """Return the allowed Origins; the address of the server only if it is loopback."""
     origins = [f"{scheme}://{name}" for name in LOOPBACK for scheme in ("http", "https")]
     public = urlsplit(settings.server.public_url or "")
     own = [f"{public.scheme}://{public.netloc}"] if public.netloc else []
@@ -32,7 +32,7 @@ def allowed_origins(settings: Settings) -> tuple[str, ...]:
 
 
 def host_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
-    """Whether a request's Host is one of these, or the address that the connection came in on.
+    """Return whether a request's Host is one of these, or the address that the connection came in on.
 
     HTTP/1.0 may leave it out, as some load balancers do; browsers name one.
     """
@@ -41,13 +41,13 @@ def host_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
 
 
 def origin_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
-    """Whether a request's Origin is one of these; clients that are not browsers send none."""
+    """Return whether a request's Origin is allowed; clients that are not browsers send none."""
     origin = _field(scope, b"origin")
     return origin is None or _listed(origin, allowed)
 
 
 def same_origin(scope: Scope) -> bool:
-    """Whether a request comes from a page of this server, by the Host that it names and that was allowed."""
+    """Return whether a request comes from a page of this server, by the Host that it names and that was allowed."""
     origin, host = _field(scope, b"origin"), _field(scope, b"host")
     return origin is not None and host is not None and origin.lower() == f"{scope['scheme']}://{host.lower()}"
 

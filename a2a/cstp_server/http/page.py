@@ -45,14 +45,14 @@ class Page:
         self._loading: asyncio.Future[Assets] | None = None
 
     async def assets(self) -> Assets:
-        """Raises OSError where they cannot be read; the next request retries."""
+        """Return the files of the page. Raises OSError if they cannot be read; the next request retries."""
         if self._loading is None or (self._loading.done() and self._loading.exception() is not None):
             self._loading = asyncio.ensure_future(asyncio.to_thread(load_assets, static_folder()))
         return await asyncio.shield(self._loading)
 
 
 async def index(scope: Scope, receive: Receive, send: Send) -> None:
-    """`/ui/`: index.html, checked for changes each time."""
+    """Answer `/ui/` with index.html, checked for changes each time."""
     page: Page = scope["state"]["page"]
     reply = _refused(scope, page)
     if reply is None:
@@ -67,7 +67,7 @@ async def index(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def asset(scope: Scope, receive: Receive, send: Send) -> None:
-    """`/ui/assets/DIGEST/PATH`: a file of the page, by a name that is known; never a path that is looked up."""
+    """Answer `/ui/assets/DIGEST/PATH` with a known file of the page; the path is never looked up on disk."""
     page: Page = scope["state"]["page"]
     reply = _refused(scope, page)
     if reply is None:
@@ -79,13 +79,13 @@ async def asset(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def to_page(scope: Scope, receive: Receive, send: Send) -> None:
-    """`/ui`: leads to `/ui/`, by a relative address, which holds behind a proxy that adds a path, too."""
+    """Redirect `/ui` to `/ui/`, by a relative address that also works behind a proxy that adds a path."""
     page: Page = scope["state"]["page"]
     await send_reply(send, _refused(scope, page) or Reply(303, None, [(b"location", b"ui/")]))
 
 
 async def root(scope: Scope, receive: Receive, send: Send) -> None:
-    """`/`: leads a browser to the page; for all others it does not exist."""
+    """Redirect a browser from `/` to the page, and answer 404 to other clients."""
     page: Page = scope["state"]["page"]
     reads = scope["method"] in ("GET", "HEAD")
     wanted = any(name == b"accept" and _HTML.search(value) for name, value in scope["headers"])

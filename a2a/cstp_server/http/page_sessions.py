@@ -39,8 +39,8 @@ from cstp_server.ui.grants import claim_grant
 
 SESSION_PATH: Final = "/ui/session"
 _LARGEST: Final = 1024  # bytes of a body
-_WRONG: Final = "the link is wrong, was used or has ended; make another one: cstp ui"
-_FAILED: Final = "the server cannot make a token, and its log has the reason; then make another link: cstp ui"
+_WRONG: Final = "the link is invalid, used or expired; create another one: cstp ui"
+_FAILED: Final = "the server cannot create a token, see its log; then create another link: cstp ui"
 _log = structlog.get_logger("cstp.http")
 
 
@@ -57,7 +57,7 @@ class PageSessions:
         self._pool = pool
 
     async def claim(self, code: str, network: str) -> tuple[Token, str] | None:
-        """The token that a code is good for, with its text; None for a code that is good for none.
+        """Return the token of a code and its text; None if the code is invalid.
 
         Raises TokenRefused where the agent can have no other token, and ConfigurationError, ComponentFailed or OSError
         where files or threads fail. The code is used up then.
@@ -81,7 +81,7 @@ def _claim(links: Path, tokens: Path, code: str) -> tuple[Token, str] | None:
 
 
 async def session(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers a claim: the token and when it expires, or an `error` in words."""
+    """Answer a claim: the token and when it expires, or an `error` in words."""
     sessions: PageSessions = scope["state"]["sessions"]
     parts: Parts = scope["state"]["parts"]
     request_id = request_id_of(scope["headers"])
@@ -140,7 +140,7 @@ async def _claimed(scope: Scope, sessions: PageSessions, parts: Parts, code: str
     try:
         made = await sessions.claim(code, network)
     except TokenRefused as error:
-        return _error(409, f"{error}; then make another link: cstp ui")
+        return _error(409, f"{error}; then create another link: cstp ui")
     except (ConfigurationError, ComponentFailed, OSError) as error:
         _log.error("no_session", reason=str(error), request_id=request_id)
         return _error(503, _FAILED)

@@ -33,12 +33,12 @@ class Probes:
 
 
 async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
-    """The process is alive; touches nothing."""
+    """Answer that the process is alive, without reading anything."""
     await send_reply(send, _refused_method(scope) or Reply(200, b'{"status":"ok"}', []))
 
 
 async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
-    """200 when searches can be answered, else 503; each part by name with its state."""
+    """Answer 200 if searches can be answered, else 503, with the state of each part by name."""
     probes: Probes = scope["state"]["probes"]
     reply = _refused_method(scope) or _refused_host(scope, probes)
     if reply is None:
@@ -49,7 +49,7 @@ async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def metrics(scope: Scope, receive: Receive, send: Send) -> None:
-    """Prometheus' text format. A server that others can reach wants a token with the scope `admin`.
+    """Answer in Prometheus' text format. Not on loopback, it requires a token with the scope `admin`.
 
     Without one, on loopback, counts of records are left out, since a clearance may hide them.
     """

@@ -32,11 +32,11 @@ class UvicornProtocol(HttpToolsProtocol):
         return self.cycle.scope["state"]
 
     def answer_through(self, transport: object) -> None:
-        """Makes the newest request's answer go through another transport."""
+        """Make the newest request's answer go through another transport."""
         self.cycle.transport = transport  # type: ignore[assignment]
 
     def drop_answer(self) -> None:
-        """Lets the application write on without effect: uvicorn learns that the connection is gone a little later."""
+        """Let the application write on without effect: uvicorn learns that the connection is gone a little later."""
         if self.answering:
             self.cycle.disconnected = True
             self.cycle.waiting_for_100_continue = False  # it would be written after a refusal

@@ -48,16 +48,16 @@ class Bodies:
         self.held = 0  # bytes of large bodies
 
     def announced_too_large(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-        """Whether Content-Length is not a number of bytes up to the limit."""
+        """Return whether Content-Length is not a number of bytes up to the limit."""
         announced = next((value for name, value in headers if name == b"content-length"), b"0")
         return not announced.isdigit() or int(announced) > self.limit
 
     def open(self, agent: str) -> "Body":
-        """A body that `agent` sends; its memory is held until `close`."""
+        """Return a body that `agent` sends, which holds its memory until `close`."""
         return Body(self, agent)
 
     def take(self, agent: str, size: int) -> bool:
-        """Memory for `size` more bytes of a large body; False when there is none."""
+        """Reserve memory for `size` more bytes of a large body; return False if there is none."""
         if self.held + size > self._total or self._held[agent] + size > self._total // _SHARE:
             return False
         self.held += size
@@ -65,7 +65,7 @@ class Bodies:
         return True
 
     def give_back(self, agent: str, size: int) -> None:
-        """What was taken, once the body is answered."""
+        """Release the reserved memory after the body is answered."""
         self.held -= size
         self._held[agent] -= size
         if not self._held[agent]:
@@ -81,7 +81,7 @@ class Body:
         self._held = 0
 
     async def read(self, receive: Receive) -> bytes:
-        """All of it. Raises BodyTooLarge, NoRoom and ClientGone."""
+        """Return all of it. Raises BodyTooLarge, NoRoom and ClientGone."""
         chunks: list[bytes] = []
         size = 0
         while True:
@@ -124,7 +124,7 @@ class BodyParser:
     async def run_sized(
         self, agent: str, size: int, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """As `run`, of a function whose work is that of parsing `size` bytes."""
+        """Run a function whose work is that of parsing `size` bytes, as `run` does."""
         if size <= LARGE:
             return function(*args, **kwargs)
         try:

@@ -121,7 +121,7 @@ class CommonWindows:
         os.close(self._file)
 
     def take_all(self, key: str, windows: Sequence[WindowSize], cost: int, other: MovingWindows | None = None) -> bool:
-        """See `MovingWindows.take_all`."""
+        """Do as `MovingWindows.take_all`."""
         with self._locked():
             now = self._clock()
             rings: list[_Ring | None] = []
@@ -143,7 +143,7 @@ class CommonWindows:
         return True
 
     def give_back(self, key: str, seconds: int, cost: int) -> None:
-        """See `MovingWindows.give_back`."""
+        """Do as `MovingWindows.give_back`."""
         with self._locked():
             ring = self._ring(key, seconds, self._clock())
             if ring is None:
@@ -153,7 +153,7 @@ class CommonWindows:
                 ring.save()
 
     def state(self, key: str, seconds: int) -> tuple[int, float]:
-        """See `MovingWindows.state`."""
+        """Do as `MovingWindows.state`."""
         with self._locked():
             now = self._clock()
             ring = self._ring(key, seconds, now)
@@ -162,7 +162,7 @@ class CommonWindows:
             return (0, 0.0) if ring.empty else (ring.total, until_gone(ring.step(0), seconds, now))
 
     def wait(self, key: str, limit: int, seconds: int, cost: int, other: MovingWindows | None = None) -> float:
-        """See `MovingWindows.wait`."""
+        """Do as `MovingWindows.wait`."""
         with self._locked():
             now = self._clock()
             ring = self._ring(key, seconds, now)
@@ -225,7 +225,7 @@ class CommonWindows:
 
 
 def windows_memory(pages: int = PAGES) -> mmap.mmap:
-    """Memory for that many windows, which this process and its later forks have in common."""
+    """Return memory for that many windows, shared by this process and its later forks."""
     return mmap.mmap(-1, pages * _PAGE)
 
 

@@ -24,7 +24,7 @@ class FollowerPlaces:
         return self._held.total()
 
     def enter(self, agent: str) -> bool:
-        """Takes a place; False where there is none. Each True needs a `leave`."""
+        """Take a place and return True, or return False if there is none. Each True needs a `leave`."""
         if self._gate.draining or self.taken >= self._places or self._held[agent] >= half(self._places):
             return False
         self._held[agent] += 1
@@ -36,6 +36,6 @@ class FollowerPlaces:
             del self._held[agent]
 
     def ended(self, token: Token) -> bool:
-        """Whether one that waits is to stop: the server ends, or the token counts no longer as it did."""
+        """Return whether one that waits is to stop: the server ends, or the token counts no longer as it did."""
         self._tokens.refresh(monotonic())
         return self._gate.draining or not self._tokens.counts(token, datetime.now(UTC))

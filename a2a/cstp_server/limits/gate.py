@@ -36,18 +36,18 @@ class Gate:
         return not (self.running or self.waiting)
 
     def drain(self, ends_at: float) -> None:
-        """Admits nothing new from now on; running and waiting requests continue."""
+        """Admit no new requests from now on; running and waiting requests continue."""
         self.draining = True
         self.ends_at = ends_at
 
     def refuses(self, agent: str) -> bool:
-        """Whether a request of `agent` that came now would be refused at once."""
+        """Return whether a request of `agent` that came now would be refused at once."""
         if self.draining or self._may_have(agent):
             return self.draining
         return self.waiting >= self._queue and self._turns.most() <= self._turns.of(agent) + 1
 
     async def enter(self, agent: str) -> bool:
-        """Waits for a place; False when there is none to wait for, or none in time. Each True needs a `leave`.
+        """Wait for a place; return False if none becomes free in time. Each True needs a `leave`.
 
         Where no more may wait, the newest request of an agent of which clearly more wait makes room.
         """

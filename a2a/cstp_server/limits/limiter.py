@@ -72,7 +72,7 @@ class Plan:
 
 
 def writes_of(agent: str) -> str:
-    """Under which name an agent's writes are counted; no agent can have it."""
+    """Return the key that counts an agent's writes; no agent can have this name."""
     return f"{_WRITES}{agent}"
 
 
@@ -86,7 +86,7 @@ class _WindowState:
 
 
 def parse_windows(text: str, setting: str, prefix: str = "") -> tuple[Window, ...]:
-    """`600/minute; 60/second` as windows, shortest first, whose names begin with `prefix`.
+    """Parse `600/minute; 60/second` to windows, shortest first, with names that begin with `prefix`.
 
     Raises ConfigurationError naming `setting`.
     """
@@ -98,7 +98,7 @@ def parse_windows(text: str, setting: str, prefix: str = "") -> tuple[Window, ..
     if any(window.limit < 1 for window in windows):
         raise ConfigurationError(f"{setting}: a limit must be at least 1")
     if len({window.seconds for window in windows}) < len(windows):
-        raise ConfigurationError(f"{setting}: names the same window twice")
+        raise ConfigurationError(f"{setting}: has the same window twice")
     return windows
 
 
@@ -119,7 +119,7 @@ def _refusal(wait: float, window: Window) -> RateLimited:
 
 
 def make_plan(settings: Settings, methods: Mapping[str, Method[Any, Any]]) -> Plan:
-    """Checks the limits against each other. Raises ConfigurationError naming what cannot be."""
+    """Check the limits against each other. Raises ConfigurationError naming what cannot be."""
     limits = settings.limits
     if unknown := [name for name in limits.costs if name not in methods]:
         raise ConfigurationError(f"limits.costs: {unknown[0]} is not a method of this server")
@@ -138,14 +138,14 @@ def make_plan(settings: Settings, methods: Mapping[str, Method[Any, Any]]) -> Pl
             # what a write costs without a setting is at most all that a window holds
             if cost > smallest and (name in limits.costs or name not in plan.writing):
                 raise ConfigurationError(
-                    f"limits.costs: a call of {name} costs {cost}, more than {place} ever allows ({smallest}); "
+                    f"limits.costs: a call of {name} costs {cost}, more than {place} allows ({smallest}); "
                     f"raise the limit or lower limits.costs"
                 )
     return plan
 
 
 def redis_storage(settings: LimitSettings) -> RedisStorage | None:
-    """A connection pool to the configured Redis, not yet connected; None when limits are counted in memory."""
+    """Return an unconnected pool to the configured Redis; None if limits are counted in memory."""
     if settings.redis_url is None:
         return None
     connection: Callable[[str], RedisStorage] = import_module(_SHARED).connection
@@ -192,7 +192,7 @@ class Limiter:
         return "degraded" if self.degraded else "memory" if self._shared is None else "shared"
 
     async def look(self) -> str:
-        """`state`, once Redis was asked: it may have gone without a call that noticed."""
+        """Return the state after asking Redis, which may have failed since the last call."""
         if self._shared is not None and not self.degraded:
             try:
                 await self._shared.take([_PROBE], "", 1)
@@ -201,7 +201,7 @@ class Limiter:
         return self.state
 
     async def charge(self, agent: str, method: str, more: int = 0) -> None:
-        """Takes what a call of `method` costs, and `more`, from each window of the agent, or from none.
+        """Take what a call of `method` costs, and `more`, from each window of the agent, or from none.
 
         What would be more than a window ever holds is all that it holds. A write is counted in the windows of writes,
         too, before the others. Raises RateLimited.
@@ -226,7 +226,7 @@ class Limiter:
                     seen.remaining = max(0, seen.remaining - cost)
 
     async def states(self, agent: str) -> list[tuple[Window, int, int]]:
-        """Each window of the agent with its units left and the seconds until some come back."""
+        """Return each window of the agent with its units left and the seconds until some come back."""
         found, now = [], time()
         for window in self._plan.windows(agent):
             seen = self._seen.get((agent, window.policy))
@@ -236,14 +236,14 @@ class Limiter:
         return found
 
     async def headers(self, agent: str) -> list[tuple[bytes, bytes]]:
-        """RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers)."""
+        """Return RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers)."""
         states = await self.states(agent)
         policy = ", ".join([window.header for window, _, _ in states])
         state = ", ".join([f'"{window.policy}";r={remaining};t={wait}' for window, remaining, wait in states])
         return [(b"ratelimit-policy", policy.encode()), (b"ratelimit", state.encode())]
 
     def count_event(self, window: Window, key: str) -> RateLimited | None:
-        """Counts one event of `key`, not in Redis; what to answer when that was too many."""
+        """Count one event of `key`, not in Redis; return the error if there were too many."""
         if self._events.take_all(key, (window,), 1):
             return None
         return _refusal(self._events.wait(key, window.limit, window.seconds, 1), window)
@@ -327,7 +327,7 @@ class Limiter:
     def _fall_back(self, error: StorageError | TimeoutError) -> None:
         if self._probe is None:
             reason = _reason(error)
-            _log.warning("limits_local", reason=reason, remedy="limits.redis_url does not answer; counting in memory")
+            _log.warning("limits_local", reason=reason, remedy="limits.redis_url does not answer, counting in memory")
             self._seen.clear()
             self._probe = asyncio.create_task(self._await_redis())
 
@@ -368,7 +368,7 @@ def _reason(error: StorageError | TimeoutError) -> str:
 
 
 def try_redis(settings: LimitSettings) -> float:
-    """The seconds that one hit takes on the configured Redis, once connected. Raises ComponentFailed."""
+    """Return the seconds that one hit takes on the configured Redis, once connected. Raises ComponentFailed."""
     storage = redis_storage(settings)
     assert storage is not None
     return asyncio.run(_timed_hit(storage, settings.redis_timeout_seconds))

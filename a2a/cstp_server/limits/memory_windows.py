@@ -83,7 +83,7 @@ class MovingWindows:
     def take_all(
         self, key: str, windows: Sequence[WindowSize], cost: int, other: "MovingWindows | None" = None
     ) -> bool:
-        """Takes `cost` units from all windows or from none; False for the latter. `other` is as in `wait`."""
+        """Take `cost` units from all windows and return True, or return False. `other` is as in `wait`."""
         if (len(windows) > 1 or other is not None) and any(
             self.wait(key, window.limit, window.seconds, cost, other) for window in windows
         ):
@@ -91,7 +91,7 @@ class MovingWindows:
         return all(self.take(key, window.limit, window.seconds, cost) for window in windows)
 
     def take(self, key: str, limit: int, seconds: int, cost: int) -> bool:
-        """Takes `cost` units; False, with nothing taken, if that made more than `limit` in the last `seconds`."""
+        """Take `cost` units and return True, or return False if `limit` would be exceeded."""
         history = self._histories.get((key, seconds))
         if history is None:
             self._sweep()
@@ -104,7 +104,7 @@ class MovingWindows:
         return True
 
     def give_back(self, key: str, seconds: int, cost: int) -> None:
-        """Undoes a `take` of just now that turned out to be refused elsewhere."""
+        """Undo a recent `take` that another place refused."""
         history = self._histories.get((key, seconds))
         while history is not None and history.steps and cost:
             step = history.steps[-1]
@@ -116,7 +116,7 @@ class MovingWindows:
                 history.steps.pop()
 
     def state(self, key: str, seconds: int) -> tuple[int, float]:
-        """Units taken in the last `seconds`, and the seconds until the first of them come back, 0 if there are none."""
+        """Return the used units, and the seconds until the first of them come back, 0 if there are none."""
         history = self._histories.get((key, seconds))
         if history is None:
             return 0, 0.0
@@ -127,7 +127,7 @@ class MovingWindows:
         return history.total, until_gone(history.steps[0], seconds, now)
 
     def set_total(self, key: str, seconds: int, total: int) -> None:
-        """Makes `total` the units that count: new ones were taken now, and those that are gone were the oldest."""
+        """Set the used units to `total`: new units are from now, and missing units were the oldest."""
         history = self._histories.get((key, seconds))
         if history is None:
             if not total:
@@ -142,7 +142,7 @@ class MovingWindows:
             history.drop_oldest(history.total - total)
 
     def wait(self, key: str, limit: int, seconds: int, cost: int, other: "MovingWindows | None" = None) -> float:
-        """The seconds until `cost` units can be taken, 0 if they can be now; `cost` is at most `limit`.
+        """Return the seconds until `cost` units can be taken, 0 if now; `cost` is at most `limit`.
 
         Units that `other` counts for the same key and window count, too.
         """
@@ -162,7 +162,7 @@ class MovingWindows:
         return until_gone(step, seconds, now)
 
     def steps(self, key: str, seconds: int) -> Sequence[Step]:
-        """What counts of a window, the oldest first; a copy."""
+        """Return a copy of the counted steps of a window, oldest first."""
         history = self._histories.get((key, seconds))
         if history is None:
             return ()
@@ -181,7 +181,7 @@ class MovingWindows:
 
 
 def until_gone(step: Step, seconds: int, now: float) -> float:
-    """The seconds until what was taken in `step` leaves the window: more than none, for `forget` compares the same."""
+    """Return the seconds until the units of `step` leave the window, by the comparison of `forget`."""
     return step.last - (now - seconds)
 
 

@@ -32,7 +32,7 @@ _LARGEST_TOLD: Final = 10**6
 
 
 def coded(error: CstpError, schema: Mapping[str, Any]) -> Body:
-    """`{"error": {"code", "message", "details"}}`: F000, and the tools whose specification has no shape."""
+    """Return `{"error": {"code", "message", "details"}}` (F000), also for tools without a specified shape."""
     data = error.data if isinstance(error.data, Mapping) else {}
     details: Mapping[str, JsonValue] = {
         to_snake(name): _named(value, schema) if name in _SENTENCES else value for name, value in data.items()
@@ -48,7 +48,7 @@ def coded(error: CstpError, schema: Mapping[str, Any]) -> Body:
 
 
 def of_episodes(error: CstpError, schema: Mapping[str, Any]) -> Body:
-    """`{"error", "details", "tool"}` (F003)."""
+    """Return `{"error", "details", "tool"}` (F003)."""
     match error:
         case InvalidParams():
             summary, details = "Parameter validation failed", "; ".join(_sentences(error.violations, schema))
@@ -62,7 +62,7 @@ def of_episodes(error: CstpError, schema: Mapping[str, Any]) -> Body:
 
 
 def of_recall(error: CstpError, schema: Mapping[str, Any]) -> Body:
-    """`{"error"}`, one sentence (F004); with an unknown id, the members of an empty answer are added."""
+    """Return `{"error"}`, one sentence (F004); for an unknown id, with the members of an empty answer."""
     match error:
         case InvalidParams():
             summary = "; ".join(_capital(sentence, schema) for sentence in _sentences(error.violations, schema))

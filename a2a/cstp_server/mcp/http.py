@@ -54,7 +54,7 @@ class _Parts:
 
 @asynccontextmanager
 async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIterator[ASGIApp]:
-    """The endpoint over `dispatcher`, for as long as the application runs."""
+    """Yield the endpoint over `dispatcher`, while the application runs."""
 
     async def run(tool: Tool | None, arguments: Mapping[str, object], context: Context) -> Outcome:
         assert context.request is not None

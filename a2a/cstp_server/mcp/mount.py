@@ -24,7 +24,7 @@ class Mount:
         self._kept: tuple[asyncio.Future[ASGIApp], asyncio.Task[None]] | None = None
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Raises the error that prevents the endpoint from being made; the next request retries."""
+        """Answer a request. Raises the error that prevents the endpoint from opening; the next request retries."""
         if self._kept is None or self._kept[1].done():
             future: asyncio.Future[ASGIApp] = asyncio.get_running_loop().create_future()
             self._kept = future, asyncio.create_task(self._keep(future))
@@ -50,7 +50,7 @@ class Mount:
 
 @asynccontextmanager
 async def open_mount(dispatcher: Dispatcher, settings: Settings) -> AsyncIterator[Mount]:
-    """The endpoint over `dispatcher`, for as long as the application runs."""
+    """Yield the endpoint over `dispatcher`, while the application runs."""
     mount = Mount(dispatcher, settings)
     try:
         yield mount
@@ -59,6 +59,6 @@ async def open_mount(dispatcher: Dispatcher, settings: Settings) -> AsyncIterato
 
 
 async def mcp_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
-    """`POST /mcp`, and the preflights of browsers."""
+    """Answer `POST /mcp`, and the preflights of browsers."""
     mount: Mount = scope["state"]["mcp"]
     await mount.answer(scope, receive, send)

@@ -20,13 +20,13 @@ _log = structlog.get_logger("cstp.mcp")
 
 
 async def answer_from_server(client: AsyncClient, settings: Settings) -> None:
-    """Answers on standard input and output with what the client's server says, until that ends or a signal comes."""
+    """Answer on standard input and output from the client's server, until input ends or a signal arrives."""
     async with client:
         await answer(remote_run(client), settings)
 
 
 def remote_run(client: AsyncClient) -> Run:
-    """Runs calls on the server of `client`; one that gives no answer fails as its component `server`."""
+    """Run calls on the server of `client`; without an answer, a call fails as the component `server`."""
 
     async def run(tool: Tool | None, arguments: Mapping[str, Any], _: Context) -> Outcome:
         if tool is None:

@@ -27,7 +27,7 @@ class Schemas:
 
 
 def schemas_of(params: type[BaseModel], result: type[BaseModel], defaults: Mapping[str, Any] | None = None) -> Schemas:
-    """JSON Schema 2020-12; every `properties` key is the name of a field. `defaults` are those of the tool.
+    """Return JSON Schema 2020-12; every `properties` key is the name of a field. `defaults` are those of the tool.
 
     Neither has a `$ref`, nor null as an alternative: some clients send an object as JSON text where it may be something
     else. What is optional is just not required. A member of an answer that may be null has null among its types.
@@ -167,7 +167,7 @@ def _value(value: Any) -> Any:
 
 
 def bounds(schema: Mapping[str, JsonValue], field: str) -> Mapping[str, JsonValue]:
-    """The schema of a field's value; empty for a name that is not a field."""
+    """Return the schema of a field's value; empty for an unknown name."""
     properties = schema.get("properties")
     found = properties.get(field) if isinstance(properties, Mapping) else None
     return found if isinstance(found, Mapping) else {}

@@ -26,7 +26,7 @@ _READ_OF_LONG = 16  # times the longest line that is taken: so far a longer one 
 
 
 async def answer(run: Run, settings: Settings) -> None:
-    """Serves the tools on standard input and output until that ends or a signal comes."""
+    """Serve the tools on standard input and output until input ends or a signal arrives."""
     server = make_mcp_server(run)
 
     async def serve() -> None:

@@ -18,12 +18,12 @@ _META: Final[Mapping[str, Any]] = {"ui": {"csp": _NO_DOMAINS.model_dump(by_alias
 
 
 def view_file() -> Path:
-    """The page, in the wheel and in a checkout."""
+    """Return the page's file, in the wheel or in a checkout."""
     return Path(str(files("cstp_server"))) / "ui" / "mcp_app" / "decision.html"
 
 
 def listed_views() -> ListResourcesResult:
-    """As `resources/list` has them."""
+    """Return the views as `resources/list` has them."""
     view = Resource(
         uri=DECISION_VIEW,
         name="decision",
@@ -36,7 +36,7 @@ def listed_views() -> ListResourcesResult:
 
 
 def read_view(uri: str, page: str) -> ReadResourceResult:
-    """`page` as the resource at `uri`; raises MCPError for any address but that of the page."""
+    """Return `page` as the resource at `uri`. Raises MCPError for any other address."""
     if uri != DECISION_VIEW:
         message = "Unknown resource; resources/list names those there are"
         raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": uri})

@@ -33,14 +33,14 @@ class StateGauges(Collector):
         if self.counts_records:
             yield from self._indexes()
         yield from self._pools()
-        yield _gauge("cstp_requests_running", "Requests that run.", self.gate.running)
-        yield _gauge("cstp_requests_waiting", "Requests that wait for a place.", self.gate.waiting)
+        yield _gauge("cstp_requests_running", "Running requests.", self.gate.running)
+        yield _gauge("cstp_requests_waiting", "Requests that wait to run.", self.gate.waiting)
         yield _gauge("cstp_followers", "Calls and streams that wait for changes.", self.followers.taken)
-        yield _gauge("cstp_bodies_bytes", "Bytes of bodies over 64 KiB that are held.", self.bodies.held)
+        yield _gauge("cstp_bodies_bytes", "Bytes of held bodies over 64 KiB.", self.bodies.held)
         audit = self.engine.audit.state
-        yield _gauge("cstp_audit_waiting", "Audit rows that wait to be stored.", audit.waiting)
-        yield _gauge("cstp_audit_failing", "1 while the store takes no audit rows.", audit.failing)
-        yield _gauge("cstp_draining", "1 once the server is stopping.", self.gate.draining)
+        yield _gauge("cstp_audit_waiting", "Audit rows that are not stored yet.", audit.waiting)
+        yield _gauge("cstp_audit_failing", "1 while the store accepts no audit rows.", audit.failing)
+        yield _gauge("cstp_draining", "1 when the server is stopping.", self.gate.draining)
         if self.counts_records and self.engine.sources is not None:
             yield from _sources(self.engine.sources.states)
         if self.engine.embeddings is not None:
@@ -49,11 +49,11 @@ class StateGauges(Collector):
     def _parts(self) -> Iterator[Metric]:
         if self.readiness is None:
             return
-        up = GaugeMetricFamily("cstp_part_up", "0 for a part that is down or degraded.", labels=("part",))
+        up = GaugeMetricFamily("cstp_part_up", "0 if a part is down or degraded, else 1.", labels=("part",))
         for part, state in self.readiness.parts.items():
             up.add_metric((part,), state not in ("down", "degraded"))
         yield up
-        limiter = GaugeMetricFamily("cstp_limiter_state", "1 for where limits are counted now.", labels=("state",))
+        limiter = GaugeMetricFamily("cstp_limiter_state", "1 for the store that counts limits now.", labels=("state",))
         for state in ("memory", "shared", "degraded"):
             limiter.add_metric((state,), self.limiter.state == state)
         yield limiter
@@ -61,11 +61,9 @@ class StateGauges(Collector):
     def _indexes(self) -> Iterator[Metric]:
         last_seq = None if self.readiness is None else self.readiness.last_seq
         labels = ("space", "index")
-        lag = GaugeMetricFamily(
-            "cstp_index_lag", "Seconds from the last change in an index to the last.", labels=labels
-        )
-        records = GaugeMetricFamily("cstp_index_records", "Records that can be searched.", labels=("space",))
-        windows = GaugeMetricFamily("cstp_index_windows", "Vectors held in memory.", labels=("space",))
+        lag = GaugeMetricFamily("cstp_index_lag", "Seconds that an index is behind the records.", labels=labels)
+        records = GaugeMetricFamily("cstp_index_records", "Searchable records.", labels=("space",))
+        windows = GaugeMetricFamily("cstp_index_windows", "Vectors in memory.", labels=("space",))
         for index in self.engine.indexes.all:
             covered = {"columns": index.snapshot.seq, "keywords": index.keywords.seq}
             if index.vectors is not None:
@@ -77,8 +75,8 @@ class StateGauges(Collector):
         yield from (records, windows) if last_seq is None else (lag, records, windows)
 
     def _pools(self) -> Iterator[Metric]:
-        threads = GaugeMetricFamily("cstp_pool_threads", "Calls that a pool runs at a time.", labels=("pool",))
-        running = GaugeMetricFamily("cstp_pool_running", "Calls that a pool runs.", labels=("pool",))
+        threads = GaugeMetricFamily("cstp_pool_threads", "Threads of a pool.", labels=("pool",))
+        running = GaugeMetricFamily("cstp_pool_running", "Running calls of a pool.", labels=("pool",))
         waiting = GaugeMetricFamily("cstp_pool_waiting", "Calls that wait for a thread.", labels=("pool",))
         for pool in self.engine.pools:
             load = pool.load
@@ -88,15 +86,15 @@ class StateGauges(Collector):
         yield from (threads, running, waiting)
 
     def _embeddings(self, cache: QueryCache) -> Iterator[Metric]:
-        yield CounterMetricFamily("cstp_embedding_cache_hits", "Queries whose vector was known.", cache.hits)
+        yield CounterMetricFamily("cstp_embedding_cache_hits", "Queries with a cached vector.", cache.hits)
         yield CounterMetricFamily("cstp_embedding_cache_misses", "Queries that were embedded.", cache.misses)
-        yield _gauge("cstp_embedding_cache_size", "Query vectors cached.", len(cache))
+        yield _gauge("cstp_embedding_cache_size", "Cached query vectors.", len(cache))
 
 
 def _sources(states: Sequence[SourceState]) -> Iterator[Metric]:
     labels = ("source",)
-    age = GaugeMetricFamily("cstp_source_age_seconds", "Seconds since a source was read whole.", labels=labels)
-    up = GaugeMetricFamily("cstp_source_up", "0 for a source that cannot be read.", labels=labels)
+    age = GaugeMetricFamily("cstp_source_age_seconds", "Seconds since a source was read completely.", labels=labels)
+    up = GaugeMetricFamily("cstp_source_up", "0 if a source cannot be read, else 1.", labels=labels)
     for state in states:
         up.add_metric((state.address,), state.failure is None)
         if state.read_seconds_ago is not None:

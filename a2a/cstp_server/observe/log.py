@@ -38,7 +38,7 @@ Event = MutableMapping[str, Any]
 
 
 def configure_logging(settings: LogSettings, output: TextIO | None = None) -> None:
-    """Sets up structlog, and hands the standard library's warnings (uvicorn, chromadb) to it.
+    """Set up structlog, and route the standard library's warnings (uvicorn, chromadb) to it.
 
     By default a thread writes the lines to standard error; `output` is for a process that may have none.
     """
@@ -69,7 +69,7 @@ def configure_logging(settings: LogSettings, output: TextIO | None = None) -> No
 
 
 def write_rest(patience: float | None = None) -> None:
-    """Returns when all that was logged is written, or as much as is read in that time; default: PATIENCE."""
+    """Wait until the log is written, or for this time; default: PATIENCE."""
     for handler in logging.getLogger().handlers:
         if isinstance(handler, logging.StreamHandler) and isinstance(handler.stream, LogOutput):
             handler.stream.write_rest(patience)
@@ -79,11 +79,11 @@ def _tell_lost(count: int) -> None:
     _log.error("log_lines_lost", count=count)
 
 
-def announce(event: str, *sentences: str, **fields: object) -> None:
-    """Writes what is to be read at any level: sentences for people, a line each, or one line of a JSON log."""
+def announce(event: str, *sentences: str, level: str = "info", **fields: object) -> None:
+    """Write a message at any level: a line per sentence for people, or one line of a JSON log."""
     if isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
         cleaned = {name: _clean(value) for name, value in fields.items()}
-        line: Event = {**cleaned, "event": event, "level": "info", "timestamp": _now()}
+        line: Event = {**cleaned, "event": event, "level": level, "timestamp": _now()}
         structlog.get_config()["logger_factory"]().msg(_to_json(line))
         return
     with suppress(OSError):  # the reader has gone
@@ -102,7 +102,7 @@ class CallLine(Protocol):
 
 
 def call_line() -> CallLine:
-    """The writer of call lines, as logging is configured now.
+    """Return the current writer of call lines.
 
     A JSON line is put together here: structlog's chain would take a fifth of the time of a cheap call.
     """

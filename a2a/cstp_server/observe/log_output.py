@@ -44,7 +44,7 @@ class LogOutput:
         atexit.register(self.write_rest)
 
     def write(self, text: str) -> None:
-        """Takes one line."""
+        """Accept one line."""
         if self._waiting.qsize() < HELD or current_thread() is self._thread:
             self._waiting.put(text)
         else:
@@ -52,10 +52,10 @@ class LogOutput:
                 self._lost += 1
 
     def flush(self) -> None:
-        """Does nothing: for the caller, a line counts as written."""
+        """Do nothing: a line counts as written for the caller."""
 
     def write_rest(self, patience: float | None = None) -> None:
-        """Returns when all lines are written, or when the time is over; default: PATIENCE."""
+        """Wait until all lines are written, or for this time; default: PATIENCE."""
         written = Event()
         self._hurry.set()
         self._waiting.put(written)

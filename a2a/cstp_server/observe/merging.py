@@ -37,7 +37,7 @@ class MetricFamily:
 
 
 def families_of(metrics: Iterable[Metric]) -> list[MetricFamily]:
-    """What a registry collected."""
+    """Return the collected metrics of a registry."""
     return [
         MetricFamily(
             one.name,
@@ -50,7 +50,7 @@ def families_of(metrics: Iterable[Metric]) -> list[MetricFamily]:
 
 
 def merged(workers: Iterable[Sequence[MetricFamily]]) -> list[MetricFamily]:
-    """The same metrics of all workers: counters and histograms add up, and so do gauges that count something."""
+    """Return the sum of the metrics of all workers: counters, histograms and gauges that count."""
     found: dict[str, MetricFamily] = {}
     for family in (family for families in workers for family in families):
         before = found.get(family.name)
@@ -86,7 +86,7 @@ class MergedMetrics(Collector):
 
 
 def all_ready(workers: Sequence[Readiness | None]) -> Readiness:
-    """The worst of all workers, part by part; None is one that does not answer."""
+    """Return the worst state of all workers, part by part; None stands for a worker that does not answer."""
     seen = [one for one in workers if one is not None]
     parts = {
         name: _worst([one.parts[name] for one in seen if name in one.parts])

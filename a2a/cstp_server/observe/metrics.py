@@ -39,21 +39,21 @@ class CallMetrics(Collector):
         registry.register(self)
 
     def count(self, method: str, code: int, seconds: float) -> None:
-        """One call."""
+        """Count one call."""
         self._calls[method, code] += 1
         times = self._times[method]
         times.numbers[bisect_left(CALL_BUCKETS, seconds)] += 1
         times.seconds += seconds
 
     def answered(self, status: int) -> None:
-        """One HTTP answer."""
+        """Count one HTTP answer."""
         self._answers[status] += 1
 
     def collect(self) -> Iterable[Metric]:
         calls = CounterMetricFamily("cstp_calls", "Calls, by method and error code.", labels=("method", "code"))
         for (method, code), number in self._calls.items():
             calls.add_metric((method, str(code)), number)
-        seconds = HistogramMetricFamily("cstp_call_seconds", "Seconds that a call took.", labels=("method",))
+        seconds = HistogramMetricFamily("cstp_call_seconds", "Duration of calls in seconds.", labels=("method",))
         for method, times in self._times.items():
             bounds = [*map(floatToGoString, CALL_BUCKETS), "+Inf"]
             buckets = list(zip(bounds, accumulate(times.numbers), strict=True))
@@ -66,9 +66,9 @@ class CallMetrics(Collector):
 
 
 async def watch_loop(registry: CollectorRegistry) -> None:
-    """Measures, until cancelled, how late the event loop runs what is due."""
+    """Measure the delay of the event loop, until cancelled."""
     late = Histogram(
-        "cstp_event_loop_lag_seconds", "How late the event loop was.", buckets=LAG_BUCKETS, registry=registry
+        "cstp_event_loop_lag_seconds", "Delay of the event loop in seconds.", buckets=LAG_BUCKETS, registry=registry
     )
     clock = asyncio.get_running_loop().time
     while True:

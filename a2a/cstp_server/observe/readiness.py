@@ -52,7 +52,7 @@ class ReadinessCheck:
         self._seen_at = 0.0
 
     async def look(self) -> Readiness:
-        """The state of now, or of KEEP_SECONDS ago at most; never raises."""
+        """Return the current state, at most KEEP_SECONDS old; never raises."""
         async with self._turn:
             if self._seen is None or monotonic() - self._seen_at > KEEP_SECONDS:
                 self._seen, self._seen_at = await self._look(), monotonic()

@@ -41,7 +41,7 @@ class OwnMetrics:
         self._before = read_counters(counters)
 
     async def look(self, *, counts_records: bool) -> list[MetricFamily]:
-        """All of them, as of now."""
+        """Return the current state of all workers."""
         readiness = await self._readiness.look()
         self._gauges.readiness, self._gauges.counts_records = readiness, counts_records  # what follows is one step
         found = merged([families_of(self._registry.collect()), self._before])
@@ -58,14 +58,14 @@ class Siblings:
         self._own = own
 
     async def readiness(self) -> Readiness:
-        """Ready when all workers are."""
+        """Return the readiness of all workers together."""
         own, *others = await asyncio.gather(
             self._readiness.look(), *(self._readiness_of(number) for number in self._member.others)
         )
         return all_ready([own, *others])
 
     async def metrics(self, *, counts_records: bool) -> bytes:
-        """The sum over all workers, in Prometheus' text format."""
+        """Return the sum over all workers, in Prometheus' text format."""
         asked = (self._metrics_of(number, counts_records=counts_records) for number in self._member.others)
         own, others = await asyncio.gather(self._own.look(counts_records=counts_records), asyncio.gather(*asked))
         answering = 1 + sum(one is not None for one in others)
@@ -79,7 +79,7 @@ class Siblings:
 
     @asynccontextmanager
     async def answering(self) -> AsyncIterator[None]:
-        """Answers the other workers meanwhile."""
+        """Answer the other workers during the body."""
         path = self._member.socket(self._member.number)
         path.unlink(missing_ok=True)  # of a worker that was killed
         server = await asyncio.start_unix_server(self._answer, path)
@@ -124,7 +124,7 @@ class Siblings:
 
 
 def read_counters(file: Path) -> list[MetricFamily]:
-    """What a worker wrote when it was last asked; nothing without a file."""
+    """Return the last known counters of a worker; empty without a file."""
     try:
         return _unpacked(orjson.loads(file.read_bytes()))
     except (OSError, ValueError):

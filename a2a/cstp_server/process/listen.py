@@ -7,11 +7,11 @@ from typing import Final
 from cognition_engines.errors import ConfigurationError
 from cstp_server.settings import Settings
 
-_HOSTS: Final = "127.0.0.1 is for this machine alone, 0.0.0.0 stands for all its addresses"
+_HOSTS: Final = "use 127.0.0.1 for this machine only, or 0.0.0.0 for all its addresses"
 
 
 def bind(settings: Settings) -> socket.socket:
-    """A listening socket on the configured address. Raises ConfigurationError with what to do."""
+    """Return a socket that listens on the configured address. Raises ConfigurationError with a remedy."""
     host, port = settings.server.host, settings.server.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -41,5 +41,6 @@ def _not_bound(host: str, port: int, error: OSError | TypeError) -> str:
         case errno.EACCES:
             return f"server.port: this user may not listen on {port}; choose a --port from 1024 up"
         case errno.EADDRINUSE:
-            return f"cannot listen on {host}:{port} ({error.strerror}); stop what does, or choose another --port"
+            remedy = "stop the process that uses it, or choose another --port"
+            return f"cannot listen on {host}:{port} ({error.strerror}); {remedy}"
     return f"server.host, server.port: cannot listen on {host}:{port} ({error.strerror}); choose others"

@@ -11,7 +11,7 @@ from cstp.client.transport import deadline_after
 
 
 def probe(url: str, path: str, seconds: float) -> HttpAnswer | TransportError:
-    """What a GET of `path` answers, or why there is no answer within `seconds`. Nothing secret is sent."""
+    """Return the answer to a GET of `path`, or the reason for none within `seconds`. Sends no secret."""
     try:
         # on this machine, whatever proxy there is; its certificate is for its public name
         with closing(SyncHttp(httpx.URL(url), direct=True)) as http:

@@ -12,7 +12,7 @@ _ARENAS: Final = 2
 
 
 def share_arenas() -> None:
-    """Lets all threads allocate from two arenas, where the C library is glibc and the operator has not chosen.
+    """Make all threads allocate from two arenas, with glibc and unless the operator chose otherwise.
 
     By default nearly every thread has its own, which retains what the largest call of that thread needed: ten
     minutes of searches and ingests then made the process half as large again.
@@ -22,7 +22,7 @@ def share_arenas() -> None:
 
 
 def spare_the_collector() -> None:
-    """Keeps what lives as long as the process out of garbage collections: each would hold the event loop for 50 ms."""
+    """Exclude long-lived objects from garbage collections, which would block the event loop for 50 ms."""
     gc.freeze()
     gc.set_threshold(*_COLLECT_AFTER)
     gc.enable()

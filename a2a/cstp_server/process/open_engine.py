@@ -26,7 +26,7 @@ def open_engine(
     member: Membership | None = None,
     lock: FolderLock | None = None,
 ) -> Engine:
-    """Opens everything and catches up with the records.
+    """Open everything and catch up with the records.
 
     `model` gives what `open_model` does, where it is loaded already. `member` is which of several workers it is. `lock`
     is that of the folder, if it is taken already. Raises ConfigurationError, FolderInUse or ComponentFailed, with
@@ -45,7 +45,7 @@ def open_engine(
 
 
 def engine_options(settings: Settings, member: Membership | None = None) -> EngineOptions:
-    """The threads and deadlines of the settings."""
+    """Return the threads and deadlines of the settings."""
     store, vectors, embedding = settings.store, settings.vectors, settings.embedding
     return EngineOptions(
         call_seconds=settings.server.handler_seconds,
@@ -66,12 +66,12 @@ def engine_options(settings: Settings, member: Membership | None = None) -> Engi
 
 
 def relevance(search: SearchSettings) -> Relevance:
-    """How the settings want texts and queries to be weighed."""
+    """Return the configured weights of texts and queries."""
     return Relevance(language=search.language, least_cosine=search.least_cosine)
 
 
 def audit_options(settings: Settings) -> AuditOptions:
-    """What is audited, and how."""
+    """Return the options of the audit."""
     audit = settings.audit
     return AuditOptions(audit.reads, audit.durable, audit.days, settings.log.audit_queries)
 
@@ -87,5 +87,5 @@ def _followed(source: SourceSettings) -> FollowedSource:
 
 
 def vector_choice(vectors: VectorSettings) -> VectorChoice:
-    """Where the settings want nearest neighbours to be looked for."""
+    """Return the configured index of nearest neighbours."""
     return VectorChoice(vectors.index, vectors.url, vectors.deadline_seconds, vectors.memory_mb)

@@ -52,7 +52,7 @@ class Grace:
         return CLOSING_SHARE * self.seconds + self.leaving
 
     def closing_left(self, gate: Gate) -> float:
-        """Seconds that closing may take, from now."""
+        """Return the seconds left for closing."""
         return max(0.0, min(self.seconds, gate.ends_at - monotonic()) - self.leaving)
 
 
@@ -70,12 +70,12 @@ class Watchdog:
         Thread(target=self._run, name="watchdog", daemon=True).start()
 
     def end_by(self, moment: float) -> None:
-        """Sets the moment, on the clock of `time.monotonic`; the earliest counts. Safe in a signal handler."""
+        """Set the end, on the clock of `time.monotonic`; the earliest counts. Safe in a signal handler."""
         self.asked = True
         self.limit(moment)
 
     def limit(self, moment: float) -> None:
-        """As `end_by`, for a stop that is yet to be asked for by a signal."""
+        """Set the end, as `end_by` does, for a stop that no signal has requested yet."""
         self._moments.put(moment)
 
     def _run(self) -> None:
@@ -90,7 +90,7 @@ class Watchdog:
 
 @contextmanager
 def ended_by_signals(seconds: float) -> Iterator[Watchdog]:
-    """While a server starts, SIGINT, SIGTERM and SIGHUP end it: SystemExit with code 0 where they find it.
+    """Raise SystemExit with code 0 on SIGINT, SIGTERM and SIGHUP while a server starts.
 
     What that leaves to close may take `seconds`; then the watchdog ends the process. SIGHUP is passed on as SIGTERM,
     also to the server once that heeds signals itself, unless it is ignored, as under nohup. For the main thread.

@@ -15,7 +15,7 @@ from cstp_server.settings import ServerSettings
 
 
 def tls_context(server: ServerSettings) -> ssl.SSLContext | None:
-    """What `server.ssl_certfile` and `server.ssl_keyfile` ask for; None without them. TLS 1.2 and newer.
+    """Return the context of `server.ssl_certfile` and `server.ssl_keyfile`, TLS 1.2 and newer; None without them.
 
     Raises ConfigurationError that names the setting when a file cannot be used.
     """
@@ -28,10 +28,10 @@ def tls_context(server: ServerSettings) -> ssl.SSLContext | None:
         context.load_cert_chain(server.ssl_certfile, server.ssl_keyfile, password=_no_passphrase)
     except ssl.SSLError as error:
         raise ConfigurationError(
-            f"{names}: not a PEM certificate and its key without a passphrase ({error.reason or 'no PEM'})"
+            f"{names}: must be a PEM certificate and its key without a passphrase ({error.reason or 'no PEM'})"
         ) from error
     except OSError as error:
-        raise ConfigurationError(f"{names}: {error.strerror}; name files that this user may read") from error
+        raise ConfigurationError(f"{names}: {error.strerror}; give files that this user can read") from error
     return context
 
 

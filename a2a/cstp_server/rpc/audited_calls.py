@@ -1,6 +1,8 @@
-"""The audit rows of calls, as the dispatcher sees them: every read, and every write that was refused or failed."""
+"""The audit rows of calls, as the dispatcher sees them: every read, and every write that was refused or failed.
 
-from collections.abc import Iterable
+`Engine.write` adds the row of a write in its transaction.
+"""
+
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -9,10 +11,13 @@ from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
 from cstp.contract import Wire
 from cstp.errors import Conflict, CstpError
-from cstp_server.audit.returned import AUDITED, BY_THE_DOOR, NO_RECORDS
+from cstp.methods.registry import METHODS
+from cstp.naming import named_records
 from cstp_server.rpc.bound import Call
 
 ANY_KIND: Final = "record"  # of a record whose kind an error does not say
+_READS: Final = frozenset(method.name for method in METHODS if method.audited and not method.writes)
+_WRITES: Final = frozenset(method.name for method in METHODS if method.audited and method.writes)
 
 
 @dataclass(slots=True)
@@ -32,36 +37,26 @@ class AuditedCalls:
         self._reads: Final = trail.options.reads
         self._queries: Final = trail.options.queries
 
-    def check(self, methods: Iterable[str]) -> None:
-        """Raises ValueError for a method of which it is not known which records its answers name."""
-        unknown = set(methods) - AUDITED.keys() - BY_THE_DOOR - NO_RECORDS
-        if unknown:
-            raise ValueError(f"audit/returned.py: name {', '.join(sorted(unknown))}")
-
     def asked(self, method: str, params: Wire, notes: AuditNotes) -> None:
-        """Notes the text that is searched for, where queries are kept."""
-        if self._queries and method in AUDITED:
-            notes.query = AUDITED[method].query(params)
+        """Note the text of a search, if queries are kept."""
+        if self._queries and method in _READS:
+            notes.query = getattr(params, "query", None)
 
     def answered(self, method: str, result: Wire, notes: AuditNotes) -> None:
-        """Notes the records that a result names, each once."""
-        if self._reads and method in AUDITED:
-            notes.records = tuple(dict.fromkeys(AUDITED[method].returned(result)))
+        """Note the records of a result, each once."""
+        if self._reads and method in _READS:
+            notes.records = tuple(AuditedRecord(*named) for named in dict.fromkeys(named_records(result)))
 
     async def add_answer(self, method: str, call: Call, result: Wire) -> None:
-        """Leaves a row for a part of an answer that is sent bit by bit. Raises ComponentFailed as `add`."""
+        """Add a row for a part of a streamed answer. Raises ComponentFailed as `add` does."""
         notes = AuditNotes(admitted=True)
         self.answered(method, result, notes)
         await self.add(method, call, notes, None)
 
     async def add(self, method: str, call: Call, notes: AuditNotes, error: CstpError | None) -> None:
-        """Leaves the row of a call that ends now. Raises ComponentFailed where it is not taken."""
-        if not notes.admitted or method in NO_RECORDS:
-            return
-        if method in BY_THE_DOOR:
-            if error is None:
-                return
-        elif method not in AUDITED or not self._reads:
+        """Add the row of a call that ends now. Raises ComponentFailed if the store accepts none."""
+        read = method in _READS and self._reads
+        if not notes.admitted or not (read or (method in _WRITES and error is not None)):
             return
         await self._trail.add(
             AuditEntry(

@@ -16,7 +16,7 @@ class Place(Protocol):
     """A place in flight that a request has."""
 
     def leave(self) -> None:
-        """Gives it to another request, once."""
+        """Give the place to another request, once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,7 +113,7 @@ class _Room:
 
 
 def error_body(error: CstpError, identifier: object = None) -> bytes:
-    """A JSON-RPC response object with an `error` member."""
+    """Return a JSON-RPC response object with an `error` member."""
     member: dict[str, object] = {"code": error.code, "message": error.message}
     if error.data is not None:
         member["data"] = error.data
@@ -133,7 +133,6 @@ class Dispatcher:
         reached: Reached,
         audit: AuditedCalls,
     ) -> None:
-        audit.check(bound.method.name for bound in methods)
         self.parser = parser
         self._audit = audit
         self._limiter = limiter
@@ -147,7 +146,7 @@ class Dispatcher:
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def handle(self, body: bytes, call: Call) -> Answer:
-        """Runs what `body` holds. Never raises for anything that a caller sent."""
+        """Run the calls of `body`. Never raises for anything that a caller sent."""
         try:
             read = await self.parser.run(call.token.agent, read_body, body, self._bounds.max_batch)
         except (ParseError, InvalidRequest, Overloaded) as error:
@@ -157,7 +156,7 @@ class Dispatcher:
         return await self._answer(read, call, _Room(self._bounds.answer_bytes, self._bounds.answer_bytes))
 
     async def charge(self, call: Call) -> RateLimited | None:
-        """Takes a unit for what calls no method; what to answer where none is left."""
+        """Charge a unit for a request without a method; return the error if none is left."""
         try:
             await self._limiter.charge(call.token.agent, "")
         except RateLimited as error:
@@ -165,7 +164,7 @@ class Dispatcher:
         return None
 
     async def admit(self, method: Method[Any, Any], call: Call) -> CstpError | None:
-        """Charges what is answered outside of here as a call of `method`; what to answer where it may not be."""
+        """Charge a request answered elsewhere as a call of `method`; return the error if it is not allowed."""
         try:
             await self._limiter.charge(call.token.agent, method.name)
         except RateLimited as error:
@@ -318,11 +317,11 @@ class Dispatcher:
         self.note(name, call, 0 if outcome.error is None else outcome.error.code, began)
 
     async def audit_part(self, method: str, call: Call, result: Wire) -> None:
-        """Leaves a row for a part of an answer that is streamed. Raises ComponentFailed where the store takes none."""
+        """Add a row for a part of a streamed answer. Raises ComponentFailed if the store accepts none."""
         await self._audit.add_answer(method, call, result)
 
     def note(self, method: str, call: Call, code: int, began: float) -> None:
-        """One line in the log and one count for each call."""
+        """Write one log line and count one call."""
         seconds = perf_counter() - began
         self._metrics.count(method, code, seconds)
         self._log_call(

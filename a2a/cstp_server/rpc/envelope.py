@@ -35,7 +35,7 @@ class Malformed:
 
 
 def parse_body(body: bytes) -> object:
-    """Strict JSON in UTF-8, at most 64 levels deep. Raises ParseError, and InvalidRequest for over 20,000 values.
+    """Parse strict JSON in UTF-8, at most 64 levels deep. Raises ParseError, or InvalidRequest above 20,000 values.
 
     Both bounds are checked in the bytes: to make 350,000 lists of 1 MiB takes a tenth of a second.
     """
@@ -73,7 +73,7 @@ def outer_bytes(body: bytes) -> bytes:
 
 
 def read_body(body: bytes, max_batch: int) -> "Request | Malformed | list[Request | Malformed]":
-    """The request that a body is, or those of its batch. Raises ParseError, and InvalidRequest for no such batch."""
+    """Return the request of a body, or those of its batch. Raises ParseError and InvalidRequest."""
     document = parse_body(body)
     if not isinstance(document, list):
         return read_requests([document], body, batch=False)[0]
@@ -83,7 +83,7 @@ def read_body(body: bytes, max_batch: int) -> "Request | Malformed | list[Reques
 
 
 def read_requests(elements: Sequence[object], body: bytes, *, batch: bool) -> list[Request | Malformed]:
-    """Checks each element of a batch, or the one element of a single request, against JSON-RPC 2.0."""
+    """Check each element of a batch, or the one element of a single request, against JSON-RPC 2.0."""
     literals = None
     numbers = [element.get("id") for element in elements if type(element) is dict]
     # -0 reads as the integer 0

@@ -44,12 +44,12 @@ class Assets:
 
 
 def static_folder() -> Path:
-    """Where the files are, in the wheel and in a checkout."""
+    """Return the folder of the files, in the wheel or in a checkout."""
     return Path(str(files("cstp_server"))) / "ui" / "static"
 
 
 def load_assets(folder: Path) -> Assets:
-    """Reads all files of a type in `TYPES`; others, such as drafts of an editor, are no part of the page.
+    """Read all files of a type in `TYPES`; others, such as drafts of an editor, are ignored.
 
     The scripts that index.html names are sent as one, because a browser takes longer for each request than for what
     it answers. Takes about 50 ms, mostly to compress. Raises OSError for a file that cannot be read.

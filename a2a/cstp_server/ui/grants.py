@@ -54,7 +54,7 @@ def make_grant(
     lifetime: timedelta,
     link_lifetime: timedelta = LINK_LIFETIME,
 ) -> Grant:
-    """A grant from now on. Raises TokenRefused for rights that no token can have."""
+    """Return a grant from now on. Raises TokenRefused for rights that no token can have."""
     check_rights(agent, scopes=scopes, lifetime=lifetime, clearance=clearance, projects=projects)
     ends = datetime.now(UTC) + link_lifetime
     seconds = int(lifetime.total_seconds())
@@ -62,7 +62,7 @@ def make_grant(
 
 
 def write_grant(folder: Path, grant: Grant) -> str:
-    """Stores a grant and returns its code, which exists nowhere else. Removes those whose links have ended."""
+    """Store a grant and return its code, which is stored nowhere. Removes grants of expired links."""
     code = secrets.token_urlsafe(_CODE_BYTES)
     with locked(folder / _LOCK):
         _remove_ended(folder)
@@ -73,7 +73,7 @@ def write_grant(folder: Path, grant: Grant) -> str:
 
 
 def make_link(base: str, folder: Path, grant: Grant) -> str:
-    """A link to the page of the server at `base`, with a new code for `grant`.
+    """Return a link to the page of the server at `base`, with a new code for `grant`.
 
     The code is in the fragment, which browsers send to no server, so that no log and no referrer has it.
     """
@@ -81,7 +81,7 @@ def make_link(base: str, folder: Path, grant: Grant) -> str:
 
 
 def claim_grant(folder: Path, code: str) -> Grant | None:
-    """The grant of a code, which no other claim gets; None when it is wrong, was used or has ended.
+    """Return the grant of a code, to one claim only; None if it is wrong, used or expired.
 
     Raises OSError for one that cannot be read or removed.
     """

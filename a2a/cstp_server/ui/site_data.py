@@ -30,7 +30,7 @@ class DataFiles:
         self._open: dict[str, _Open] = {}
 
     def add(self, name: str, record: str) -> int:
-        """Adds the JSON of a record to the list; the number of the file that has it. Raises OSError."""
+        """Add the JSON of a record to the list; return the number of its file. Raises OSError."""
         size = len(record.encode()) + 1
         file = self._open.setdefault(name, _Open())
         if file.records and file.size + size > (BUNDLE_BYTES if name in BUNDLES else LIST_BYTES):
@@ -41,7 +41,7 @@ class DataFiles:
         return file.number
 
     def close(self) -> Mapping[str, int]:
-        """Writes what is left; how many files each list has. Raises OSError."""
+        """Write the rest; return the number of files of each list. Raises OSError."""
         for name, file in self._open.items():
             self._write(name, file)
         return {name: file.number + 1 for name, file in self._open.items()}
@@ -52,6 +52,6 @@ class DataFiles:
 
 
 def script(name: str, number: int, json: str) -> str:
-    """A script that hands JSON to the page, which parses it: a literal would read `__proto__` as no JSON does."""
+    """Return a script that passes JSON text to the page; a literal would interpret `__proto__`."""
     escaped = json.replace("\\", "\\\\").replace("'", "\\'").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return f"cstp.site.add('{name}', {number}, '{escaped}');\n"

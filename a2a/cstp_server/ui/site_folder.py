@@ -16,20 +16,20 @@ class FolderRefused(Exception):
 
 
 def check_replaceable(folder: Path) -> None:
-    """Raises FolderRefused for what is there and is neither empty nor an earlier site with its own files alone."""
+    """Raise FolderRefused unless the path is absent, empty, or an unchanged earlier site."""
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise FolderRefused(f"{folder} is no folder")
+        raise FolderRefused(f"{folder} is not a folder")
     there = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
     if not there and not any(folder.iterdir()):
         return
     written = _written_files(folder)
     if written is None:
-        raise FolderRefused(f"{folder} is not empty, and not a site that was written before: name another folder")
+        raise FolderRefused(f"{folder} is neither empty nor an earlier site: choose another folder")
     others = [name for name in there if name not in written]
     if others:
-        raise FolderRefused(f"{folder / others[0]} is no part of the site that was written there: move it away first")
+        raise FolderRefused(f"{folder / others[0]} is not part of the earlier site: move it away first")
 
 
 def _written_files(folder: Path) -> frozenset[str] | None:
@@ -46,7 +46,7 @@ def _written_files(folder: Path) -> frozenset[str] | None:
 
 @contextmanager
 def replaced(folder: Path, *, private: bool) -> Iterator[Path]:
-    """A new folder, which takes the place of `folder` in the end; after an exception it is gone, and nothing changed.
+    """Yield a new folder, which replaces `folder` at the end, or is removed after an exception.
 
     All of a private one is for its owner alone: files 0600, folders 0700.
 
@@ -78,5 +78,5 @@ def replaced(folder: Path, *, private: bool) -> Iterator[Path]:
 
 def _write_marker(folder: Path) -> None:
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    about = "Written by cstp site, which replaces these files the next time."
+    about = "Written by cstp site. The next run replaces these files."
     (folder / MARKER).write_text(json.dumps({"about": about, "files": names}, indent=1) + "\n", encoding="utf-8")

@@ -21,7 +21,7 @@ _LOCAL: Final = ("page/site.js", "page/site_decisions.js", "page/site_search.js"
 
 
 def write_page(static: Path, folder: Path, title: str) -> None:
-    """Writes `index.html` and copies what it needs from the files of the page. Raises OSError."""
+    """Write `index.html` and copy its files from the page. Raises OSError."""
     for path in sorted(static.rglob("*")):
         name = path.relative_to(static).as_posix()
         if path.suffix in TYPES and path.is_file() and name not in (INDEX, *_LIVE):
@@ -32,7 +32,7 @@ def write_page(static: Path, folder: Path, title: str) -> None:
 
 
 def site_index(template: str, title: str) -> str:
-    """`index.html` of a site, whose links are all relative. Raises ValueError where the template is another one."""
+    """Return `index.html` of a site, with relative links. Raises ValueError if the template differs."""
     live = "".join(map(_script, _LIVE))
     local = "".join(map(_script, _LOCAL))
     guards = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n{_NO_REFERRER}'

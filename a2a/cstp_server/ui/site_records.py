@@ -9,8 +9,8 @@ from pydantic_core import to_json
 from cstp.client.methods import Methods
 from cstp.contract import Wire
 from cstp.errors import NotFound
+from cstp.methods.decision_links import DecisionEdge
 from cstp.methods.decision_reads import ListedDecision
-from cstp.methods.decision_records import DecisionEdge
 from cstp.methods.episodes import EpisodeSummary
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SourceReference
 from cstp.methods.recall import ChunkMetadata, RecallItem
@@ -66,7 +66,7 @@ class _Listed:
 
 
 def write_records(methods: Methods, kinds: frozenset[SiteKind], files: DataFiles, steps: Steps) -> Counts:
-    """Reads all records of these kinds; one that is deleted meanwhile is left out.
+    """Write all records of these kinds, except those deleted meanwhile.
 
     Raises CstpError, OSError, and what `methods` raise where no answer comes.
     """

@@ -37,18 +37,18 @@ class SearchEntry:
     system: str | None = None
 
     def json(self, characters: int) -> str:
-        """With the first `characters` of its text; members that are None are left out."""
+        """Return the entry as JSON with the first `characters` of its text, without members that are None."""
         members = {to_camel(name): getattr(self, name) for name in self.__slots__ if getattr(self, name) is not None}
         return to_json({**members, "text": self.text[:characters]}).decode()
 
 
 def searched_characters(records: int) -> int:
-    """How many characters of each text are searched where there are that many records."""
+    """Return the number of searched characters per text for that many records."""
     return max(LEAST_CHARACTERS, MOST_CHARACTERS // max(1, records))
 
 
 def decision_entry(decision: WholeDecision) -> SearchEntry:
-    """With its reasons, alternatives, and what reviews found."""
+    """Return the entry of a decision with its reasons, alternatives and reviews."""
     reviews = decision.reviews or []
     texts = [
         decision.context,
@@ -71,7 +71,7 @@ def decision_entry(decision: WholeDecision) -> SearchEntry:
 
 
 def episode_entry(episode: GetEpisodeResult) -> SearchEntry:
-    """With what was tried and what was learned."""
+    """Return the entry of an episode with its task and lessons."""
     return SearchEntry(
         "episode",
         episode.id,
@@ -85,7 +85,7 @@ def episode_entry(episode: GetEpisodeResult) -> SearchEntry:
 
 
 def extraction_entry(one: Extracted) -> SearchEntry:
-    """With all that it says."""
+    """Return the entry of an extraction with its whole text."""
     match one:
         case ExtractedDecision():
             title, texts = one.question, [*one.options, *one.considerations, one.recommended_approach]
@@ -100,7 +100,7 @@ def extraction_entry(one: Extracted) -> SearchEntry:
 
 
 def passage_entry(chunk: GetChunkResult, source: SourceReference | None) -> SearchEntry:
-    """With its summary, if it has one."""
+    """Return the entry of a passage with its summary, if it has one."""
     card = chunk.knowledge_card
     texts = [chunk.content, *([] if card is None else [card.summary, *card.takeaways])]
     return SearchEntry(

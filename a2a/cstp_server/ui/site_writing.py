@@ -27,7 +27,7 @@ class WrittenSite:
 def write_site(
     methods: Methods, folder: Path, title: str | None, kinds: frozenset[SiteKind], steps: Steps
 ) -> WrittenSite:
-    """Writes what `methods` answer into `folder`, all of it or nothing. Without a title it has the agent's name.
+    """Write the answers of `methods` into `folder`, all or nothing. The default title is the agent's name.
 
     With a clearance above normal, only the owner of the files can read them.
 

@@ -19,14 +19,14 @@ class WorkerFigures:
             self.note_absent(number)
 
     def note(self, number: int, figure: int) -> None:
-        """That of the worker with this number, from 1."""
+        """Set the figure of the worker with this number, from 1."""
         _FIGURE.pack_into(self._memory, (number - 1) * _FIGURE.size, figure)
 
     def note_absent(self, number: int) -> None:
-        """A worker has none now."""
+        """Remove the figure of a worker."""
         self.note(number, _ABSENT)
 
     def lowest(self) -> int:
-        """The lowest of all that have one; more than any has where none does."""
+        """Return the lowest figure, or one above all possible figures if there is none."""
         found: list[int] = [_FIGURE.unpack_from(self._memory, place * _FIGURE.size)[0] for place in range(self._count)]
         return min(found)

@@ -48,14 +48,14 @@ class SharedListener:
         self._resume()
 
     def note(self) -> int:
-        """Lets the others know how many connections this worker has; returns that."""
+        """Share the number of connections of this worker with the others, and return it."""
         held = self._held() + len(self._opening)
         if not self._closed:
             self._counts.note(self._number, held)
         return held
 
     def close(self) -> None:
-        """Takes no more connections."""
+        """Accept no more connections."""
         if self._closed:
             return
         self._counts.note_absent(self._number)
@@ -66,7 +66,7 @@ class SharedListener:
             self._pause.cancel()
 
     async def wait_closed(self) -> None:
-        """Returns when the connections that were taken are open or gone."""
+        """Wait until the accepted connections are open or gone."""
         if self._opening:
             await asyncio.wait(self._opening)
 

@@ -29,12 +29,12 @@ class CommonState:
 
     @classmethod
     def make(cls, count: int, folder: Path) -> "CommonState":
-        """For this process and its later forks."""
+        """Create the shared state for this process and its later forks."""
         wakers = tuple(Waker() for _ in range(count))
         return cls(count, folder, WorkerFigures(count), WorkerFigures(count), wakers)
 
     def note_absent(self, number: int) -> None:
-        """A worker has ended, or is yet to start."""
+        """Note that a worker has ended, or has not started yet."""
         self.connections.note_absent(number)
         self.shown.note_absent(number)
 
@@ -60,17 +60,17 @@ class Membership:
         return tuple(number for number in range(1, self.count + 1) if number != self.number)
 
     def socket(self, number: int) -> Path:
-        """Where a worker answers the others."""
+        """Return the path of a worker's socket for the other workers."""
         return self.common.folder / f"{number}.socket"
 
     def counters(self, number: int) -> Path:
-        """What a worker had counted when it was last asked."""
+        """Return the path of the last known counters of a worker."""
         return self.common.folder / f"{number}.counters"
 
     def agent_windows(self) -> CommonWindows:
-        """What agents have spent."""
+        """Return the windows of agents' calls."""
         return CommonWindows(self.common.agents, self.common.folder / "agents.lock")
 
     def event_windows(self) -> CommonWindows:
-        """Events such as wrong tokens."""
+        """Return the windows of events such as wrong tokens."""
         return CommonWindows(self.common.events, self.common.folder / "events.lock")

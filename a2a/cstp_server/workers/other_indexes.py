@@ -10,14 +10,14 @@ class OtherIndexes:
         self._member = member
 
     def note(self, seq: int) -> None:
-        """Searches of this worker show every change up to `seq`."""
+        """Note that searches of this worker show every change up to `seq`."""
         self._member.common.shown.note(self._member.number, seq)
 
     def hurry(self) -> None:
-        """Lets the others look for changes at once."""
+        """Make the other workers look for changes at once."""
         for number in self._member.others:
             self._member.common.wakers[number - 1].wake()
 
     def shown(self) -> int:
-        """What searches of every worker show at least."""
+        """Return the last change that searches of every worker show."""
         return self._member.common.shown.lowest()

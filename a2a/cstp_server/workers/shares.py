@@ -10,7 +10,7 @@ _VECTORS = 4  # a search space has a quarter of the machine's memory for its vec
 
 
 def share_of(settings: Settings, count: int) -> Settings:
-    """The settings of one of `count` workers: an equal part, rounded up, of what the whole server may hold."""
+    """Return the settings of one of `count` workers: equal parts, rounded up, of the shared bounds."""
     server = {name: ceil(getattr(settings.server, name) / count) for name in SHARED_OUT}
     memory = settings.vectors.memory_mb or machine_memory() // MEGABYTE // _VECTORS
     return settings.model_copy(

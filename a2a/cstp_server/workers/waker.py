@@ -18,12 +18,12 @@ class Waker:
         os.set_blocking(self._write, False)
 
     def wake(self) -> None:
-        """Calls what the worker at the other end watches with; one that is not there does so later."""
+        """Wake the worker at the other end, at once or when it watches."""
         with suppress(BlockingIOError):  # it has been woken often enough
             os.write(self._write, b"1")
 
     def watch(self, loop: AbstractEventLoop, woken: Callable[[], object]) -> None:
-        """Calls `woken` in `loop` from here on."""
+        """Call `woken` in `loop` from now on."""
 
         def read() -> None:
             with suppress(BlockingIOError):
@@ -33,5 +33,5 @@ class Waker:
         loop.add_reader(self._read, read)
 
     def leave(self, loop: AbstractEventLoop) -> None:
-        """Calls nothing any more."""
+        """Stop watching."""
         loop.remove_reader(self._read)

@@ -14,7 +14,7 @@ from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.fields import MAX_REF
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import SPECS, OtherRecord, adapter, kind_of, prefixed, spec_of
+from cognition_engines.kinds.registry import SPECS, OtherRecord, Record, adapter, kind_of, prefixed, spec_of
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.origins import namesakes
@@ -118,11 +118,13 @@ def hashed(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def digest(record: OtherRecord, ordinal: int = 0) -> str:
+def digest(record: Record, ordinal: int = 0) -> str:
     """Of all content but the id, so that any edit is a change: 32 hexadecimal digits.
 
     A turn without an index is ordered by its place in its file, the `ordinal`, so another place is a change too.
     """
+    if isinstance(record, Decision):
+        return decision_digest(record)
     place = f"{ordinal} " if isinstance(record, Turn) and record.turn_index is None else ""
     return hashed(place + kind_of(record).label + _dumped(replace(record, id=None)))[:32]
 

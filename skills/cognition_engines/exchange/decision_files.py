@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import DecisionLink
-from cognition_engines.models import EVERYTHING, SENSITIVITIES, Decision, Sensitivity
+from cognition_engines.models import EVERYTHING, SENSITIVITIES, Decision
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.records import Records
 
@@ -63,11 +63,11 @@ def decision_file(found: DecisionHistory) -> DecisionFile:
 
 def _name(decision: Decision) -> str:
     words = _NO_LETTERS.sub("-", decision.title.lower()).strip("-")[:_LONGEST_NAME].strip("-")
-    return f"{words or 'decision'}-{decision.id.rpartition('_')[2]}.md"
+    return f"{words or 'decision'}-{str(decision.id).rpartition('_')[2]}.md"
 
 
 def _members(decision: Decision, content_hash: str) -> Mapping[str, JsonValue]:
-    level = None if decision.sensitivity == Sensitivity.NORMAL else _LEVELS[decision.sensitivity]
+    level = _LEVELS[decision.sensitivity] if decision.sensitivity else None
     return {
         "id": decision.id,
         EXPORTED: content_hash,

@@ -16,7 +16,7 @@ import orjson
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from cognition_engines.drafts.ids import decision_digest, digest, with_place
+from cognition_engines.drafts.ids import digest, with_place
 from cognition_engines.drafts.storable import joined, unsound
 from cognition_engines.escapes import one_line
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
@@ -216,7 +216,7 @@ def read_line(line: bytes) -> Entry:
         record = _record(kind, read.record)
     except ValidationError as error:
         raise UnreadableLine(_reason(error, "record.")) from None
-    said = decision_digest(record) if isinstance(record, Decision) else digest(record, read.origin.ordinal)
+    said = digest(record, read.origin.ordinal)
     return Entry(record, _origin(read.origin, said), updated_at=read.updated_at, expires_at=read.expires_at)
 
 

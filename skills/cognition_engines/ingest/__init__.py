@@ -1,1 +1,1 @@
-"""Readers that turn files into `Draft` records: architecture decision records in Markdown, and YAML, JSON, JSONL."""
+"""Readers of files and collections, and what brings the store in line with them."""

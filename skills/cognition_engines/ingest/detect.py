@@ -201,7 +201,4 @@ def _read_as(kind: TextKind, path: str, text: str, explicit: bool) -> Iterator[I
 
 
 def _read_adr(path: str, document: Document, texts: Texts) -> Iterator[Item] | None:
-    reading = read_adr(path, document, texts.decision_folders, is_decision=texts.kind is TextKind.DECISION)
-    if not reading.recognised:
-        return None
-    return chain(map(RejectedRecord, reading.rejected), map(Warned, reading.warnings), reading.drafts)
+    return read_adr(path, document, texts.decision_folders, is_decision=texts.kind is TextKind.DECISION)

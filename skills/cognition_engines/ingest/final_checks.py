@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from cognition_engines.drafts.refusal_messages import kinds
-from cognition_engines.ingest.destination import Destination
+from cognition_engines.ingest.plan import RecordSink
 from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.kinds.kind import Kind
@@ -34,7 +34,7 @@ _KINDS: Final[Mapping[Role, Sequence[Kind]]] = {
 }
 
 
-def left_behind(tally: Tally, records: Destination) -> Iterator[Problem]:
+def left_behind(tally: Tally, records: RecordSink) -> Iterator[Problem]:
     """What came from a file or collection before, is not in it now, and stays in the store with what is new in it."""
     for place in sorted(tally.grown):
         source = tally.places[place].source
@@ -60,7 +60,7 @@ def _kept(count: int) -> str:
     return "1 record is kept that was read here" if count == 1 else f"{count} records are kept that were read here"
 
 
-def pointing_nowhere(found: DanglingReferences, records: Destination) -> Problem:
+def pointing_nowhere(found: DanglingReferences, records: RecordSink) -> Problem:
     """`12 chunks name a source that is not here, for example 'src-9'`."""
     many = f"{found.count} {kinds(found.kind, found.count)} {'names' if found.count == 1 else 'name'}"
     reason = f"{many} {_TARGETS[found.role]} that is not here, for example {found.example}"

@@ -14,7 +14,6 @@ from cognition_engines.drafts.ids import (
     artifact_chunk_id,
     content_identity,
     conversation_id,
-    decision_digest,
     digest,
     episode_identity,
     episode_number,
@@ -36,17 +35,17 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Source
-from cognition_engines.kinds.registry import OtherRecord, kind_of, prefixed
+from cognition_engines.kinds.registry import Record, kind_of, prefixed
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Decision, Draft, Sensitivity
+from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.links import PARENTS
 from cognition_engines.store.origins import full_id
 from cognition_engines.store.values import PART, KnownRecord
 
-AnyDraft: TypeAlias = Draft | RecordDraft | DocumentDraft
+AnyDraft: TypeAlias = RecordDraft | DocumentDraft
 # What the store has under identities, by identity.
 LookUp: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[KnownRecord]]]
-R = TypeVar("R", bound=OtherRecord)
+R = TypeVar("R", bound=Record)
 _TITLE: Final = 500  # characters
 
 
@@ -139,10 +138,7 @@ class Settling:
     def _made(self, item: Identified, rights: Rights, *, inherits: bool) -> Iterator[Unit]:
         """`inherits` says that the record has its artifact's project and is given no other."""
         draft = item.draft
-        if isinstance(draft, Draft):
-            self._note(rights, draft.project, draft.sensitivity)
-            yield Unit(self._decision(draft, item.identity, rights))
-        elif isinstance(draft, DocumentDraft):
+        if isinstance(draft, DocumentDraft):
             self._note(rights, draft.head.project, draft.head.sensitivity)
             yield self._document(draft, item.identity, rights)
         else:
@@ -155,15 +151,11 @@ class Settling:
                 record = replace(record, conversation_id=self._conversation(record, record.project))
             given, export = draft.record.id, draft.export
             made = self._candidate(record, item.identity, rights, draft.ordinal, draft.line, given, export)
-            yield Unit(replace(made, vectors=draft.vectors))
+            yield Unit(replace(made, vectors=draft.vectors, handover=draft.exported))
 
     def _identity(self, draft: AnyDraft) -> str:
         """Of what is read, in whatever project; equal turns and episodes are counted."""
-        if isinstance(draft, Draft):
-            if draft.id is not None:
-                return given_identity(Kind.DECISION, self._repository, draft.id)
-            return path_identity(Kind.DECISION, self._repository, self._place.path, draft.ordinal)
-        record: OtherRecord = draft.head if isinstance(draft, DocumentDraft) else draft.record
+        record: Record = draft.head if isinstance(draft, DocumentDraft) else draft.record
         kind = kind_of(record)
         if isinstance(draft, RecordDraft) and draft.export is not None:
             return given_identity(kind, draft.export, prefixed(kind, str(record.id)))
@@ -171,6 +163,8 @@ class Settling:
             return self._turn_identity(record, of_file=isinstance(draft, RecordDraft) and draft.of_file)
         if record.id is not None:
             return given_identity(kind, self._repository, prefixed(kind, str(record.id)))
+        if isinstance(record, Decision):
+            return path_identity(kind, self._repository, self._place.path, draft.ordinal)
         if isinstance(draft, DocumentDraft) and draft.is_file:
             return self._file_identity(draft.member)
         if isinstance(record, Episode):
@@ -221,33 +215,6 @@ class Settling:
         if sensitivity is None and level is not None and level > (self._asked.sensitivity or Sensitivity.NORMAL):
             self.kept[EarlierOption("sensitivity", level.name.lower(), rights.guard_scope)] += 1
 
-    def _decision(self, draft: Draft, identity: str, rights: Rights) -> Candidate:
-        project = draft.project if draft.project is not None else rights.project
-        full = None if draft.id is None else full_id(draft.id, self._repository, project)
-        wanted = made_id(Kind.DECISION, identity, project) if draft.id is None else draft.id
-        decision = Decision(
-            id=full if full is not None and self._local else wanted,
-            title=draft.title,
-            text=draft.text,
-            category=draft.category,
-            confidence=draft.confidence,
-            stakes=draft.stakes,
-            status=draft.status,
-            status_text=draft.status_text,
-            outcome=draft.outcome,
-            date=draft.date,
-            reasons=draft.reasons,
-            tags=draft.tags,
-            supersedes=draft.supersedes,
-            superseded_by=draft.superseded_by,
-            project=project,
-            sensitivity=_level(draft.sensitivity, rights),
-            metadata=draft.metadata,
-        )
-        origin = self._origin(draft.ordinal, decision_digest(decision), identity, rights, draft.id)
-        known = Identity.PATH if draft.id is None else Identity.GIVEN
-        return Candidate(decision, origin, draft.line, known, full=full, handover=draft.exported)
-
     def _document(self, draft: DocumentDraft, identity: str, rights: Rights) -> Unit:
         head = _with_rights(draft.head, rights)
         if draft.is_file and isinstance(head, Source) and head.path is None:
@@ -281,7 +248,7 @@ class Settling:
 
     def _candidate(
         self,
-        record: OtherRecord,
+        record: Record,
         identity: str,
         rights: Rights,
         ordinal: int,
@@ -291,7 +258,7 @@ class Settling:
     ) -> Candidate:
         kind, short = kind_of(record), _short(record, given)
         full = None if short is None else full_id(short, export or self._repository, record.project)
-        settled: OtherRecord
+        settled: Record
         if isinstance(record, Episode):
             full = None if full is None else str(episode_number(full))
             made = episode_number(f"{identity} {record.project}")
@@ -302,7 +269,8 @@ class Settling:
             settled = replace(record, id=full if self._local else short)
         origin = self._origin(ordinal, digest(settled, ordinal), identity, rights, short)
         named = Identity.GIVEN if export is None else Identity.EXPORT
-        return Candidate(settled, origin, line, Identity.CONTENT if given is None else named, full=full)
+        unnamed = Identity.PATH if isinstance(record, Decision) else Identity.CONTENT
+        return Candidate(settled, origin, line, unnamed if given is None else named, full=full)
 
     def _origin(self, ordinal: int, digest: str, identity: str, rights: Rights, given: str | None) -> Origin:
         origin = Origin(
@@ -321,7 +289,7 @@ class Settling:
         return with_place(origin)
 
 
-def _deciding(record: OtherRecord, rights: Rights) -> str | None:
+def _deciding(record: Record, rights: Rights) -> str | None:
     """The id of the artifact that decides whether the option gives a record its project."""
     if rights.project is None or not isinstance(record, ArtifactChunk | Event | Edge) or record.project is not None:
         return None
@@ -337,7 +305,7 @@ def _level(stated: Sensitivity | None, rights: Rights, guard: Sensitivity | None
     return next((level for level in (stated, rights.sensitivity, guard) if level is not None), Sensitivity.NORMAL)
 
 
-def _short(record: OtherRecord, given: str | int | None) -> str | None:
+def _short(record: Record, given: str | int | None) -> str | None:
     """The id that a record has in its file; that of an artifact chunk comes from its artifact's."""
     if given is not None:
         return prefixed(kind_of(record), str(given))

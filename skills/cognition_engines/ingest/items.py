@@ -7,28 +7,30 @@ from typing import Protocol, TypeAlias
 from cognition_engines.drafts.chunking import Piece
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.knowledge import Source
-from cognition_engines.kinds.registry import OtherRecord
-from cognition_engines.models import Draft, Problem, Sensitivity
+from cognition_engines.kinds.registry import Record
+from cognition_engines.models import Problem, Sensitivity
 from cognition_engines.store.values import FloatArray
 
 
 @dataclass(frozen=True, slots=True)
 class RecordDraft:
-    """A record of any kind but a decision, checked. Its id, project and sensitivity are None where none are given.
+    """A record of any kind, checked. Its id, project and sensitivity are None where none are given.
 
     `ordinal` is its position among the records of its file, from 0, `line` is 1-based. `vectors`, (windows,
     dimensions), are those of the embedding model in use, where what was read has them; else None. `of_file` says that
     it is a turn of the conversation that the file is. `export` names the system that the id is from: the same id in
     another export is the same record. `guard` is the sensitivity where neither the record nor an option gives one.
+    `exported` is the hash of the content that a decision had when it was written into the file; None of all others.
     """
 
-    record: OtherRecord
+    record: Record
     ordinal: int
     line: int
     vectors: FloatArray | None = None
     of_file: bool = False
     export: str | None = None
     guard: Sensitivity | None = None
+    exported: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Warned:
     problem: Problem
 
 
-Item: TypeAlias = Draft | RecordDraft | DocumentDraft | RejectedRecord | Warned
+Item: TypeAlias = RecordDraft | DocumentDraft | RejectedRecord | Warned
 
 
 class Collection(Protocol):

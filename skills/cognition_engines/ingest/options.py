@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from threading import Event
 from typing import Final, Protocol
 
 from cognition_engines.ingest.maps.field_map import FieldMap
@@ -192,3 +193,27 @@ class Silent:
     def start(self, total: Amount) -> None: ...
 
     def advance(self, done: Amount) -> None: ...
+
+
+class Stopped(Exception):
+    """The run was to stop."""
+
+
+class UntilStopped:
+    """The progress of a run that raises `Stopped` between two batches once `stop` is set."""
+
+    def __init__(self, stop: Event, shown: Progress) -> None:
+        self._stop = stop
+        self._shown = shown
+
+    def start(self, total: Amount) -> None:
+        self._check()
+        self._shown.start(total)
+
+    def advance(self, done: Amount) -> None:
+        self._check()
+        self._shown.advance(done)
+
+    def _check(self) -> None:
+        if self._stop.is_set():
+            raise Stopped

@@ -3,17 +3,48 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from cognition_engines.drafts.refusal_messages import a
 from cognition_engines.ingest.candidates import Candidate, Identity, Unit, with_head, with_id
-from cognition_engines.ingest.destination import Destination
 from cognition_engines.ingest.report import Tally, content_of, is_gone, is_later, only_by_place, taken
 from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
+from cognition_engines.models import Viewer
 from cognition_engines.store.origins import namesakes
-from cognition_engines.store.values import PART, KnownRecord, Outcome, Replaces
+from cognition_engines.store.values import (
+    PART,
+    DanglingReferences,
+    Entry,
+    ExposedRecords,
+    GuardedFile,
+    KnownRecord,
+    Outcome,
+    Replaces,
+    StoredRecord,
+)
+
+
+class RecordSink(Protocol):
+    """The methods of `Records` that an ingest calls: of a store, or of a server elsewhere."""
+
+    def guarded(self) -> list[GuardedFile]: ...
+
+    def known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]: ...
+
+    def of_place(self, place: tuple[str, str]) -> list[KnownRecord]: ...
+
+    def put(
+        self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()
+    ) -> tuple[Outcome, ...]: ...
+
+    def dangling(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]: ...
+
+    def exposed(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]: ...
+
+    def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]: ...
+
 
 COLLECTION: Final = "chroma:"  # how the address of a collection begins
 
@@ -49,7 +80,7 @@ class _Conflict(Exception):
 class _Store:
     """What the store holds under the ids and identities of some units."""
 
-    def __init__(self, units: Sequence[Unit], records: Destination) -> None:
+    def __init__(self, units: Sequence[Unit], records: RecordSink) -> None:
         candidates = [candidate for unit in units for candidate in (unit.head, *unit.parts)]
         names = [candidate.name for candidate in candidates]
         names += [(candidate.name[0], candidate.full) for candidate in candidates if candidate.full is not None]
@@ -82,7 +113,7 @@ class _Store:
         return next((row for row in rows if row.project == candidate.record.project), moved[0] if moved else None)
 
 
-def compare(units: Sequence[Unit], tally: Tally, records: Destination) -> Batch:
+def compare(units: Sequence[Unit], tally: Tally, records: RecordSink) -> Batch:
     """Which records need writing; what must not be written is that whose id another file has."""
     store = _Store(units, records)
     batch = _Parts([], [], [], [], [], [])

@@ -17,7 +17,6 @@ from typing import Final
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.candidates import Candidate, Unit
-from cognition_engines.ingest.destination import Destination
 from cognition_engines.ingest.detect import MARKDOWN, read
 from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere
 from cognition_engines.ingest.formats.reader import FormatReader
@@ -28,7 +27,7 @@ from cognition_engines.ingest.places.known_files import KnownFiles
 from cognition_engines.ingest.places.recognise import as_stored, maybe_moved, move_of, place_of, recognised
 from cognition_engines.ingest.places.relocate import relocated
 from cognition_engines.ingest.places.run_files import RunFile, files_of
-from cognition_engines.ingest.plan import Batch, compare, settled
+from cognition_engines.ingest.plan import Batch, RecordSink, compare, settled
 from cognition_engines.ingest.pruning import prune
 from cognition_engines.ingest.report import Tally, content_of
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
@@ -56,7 +55,7 @@ class _Ready:
 def ingest(
     paths: Sequence[Path],
     options: Options,
-    records: Destination,
+    records: RecordSink,
     embedder: Embedder | None,
     progress: Progress,
     threads: int = 2,
@@ -131,7 +130,7 @@ def _moved_files(
     files: list[RunFile],
     known: KnownFiles,
     options: Options,
-    records: Destination,
+    records: RecordSink,
     formats: FormatReader | None,
     tally: Tally,
 ) -> tuple[list[RunFile], list[Relocation], tuple[MovedFolder, ...]]:
@@ -154,7 +153,7 @@ def _moved_files(
 
 
 def _is_equal(
-    options: Options, records: Destination, formats: FormatReader | None, file: RunFile, stored: StoredFile
+    options: Options, records: RecordSink, formats: FormatReader | None, file: RunFile, stored: StoredFile
 ) -> bool:
     """Whether each record of a file is stored of another file as it is."""
     rows = (row for row in records.of_place(place_of(stored)) if row.origin.source == stored.source)
@@ -177,7 +176,7 @@ def _units(
     collections: Iterable[Collection],
     options: Options,
     tally: Tally,
-    records: Destination,
+    records: RecordSink,
     formats: FormatReader | None,
 ) -> Iterator[tuple[Unit | None, int]]:
     """What was read, and how many bytes were since the last; without a record at the end of each file."""
@@ -216,7 +215,7 @@ def _settled(
     place: FilePlace,
     options: Options,
     tally: Tally,
-    records: Destination,
+    records: RecordSink,
     guards: Guards,
     *,
     local: bool,
@@ -249,7 +248,7 @@ def _with_rights(settling: Settling, item: Identified, place: FilePlace, tally: 
         tally.reject(place.source, Problem(place.source, item.draft.line, str(error)))
 
 
-def _known(records: Destination, identities: Sequence[str]) -> dict[str, list[KnownRecord]]:
+def _known(records: RecordSink, identities: Sequence[str]) -> dict[str, list[KnownRecord]]:
     found: dict[str, list[KnownRecord]] = {identity: [] for identity in identities}
     for known in records.known((), identities):
         found[known.origin.identity].append(known)
@@ -311,7 +310,7 @@ def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iter
 
 
 def _begun(
-    units: Iterable[tuple[Unit | None, int]], options: Options, tally: Tally, records: Destination, embed: "_Embedding"
+    units: Iterable[tuple[Unit | None, int]], options: Options, tally: Tally, records: RecordSink, embed: "_Embedding"
 ) -> Iterator[_Ready]:
     """What has to be written, batch by batch, its texts already being embedded."""
     for found, size in _batches(units, options):
@@ -353,7 +352,7 @@ class _Embedding:
         return self._pool.apply_async(self._embedder.embed_text, (text,))
 
 
-def _write(ready: _Ready, options: Options, tally: Tally, records: Destination, embed: _Embedding) -> None:
+def _write(ready: _Ready, options: Options, tally: Tally, records: RecordSink, embed: _Embedding) -> None:
     batch = ready.batch
     settled(batch, tally)
     outcomes: Sequence[Outcome] = [each.outcome for each in batch.fresh]
@@ -364,7 +363,7 @@ def _write(ready: _Ready, options: Options, tally: Tally, records: Destination, 
 
 
 def _put(
-    ready: _Ready, options: Options, tally: Tally, records: Destination, embed: _Embedding
+    ready: _Ready, options: Options, tally: Tally, records: RecordSink, embed: _Embedding
 ) -> tuple[Batch, Sequence[Outcome]]:
     """Writes the fresh records; compares them once more where another run wrote their ids meanwhile."""
     batch, vectors = ready.batch, ready.vectors

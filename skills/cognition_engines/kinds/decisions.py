@@ -7,12 +7,31 @@ name, its stem and its number within their folder.
 import posixpath
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final
+from typing import Annotated, Final, TypeAlias
 
+from pydantic import Field, JsonValue, WithJsonSchema
+
+from cognition_engines.kinds.fields import (
+    MAX_MEMBERS,
+    MAX_METADATA,
+    MAX_REF,
+    Id,
+    Instant,
+    Level,
+    Line,
+    Lines,
+    Metadata,
+    Model,
+    OrText,
+    Share,
+    Text,
+    a_line,
+)
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import MAX_ID, Facets, KindSpec, Origin, Reference, Role, first, own, short_key
-from cognition_engines.models import SUPERSEDED, Decision
+from cognition_engines.models import SENSITIVITIES, SUPERSEDED, Decision
 from cognition_engines.unicode_forms import fold_text
 
 BY_ID: Final = "id "  # before an id as answers have it
@@ -24,6 +43,69 @@ _ENDINGS: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")  # of fi
 _PAGES: Final = ("readme", "index")  # the name of such a file is its folder's
 _NUMBERED: Final = re.compile(r"(?:[a-z]{1,10}[-_ ]?)?(?!\d{4}-\d{2}-\d{2})0*(\d{1,6})(?!\d)")
 _NUMBER: Final = re.compile(r"(?:[a-z]{1,10}[ #.-]{0,2})?#?0*(\d{1,6})")
+
+TITLE_LENGTH: Final = 1000
+TEXT_LENGTH: Final = 1_000_000
+_Label: TypeAlias = Annotated[Annotated[str, Line(200)] | None, Field(description=a_line(200))]
+_Refs: TypeAlias = Annotated[
+    tuple[str, ...],
+    Lines(MAX_REF, 64),
+    Field(
+        description="an id, a number or a file name, or a list of at most 64 of them, each of at most 200 characters"
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenReason(Model):
+    """A reason as files give it."""
+
+    type: Annotated[str, Line(64)]
+    text: Annotated[str, Text(TEXT_LENGTH, shortest=0)] | None = None
+    strength: Share | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenDecision(Model):
+    """A decision as files give it; the description of a member completes "must be ..."."""
+
+    id: Annotated[
+        Id | None, Field(description="text of 1 to 200 printable characters without blanks, or an integer")
+    ] = None
+    title: Annotated[str, Line(TITLE_LENGTH), Field(description=a_line(TITLE_LENGTH))]
+    text: Annotated[
+        str, Text(TEXT_LENGTH, shortest=0), Field(description=f"text of at most {TEXT_LENGTH:,} characters")
+    ] = ""
+    category: _Label = None
+    confidence: Annotated[Share | None, Field(description="a number from 0 to 1")] = None
+    stakes: _Label = None
+    status: _Label = None
+    outcome: _Label = None
+    date: Annotated[
+        Instant | None,
+        WithJsonSchema({"type": "string"}),
+        Field(description="an ISO 8601 date or timestamp as text, of a year from 1900 to 2199"),
+    ] = None
+    reasons: Annotated[
+        tuple[Annotated[GivenReason, OrText(lambda type: GivenReason(type=type), 64)], ...],
+        Field(
+            description="a list of reasons, each a type (not blank, at most 64 characters) or an object with type and, "
+            "optionally, text and strength (0 to 1)"
+        ),
+    ] = ()
+    tags: Annotated[
+        tuple[str, ...],
+        Lines(100, 64),
+        Field(description="a list of at most 64 texts, each one line, not blank, of at most 100 characters"),
+    ] = ()
+    project: _Label = None
+    sensitivity: Annotated[Level | None, Field(description="one of " + ", ".join(SENSITIVITIES))] = None
+    supersedes: _Refs = ()
+    superseded_by: _Refs = ()
+    metadata: Annotated[
+        Metadata,
+        Field(description=f"an object of at most {MAX_MEMBERS} members and {MAX_METADATA:,} characters as JSON"),
+    ] = field(default_factory=dict[str, JsonValue])
 
 
 def names_of(id: str, origin: Origin) -> list[str]:
@@ -53,7 +135,7 @@ def named_by(reference: str, origin: Origin) -> list[str]:
 
 def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:
     """What a decision is called, and all that its references may mean."""
-    for name in names_of(decision.id, origin):
+    for name in names_of(str(decision.id), origin):
         yield Reference(Role.CALLED, Kind.DECISION, name)
     for role, references in ((Role.SUPERSEDES, decision.supersedes), (Role.SUPERSEDED_BY, decision.superseded_by)):
         for reference in references:
@@ -94,6 +176,7 @@ def _facets(decision: Decision) -> Facets:
 DECISION: Final = KindSpec(
     kind=Kind.DECISION,
     model=Decision,
+    given=GivenDecision,
     table="decisions",
     made_prefix="dec_",
     spaces=("decisions", "timeline"),

@@ -81,6 +81,16 @@ def _id(value: str) -> str:
     return value
 
 
+def is_line(text: str, longest: int) -> bool:
+    """Return whether a text is one line, not blank, of at most `longest` characters."""
+    return 0 < len(text) <= longest and not (_HAS_CONTROL.search(text) or text.isspace()) and sound(text)
+
+
+def a_line(longest: int) -> str:
+    """Return the words that complete "must be ..." for `is_line`."""
+    return f"one line of text, not blank, of at most {longest} characters"
+
+
 def _line_schema(longest: int) -> CoreSchema:
     text = core_schema.str_schema(strict=True, min_length=1, max_length=longest)
     return core_schema.no_info_after_validator_function(_line, text)

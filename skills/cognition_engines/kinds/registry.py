@@ -114,7 +114,7 @@ def keyword_text(record: Record) -> str | None:
 def adapter(kind: Kind) -> TypeAdapter[Any]:
     """Validates JSON of either spelling, and writes it; made when it is first asked for, since all take 0.1 s.
 
-    Not for what is ingested as a decision, which has its own table of rules, see ingest/structured/decision_rules.py.
+    Of a decision, it is for what files give; see `decisions.GivenDecision`.
     """
     spec = SPECS[kind]
     return TypeAdapter(spec.model if spec.given is None else spec.given)
@@ -123,7 +123,7 @@ def adapter(kind: Kind) -> TypeAdapter[Any]:
 def validated(kind: Kind, members: Mapping[str, JsonValue]) -> Record:
     """A record of its members, in either spelling; null counts as absent. Raises pydantic's ValidationError.
 
-    Not for decisions. `members` holds no number beyond 64 bits and no lone surrogate, else TypeError.
+    Of a decision, a `GivenDecision`. `members` holds no number beyond 64 bits and no lone surrogate, else TypeError.
     """
     given = {name: value if name == "metadata" else _present(value) for name, value in members.items()}
     record: Record = adapter(kind).validate_json(orjson.dumps({k: v for k, v in given.items() if v is not None}))

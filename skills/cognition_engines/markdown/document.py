@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import unescape
 from itertools import islice
 from typing import Final
 
@@ -12,7 +13,6 @@ from markdown_it.token import Token
 from cognition_engines.markdown.blobs import Shortened, without_blobs
 from cognition_engines.markdown.front_block import Block as FrontBlock
 from cognition_engines.markdown.front_block import Flaw, Member, after_comments, front_block
-from cognition_engines.markdown.html_table import html_rows
 from cognition_engines.markdown.inline import LONGEST_LINE, is_title, one_line, plain_text
 
 MOST_LINES: Final = 250_000  # beyond which a text is refused before it is parsed
@@ -350,3 +350,31 @@ def _title(text: str) -> str:
     """The words of a heading; none when they are no fit name of a section."""
     title = one_line(plain_text(text))
     return title if is_title(title) and len(title) <= _LONGEST_TITLE else ""
+
+
+_LONGEST: Final = 20_000  # characters of a table that is read; a longer one is text
+_ROW: Final = re.compile(r"<tr\b[^<>]{0,300}>(.*?)(?=<tr\b|</table|$)", re.IGNORECASE | re.DOTALL)
+_CELL: Final = re.compile(r"<t[hd]\b[^<>]{0,300}>(.*?)(?=<t[hd]\b|</t[hdr]|$)", re.IGNORECASE | re.DOTALL)
+_LINK: Final = re.compile(
+    r"<a\s[^<>]{0,300}?href=[\"']([^\"'<>\s]{1,1000})[\"'][^<>]{0,300}>([^<>\[\]]{0,300})</a>", re.IGNORECASE
+)
+_TAG: Final = re.compile(r"<[^<>]{0,1000}>")
+
+
+def html_rows(content: str, at: int) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """Return the rows with cells of an HTML table that begins in line `at`, each with its line; links are Markdown."""
+    if len(content) > _LONGEST:
+        return ()
+    found: list[tuple[int, tuple[str, ...]]] = []
+    end = 0
+    for row in _ROW.finditer(content):
+        at += content.count("\n", end, row.start())
+        end = row.start()
+        cells = tuple(_words(cell[1]) for cell in _CELL.finditer(row[1]))
+        if cells:
+            found.append((at, cells))
+    return tuple(found)
+
+
+def _words(cell: str) -> str:
+    return one_line(unescape(_TAG.sub(" ", _LINK.sub(r"[\2](\1)", cell))))

@@ -34,7 +34,7 @@ def full_id(given: str, repository: str, project: str | None) -> str:
 
 
 def known(row: Sequence[Any]) -> KnownRecord:
-    """The value of a row of `select_known`."""
+    """Return a row of a select of known records as a value."""
     key, kind, id, project, *origin = row
     return KnownRecord(key, Kind(kind), id, project, origin_of(origin))
 

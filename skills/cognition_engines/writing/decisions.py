@@ -114,11 +114,11 @@ def record(transaction: WriteTransaction, writer: Writer, asked: RecordDecision,
     transaction.revise(stored, entry, ("decision",), None)
     warnings = []
     for member, target, type, context in targets:
-        link = DecisionLink(decision.id, str(target.record.id), type, writer.agent, at, None, context)
+        link = DecisionLink(str(decision.id), str(target.record.id), type, writer.agent, at, None, context)
         stored = transaction.add_link(stored, target, link)
         warnings += [replace(one, message=f"{member}: {one.message}") for one in _about(stored, target, link.type)]
     return RecordedDecision(
-        id=decision.id,
+        id=str(decision.id),
         seq=transaction.seq(),
         at=at,
         status=FIRST_STATUS,

@@ -337,7 +337,7 @@ def _spent() -> WriteConflict:
 def _duplicates(found: Mapping[int, float], stored: Mapping[int, StoredRecord]) -> tuple[PossibleDuplicate, ...]:
     """Those of the decisions that are still there, the nearest first."""
     return tuple(
-        PossibleDuplicate(one.record.id, one.record.title, round(distance, 4))
+        PossibleDuplicate(str(one.record.id), one.record.title, round(distance, 4))
         for key, distance in found.items()
         if (one := stored.get(key)) is not None and isinstance(one.record, Decision)
     )

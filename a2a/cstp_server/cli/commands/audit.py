@@ -21,7 +21,7 @@ from cstp_server.cli.store import existing_records
 from cstp_server.handlers.audit import audit_call
 from cstp_server.terminal import say
 
-app = command_family("Show who has read and written which records, and verify that nothing of it was changed.")
+app = command_family("Show which records were read and written, and verify that the audit is intact.")
 _NOTED: Final = re.compile(r"(0|[1-9][0-9]{0,18}):([0-9a-f]{64})")
 
 
@@ -33,20 +33,26 @@ def _text(name: str, metavar: str, help: str) -> typer.models.OptionInfo:
 @app.command("list")
 def list_rows(
     ctx: typer.Context,
-    agent: Annotated[str | None, _text("--agent", "NAME", "Calls of this agent.")] = None,
-    method: Annotated[str | None, _text("--method", "METHOD", "Such as cstp.getDecision.")] = None,
-    id: Annotated[str | None, _text("--id", "ID", "Calls that returned or wrote this record.")] = None,
-    since: Annotated[str | None, _text("--since", "TIME", "ISO 8601, inclusive.")] = None,
-    until: Annotated[str | None, _text("--until", "TIME", "ISO 8601, inclusive; a date is its whole day.")] = None,
-    limit: Annotated[int, typer.Option(metavar="N", help="Rows, 1 to 500.")] = 50,
-    before: Annotated[int | None, typer.Option(metavar="N", help="Rows with a lower number: the next page.")] = None,
+    agent: Annotated[str | None, _text("--agent", "NAME", "Only calls of this agent.")] = None,
+    method: Annotated[
+        str | None, _text("--method", "METHOD", "Only calls of this method, such as cstp.getDecision.")
+    ] = None,
+    id: Annotated[str | None, _text("--id", "ID", "Only calls that returned or wrote this record.")] = None,
+    since: Annotated[str | None, _text("--since", "TIME", "Only calls since this time, in ISO 8601.")] = None,
+    until: Annotated[
+        str | None, _text("--until", "TIME", "Only calls until this time; a date includes its whole day.")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", help="Number of rows, 1 to 500.")] = 50,
+    before: Annotated[
+        int | None, typer.Option(metavar="N", help="Only rows with a lower number; for the next page.")
+    ] = None,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """List calls, newest first: who asked what of which records, and how it ended (0 is a result).
+    """List calls, newest first: agent, method, records and result code (0 is success).
 
-    A running server writes its rows 0.1 s late.
+    A running server writes its rows after 0.1 s.
     """
     given = {"agent": agent, "method": method, "id": id, "since": since, "until": until}
     asked = _params({**given, "limit": limit, "before": before})
@@ -67,16 +73,16 @@ def verify(
     ctx: typer.Context,
     noted: Annotated[
         str | None,
-        _text("--noted", "NUMBER:HASH", "A row that was noted elsewhere, as this command prints the last one."),
+        _text("--noted", "NUMBER:HASH", "An earlier last row, as this command printed it."),
     ] = None,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Look for rows that are missing, altered, reordered or cut off. Ends with 1 where there are any.
+    """Find rows that are missing, altered, reordered or cut off. Exit code 1 if there are any.
 
-    Who may write to the database can also compute the hashes again. Note the last row elsewhere, and give it with
-    --noted later: then nothing before it can have been changed.
+    Anyone who can write to the database can also recompute the hashes. Store the last row elsewhere and pass it to
+    --noted later: this proves that no earlier row was changed.
     """
     row = _row(noted)
     with existing_records(settings_for(ctx, data_dir, config)) as records:

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import typer
 
+from cstp import DEFAULT_URL
 from cstp.contract import Method
 from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION
 from cstp.methods.forgetting import FORGET
@@ -24,22 +25,22 @@ from cstp_server.terminal import say
 
 app = command_family()
 TRIES: Final = 3  # of a write whose connection broke: the key makes it one write
-UrlOption = Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="Where the server is.")]
+UrlOption = Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")]
 KeyOption = Annotated[
-    str | None, typer.Option("--key", metavar="KEY", help="Makes repeated runs one write. Default: a new one.")
+    str | None,
+    typer.Option(
+        "--key", metavar="KEY", help="Idempotency key: runs with the same key write once. Default: a new key."
+    ),
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Check everything and write nothing.")]
 ParamsOption = Annotated[
     str | None, typer.Option("--params", metavar="FILE", help="Parameters as a JSON object; - is standard input.")
 ]
-FormOption = Annotated[
-    Path | None, typer.Option("--form", metavar="FILE", help="A form that was kept, to be opened again in $EDITOR.")
-]
+FormOption = Annotated[Path | None, typer.Option("--form", metavar="FILE", help="Open a kept form again in $EDITOR.")]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Any other parameter: key=text or key:=json; may be repeated."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Any other parameter, as key=text or key:=json; repeatable."),
 ]
-_LOCAL: Final = "http://127.0.0.1:8100"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,39 +59,44 @@ class Sending:
 @app.command()
 def record(
     decision: Annotated[
-        str | None, typer.Argument(metavar="DECISION", help="What was decided, in a sentence; - is standard input.")
+        str | None, typer.Argument(metavar="DECISION", help="The decision, in one sentence; - is standard input.")
     ] = None,
     confidence: Annotated[
-        float | None, typer.Option("--confidence", metavar="SHARE", help="How sure, from 0 to 1; required.")
+        float | None, typer.Option("--confidence", metavar="SHARE", help="Confidence, from 0 to 1; required.")
     ] = None,
-    context: Annotated[str | None, typer.Option("--context", metavar="TEXT", help="What made it necessary.")] = None,
-    category: Annotated[str | None, typer.Option("--category", metavar="NAME", help="Such as architecture.")] = None,
-    stakes: Annotated[str | None, typer.Option("--stakes", help="low, medium, high or critical.")] = None,
-    tags: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="May be repeated.")] = None,
+    context: Annotated[str | None, typer.Option("--context", metavar="TEXT", help="Why a decision was needed.")] = None,
+    category: Annotated[
+        str | None, typer.Option("--category", metavar="NAME", help="Category, such as architecture.")
+    ] = None,
+    stakes: Annotated[str | None, typer.Option("--stakes", help="Stakes: low, medium, high or critical.")] = None,
+    tags: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag; repeatable.")] = None,
     reasons: Annotated[
-        list[str] | None, typer.Option("--reason", metavar="TYPE:TEXT", help="Such as analysis:...; may be repeated.")
+        list[str] | None,
+        typer.Option("--reason", metavar="TYPE:TEXT", help="A reason, such as analysis:...; repeatable."),
     ] = None,
     alternatives: Annotated[
-        list[str] | None, typer.Option("--alternative", metavar="TEXT", help="What else was weighed; may be repeated.")
+        list[str] | None, typer.Option("--alternative", metavar="TEXT", help="An alternative; repeatable.")
     ] = None,
     supersedes: Annotated[
-        list[str] | None, typer.Option("--supersedes", metavar="ID", help="A decision that it replaces.")
+        list[str] | None, typer.Option("--supersedes", metavar="ID", help="Id of the decision that it replaces.")
     ] = None,
-    review_in: Annotated[str | None, typer.Option("--review-in", metavar="PERIOD", help="Such as 2w or 1m.")] = None,
+    review_in: Annotated[
+        str | None, typer.Option("--review-in", metavar="PERIOD", help="When to review it, such as 2w or 1m.")
+    ] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="One of the token's.")] = None,
     others: SetOption = None,
     params_file: ParamsOption = None,
     form: FormOption = None,
     key: KeyOption = None,
     dry_run: DryRunOption = False,
-    url: UrlOption = _LOCAL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
 ) -> int:
     """Record a decision. Without DECISION, a form opens in $EDITOR. Prints one line; with --json, the whole result.
 
-    The token needs the scope write. A connection that breaks is tried again; the decision is recorded once.
+    The token needs the scope write. A broken connection is retried; the decision is recorded once.
     """
     given = {
         **{"decision": _text(decision), "confidence": confidence, "context": context, "category": category},
@@ -104,22 +110,22 @@ def record(
 
 @app.command()
 def review(
-    id: Annotated[str, typer.Argument(metavar="ID", help="Of the decision.")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="Id of the decision.")],
     outcome: Annotated[
-        str | None, typer.Argument(metavar="OUTCOME", help="success, partial, failure or abandoned.")
+        str | None, typer.Argument(metavar="OUTCOME", help="Outcome: success, partial, failure or abandoned.")
     ] = None,
-    actual: Annotated[str | None, typer.Option("--result", metavar="TEXT", help="What happened.")] = None,
-    lessons: Annotated[str | None, typer.Option("--lessons", metavar="TEXT", help="What to do otherwise.")] = None,
-    notes: Annotated[str | None, typer.Option("--notes", metavar="TEXT", help="Anything else.")] = None,
+    actual: Annotated[str | None, typer.Option("--result", metavar="TEXT", help="The actual result.")] = None,
+    lessons: Annotated[str | None, typer.Option("--lessons", metavar="TEXT", help="Lessons learned.")] = None,
+    notes: Annotated[str | None, typer.Option("--notes", metavar="TEXT", help="Other notes.")] = None,
     evidence: Annotated[
-        list[str] | None, typer.Option("--evidence", metavar="URI", help="What shows it; may be repeated.")
+        list[str] | None, typer.Option("--evidence", metavar="URI", help="Evidence of the outcome; repeatable.")
     ] = None,
     others: SetOption = None,
     params_file: ParamsOption = None,
     form: FormOption = None,
     key: KeyOption = None,
     dry_run: DryRunOption = False,
-    url: UrlOption = _LOCAL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
@@ -143,29 +149,31 @@ def review(
 @app.command()
 def remember(
     content: Annotated[
-        str | None, typer.Argument(metavar="TEXT", help="What was said or written; - is standard input.")
+        str | None, typer.Argument(metavar="TEXT", help="The text to remember; - is standard input.")
     ] = None,
-    context: Annotated[str | None, typer.Option("--context", help="note, meeting, email, ...; default: note.")] = None,
-    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="What it is called.")] = None,
-    author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Who wrote or said it.")] = None,
+    context: Annotated[
+        str | None, typer.Option("--context", help="Kind of text: note, meeting, email, ... Default: note.")
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="Its title.")] = None,
+    author: Annotated[str | None, typer.Option("--author", metavar="NAME", help="Its author or speaker.")] = None,
     expires_at: Annotated[
-        str | None, typer.Option("--expires-at", metavar="TIME", help="When it is forgotten, such as 2030-01-31.")
+        str | None, typer.Option("--expires-at", metavar="TIME", help="When to forget it, such as 2030-01-31.")
     ] = None,
     project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="One of the token's.")] = None,
     sensitivity: Annotated[
-        str | None, typer.Option("--sensitivity", help="normal, sensitive or highly_sensitive.")
+        str | None, typer.Option("--sensitivity", help="Sensitivity: normal, sensitive or highly_sensitive.")
     ] = None,
     others: SetOption = None,
     params_file: ParamsOption = None,
     form: FormOption = None,
     key: KeyOption = None,
     dry_run: DryRunOption = False,
-    url: UrlOption = _LOCAL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
 ) -> int:
-    """Remember what was said or written. Without TEXT, a form opens in $EDITOR. The token needs the scope write."""
+    """Remember something said or written. Without TEXT, a form opens in $EDITOR. The token needs the scope write."""
     given = {
         **{"content": _text(content), "context": context, "title": title, "author": author},
         **{"expiresAt": expires_at, "project": project, "sensitivity": sensitivity},
@@ -176,35 +184,35 @@ def remember(
 
 @app.command()
 def forget(
-    id: Annotated[str, typer.Argument(metavar="ID", help="Of a record of any kind.")],
+    id: Annotated[str, typer.Argument(metavar="ID", help="Id of a record of any kind.")],
     kind: Annotated[
         str | None, typer.Option("--kind", metavar="KIND", help="Record kind, if the id is ambiguous.")
     ] = None,
     reason: Annotated[
-        str | None, typer.Option("--reason", metavar="TEXT", help="Why; it is kept, so quote nothing in it.")
+        str | None, typer.Option("--reason", metavar="TEXT", help="Reason; it is kept, so do not quote the record.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     key: KeyOption = None,
     dry_run: DryRunOption = False,
-    url: UrlOption = _LOCAL,
+    url: UrlOption = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
 ) -> int:
-    """Forget a record with all that came of it, for good. Asks on a terminal, and needs --yes elsewhere.
+    """Forget a record and all records derived from it, permanently. Without a terminal it needs --yes.
 
-    The token needs the scope write for what its agent wrote, admin for what others wrote.
+    The token needs the scope write for records of its agent, and admin for other records.
     """
     params = _params({"id": id, "kind": kind, "reason": reason}, None, None)
     return forget_record(params, Sending(key, dry_run, url, token, timeout, as_json), yes=yes)
 
 
 def forget_record(params: Mapping[str, object], how: Sending, *, yes: bool) -> int:
-    """Forgets the record that `params` name, once that was confirmed or `yes`; the exit code."""
+    """Forget the record of `params` after confirmation or with `yes`, and return the exit code."""
     confirmed = {**params, "confirm": True}
     if not (yes or how.dry_run):
         if not sys.stdin.isatty():
-            raise typer.BadParameter("must be given where there is no terminal to ask on", param_hint="--yes")
+            raise typer.BadParameter("required without a terminal", param_hint="--yes")
         if code := _write(FORGET, confirmed, replace(how, key=None, dry_run=True)):
             return code
         if not typer.confirm(f"forget {params['id']} and all of the above for good?", err=True):
@@ -241,13 +249,13 @@ def _write(method: Method[Any, Any], params: Mapping[str, object], how: Sending)
             answer = remote.call(method.name, sent, TRIES)
         written = answer.error is None
     except Unreachable:
-        say(f"if it was sent, it may be written: the same command with --key {key} writes it once", err=True)
+        say(f"it may have been written; run the same command with --key {key} to write it once", err=True)
         raise
     finally:
         if how.form is not None and written:
             how.form.unlink(missing_ok=True)
         elif how.form is not None:
-            say(f"the form is kept: --form {how.form} opens it again", err=True)
+            say(f"the form is kept; open it again with --form {how.form}", err=True)
     if answer.error is not None:
         return print_error(answer.error, method.name, sent, as_json=how.as_json, status=answer.status)
     result = method.result.model_validate_json(json.dumps(answer.result), extra="ignore")

@@ -39,14 +39,14 @@ _TOKENS: Final = "tokens"  # their name in a backup
 @app.command("copy")
 def copy_command(
     ctx: typer.Context,
-    to: Annotated[str, typer.Option("--to", metavar="URL", help="Target URL, as in store.url; must be empty.")],
+    to: Annotated[str, typer.Option("--to", metavar="URL", help="URL of an empty database, as in store.url.")],
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Copy all records, with their vectors, into another database: from SQLite to PostgreSQL, or back.
 
-    All of it arrives, or nothing. What is written while it runs is not in the copy.
+    Copies everything or nothing. Records written during the copy are not in it.
     """
     with existing_records(settings_for(ctx, data_dir, config)) as records:
         target = _open_target(to)
@@ -66,15 +66,15 @@ def copy_command(
 @app.command("backup")
 def backup_command(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write it; must not exist.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace an older backup of that name.")] = False,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; must not exist.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing backup.")] = False,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Write all records, their vectors and the tokens to one file, as of one moment. A server may keep running.
 
-    Indexes are not in it: they are built from the records.
+    Indexes are not included: they are rebuilt from the records.
     """
     loaded = settings_for(ctx, data_dir, config)
     tokens: tuple[Token, ...] = ()
@@ -98,12 +98,12 @@ def backup_command(
 @app.command("restore")
 def restore_command(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup to read.", exists=True, dir_okay=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup to restore.", exists=True, dir_okay=False)],
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace existing records; those not in the backup are deleted.")
     ] = False,
     tokens: Annotated[
-        bool, typer.Option("--tokens", help="Add the tokens of the backup, too; without it none is restored.")
+        bool, typer.Option("--tokens", help="Also add the tokens of the backup. Default: restore none.")
     ] = False,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
@@ -111,8 +111,8 @@ def restore_command(
 ) -> None:
     """Make the records equal to a backup, all of them or none. A running server follows within a second.
 
-    What was forgotten after the backup was made stays forgotten. With --tokens, tokens of the backup are added to those
-    in use: what was revoked in either stays revoked, the earlier expiry counts, and every live token is printed.
+    Records forgotten since the backup stay forgotten. With --tokens, tokens of the backup are added to the current
+    ones: a revocation in either applies, the earlier expiry counts, and every live token is printed.
     """
     loaded = settings_for(ctx, data_dir, config)
     with record_bars(quiet=as_json) as bars, opened_backup(file, bars) as backup:
@@ -140,8 +140,8 @@ def _say_restored(done: TransferSummary, created_at: str, restored: int | None, 
         scopes = " ".join(token.scopes)
         say(f"live token {token.id} of {token.agent}: {scopes}, {token.clearance}, until {token.expires}")
     if done.forgotten:
-        say(f"{done.forgotten} of its records were forgotten since, and were taken away again")
-    said = "tokens left as they are" if restored is None else f"{restored} tokens restored"
+        say(f"{done.forgotten} of its records were forgotten since, and deleted again")
+    said = "tokens unchanged" if restored is None else f"{restored} tokens restored"
     say(
         f"the store is that of {created_at}: {_counts(done.contents)}; {done.new} new, "
         f"{done.changed} changed, {done.unchanged} unchanged, {done.deleted} deleted; {said}"
@@ -166,8 +166,8 @@ def _unrestored(settings: Settings) -> Iterator[None]:
         yield
     except ComponentFailed as error:
         raise EngineError(
-            f"{error}; nothing was restored into {store_place(settings)}: check that it is up and has space; where it "
-            f"is damaged, {_instead(settings)}"
+            f"{error}; nothing was restored into {store_place(settings)}: check that it is running and has space; if "
+            f"it is damaged, {_instead(settings)}"
         ) from error
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from cstp import DEFAULT_URL
 from cstp.contract import Method
 from cstp.methods.registry import METHODS
 from cstp_server.cli.common_options import JsonOption, command_family
@@ -32,29 +33,32 @@ _OF_METHOD: Final[Mapping[str, Method[Any, Any]]] = {method.name: method for met
 @app.command("call")
 def call_command(
     method: Annotated[
-        str, typer.Argument(metavar="METHOD", help="Such as cstp.queryDecisions.", autocompletion=method_names)
+        str,
+        typer.Argument(
+            metavar="METHOD", help="Name of the method, such as cstp.queryDecisions.", autocompletion=method_names
+        ),
     ],
     params: Annotated[
         list[str] | None,
-        typer.Argument(metavar="KEY=VALUE", help="key=text or key:=json.", autocompletion=parameter_names),
+        typer.Argument(
+            metavar="KEY=VALUE", help="Parameters, as key=text or key:=json.", autocompletion=parameter_names
+        ),
     ] = None,
-    url: Annotated[
-        str, typer.Option(envvar="CSTP_URL", metavar="URL", help="Where the server is.")
-    ] = "http://127.0.0.1:8100",
+    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = DEFAULT_URL,
     token: TokenOption = None,
     params_file: Annotated[
         str | None, typer.Option("--params", metavar="FILE", help="Parameters as a JSON object; - is standard input.")
     ] = None,
     every_page: Annotated[
-        bool, typer.Option("--all", help="Ask for page after page of a list; one item a line with --json.")
+        bool, typer.Option("--all", help="Read all pages of a list; with --json, one item per line.")
     ] = False,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
 ) -> int:
     """Call a method and print its result.
 
-    An error answer goes to standard error with what to do next, and the exit code names its family: 4 not allowed,
-    5 refused, 6 not found, 7 later, 8 the server fails; 3 when no server answers. With --json it is printed as JSON.
+    An error is printed on standard error with its remedy; with --json, as JSON. The exit code is its family: 4 not
+    allowed, 5 refused, 6 not found, 7 later, 8 the server fails; 3 if no server answers.
     """
     secret = required_token(token)
     given = _given(params_file, params or [])
@@ -103,7 +107,7 @@ def _list_member(method: str) -> str:
     """The member of the result that holds the items. Raises BadParameter for a method that has no pages."""
     paged = {name: one for name, one in _OF_METHOD.items() if "offset" in one.params.model_fields}
     if method not in paged:
-        raise typer.BadParameter(f"only these have pages: {', '.join(paged)}", param_hint="--all")
+        raise typer.BadParameter(f"only these methods have pages: {', '.join(paged)}", param_hint="--all")
     members = paged[method].result.model_json_schema(mode="serialization")["properties"]
     return next(str(name) for name, schema in members.items() if schema.get("type") == "array")
 
@@ -125,7 +129,7 @@ def _start_of(path: Path) -> bytes:
 
 
 def read_params(file: str) -> dict[str, object]:
-    """A JSON object of a file, or of standard input for `-`. Raises BadParameter for anything else."""
+    """Return a JSON object of a file, or of standard input for `-`. Raises BadParameter for anything else."""
     try:
         text = sys.stdin.buffer.read(_LARGEST + 1) if file == "-" else _start_of(Path(file))
         if len(text) > _LARGEST:
@@ -141,7 +145,7 @@ def read_params(file: str) -> dict[str, object]:
 
 
 def parse_params(pairs: list[str]) -> dict[str, object]:
-    """`key=text` and `key:=json` as params. Raises BadParameter naming the pair that is neither, or given twice."""
+    """Parse `key=text` and `key:=json`. Raises BadParameter for other pairs and repeated keys."""
     found: dict[str, object] = {}
     for pair in pairs:
         key, separator, value = pair.partition("=")

@@ -1,11 +1,12 @@
 """`cstp changes`: what changes among the records that a token sees, line by line."""
 
 import json
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from cognition_engines.errors import ConfigurationError
+from cstp import DEFAULT_URL
 from cstp.client.change_iterators import Changes, Cursor
 from cstp.client.errors import TransportError
 from cstp.client.sync_client import Client
@@ -18,27 +19,29 @@ from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_er
 from cstp_server.terminal import say
 
 app = command_family()
-_LOCAL: Final = "http://127.0.0.1:8100"
 
 
 @app.command()
 def changes(
     since: Annotated[
-        str, typer.Option("--since", metavar="CURSOR", help="A cursor or seq of an answer, 0 for all, or now.")
+        str,
+        typer.Option(
+            "--since", metavar="CURSOR", help="Start after this cursor or seq of an answer; 0 for all, or now."
+        ),
     ] = "0",
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for what comes, until stopped.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep waiting for changes until stopped.")] = False,
     kinds: Annotated[
-        list[str] | None, typer.Option("--kind", metavar="KIND", help="These kinds alone; may be repeated.")
+        list[str] | None, typer.Option("--kind", metavar="KIND", help="Only this kind; repeatable.")
     ] = None,
-    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="Where the server is.")] = _LOCAL,
+    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
 ) -> int:
-    """Print what changed among the records that the token sees, oldest first.
+    """Print changes of the records that the token can see, oldest first.
 
-    A line has what was done (put: new or changed, delete: gone or hidden), the kind, the id and the time. The last line
-    on standard error has the cursor to begin with next time.
+    Each line has the change (put: new or changed, delete: deleted or hidden), the kind, the id and the time. The last
+    line on standard error has the cursor for --since.
     """
     try:
         client = Client(base_of(url, "--url"), required_token(token), timeout)
@@ -49,7 +52,9 @@ def changes(
         try:
             _print(found, as_json=as_json)
         except TransportError as error:
-            raise Unreachable(f"{url} does not answer ({error}); is the address right, and the server up?") from None
+            raise Unreachable(
+                f"{url} does not answer ({error}); check the address, and that the server is running"
+            ) from None
         except CstpError as error:
             shown = {"code": error.code, "message": error.message, "data": error.data}
             return print_error(shown, CHANGES.name, as_json=as_json)

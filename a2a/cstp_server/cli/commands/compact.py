@@ -22,10 +22,10 @@ app = command_family()
 
 @app.command("compact")
 def compact_command(ctx: typer.Context, data_dir: DataDirOption = None, config: ConfigOption = None) -> None:
-    """Rewrite the database and the indexes, so that no file holds bytes of what was deleted or forgotten.
+    """Rewrite the database and the indexes, so that no file holds bytes of deleted or forgotten records.
 
-    Stop the server first. A PostgreSQL database is locked table by table meanwhile, and its write-ahead log and
-    replicas keep what they are set to keep.
+    Stop the server first. PostgreSQL locks one table after the other, and its write-ahead log and replicas keep
+    their data for as long as they are configured to.
     """
     loaded = settings_for(ctx, data_dir, config)
     settings = loaded.settings
@@ -60,5 +60,7 @@ def compact_command(ctx: typer.Context, data_dir: DataDirOption = None, config: 
         finally:
             indexes.close()
     if not done.done:
-        raise ComponentFailed("records", f"{done.left_because}; stop what uses the database, and compact it again")
-    say("the database and the indexes hold nothing of what was deleted")
+        raise ComponentFailed(
+            "records", f"{done.left_because}; stop the programs that use the database, and run cstp compact again"
+        )
+    say("the database and the indexes hold no bytes of deleted records")

@@ -39,7 +39,7 @@ class Shell(StrEnum):
 
 @app.command("completion")
 def completion_command(
-    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="Shell: bash, zsh or fish.")],
 ) -> None:
-    """Print a script for the shell to read: eval "$(cstp completion bash)" in ~/.bashrc."""
+    """Print a completion script for a shell: eval "$(cstp completion bash)" in ~/.bashrc."""
     say_lines({Shell.BASH: _BASH, Shell.ZSH: _ZSH, Shell.FISH: _FISH}[shell])

@@ -21,32 +21,33 @@ _RECORDS = "decisions.jsonl, knowledge.jsonl or memory.jsonl"
 
 @app.command("conform")
 def conform_command(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where the server is.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="URL of the server.")],
     tokens: Annotated[
         list[str] | None,
-        typer.Argument(metavar="TOKEN", help="Several with different rights hold more; CSTP_TOKEN unless given."),
+        typer.Argument(
+            metavar="TOKEN", help="Tokens; several with different rights run more conversations. Default: CSTP_TOKEN."
+        ),
     ] = None,
     holds: Annotated[
-        str | None, typer.Option(metavar="FILE", help=f"The server holds these records alone: {_RECORDS}.")
+        str | None, typer.Option(metavar="FILE", help=f"The server has only these records: {_RECORDS}.")
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the server that is not the default."),
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the server that differs from its default."),
     ] = None,
     behind_proxy: Annotated[
-        bool, typer.Option("--behind-proxy", help="Leave out what a proxy in front of the server may answer itself.")
+        bool, typer.Option("--behind-proxy", help="Skip requests that a proxy may answer itself.")
     ] = False,
-    only: Annotated[str, typer.Option(metavar="TEXT", help="Conversations with this in their name alone.")] = "",
+    only: Annotated[str, typer.Option(metavar="TEXT", help="Only conversations with this text in their name.")] = "",
     timeout: TimeoutOption = 20.0,
     as_json: JsonOption = False,
 ) -> int:
-    """Hold the conversations that define the protocol with a server, and report where it differs.
+    """Replay the conversations that define the protocol against a server, and report differences.
 
-    A conversation that presumes settings, records or rights that the server does not have is skipped, with the reason.
-    Some are about the edge of HTTP, such as requests that are too large: a proxy in front of the server answers these
-    itself, in its own words.
+    A conversation is skipped, with the reason, if the server lacks its settings, records or rights. Some test the
+    limits of HTTP, such as requests that are too large: a proxy in front of the server answers these itself.
 
-    Exit code 1 when one failed or none could be held.
+    Exit code 1 if one failed or none could be run.
     """
     base = base_of(url, "URL")
     chosen = [one for one in conversations() if only in one.name]
@@ -92,7 +93,9 @@ def _caller(token: str, whoami: Any, base: str) -> Caller:
             str(whoami["server"]["agent"]),
         )
     except (KeyError, TypeError):
-        raise Unreachable(f"{base}/cstp does not answer cstp.whoami as a CSTP server does") from None
+        raise Unreachable(
+            f"{base}/cstp does not answer cstp.whoami as a CSTP server does; check the address; check the address"
+        ) from None
 
 
 def _settings(pairs: Sequence[str]) -> Mapping[str, str]:
@@ -112,7 +115,8 @@ def _tell_rights(verdicts: Sequence[Verdict], callers: Sequence[Caller]) -> None
         had = "; ".join(dict.fromkeys(one.rights for one in callers))
         say(
             f"{lacking} were skipped because no token has exactly the rights that they are written for; "
-            f"those given have: {had}. Most need one of `cstp token create --agent conform --scope read`",
+            f"those given have: {had}. For most, make one on the server's machine: "
+            "`cstp token create --agent conform --scope read --data-dir FOLDER`, with the server's data folder",
             err=True,
         )
 
@@ -129,9 +133,11 @@ def _tell(verdicts: Sequence[Verdict], callers: Sequence[Caller], behind_proxy: 
     for one in of["failed"]:
         say(f"failed: {one.name}.txt:{one.line}: {one.reason}", err=True)
     _tell_rights(of["skipped"], callers)
+    if len(of["skipped"]) == len(verdicts):
+        say("failed: no conversation was held, so nothing is known of this server", err=True)
     edge = [one.name for one in of["skipped" if behind_proxy else "failed"] if one.edge]
     if edge and not behind_proxy:
-        hint = "--behind-proxy leaves out what a proxy may answer itself; of those that failed"
+        hint = "--behind-proxy skips requests that a proxy may answer itself; of those that failed"
         say(f"{hint}: {', '.join(edge)}", err=True)
-    left_out = f"; left out behind a proxy: {', '.join(edge)}" if edge and behind_proxy else ""
+    left_out = f"; skipped behind a proxy: {', '.join(edge)}" if edge and behind_proxy else ""
     say(", ".join(f"{len(found)} {name}" for name, found in of.items()) + left_out)

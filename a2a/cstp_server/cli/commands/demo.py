@@ -47,7 +47,8 @@ _FIRST: Final = (
     "call cstp.getStats",
 )
 AllOption = Annotated[
-    bool, typer.Option("--all", help="Print a call of each method, for curl and HTTPie too, and what an agent writes.")
+    bool,
+    typer.Option("--all", help="Print a call of each method, also for curl and HTTPie, and the writes of an agent."),
 ]
 
 
@@ -63,7 +64,7 @@ class _Quiet:
 
 
 def demo_paths() -> list[Path]:
-    """The project's own decisions, pages and sample: in the wheel, or in the checkout of an editable install."""
+    """Return the demo's decisions, pages and sample: from the wheel, or from an editable install's checkout."""
     packaged = Path(str(files("cstp_server"))) / "demo"
     folder = packaged if packaged.is_dir() else Path(__file__).parents[4] / "docs"
     return [folder / "decisions", folder / "sample", *(folder / f"{page}.md" for page in PAGES)]
@@ -77,9 +78,9 @@ def demo_command(
     every: AllOption = False,
     config: ConfigOption = None,
 ) -> None:
-    """Serve this project's own decisions and pages and a sample, from a temporary folder, with a fresh token.
+    """Serve the decisions and pages of this project and a sample, from a temporary folder, with a new token.
 
-    Prints three calls, the line for MCP and a link to look at the records. On a terminal, the log is in that folder.
+    Prints three calls, the command for MCP and a link to the page. On a terminal, the log is in that folder.
     """
     say()  # a demo that cannot print what to ask ends here, before it reads anything
     with ended_by_signals(_CLOSING_SECONDS) as watchdog, TemporaryDirectory(prefix="cstp-demo-") as folder:
@@ -133,9 +134,9 @@ def _logging(settings: Settings, folder: Path) -> Iterator[None]:
         configure_logging(settings.log)
 
 
-def _tell(event: str, sentence: str, **fields: object) -> None:
+def _tell(event: str, sentence: str, **fields: int) -> None:
     """Announce it, also on a terminal, which has no log."""
-    announce(event, sentence, **fields)
+    announce(event, sentence, level="info", **fields)
     if sys.stderr.isatty():
         say(sentence, err=True)
 
@@ -144,7 +145,7 @@ def _say(say_calls: Callable[[str, str, Settings], None], token: str, url: str, 
     with suppress(OSError):  # the reader has gone; calls are answered all the same
         say_calls(token, url, settings)
         if settings.ui_enabled:
-            say(f"Look at it in a browser, once within {_LINK_MINUTES} minutes, with every right:")
+            say(f"Open this link in a browser, once within {_LINK_MINUTES} minutes, with every right:")
             say(_link(url, settings))
 
 
@@ -157,7 +158,7 @@ def _say_first(token: str, url: str, _settings: Settings) -> None:
         say(f"{program} {call}")
     say(f'claude mcp add --transport http cstp {base}/mcp --header "Authorization: Bearer $CSTP_TOKEN"')
     say()
-    say(f"A call of each method: {program} demo --all")
+    say(f"For a call of each method, stop this one and start: {program} demo --all")
 
 
 def _say_all(token: str, url: str, settings: Settings) -> None:
@@ -188,7 +189,7 @@ def _link(url: str, settings: Settings) -> str:
 
 def _write(token: str, url: str, certificate: str | None) -> None:
     """Lets an agent write, and prints its calls with what they came to."""
-    say("What an agent writes, as it was just done here:")
+    say("An agent can also write; these calls have just run:")
     try:
         for call, shown in write_through(url, token, certificate):
             say_lines(f"\n# {call.about}\n{_command(call)}")

@@ -25,7 +25,7 @@ def doctor_command(
 ) -> int:
     """Check settings, folder, tokens, model, records, indexes, limits and server. Changes nothing.
 
-    Each finding is ok, a warning or a problem, with what to do about it. Exit code 1 when there is a problem.
+    Each finding is ok, a warning or a problem, with a remedy. Exit code 1 if there is a problem.
     """
     console = Console()
     found: list[Finding] = []

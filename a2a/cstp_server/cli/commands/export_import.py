@@ -38,7 +38,7 @@ app = command_family()
 @app.command("export")
 def export_command(
     ctx: typer.Context,
-    file: Annotated[str | None, typer.Argument(metavar="FILE", help="Where to write; - is standard output.")] = None,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="File to write; - is standard output.")] = None,
     kind: Annotated[
         list[str] | None, typer.Option(metavar="KIND", help="Only records of this kind; repeatable.")
     ] = None,
@@ -51,35 +51,35 @@ def export_command(
         ),
     ] = None,
     project: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With --decisions: only those of this project.")
+        str | None, typer.Option(metavar="NAME", help="With --decisions: only decisions of this project.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file of that name.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Write all records as lines of JSON, by kind and id, whole but for their vectors.
+    """Write all records as lines of JSON, sorted by kind and id, complete except for vectors.
 
-    A server may keep writing; cstp backup saves one moment, with vectors and tokens. A named pipe is written to.
+    A server may keep running. To save one moment with vectors and tokens, use cstp backup. FILE may be a named pipe.
 
-    With --decisions, each decision that an agent recorded becomes a file that only its owner can read. Once cstp ingest
-    has read a file, what it says is the decision; reviews and links stay.
+    With --decisions, each decision of an agent becomes a file that only its owner can read. After cstp ingest has read
+    the file, the file defines the decision; reviews and links stay.
     """
     if (file is None) is (decisions is None):
         raise typer.BadParameter("give a FILE, or --decisions DIR", param_hint="FILE")
     if decisions is not None:
         if kind:
-            raise typer.BadParameter("has no meaning with --decisions", param_hint="--kind")
+            raise typer.BadParameter("cannot be combined with --decisions", param_hint="--kind")
         _export_decisions(settings_for(ctx, data_dir, config), decisions, project, force=force)
         return
     if project is not None:
-        raise typer.BadParameter("needs --decisions", param_hint="--project")
+        raise typer.BadParameter("requires --decisions", param_hint="--project")
     assert file is not None
     kinds = sorted({_kind(name) for name in kind}) if kind else list(Kind)
     loaded = settings_for(ctx, data_dir, config)
     if file != "-" and Path(file).is_dir():
-        raise typer.BadParameter(f"{file} is a folder; name a file in it", param_hint="FILE")
+        raise typer.BadParameter(f"{file} is a folder; give a file in it", param_hint="FILE")
     if file != "-" and Path(file).is_file() and not force:
-        raise typer.BadParameter(f"{file} exists; name another, or pass --force", param_hint="FILE")
+        raise typer.BadParameter(f"{file} exists; choose another, or pass --force", param_hint="FILE")
     with existing_records(loaded, reads_only=True) as records, record_bars(quiet=file == "-") as bars:
         count = _write_lines(exported(records, kinds, bars), file)
     say(f"{count} {'record' if count == 1 else 'records'} exported", err=True)
@@ -101,7 +101,9 @@ def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None,
     before = {path: _beginning(path, folder, len(text)) for path, text in files.items()}
     others = sorted(path.name for path, text in files.items() if before[path] not in (None, text))
     if others and not force:
-        raise typer.BadParameter(f"{others[0]} is there with other contents; pass --force", param_hint="--decisions")
+        raise typer.BadParameter(
+            f"{others[0]} exists with other contents; pass --force to replace it", param_hint="--decisions"
+        )
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)  # records of any sensitivity, and links to these
     written = [path for path, text in files.items() if before[path] != text]
     for path in written:
@@ -135,16 +137,15 @@ def import_command(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Bring exported records into the store, with their ids, rights, origins and times.
+    """Import exported records, with their ids, rights, origins and times.
 
-    Vectors that the store has of the same text and model are kept, the others are computed.
+    Existing vectors of the same text and model are kept; the others are computed.
 
-    The file is checked first: with one invalid line, nothing is written. Importing twice changes nothing,
-    and what the file does not have is left alone. A record that is stored already as the line has it is unchanged and
-    has its own updatedAt, the time its content changed in this store. For files that people write, see cstp
-    ingest. A record that was forgotten after it was exported is left out, with the records that belonged to it.
+    The file is checked first: if one line is invalid, nothing is written. Records that are not in the file are kept,
+    and equal records are unchanged: updatedAt is the time their content changed in this store. Records forgotten since
+    the export are skipped, with the records that belong to them. For files that people write, use cstp ingest.
 
-    Exit code 1 when the file was rejected.
+    Exit code 1 if the file was rejected.
     """
     loaded = settings_for(ctx, data_dir, config)
     model = open_model(loaded.settings)
@@ -193,7 +194,7 @@ def _written(file: str) -> Iterator[IO[bytes]]:
     try:
         path = path.resolve()  # a link stays one
     except (OSError, RuntimeError):
-        raise typer.BadParameter("is a link that leads nowhere", param_hint="FILE") from None
+        raise typer.BadParameter("is a broken link", param_hint="FILE") from None
     with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as out:
         try:
             yield out
@@ -234,6 +235,6 @@ def _print_outcome(done: ImportSummary, file: str, *, as_json: bool) -> None:
     for line in problem_lines([replace(problem, file=file) for problem in done.rejected]):
         say(f"rejected: {line}", err=True)
     shown = ", ".join(f"{count} {name}" for name, count in counts.items() if name != "read")
-    forgotten = f", {done.forgotten} left out: they were forgotten" if done.forgotten else ""
+    forgotten = f", {done.forgotten} skipped: they were forgotten" if done.forgotten else ""
     nothing = "; nothing was written" if done.rejected else ""
     say(f"{done.read} read: {shown}, {len(done.rejected)} rejected{forgotten}{nothing}")

@@ -1,7 +1,7 @@
 """`cstp ingest`: from files to records, with a progress bar, a summary and every refusal."""
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -34,16 +34,18 @@ from cstp_server.cli.remote_records import METHOD, RemoteRefused
 from cstp_server.process.model import open_model
 
 app = command_family()
+_PRUNES_ALL: Final = "cannot be combined with --prune: a partial read cannot show what was deleted"
 _NameOption = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="File name for standard input, such as notes.md: the extension is its format."),
+    typer.Option(metavar="FILE", help="File name of standard input, such as notes.md; the extension sets the format."),
 ]
 _StrictOption = Annotated[
-    bool, typer.Option("--strict", help="All or nothing, in one transaction: one refusal, and no record changes.")
+    bool,
+    typer.Option("--strict", help="All or nothing, in one transaction: if one record is rejected, none is written."),
 ]
 _LimitOption = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, help="End after N records; a document with its chunks is one. Prunes nothing."),
+    typer.Option(metavar="N", min=1, help="Stop after N records; a document with its chunks counts as one."),
 ]
 _PathsArgument = Annotated[
     list[str],
@@ -73,7 +75,7 @@ def ingest_command(
     day_first: DayOption = None,
     prune: PruneOption = False,
     yes: SureOption = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report what would happen; change no record.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report the changes and write nothing.")] = False,
     strict: _StrictOption = False,
     url: UrlOption = None,
     token: TokenOption = None,
@@ -84,11 +86,11 @@ def ingest_command(
 ) -> int:
     """Read records of all kinds: decision records, documents, transcripts, YAML, JSON, JSONL, other memories.
 
-    Reading twice changes nothing. With --url the files are read here, and the next run finishes one that was killed.
-    Exit code 1 when a record was rejected, the others being stored, or when --prune needs --yes.
+    Reading twice changes nothing. With --url the files are read on this machine; after a kill, the next run completes.
+    Exit code 1 if a record was rejected (the others are stored), or if --prune needs --yes.
     """
     if prune and limit is not None:
-        raise typer.BadParameter("reads not all, so that --prune cannot know what is gone", param_hint="--limit")
+        raise typer.BadParameter(_PRUNES_ALL, param_hint="--limit")
     given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
     given = with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune, sure=yes, gone=prune, dry_run=dry_run, strict=strict, limit=limit)

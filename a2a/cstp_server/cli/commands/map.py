@@ -9,16 +9,15 @@ from typing import Annotated, Final
 
 import typer
 
-from cognition_engines.ingest.collections.addresses import checked_address, is_address, shown_address
+from cognition_engines.ingest.collections.addresses import checked_address, is_address, live_system, shown_address
 from cognition_engines.ingest.collections.open_collection import opened_live
-from cognition_engines.ingest.collections.place_names import live_system
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.maps.map_files import opened_map, parsed_map
 from cognition_engines.ingest.maps.mapped import Found, MappedReader
 from cognition_engines.ingest.maps.sample import MOST, Sample, sample_of
 from cognition_engines.ingest.maps.suggest import proposed
 from cognition_engines.kinds.registry import adapter, kind_of
-from cognition_engines.models import Draft
+from cognition_engines.models import Decision
 from cstp_server.cli.common_options import JsonOption, command_family
 from cstp_server.terminal import say, say_lines
 
@@ -37,19 +36,19 @@ def map_command(
         typer.Option(
             "--suggest",
             metavar="FILE|ADDRESS",
-            help="A file of JSON, JSONL or YAML, or a collection of Qdrant, MongoDB or Firestore.",
+            help="A JSON, JSONL or YAML file, or a collection of Qdrant, MongoDB or Firestore.",
         ),
     ],
     map: Annotated[
         str | None,
-        typer.Option("--map", metavar="FILE|NAME", help="Show records by this map, and propose none."),
+        typer.Option("--map", metavar="FILE|NAME", help="Show the records of this map, and propose no map."),
     ] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Propose how the objects of another system become records, by a map for `cstp ingest --map`.
+    """Propose a map for `cstp ingest --map`, which turns objects of another system into records.
 
-    The first ten objects are shown as the records that it makes of them: as comments below the map, which can be kept
-    in a file with it, or with --json as a list. Exit code 1 when one of them is refused.
+    The records of the first ten objects follow as comments below the map, so that the output is a valid map file; with
+    --json they are a list. Exit code 1 if one of them is rejected.
     """
     sample = _sample(suggest)
     text = proposed(sample) if map is None else None
@@ -79,7 +78,9 @@ def _sample(text: str) -> Sample:
     address = checked_address(text)
     system = live_system(address)
     if system is None:
-        raise typer.BadParameter("a collection of Chroma is not read by a map", param_hint="--suggest")
+        raise typer.BadParameter(
+            "a Chroma collection is read without a map: cstp ingest ADDRESS", param_hint="--suggest"
+        )
     with opened_live(address, None) as collection:
         return Sample(tuple(one.members for one in islice(collection.objects(), MOST)), system)
 
@@ -87,8 +88,8 @@ def _sample(text: str) -> Sample:
 def _records(items: Iterable[Item]) -> Iterator[dict[str, object]]:
     """The members of each record, with its kind."""
     for item in items:
-        if isinstance(item, Draft):
-            given = {name: value for name, value in asdict(item).items() if value not in (None, "", (), {})}
+        if isinstance(item, RecordDraft) and isinstance(item.record, Decision):
+            given = {name: value for name, value in asdict(item.record).items() if value not in (None, "", (), {})}
             given = {name: value for name, value in given.items() if name not in _OF_FILES}
             yield {"kind": "decision", **{name: _plain(value) for name, value in given.items()}}
         elif isinstance(item, RecordDraft | DocumentDraft):

@@ -33,18 +33,18 @@ app = command_family()
 def mcp_command(
     ctx: typer.Context,
     agent: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Answer with the rights of this agent's newest live token.")
+        str | None, typer.Option(metavar="NAME", help="Use the rights of this agent's newest live token.")
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Ask this server instead of a folder."),
+        typer.Option(metavar="URL", help="Ask this server instead of a data folder."),
     ] = None,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Serve MCP on standard input and output, for a client that starts it; see docs/mcp.md.
 
-    Who asks is --agent, or the token in CSTP_TOKEN.
+    The caller is --agent, or the token in CSTP_TOKEN.
     """
     loaded = settings_for(ctx, data_dir, config)
     settings = loaded.settings
@@ -55,7 +55,7 @@ def mcp_command(
     if url is not None:
         if agent is not None or data_dir is not None:
             raise typer.BadParameter(
-                "goes with a token in CSTP_TOKEN, not with --agent or --data-dir", param_hint="--url"
+                "requires a token in CSTP_TOKEN, without --agent or --data-dir", param_hint="--url"
             )
         try:
             client = AsyncClient(url, timeout=settings.server.handler_seconds)
@@ -74,7 +74,7 @@ def mcp_command(
 def _identify(settings: Settings, agent: str | None, secret: str | None) -> Identify:
     """Finds the caller's token. Raises ConfigurationError when there is none by now."""
     if agent is None and not secret:
-        raise ConfigurationError("whose rights count: give --agent NAME, or a token in CSTP_TOKEN")
+        raise ConfigurationError("no agent: give --agent NAME, or a token in CSTP_TOKEN")
 
     def identify(book: TokenBook) -> Token | None:
         now = datetime.now(UTC)
@@ -85,6 +85,6 @@ def _identify(settings: Settings, agent: str | None, secret: str | None) -> Iden
     if identify(book) is None:
         whose = "the one in CSTP_TOKEN" if agent is None else f"one of {agent}"
         raise ConfigurationError(
-            f"{settings.tokens_path}: has no live token that is {whose}; make one: cstp token create --agent NAME"
+            f"{settings.tokens_path}: has no live token that is {whose}; create one: cstp token create --agent NAME"
         )
     return identify

@@ -16,19 +16,19 @@ app = command_family()
 @app.command()
 def move(
     ctx: typer.Context,
-    old: Annotated[str, typer.Argument(metavar="OLD", help="Where the folder or file was.")],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="Where it is now.")],
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Old path of the folder or file.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="New path.")],
     replace: Annotated[
-        bool, typer.Option("--replace", help="Delete the records that the same files have at NEW already.")
+        bool, typer.Option("--replace", help="Delete existing records of the same files at NEW.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report what would happen; change no record.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report the changes and write nothing.")] = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
     """Move the records of a folder that was moved: ids, reviews, links and rights stay.
 
-    `cstp ingest NEW` does so by itself for equal files of a folder that is gone; this command does it if they differ,
-    too. Read NEW afterwards: what was edited is changed then. Exit code 2 if OLD is still there or NEW is not.
+    `cstp ingest NEW` does this by itself if the files are equal and the old folder does not exist. This command also
+    moves edited files; run `cstp ingest NEW` afterwards. Exit code 2 if OLD still exists or NEW does not.
     """
     with existing_records(settings_for(ctx, data_dir, config)) as records:
         moved, deleted = move_records(records, Path(old), Path(new), over=replace, dry_run=dry_run)

@@ -11,7 +11,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.structured.json_schema import record_schema
 from cognition_engines.kinds.kind import KIND_NAMES, KINDS, Kind
 from cognition_engines.kinds.registry import adapter
-from cognition_engines.models import Decision
+from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import NotFound
@@ -26,16 +26,18 @@ from cstp_server.cli.options import (
     settings_for,
 )
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connected, print_error, required_token
-from cstp_server.cli.remote_by_id import NOT_READ, read_record
+from cstp_server.cli.remote_by_id import SHOWN, read_record
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say, say_lines
 
 app = command_family()
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="As answers and `cstp ingest` name it.")]
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Id of the record, as in answers and from `cstp ingest`.")
+]
 KindOption = Annotated[str | None, typer.Option("--kind", metavar="KIND", help="Record kind, if the id is ambiguous.")]
 UrlOption = Annotated[
     str | None,
-    typer.Option("--url", envvar="CSTP_URL", metavar="URL", help="A server to ask, unless --data-dir is given."),
+    typer.Option("--url", envvar="CSTP_URL", metavar="URL", help="URL of a server to ask; ignored with --data-dir."),
 ]
 _LONG = ("text", "content", "narrative", "query", "reflection")  # printed last, as they are
 
@@ -52,7 +54,10 @@ def show(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Print one record, whole: of the data folder, or of the server that --url or CSTP_URL names."""
+    """Print one complete record from the data folder, or from the server of --url or CSTP_URL.
+
+    A server shows decisions, passages, episodes and memories; the data folder every kind.
+    """
     kinds = _kinds(kind)
     if (server := _server(ctx, url, data_dir, config)) is not None:
         with connected(server, required_token(token), timeout) as remote:
@@ -60,7 +65,7 @@ def show(
         if answer.error is not None:
             code = print_error(answer.error, "", {"id": id}, as_json=as_json, status=answer.status)
             if answer.error["code"] == NotFound.code and not as_json:
-                say(f"a server shows no {' or '.join(NOT_READ)} by its id; --data-dir FOLDER does", err=True)
+                say(SHOWN, err=True)
             return code
         assert isinstance(answer.result, dict)
         members = answer.result
@@ -81,19 +86,19 @@ def show(
 @app.command()
 def delete(
     ctx: typer.Context,
-    ids: Annotated[list[str], typer.Argument(metavar="ID", help="One id or several.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID", help="One or more ids.")],
     kind: KindOption = None,
     url: UrlOption = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a server forgets.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
     """Delete records from everything: store, vectors, indexes. A running server drops them within a second.
 
-    With a document goes what it was cut into; records that name it stay. The next cstp ingest brings back a record
-    whose file still has it. If CSTP_URL or --url names a server, that server forgets them, as by cstp forget.
+    A document is deleted with its chunks; records that refer to it stay. If its file still has the record, the next
+    cstp ingest restores it. If CSTP_URL or --url names a server, that server forgets the records, as with cstp forget.
     """
     kinds, gone = _kinds(kind), 0
     wanted = list(dict.fromkeys(ids))
@@ -110,7 +115,7 @@ def delete(
             say(f"deleted {id}" if deleted else f"no record has the id {id}", err=not deleted)
     files = dict.fromkeys(one.origin.source for one in found.values() if one and one.origin.made_by == "file")
     for file in filter(os.path.exists, files):
-        say(f"{file} still has what was deleted: the next cstp ingest of it brings it back", err=True)
+        say(f"{file} still has the record: the next cstp ingest of the file restores it", err=True)
     return 0 if gone == len(wanted) else 1
 
 
@@ -122,7 +127,7 @@ def _server(ctx: typer.Context, url: str | None, data_dir: Path | None, config: 
         return None
     if folder is not None:
         if url != os.environ.get("CSTP_URL"):
-            raise typer.BadParameter("must not be given next to --data-dir or --config", param_hint="--url")
+            raise typer.BadParameter("cannot be combined with --data-dir or --config", param_hint="--url")
         return None
     base = base_of(url, "--url")
     say(f"cstp: server: {base}; --data-dir FOLDER opens a data folder", err=True)
@@ -150,10 +155,10 @@ def _found(records: Records, id: str, kinds: list[Kind]) -> StoredRecord | None:
     found = records.meant(kinds, id, None)
     of_kinds = dict.fromkeys(stored.kind.label for _, stored in found)
     if len(of_kinds) > 1:
-        raise ConfigurationError(f"several records have the id {id}: name one with --kind ({', '.join(of_kinds)})")
+        raise ConfigurationError(f"several records have the id {id}: choose one with --kind ({', '.join(of_kinds)})")
     if len(found) > 1:
         several = ", ".join(f"{full} (from {stored.origin.source})" for full, stored in found)
-        raise ConfigurationError(f"several records have the id {id}: name one by its full id: {several}")
+        raise ConfigurationError(f"several records have the id {id}: choose one by its full id: {several}")
     return found[0][1] if found else None
 
 
@@ -204,7 +209,7 @@ def _of_decision(stored: StoredRecord, decision: Decision) -> dict[str, object]:
         "supersedes": list(decision.supersedes),
         "supersededBy": list(decision.superseded_by),
         "project": decision.project,
-        "sensitivity": decision.sensitivity.name.lower(),
+        "sensitivity": (decision.sensitivity or Sensitivity.NORMAL).name.lower(),
         "metadata": decision.metadata,
         "source": stored.origin.source,
         **_place(stored),

@@ -27,7 +27,7 @@ _SEARCHED_KINDS: Final = {kind for space in SEARCHED for kind in space.kinds}
 @app.command("reindex")
 def reindex_command(
     ctx: typer.Context,
-    keep: Annotated[bool, typer.Option("--keep-vectors", help="Keep the vectors of other models too.")] = False,
+    keep: Annotated[bool, typer.Option("--keep-vectors", help="Keep the vectors of other models.")] = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:

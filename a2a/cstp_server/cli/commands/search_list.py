@@ -9,6 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.escapes import one_line
+from cstp import DEFAULT_URL
 from cstp.call import typed_call
 from cstp.errors import CstpError
 from cstp.fields import format_instant
@@ -27,7 +28,6 @@ from cstp_server.cli.remote import (
 from cstp_server.terminal import say
 
 app = command_family()
-_LOCAL: Final = "http://127.0.0.1:8100"
 _WIDEST: Final = 100  # columns
 _SNIPPET: Final = 240  # characters
 _MARKS: Final = re.compile(r"(?m)^[ \t]*(?:#{1,6}|[*+-])[ \t]+")  # of Markdown, before headings and items
@@ -35,21 +35,23 @@ _MARKS: Final = re.compile(r"(?m)^[ \t]*(?:#{1,6}|[*+-])[ \t]+")  # of Markdown,
 
 @app.command()
 def search(
-    words: Annotated[list[str], typer.Argument(metavar="QUERY", help="In plain words.")],
+    words: Annotated[list[str], typer.Argument(metavar="QUERY", help="The question, in plain words.")],
     kinds: Annotated[
         list[str] | None,
         typer.Option("--kind", metavar="KIND", help=f"{', '.join(FOUND_TYPES)}; repeatable. Default: all."),
     ] = None,
-    project: Annotated[str | None, typer.Option("--project", metavar="NAME", help="Only records of this one.")] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="How many records at most, 1 to 50.")] = 10,
-    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="Where the server is.")] = _LOCAL,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="NAME", help="Only records of this project.")
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of records, 1 to 50.")] = 10,
+    url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = DEFAULT_URL,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
 ) -> int:
-    """Search records of all kinds, and print a list, the best first: title, kind, status, date, id and a snippet.
+    """Search records of all kinds, and print a list, best first: title, kind, status, date, id and a snippet.
 
-    With --json, the result of cstp.search, which `cstp call` asks with all of its parameters.
+    With --json, print the result of cstp.search. `cstp call` takes all of its parameters.
     """
     given = {"query": " ".join(words), "limit": limit, "kinds": kinds or None, "project": project}
     try:
@@ -60,7 +62,7 @@ def search(
     if as_json:
         show(result.model_dump(mode="json"), as_json=True)
     elif not result.results:
-        say("nothing was found", err=True)
+        say("no results", err=True)
     else:
         _print(result.results)
     return 0
@@ -70,10 +72,17 @@ def _print(results: list[SearchedRecord]) -> None:
     for number, found in enumerate(results):
         if number:
             say()
-        say(found.title or found.source or str(found.id))
+        say(_heading(found))
         say(f"  {', '.join(_facts(found))}")
         for line in _lines(found.snippet):
             say(f"  {line}")
+
+
+def _heading(found: SearchedRecord) -> str:
+    """Return the title, for a passage with its section."""
+    title = found.title or found.source or str(found.id)
+    section = None if found.place is None else found.place.section
+    return title if section in (None, title) else f"{title} › {section}"
 
 
 def _facts(found: SearchedRecord) -> Iterator[str]:

@@ -44,12 +44,15 @@ PortOption = Annotated[
 ]
 WorkersOption = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Processes that answer, over one data folder. Default: 1."),
+    typer.Option(metavar="N", help="Worker processes over one data folder. Default: 1."),
 ]
 CertificateOption = Annotated[
-    str | None, typer.Option("--ssl-certfile", metavar="FILE", help="Certificate chain in PEM: serve HTTPS.")
+    str | None,
+    typer.Option("--ssl-certfile", metavar="FILE", help="PEM file with the certificate chain, to serve HTTPS."),
 ]
-KeyOption = Annotated[str | None, typer.Option("--ssl-keyfile", metavar="FILE", help="The certificate's key in PEM.")]
+KeyOption = Annotated[
+    str | None, typer.Option("--ssl-keyfile", metavar="FILE", help="PEM file with the key of the certificate.")
+]
 
 
 @app.command("serve")
@@ -63,7 +66,7 @@ def serve_command(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Answer calls until stopped. SIGTERM and Ctrl-C let running calls finish, then end it with exit code 0."""
+    """Answer calls until stopped. After SIGTERM or Ctrl-C, running calls finish and the exit code is 0."""
     tls = {"server__ssl_certfile": ssl_certfile, "server__ssl_keyfile": ssl_keyfile}
     given = {"server__host": host, "server__port": port, "server__workers": workers, **tls}
     loaded = settings_for(ctx, data_dir, config, **given)
@@ -123,9 +126,9 @@ def _say_where(loaded: LoadedSettings, url: str, live: int) -> None:
     if _in_clear(loaded.settings):
         warning = f"tokens and records pass unencrypted to {loaded.settings.server.host}"
         remedy = "give --ssl-certfile, or set server.public_url to the https address of a proxy"
-        announce("no_tls", f"warning: {warning}; {remedy}", reason=warning, remedy=remedy)
+        announce("no_tls", f"warning: {warning}; {remedy}", level="warning", reason=warning, remedy=remedy)
     if not live:
-        remedy = "make a token: cstp token create --agent NAME"
+        remedy = "create a token: cstp token create --agent NAME"
         announce("no_live_tokens", f"there is no live token yet; {remedy}", remedy=remedy)
 
 
@@ -156,7 +159,7 @@ def _live_tokens(settings: Settings) -> int:
     live = sum(token.live(now) for token in read_tokens(settings.tokens_path))
     if not live and not settings.server.loopback:
         raise ConfigurationError(
-            f"server.host: {settings.server.host} can be reached from outside and there is no live token; "
-            "make one first: cstp token create --agent NAME"
+            f"server.host: {settings.server.host} can be reached from other machines and there is no live "
+            "token; create one first: cstp token create --agent NAME"
         )
     return live

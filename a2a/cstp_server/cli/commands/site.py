@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.errors import EngineError, FolderInUse
-from cognition_engines.ingest.structured.decision_rules import RULES
+from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
 from cstp.client.methods import Methods
 from cstp.errors import CstpError
@@ -54,24 +54,22 @@ _AGENT: Final = "site"  # who reads a folder, in the audit
 @app.command("site")
 def site_command(
     ctx: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write; an earlier site there is replaced.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to write; an earlier site there is replaced.")],
     title: Annotated[
-        str | None, typer.Option(metavar="NAME", help="What the site is called. Default: the agent's name.")
+        str | None, typer.Option(metavar="NAME", help="Title of the site. Default: the agent's name.")
     ] = None,
     kind: KindOption = None,
     clearance: Annotated[
         str | None,
-        typer.Option(
-            metavar="LEVEL", help="Of a data folder: up to normal (the default), sensitive, highly_sensitive."
-        ),
+        typer.Option(metavar="LEVEL", help="Of a data folder: normal (the default), sensitive or highly_sensitive."),
     ] = None,
     project: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Of a data folder: only these projects; repeatable. Default: all."),
+        typer.Option(metavar="NAME", help="With a data folder: only this project; repeatable. Default: all."),
     ] = None,
     url: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Ask this server, with a token; CSTP_URL names one where no folder is named."),
+        typer.Option(metavar="URL", help="Ask this server. Default: CSTP_URL, unless --data-dir is given."),
     ] = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
@@ -79,11 +77,11 @@ def site_command(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Write what a token may see as files that need no server: a page to open from a disk, or to put on any host.
+    """Write records as a static site: a page to open from disk, or to put on any web host.
 
-    Decisions whole, with reviews, links and history; episodes, what was extracted from sources, and passages; a search
-    by words. With --url or CSTP_URL it has what the token sees, else what the data folder shows to --clearance and
-    --project. A folder that is not empty and not an earlier site is left alone.
+    The site has complete decisions with reviews, links and history, episodes, extractions and passages, and a search by
+    words. With --url or CSTP_URL it has the records that the token can see; otherwise those of the data folder within
+    --clearance and --project. A folder that is neither empty nor an earlier site is not changed.
     """
     kinds = _kinds(kind)
     try:
@@ -114,14 +112,14 @@ def _kinds(names: Sequence[str] | None) -> frozenset[SiteKind]:
 def _server(url: str | None, data_dir: Path | None) -> str | None:
     """The URL of the server to ask; None for the data folder. A named folder wins over a URL of the environment."""
     if url is not None and data_dir is not None:
-        raise typer.BadParameter("asks a server; leave out --data-dir", param_hint="--url")
+        raise typer.BadParameter("cannot be combined with --data-dir", param_hint="--url")
     return url or (None if data_dir is not None else os.environ.get("CSTP_URL") or None)
 
 
 def _check_folder_options(clearance: str | None, project: Sequence[str] | None) -> None:
     for option, given in (("--clearance", clearance), ("--project", project)):
         if given:
-            raise typer.BadParameter("is for a data folder: a server shows what the token sees", param_hint=option)
+            raise typer.BadParameter("requires a data folder: with a server, the token decides", param_hint=option)
 
 
 @contextmanager
@@ -133,8 +131,8 @@ def _opened(
     if level not in SENSITIVITIES:
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--clearance")
     for name in projects or ():
-        if not RULES["project"].allows(name):
-            raise typer.BadParameter(f"must be {RULES['project'].says}", param_hint="--project")
+        if not is_line(name, 200):
+            raise typer.BadParameter(f"must be {a_line(200)}", param_hint="--project")
     name_store(loaded)
     require_records(loaded)
     # each call would have a line
@@ -164,4 +162,4 @@ def _report(written: WrittenSite, folder: Path, *, as_json: bool) -> None:
     held["passage"] = counts.passages
     parts = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for name, count in held.items())
     say(f"{parts} written to {folder} in {written.files} files ({written.bytes / 1e6:.1f} MB)")
-    say(f"open {folder / 'index.html'} in a browser, or put the folder on any host of files")
+    say(f"open {folder / 'index.html'} in a browser, or put the folder on any web host")

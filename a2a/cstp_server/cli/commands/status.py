@@ -36,16 +36,18 @@ app = command_family()
 @app.command()
 def status(
     ctx: typer.Context,
-    url: Annotated[str | None, typer.Argument(metavar="URL", help="A server to ask; else the data folder.")] = None,
+    url: Annotated[
+        str | None, typer.Argument(metavar="URL", help="URL of a server to ask. Default: look at the data folder.")
+    ] = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 10.0,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Show what the data folder holds and whether a server answers. Changes nothing.
+    """Show the content of the data folder, and whether a server answers. Changes nothing.
 
-    With a URL: that server's version, health and methods, and with a token what is left of its limits.
+    With a URL, show the version, health and methods of that server, and with a token the remaining limits.
     """
     if url is not None:
         return print_remote(url, given_token(token), timeout, as_json=as_json)
@@ -60,7 +62,7 @@ def status(
         **_stored(stored),
         "liveTokens": sum(token.live(now) for token in read_tokens(settings.tokens_path)),
         "indexes": "free" if held is None else f"held by {_holder(held)}",
-        "server": "none has this folder" if held is None else _health(held),
+        "server": "none uses this folder" if held is None else _health(held),
     }
     if as_json:
         say(json.dumps(found))
@@ -90,7 +92,7 @@ def _holder(name: str) -> str:
 def _health(url: str) -> str:
     """How the server at this address is, by which the holder of the folder goes."""
     if not is_address(url):
-        return "none has this folder, or it is still starting"
+        return "none uses this folder, or it is still starting"
     answer = probe(url, "/healthz", _HEALTHZ_SECONDS)
     if isinstance(answer, TransportError):
         return f"none on {url}"
@@ -101,7 +103,7 @@ def _health(url: str) -> str:
 def show_config(
     ctx: typer.Context, as_json: JsonOption = False, data_dir: DataDirOption = None, config: ConfigOption = None
 ) -> None:
-    """Show every setting, its value and where it came from. Passwords are left out."""
+    """Show every setting, its value and the source of the value. Passwords are omitted."""
     loaded = settings_for(ctx, data_dir, config)
     rows = [(name, _shown(name, value), loaded.origin_of(name)) for name, value in _values(loaded.settings)]
     if as_json:

@@ -12,18 +12,22 @@ from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, com
 from cstp_server.terminal import say
 from cstp_server.tokens import Token, TokenRefused, create_token, read_tokens, revoke_token, rotate_token
 
-app = command_family("Make, list, revoke and rotate bearer tokens.")
+app = command_family("Create, list, revoke and rotate bearer tokens.")
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _LONGEST: Final = timedelta(days=3660)
 
-ExpiresOption = Annotated[str, typer.Option("--expires", metavar="LIFETIME", help="30m, 12h, 90d, 4w.")]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The part between cstp_ and the next _.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print the token alone.")]
+ExpiresOption = Annotated[
+    str, typer.Option("--expires", metavar="LIFETIME", help="Lifetime, such as 30m, 12h, 90d or 4w.")
+]
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="Id of the token: the part between cstp_ and the next _.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the token.")]
 
 
 def parse_lifetime(text: str, option: str) -> timedelta:
-    """`90d` as a timedelta; at most ten years. Raises TokenRefused naming the option."""
+    """Parse a lifetime such as `90d`; at most ten years. Raises TokenRefused naming the option."""
     shape = re.fullmatch(r"([0-9]{1,6})([smhdw])", text)
     if shape is None or not (found := timedelta(**{_UNITS[shape[2]]: int(shape[1])})) or found > _LONGEST:
         raise TokenRefused(f"{option} must be a lifetime such as 12h or 90d, at most 3660d")
@@ -37,28 +41,30 @@ def create(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            "--scope", metavar="SCOPE", help="read, write, review, ratify or admin; repeatable. Default: read."
+            "--scope", metavar="SCOPE", help="Scope: read, write, review, ratify or admin; repeatable. Default: read."
         ),
     ] = None,
     expires: ExpiresOption = "90d",
-    clearance: Annotated[str, typer.Option(metavar="LEVEL", help="normal, sensitive or highly_sensitive.")] = "normal",
+    clearance: Annotated[
+        str, typer.Option(metavar="LEVEL", help="Clearance: normal, sensitive or highly_sensitive.")
+    ] = "normal",
     project: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Sees only these projects; repeatable. Default: all.")
+        list[str] | None, typer.Option(metavar="NAME", help="Only records of this project; repeatable. Default: all.")
     ] = None,
     quiet: QuietOption = False,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make a token. Its text is shown once and not stored.
+    """Create a token. Its text is shown once and not stored.
 
-    No scope includes another. What an agent can do at worst: read: read all that the clearance and the projects allow.
-    write: add records under its own name, and amend or forget these. review: state outcomes and link decisions, of all
-    that it sees. ratify: give decisions of agents a status that binds others. admin: amend and forget what other
-    agents wrote, import records, and read the audit.
+    No scope includes another. read: read all records that the clearance and the projects allow. write: add records
+    under its own name, and change or forget these. review: state outcomes and link decisions, of all visible records.
+    ratify: give decisions of agents a binding status. admin: change and forget records of other agents, import records,
+    and read the audit.
 
-    An agent may have several tokens at a time, each with its own rights: to replace one, make the next one before the
-    old one is revoked, or see cstp token rotate. A server of the data folder knows a new token at its first call.
+    An agent may have two live tokens with different rights: to replace one, create the next one before you revoke the
+    old one, or use cstp token rotate. A running server accepts a new token at once.
     """
     path = settings_for(ctx, data_dir, config).settings.tokens_path
     token, text = create_token(
@@ -76,13 +82,13 @@ def create(
 def list_tokens(
     ctx: typer.Context, as_json: JsonOption = False, data_dir: DataDirOption = None, config: ConfigOption = None
 ) -> None:
-    """List the tokens; never their texts."""
+    """List the tokens, without their texts."""
     tokens = read_tokens(settings_for(ctx, data_dir, config).settings.tokens_path)
     if as_json:
         say(json.dumps([_public(token) for token in tokens]))
         return
     if not tokens:
-        say("no tokens yet; make one: cstp token create --agent NAME")
+        say("no tokens yet; create one: cstp token create --agent NAME")
         return
     print_table(("id", "agent", "scopes", "clearance", "projects", "expires", "state"), map(_cells, tokens))
 
@@ -91,14 +97,17 @@ def list_tokens(
 def revoke(
     ctx: typer.Context, token_id: IdArgument, data_dir: DataDirOption = None, config: ConfigOption = None
 ) -> None:
-    """End a token now; running servers refuse it within five seconds. Names the agent's other live tokens."""
+    """Revoke a token; running servers reject it within five seconds. Prints the other live tokens of the agent."""
     path = settings_for(ctx, data_dir, config).settings.tokens_path
     token = revoke_token(path, token_id)
     say(f"revoked {token.id} of {token.agent}")
     now = datetime.now(UTC)
     for other in read_tokens(path):
         if other.agent == token.agent and other.live(now):
-            say(f"{other.id} of {other.agent} is still live; to revoke it, too: cstp token revoke {other.id}", err=True)
+            say(
+                f"{other.id} of {other.agent} is still live; to revoke it as well: cstp token revoke {other.id}",
+                err=True,
+            )
 
 
 @app.command()
@@ -112,7 +121,7 @@ def rotate(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Make a successor with the same rights; the old token ends after the overlap."""
+    """Create a successor with the same rights; the old token expires after the overlap."""
     path = settings_for(ctx, data_dir, config).settings.tokens_path
     token, text = rotate_token(
         path, token_id, lifetime=parse_lifetime(expires, "--expires"), overlap=parse_lifetime(overlap, "--overlap")

@@ -45,26 +45,25 @@ class _Rights:
 @app.command("ui")
 def ui_command(
     ctx: typer.Context,
-    agent: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The agent that the page's token belongs to. Default: ui.")
-    ] = None,
+    agent: Annotated[str | None, typer.Option(metavar="NAME", help="Agent of the page's token. Default: ui.")] = None,
     scope: Annotated[
         list[str] | None,
-        typer.Option(metavar="SCOPE", help="read, write, review, ratify or admin; repeatable. Default: read."),
+        typer.Option(metavar="SCOPE", help="Scope: read, write, review, ratify or admin; repeatable. Default: read."),
     ] = None,
     clearance: Annotated[
-        str | None, typer.Option(metavar="LEVEL", help="normal, sensitive or highly_sensitive. Default: normal.")
+        str | None,
+        typer.Option(metavar="LEVEL", help="Clearance: normal, sensitive or highly_sensitive. Default: normal."),
     ] = None,
     project: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Sees only these projects; repeatable. Default: all.")
+        list[str] | None, typer.Option(metavar="NAME", help="Only records of this project; repeatable. Default: all.")
     ] = None,
     expires: Annotated[
-        str | None, typer.Option(metavar="LIFETIME", help="Of the page's token: 30m, 12h, 90d. Default: 12h.")
+        str | None, typer.Option(metavar="LIFETIME", help="Lifetime of the page's token: 30m, 12h, 90d. Default: 12h.")
     ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the link and open nothing.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the link and open no browser.")] = False,
     url: Annotated[
         str | None,
-        typer.Option(envvar="CSTP_URL", metavar="URL", help="A server elsewhere: paste a token of it into the page."),
+        typer.Option(envvar="CSTP_URL", metavar="URL", help="Another server; paste one of its tokens into the page."),
     ] = None,
     as_json: JsonOption = False,
     data_dir: DataDirOption = None,
@@ -72,9 +71,9 @@ def ui_command(
 ) -> None:
     """Open the page that shows the records in a browser, and print its link.
 
-    The link is good once, for a minute: by it the page gets a token with these rights. Where the agent has two live
-    tokens, the oldest that was made by a link is revoked. The list of processes shows a browser's link to other
-    users of the machine; --no-browser keeps it out.
+    The link works once, for a minute, and gives the page a token with these rights. If the agent has two live tokens,
+    the oldest one made by a link is revoked. Other users of the machine can see the link in the list of processes; use
+    --no-browser to prevent that.
     """
     loaded = settings_for(ctx, data_dir, config)
     held = holder(loaded.settings.indexes_path)
@@ -92,7 +91,7 @@ def ui_command(
     if as_json:
         say(json.dumps({"url": page, "opened": opened, **_members(grant)}))
     elif not opened and not no_browser:
-        say("no browser was found; open the link in one", err=True)
+        say("no browser was found; open the link yourself", err=True)
 
 
 def _grant(rights: _Rights) -> Grant:
@@ -123,7 +122,7 @@ def _server_here(held: str | None, settings: Settings) -> str:
     """
     folder = settings.data_dir.absolute()
     if held is None:
-        raise Unreachable(f"no server has the data folder {folder}; start one: cstp serve")
+        raise Unreachable(f"no server uses the data folder {folder}; start one: cstp serve")
     if not is_address(held):
         by = held or "a server that still starts, or another command"
         raise Unreachable(f"the data folder {folder} is held by {by}, and no server answers for it yet")
@@ -155,11 +154,11 @@ def _check_page(status: int, base: str) -> None:
 
 def _about(grant: Grant | None) -> str:
     if grant is None:
-        return "Paste a token into the page; on that machine, cstp token create --agent NAME makes one."
+        return "Paste a token into the page; create one on that machine: cstp token create --agent NAME"
     projects = "" if grant.projects is None else f", projects {', '.join(grant.projects)}"
     rights = f"scopes {' '.join(grant.scopes)}, clearance {grant.clearance}{projects}"
     seconds = LINK_LIFETIME.total_seconds()
-    return f"The link is good once, for {seconds:.0f} s. The page is the agent {grant.agent} then: {rights}."
+    return f"The link works once, within {seconds:.0f} s. The page then acts as the agent {grant.agent}: {rights}."
 
 
 def _members(grant: Grant | None) -> dict[str, object]:

@@ -12,8 +12,7 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.errors import EngineError
-from cognition_engines.ingest.options import Options, Progress, Summary
-from cognition_engines.ingest.watching.stopping import Stopped, UntilStopped
+from cognition_engines.ingest.options import Options, Progress, Stopped, Summary, UntilStopped
 from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
 from cstp_server.cli.exit_codes import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
@@ -53,7 +52,7 @@ _Run = Callable[[Options, Progress], Summary]
 @app.command("watch")
 def watch_command(
     ctx: typer.Context,
-    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Folders and files.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Folders and files to watch.")],
     project: ProjectOption = None,
     sensitivity: LevelOption = None,
     repository: RepositoryOption = None,
@@ -74,10 +73,10 @@ def watch_command(
     data_dir: DataDirOption = None,
     config: ConfigOption = None,
 ) -> int:
-    """Read folders and files as `cstp ingest` does, then again whatever changes, until stopped.
+    """Read folders and files as `cstp ingest` does, and read them again when they change, until stopped.
 
-    Each run that finds a change prints a summary; with --json it is a line. Records of files that are gone stay unless
-    --prune is given. A folder that is away is waited for, and nothing of it is deleted.
+    Each run that finds a change prints a summary; with --json, one line. Records of deleted files stay unless --prune
+    is given. If a folder is missing, the command waits for it and deletes nothing.
     """
     given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
     given = with_messages(given, bots, system_messages, day_first)
@@ -139,7 +138,7 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
         except (EngineError, Unreachable, RemoteRefused, OSError) as error:
             if str(error) != failure:
                 failure = str(error)
-                say(f"what changed cannot be read, and is tried again: {_named(error)}", err=True)
+                say(f"cannot read changes, retrying: {_named(error)}", err=True)
         events.wait()
 
 
@@ -154,4 +153,4 @@ def _read(watched: WatchedPaths, run: _Run, stop: Event, *, as_json: bool) -> Su
 
 
 def _named(error: Exception) -> str:
-    return f"{error.filename} is away" if isinstance(error, FileNotFoundError) else str(error)
+    return f"{error.filename} not found" if isinstance(error, FileNotFoundError) else str(error)

@@ -9,7 +9,7 @@ import typer
 from cognition_engines.ingest.maps.map_files import opened_map
 from cognition_engines.ingest.options import DECISION_FOLDERS, Options, Selection, TextKind, Texts, bare_name
 from cognition_engines.ingest.parse.patterns import BadPattern, parse_patterns
-from cognition_engines.ingest.structured.decision_rules import RULES
+from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
 
 AsOption = Annotated[
@@ -18,12 +18,12 @@ AsOption = Annotated[
         "--as",
         "--kind",
         metavar="KIND",
-        help="What all Markdown and plain text is: decision, document or transcript. [default: detected for each file]",
+        help="Read all Markdown and plain text as decision, document or transcript. [default: detected for each file]",
     ),
 ]
 FoldersOption = Annotated[
     list[str],
-    typer.Option(metavar="NAME", help="A folder whose numbered Markdown files are decisions; repeatable."),
+    typer.Option(metavar="NAME", help="Name of a folder whose numbered Markdown files are decisions; repeatable."),
 ]
 FOLDERS: Final = list(DECISION_FOLDERS)
 LevelOption = Annotated[
@@ -37,52 +37,50 @@ RepositoryOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="The repository of the files. [default: the remote of their checkout]"),
 ]
-ProjectOption = Annotated[str | None, typer.Option(metavar="NAME", help="Project of records that do not state one.")]
+ProjectOption = Annotated[str | None, typer.Option(metavar="NAME", help="Project of records that state none.")]
 IncludeOption = Annotated[
     list[str],
     typer.Option(
         metavar="PATTERN",
-        help="Of folders only the files that this matches, as in a .gitignore; with --as of any extension; repeatable.",
+        help="In folders, read only files that match this .gitignore pattern; with --as, any extension; repeatable.",
     ),
 ]
 ExcludeOption = Annotated[
     list[str],
     typer.Option(
         metavar="PATTERN",
-        help="Of folders no file that this matches; repeatable. A .cstpignore in a folder has such patterns too.",
+        help="Skip files in folders that match this pattern; repeatable. A .cstpignore file has such patterns, too.",
     ),
 ]
-BotsOption = Annotated[bool, typer.Option("--bots", help="Of exported conversations also the messages of bots.")]
+BotsOption = Annotated[bool, typer.Option("--bots", help="Also read messages of bots in exported conversations.")]
 SystemOption = Annotated[
     bool,
-    typer.Option("--system-messages", help="Of exported conversations also what systems say, and calls of tools."),
+    typer.Option("--system-messages", help="Also read system messages and tool calls in exported conversations."),
 ]
 DayOption = Annotated[
     bool | None,
     typer.Option(
         "--day-first/--month-first",
-        help="Dates of chats begin with the day, or with the month. [default: found in all dates of the chat]",
+        help="Whether dates of chats begin with the day or the month. [default: detected from all dates of the chat]",
     ),
 ]
 SureOption = Annotated[
-    bool, typer.Option("--yes", help="With --prune, delete also more than a third of the records of a source.")
+    bool, typer.Option("--yes", help="With --prune, allow to delete more than a third of the records of a source.")
 ]
 PruneOption = Annotated[
-    bool, typer.Option("--prune", help="Delete records that the files no longer hold; a path may be gone.")
+    bool, typer.Option("--prune", help="Delete records that are no longer in the files; a path may be missing.")
 ]
 MapOption = Annotated[
     str | None,
     typer.Option(
         "--map",
         metavar="FILE|NAME",
-        help="How JSON, YAML and collections of other systems become records: a file, or a map of the package.",
+        help="Map that turns JSON, YAML and foreign collections into records: a file, or a map of the package.",
     ),
 ]
 UrlOption = Annotated[
     str | None,
-    typer.Option(
-        "--url", metavar="URL", help="Put the records on a server elsewhere (scope admin, highest clearance)."
-    ),
+    typer.Option("--url", metavar="URL", help="Write to this server (scope admin, highest clearance)."),
 ]
 
 
@@ -96,10 +94,10 @@ def options_of(
     exclude: Sequence[str],
     map_name: str | None,
 ) -> Options:
-    """Raises BadParameter for what no run can be given, and ConfigurationError for a map that is none."""
+    """Return the options of a run. Raises BadParameter for invalid options, ConfigurationError for an invalid map."""
     for name, option in ((project, "--project"), (repository, "--repository")):
-        if name is not None and not RULES["project"].allows(name):
-            raise typer.BadParameter(f"must be {RULES['project'].says}", param_hint=option)
+        if name is not None and not is_line(name, 200):
+            raise typer.BadParameter(f"must be {a_line(200)}", param_hint=option)
     if sensitivity is not None and sensitivity not in SENSITIVITIES:
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--sensitivity")
     level = None if sensitivity is None else SENSITIVITIES[sensitivity]
@@ -108,7 +106,7 @@ def options_of(
 
 
 def with_messages(options: Options, bots: bool, system_messages: bool, day_first: bool | None) -> Options:
-    """The options with which messages of exported conversations are read."""
+    """Return the options with the choices for messages of exported conversations."""
     texts = replace(options.texts, bots=bots, system_messages=system_messages, day_first=day_first)
     return replace(options, texts=texts)
 

@@ -13,7 +13,7 @@ from cstp_server.terminal import say
 
 
 def print_summary(summary: Summary, *, as_json: bool, dry_run: bool = False, strict: bool = False) -> None:
-    """What the run came to on standard output; warnings, refusals and deletions on standard error, or in the JSON."""
+    """Print the summary; warnings, rejections and deletions go to standard error, or into the JSON."""
     if as_json:
         say(json.dumps(asdict(summary)))
         return
@@ -22,7 +22,7 @@ def print_summary(summary: Summary, *, as_json: bool, dry_run: bool = False, str
     for line in problem_lines(summary.rejected):
         say(f"rejected: {line}", err=True)
     for one in summary.moved:
-        say(f"{'would be ' if dry_run else ''}moved: {one.records:,} records of {one.old}, which is gone, to {one.new}")
+        say(f"{'would be ' if dry_run else ''}moved: {one.records:,} records of {one.old} (deleted) to {one.new}")
     for held in summary.held_back:
         say(f"{'would not be' if dry_run else 'not'} deleted: {held}", err=True)
     for line in _deleted(summary.pruned):
@@ -43,10 +43,10 @@ def print_summary(summary: Summary, *, as_json: bool, dry_run: bool = False, str
     if summary.kinds.keys() - {"decision"}:
         say("by kind: " + ", ".join(f"{count} {kind}" for kind, count in summary.kinds.items()))
     if summary.limited:
-        say("there is more: the run ended at its --limit")
+        say("stopped at --limit; there are more records")
     if summary.ignored:
         files = "file or folder" if summary.ignored == 1 else "files and folders"
-        say(f"{summary.ignored} {files} left out by patterns")
+        say(f"{summary.ignored} {files} excluded by patterns")
     for line in skipped_lines(summary.skipped):
         say(line)
 

@@ -18,7 +18,7 @@ from cognition_engines.ingest.items import Collection
 from cognition_engines.ingest.options import Options, Progress, Summary, Texts
 from cognition_engines.ingest.run import ingest
 from cognition_engines.ingest.streams import Stream, opened_stream
-from cognition_engines.ingest.structured.decision_rules import RULES
+from cognition_engines.kinds.fields import is_line
 from cognition_engines.store.records import Records
 from cstp_server.cli.remote import connected
 from cstp_server.cli.remote_records import RemoteRecords
@@ -49,11 +49,13 @@ class Target:
 
 
 def sources_of(paths: Sequence[str], name: str | None, *, prune: bool) -> Sources:
-    """Raises BadParameter."""
-    if name is not None and (STDIN not in paths or not RULES["title"].allows(name)):
-        raise typer.BadParameter("must be the name of a file, and - among the paths", param_hint="--name")
+    """Return the sources that the paths name. Raises BadParameter."""
+    if name is not None and (STDIN not in paths or not is_line(name, 1000)):
+        raise typer.BadParameter("must be a file name, and requires - among the paths", param_hint="--name")
     if prune and STDIN in paths and name is None:
-        raise typer.BadParameter("needs a --name: of which stream the records are that are gone", param_hint="--prune")
+        raise typer.BadParameter(
+            "requires --name, to know which stream the deleted records came from", param_hint="--prune"
+        )
     named = [path for path in paths if path != STDIN and not is_address(path)]
     files = [Path(path) for path in named] if prune else existing_files(named)
     addresses = dict.fromkeys(checked_address(path) for path in paths if is_address(path))
@@ -61,7 +63,7 @@ def sources_of(paths: Sequence[str], name: str | None, *, prune: bool) -> Source
 
 
 def existing_files(paths: Sequence[str]) -> Sequence[Path]:
-    """Raises BadParameter for what is not there."""
+    """Return the paths. Raises BadParameter if one does not exist."""
     files = [Path(path) for path in paths]
     if missing := [path for path in files if not os.path.lexists(path)]:
         raise typer.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
@@ -77,7 +79,7 @@ def run_here(
     *,
     named: bool = False,
 ) -> Summary:
-    """A run into the store of the settings, which it opens, names unless that was done (`named`), and closes."""
+    """Ingest into the store of the settings, which is opened, named unless `named`, and closed."""
     with ExitStack() as stack:
         formats = stack.enter_context(FormatReader())
         collections = stack.enter_context(_collections(sources, options.texts, embedder, formats))
@@ -92,15 +94,15 @@ def _require_records_of(files: Sequence[Path], records: Records) -> None:
     """Raise BadParameter for a path that is not there and that no record is from."""
     for path in files:
         if not os.path.lexists(path) and not records.read_below(os.path.abspath(path)):
-            raise typer.BadParameter(f"{path} does not exist, and no record is from there", param_hint="PATH")
+            raise typer.BadParameter(f"{path} does not exist, and has no records", param_hint="PATH")
 
 
 def run_elsewhere(sources: Sources, options: Options, target: Target, shown: Progress) -> Summary:
-    """A run against a server elsewhere. Raises BadParameter for what needs the store itself."""
+    """Ingest into another server. Raises BadParameter for options that need the store itself."""
     if options.prune:
-        raise typer.BadParameter("works where the store is, and not with --url", param_hint="--prune")
+        raise typer.BadParameter("cannot be combined with --url", param_hint="--prune")
     if options.strict:
-        raise typer.BadParameter("is one transaction, and --url makes several calls", param_hint="--strict")
+        raise typer.BadParameter("needs one transaction, which --url cannot give", param_hint="--strict")
     with ExitStack() as stack:
         formats = stack.enter_context(FormatReader())
         collections = stack.enter_context(_collections(sources, options.texts, None, formats))

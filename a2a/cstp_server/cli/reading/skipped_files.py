@@ -15,7 +15,7 @@ _OF_TABLES: Final = frozenset({".csv", ".tsv", ".xlsx"})
 
 
 def skipped_lines(skipped: Mapping[str, int]) -> Iterator[str]:
-    """`204 files skipped: 120 .html, 60 .pdf, ...`, and how to have them read; nothing where none were."""
+    """Yield `204 files skipped: 120 .html, 60 .pdf, ...` and a remedy; nothing if none were skipped."""
     if not skipped:
         return
     total, shown = sum(skipped.values()), list(skipped.items())[:_SHOWN]
@@ -27,10 +27,8 @@ def skipped_lines(skipped: Mapping[str, int]) -> Iterator[str]:
         *_remedy(suffixes & _OF_PANDOC, "with pandoc, to Markdown"),
         *_remedy(suffixes & _OF_TABLES, "to JSONL"),
     ]
-    convert = f"convert {'; '.join(remedies)}" if remedies else f"read are {', '.join(sorted(SUFFIXES))}"
-    text = (
-        "a file of text is read whatever its extension when it is named itself, or by --include PATTERN --as document"
-    )
+    convert = f"convert {'; '.join(remedies)}" if remedies else f"supported: {', '.join(sorted(SUFFIXES))}"
+    text = "a text file of any extension is read if you name it, or use --include PATTERN --as document"
     yield f"to read them: {convert}; {text}"
 
 
@@ -46,7 +44,7 @@ def _remedy(found: set[str], how: str) -> Iterator[str]:
 
 
 def problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
-    """Place and reason of each; one line for all places that share a reason, where there are many."""
+    """Yield the place and reason of each problem; many places with one reason share a line."""
     places: dict[str, list[str]] = {}
     for problem in problems:
         place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"

@@ -183,11 +183,9 @@ class KeywordIndex:
                         new.append(counted)
                     write_checkpoint(writer, self._identity.store_id, self._identity.columns, seq)
                     writer.commit()
-            except ComponentFailed as error:
+            except ComponentFailed:
                 with ForeignCalls(COMPONENT):
                     writer.rollback()
-                if "StorageFull" in str(error.__cause__):
-                    raise ComponentFailed(COMPONENT, "the disk is full") from error
                 raise
             with ForeignCalls(COMPONENT):
                 self._index.reload()

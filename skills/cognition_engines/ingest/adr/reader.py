@@ -3,7 +3,8 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 from cognition_engines.drafts.plain_values import RefusedValue, Value, listed
@@ -29,15 +30,16 @@ from cognition_engines.ingest.adr.titles import (
     title_heading,
 )
 from cognition_engines.ingest.dates import find_dates
-from cognition_engines.ingest.items import Notice
+from cognition_engines.ingest.items import Item, Notice, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.statuses import chosen, is_of_decisions, normalise_status
-from cognition_engines.ingest.structured.decision_rules import TEXT_LENGTH, TITLE_LENGTH, sound
-from cognition_engines.ingest.structured.decisions import Fields, read_fields
+from cognition_engines.ingest.structured.decisions import read_decision
 from cognition_engines.ingest.structured.sections import HEADINGS
+from cognition_engines.kinds.decisions import TEXT_LENGTH, TITLE_LENGTH
+from cognition_engines.kinds.fields import sound
 from cognition_engines.markdown.document import Document, Heading
 from cognition_engines.markdown.inline import LONGEST_LINE, bare, excerpt
-from cognition_engines.models import Draft, Problem, Reading
+from cognition_engines.models import Decision, Problem
 
 _CHECKED: Final = (
     "id", "category", "confidence", "stakes", "outcome", "tags", "project", "sensitivity", "reasons", "metadata",
@@ -207,7 +209,7 @@ def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
     return f"{body}\n\n{rest}" if body and rest else body or rest
 
 
-def _checked(front: FrontMatter) -> Fields:
+def _checked(front: FrontMatter) -> Decision:
     """The fields that front matter gives; its other members are in the metadata, too. Raises `Unacceptable`."""
     given: dict[str, Value] = {name: front.value(name) for name in _CHECKED if front.has(name)}
     if front.tags_in_line():
@@ -215,7 +217,7 @@ def _checked(front: FrontMatter) -> Fields:
     metadata = given.get("metadata", {})
     if isinstance(metadata, dict):
         given["metadata"] = {**_others(front, _READ | _OF_TEXT), **metadata}
-    return read_fields(given)
+    return read_decision(given).decision
 
 
 def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
@@ -236,7 +238,7 @@ def _problem(file: _File, notice: Notice) -> Problem:
     return Problem(file.path, notice.line, notice.reason)
 
 
-def _draft(file: _File, title: _Title) -> tuple[Draft | str, tuple[Problem, ...]]:
+def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem, ...]]:
     """The record, or all that is wrong with it; and what to warn of."""
     status, status_member, notices = _status(file)
     members = [name for name in _DATE_MEMBERS if file.front.text(name)][:1]
@@ -252,35 +254,23 @@ def _draft(file: _File, title: _Title) -> tuple[Draft | str, tuple[Problem, ...]
     notices += [*_noticed_title(title), *file.front.notices, *date.notices, *_noticed_members(file.front)]
     warnings = tuple(_problem(file, notice) for notice in notices)
     try:
-        fields = _fields(file.front, title.text, text)
+        decision = _fields(file.front, title.text, text)
     except Unacceptable as error:
         return str(error), warnings
-    draft = Draft(
+    decision = replace(
+        decision,
         title=title.text,
         text=text,
-        ordinal=0,
-        line=title.line,
-        id=fields.id,
-        category=fields.category,
-        confidence=fields.confidence,
-        stakes=fields.stakes,
-        status_text=status.text if status is not None else None,
         status=status.status if status is not None else None,
-        outcome=fields.outcome,
+        status_text=status.text if status is not None else None,
         date=date.date,
-        reasons=fields.reasons,
-        tags=fields.tags,
         supersedes=supersedes,
         superseded_by=superseded_by,
-        project=fields.project,
-        sensitivity=fields.sensitivity,
-        metadata=fields.metadata,
-        exported=file.front.text(_EXPORTED) or None,
     )
-    return draft, warnings
+    return RecordDraft(decision, 0, title.line, exported=file.front.text(_EXPORTED) or None), warnings
 
 
-def _fields(front: FrontMatter, title: str, text: str) -> Fields:
+def _fields(front: FrontMatter, title: str, text: str) -> Decision:
     """Raises `Unacceptable` with all that is wrong."""
     wrong = []
     if not title.strip() or len(title) > TITLE_LENGTH or not sound(title):
@@ -290,12 +280,12 @@ def _fields(front: FrontMatter, title: str, text: str) -> Fields:
     if len(text) > TEXT_LENGTH or not sound(text):
         wrong.append("text must be of at most 1,000,000 characters, without NUL")
     try:
-        fields = _checked(front)
+        decision = _checked(front)
     except Unacceptable as error:
         raise Unacceptable(joined([str(error), *wrong])) from None
     if wrong:
         raise Unacceptable(joined(wrong))
-    return fields
+    return decision
 
 
 def _noticed_title(title: _Title) -> Iterator[Notice]:
@@ -322,8 +312,10 @@ def _is_unfilled(front: FrontMatter, heading: Heading) -> bool:
     return not front.text("title") and is_placeholder(clean_title(heading.text))
 
 
-def read_adr(path: str, document: Document, folders: Collection[str], *, is_decision: bool = False) -> Reading:
-    """The record in a Markdown file; `recognised=False` for an empty form, and where it has not the marks of a record.
+def read_adr(
+    path: str, document: Document, folders: Collection[str], *, is_decision: bool = False
+) -> Iterator[Item] | None:
+    """Return the record in a Markdown file; None for an empty form, or a file without the marks of a record.
 
     `folders` are those whose numbered files are records, named as by `bare_name`. With `is_decision` the file
     needs no marks.
@@ -331,18 +323,19 @@ def read_adr(path: str, document: Document, folders: Collection[str], *, is_deci
     file = _file(path, document)
     title = _title(file)
     if _is_empty_form(file, title) or not (document.text.strip() and (is_decision or title is not None)):
-        return Reading(recognised=False)
+        return None
     if title is None:
         reason = "a decision must have a title: a heading, `title` in front matter, or words in the name of the file"
-        return Reading(rejected=(Problem(path, 1, reason),))
+        return iter([RejectedRecord(Problem(path, 1, reason))])
     if not is_decision and not _is_decision(file, title, folders):
-        return Reading(recognised=False)
+        return None
     if (flaw := file.front.flaw) is not None:
-        return Reading(rejected=(Problem(path, flaw.line, flaw.reason),))
+        return iter([RejectedRecord(Problem(path, flaw.line, flaw.reason))])
     draft, warnings = _draft(file, title)
     if isinstance(draft, str):
-        return Reading(rejected=(Problem(path, _line_of(file, draft) or title.line, draft),), warnings=warnings)
-    return Reading((draft,), warnings=warnings)
+        refused = RejectedRecord(Problem(path, _line_of(file, draft) or title.line, draft))
+        return chain([refused], map(Warned, warnings))
+    return chain(map(Warned, warnings), [draft])
 
 
 def _line_of(file: _File, reason: str) -> int | None:

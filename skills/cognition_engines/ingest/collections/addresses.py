@@ -1,9 +1,111 @@
-"""Collections that are read where they are, by their addresses: of Chroma, Qdrant, MongoDB and Firestore."""
+"""The addresses of collections of Chroma, Qdrant, Firestore and MongoDB, which stand where paths of files do.
 
-from typing import Final
+As `qdrant:http://host:6333/COLLECTION`, `firestore:http://host:8080/PROJECT/COLLECTION` and
+`mongodb://user:password@host:27017/DATABASE.COLLECTION`. An address of MongoDB may hold a password, which records,
+messages and logs must not: they have what `shown_address` gives.
+"""
 
+import re
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.collections import chroma_names as chroma
-from cognition_engines.ingest.collections.place_names import checked_live, live_system, shown
+
+LiveSystem: TypeAlias = Literal["qdrant", "firestore", "mongodb"]
+_MONGODB: Final = ("mongodb://", "mongodb+srv://")
+_PREFIXES: Final[tuple[tuple[str, LiveSystem], ...]] = (
+    ("qdrant:", "qdrant"),
+    ("firestore:", "firestore"),
+    ("mongodb:", "mongodb"),
+    ("mongodb+srv:", "mongodb"),
+)
+_EXAMPLES: Final[dict[LiveSystem, str]] = {
+    "qdrant": "qdrant:http://host:6333/COLLECTION",
+    "firestore": "firestore:http://host:8080/PROJECT/COLLECTION",
+    "mongodb": "mongodb://host:27017/DATABASE.COLLECTION, with a percent-encoded password if any",
+}
+_HOST: Final = r"(?:[\w.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?"
+_HOSTS: Final = re.compile(rf"{_HOST}(?:,{_HOST})*")
+_PROJECT: Final = re.compile(r"[a-z][a-z0-9-]{2,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpPlace:
+    """A server, as `http://host:port`, and the parts of the path below it."""
+
+    base: str
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MongoPlace:
+    """A collection of MongoDB. `url` is the whole address, password included; `shown` the address without it."""
+
+    url: str
+    database: str
+    collection: str
+    shown: str
+
+
+def live_system(path: str) -> LiveSystem | None:
+    """The system whose collection a path names; None for any other path."""
+    return next((system for prefix, system in _PREFIXES if path.startswith(prefix)), None)
+
+
+def checked_live(text: str, system: LiveSystem) -> str:
+    """The address in the form in which it is kept. Raises ConfigurationError, which never quotes a password."""
+    if system == "mongodb":
+        return mongo_place(text).url
+    place = http_place(text, system)
+    return f"{system}:{place.base}/{'/'.join(place.parts)}"
+
+
+def shown_address(address: str) -> str:
+    """The address without a password and options, as records, messages and logs have it."""
+    return mongo_place(address).shown if live_system(address) == "mongodb" else address
+
+
+def http_place(text: str, system: LiveSystem) -> HttpPlace:
+    """Raises ConfigurationError."""
+    try:
+        parts = urlsplit(text.removeprefix(f"{system}:"))
+        port = parts.port
+    except ValueError:
+        raise _unlike(system) from None
+    path = tuple(parts.path.strip("/").split("/"))
+    plain = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
+    if not plain or "@" in parts.netloc or not parts.netloc.isascii() or not all(map(_is_part, path)):
+        raise _unlike(system)
+    fits = len(path) == 1 if system == "qdrant" else len(path) % 2 == 0 and _PROJECT.fullmatch(path[0])
+    if not fits:
+        raise _unlike(system)
+    host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
+    return HttpPlace(f"{parts.scheme}://{host}{f':{port}' if port is not None else ''}", path)
+
+
+def _is_part(part: str) -> bool:
+    return bool(part) and part.isprintable() and " " not in part and part not in (".", "..")
+
+
+def mongo_place(text: str) -> MongoPlace:
+    """Raises ConfigurationError."""
+    url = text.removeprefix("mongodb:") if text.startswith(tuple(f"mongodb:{each}" for each in _MONGODB)) else text
+    scheme, _, rest = url.partition("://")
+    authority, _, path = rest.partition("/")
+    hosts = authority.rpartition("@")[2]
+    name, _, _ = path.partition("?")
+    database, _, collection = unquote(name).partition(".")
+    sound = url.startswith(_MONGODB) and url.isprintable() and " " not in url and "@" not in name
+    if not sound or not _HOSTS.fullmatch(hosts) or not _is_part(database) or not _is_part(collection):
+        raise _unlike("mongodb")
+    return MongoPlace(url, database, collection, f"{scheme}://{hosts}/{database}.{collection}")
+
+
+def _unlike(system: LiveSystem) -> ConfigurationError:
+    return ConfigurationError(f"an address of {system} must read like {_EXAMPLES[system]}")
+
 
 FORMS: Final = (
     "chroma:http://host:8000/NAME, chroma:FOLDER/NAME, qdrant:http://host:6333/NAME, "
@@ -26,8 +128,3 @@ def checked_address(text: str) -> str:
     """As `parsed_address`. Raises ConfigurationError for a folder that Chroma never wrote, too."""
     system = live_system(text)
     return chroma.checked_address(text) if system is None else checked_live(text, system)
-
-
-def shown_address(address: str) -> str:
-    """The address without a password, as records, messages and logs have it."""
-    return shown(address)

@@ -7,9 +7,9 @@ from typing import Final
 from urllib.parse import quote
 
 from cognition_engines.embedding.base import Embedder
+from cognition_engines.ingest.collections.addresses import http_place
 from cognition_engines.ingest.collections.http_json import JsonApi, NotThere
 from cognition_engines.ingest.collections.live_source import LiveObject, LiveSource, Wanted
-from cognition_engines.ingest.collections.place_names import http_place
 from cognition_engines.ingest.foreign.firestore import DOCUMENT_ID, is_typed_document, typed_members
 from cognition_engines.ingest.maps.field_map import FieldMap
 

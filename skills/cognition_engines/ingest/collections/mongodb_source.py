@@ -16,9 +16,9 @@ from pymongo.errors import ConnectionFailure, OperationFailure, PyMongoError
 from cognition_engines.drafts.plain_values import MalformedText, RefusedValue
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.ingest.collections.addresses import MongoPlace, mongo_place
 from cognition_engines.ingest.collections.http_json import COMPONENT
 from cognition_engines.ingest.collections.live_source import LiveObject, LiveSource, Wanted
-from cognition_engines.ingest.collections.place_names import MongoPlace, mongo_place
 from cognition_engines.ingest.foreign.mongodb import document_members
 from cognition_engines.ingest.maps.field_map import FieldMap
 from cognition_engines.ingest.parse.json_values import parse_json

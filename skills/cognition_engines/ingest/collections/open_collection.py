@@ -7,8 +7,8 @@ from typing import Final, Protocol, TypeAlias, TypeVar
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.ingest.collections.addresses import live_system, shown_address
 from cognition_engines.ingest.collections.live_source import LiveSource
-from cognition_engines.ingest.collections.place_names import live_system, shown
 from cognition_engines.ingest.items import Collection
 from cognition_engines.ingest.maps.field_map import FieldMap
 from cognition_engines.ingest.maps.map_files import shipped
@@ -59,5 +59,5 @@ def opened_live(
     except ModuleNotFoundError as error:
         if error.name not in ("pymongo", "bson"):
             raise
-        raise ConfigurationError(f'{shown(address)}: pymongo reads it: pip install ".[mongodb]"') from None
+        raise ConfigurationError(f'{shown_address(address)}: pymongo reads it: pip install ".[mongodb]"') from None
     return opening(address, embedder, deadline_seconds, map or shipped(system))

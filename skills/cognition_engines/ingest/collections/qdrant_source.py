@@ -9,12 +9,11 @@ from urllib.parse import quote
 from cognition_engines.drafts.plain_values import Value
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.ingest.collections.addresses import http_place
 from cognition_engines.ingest.collections.http_json import JsonApi, NotThere
 from cognition_engines.ingest.collections.live_source import LiveObject, LiveSource, Wanted
-from cognition_engines.ingest.collections.place_names import http_place
 from cognition_engines.ingest.foreign.qdrant import point_members
-from cognition_engines.ingest.maps.field_map import FieldMap
-from cognition_engines.ingest.maps.paths import at
+from cognition_engines.ingest.maps.field_map import FieldMap, at
 
 KEY: Final = "CSTP_QDRANT_API_KEY"
 _PAGE: Final = 256  # points a request

@@ -8,11 +8,11 @@ from typing import Final
 from cognition_engines.drafts.plain_values import Value
 from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.conversations.blocks import block_words
-from cognition_engines.ingest.conversations.branches import branch
 from cognition_engines.ingest.conversations.export_file import ExportFile
 from cognition_engines.ingest.conversations.json_stream import first_of, items_of
 from cognition_engines.ingest.conversations.left_out import BRANCH, SYSTEM, LeftOut
 from cognition_engines.ingest.conversations.members import (
+    branch,
     content_text,
     listed_texts,
     member,

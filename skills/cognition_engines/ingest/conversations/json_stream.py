@@ -8,7 +8,8 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from cognition_engines.drafts.plain_values import RefusedValue, Value
+from cognition_engines.drafts.plain_values import Value
+from cognition_engines.ingest.parse.json_values import refuse_constant
 from cognition_engines.open_file import LARGEST_WHOLE
 
 _CHUNK: Final = 2**18  # bytes
@@ -19,11 +20,7 @@ class BrokenJson(ValueError):
     """What follows in the file cannot be read; the text is the reason."""
 
 
-def _constant(_: str) -> RefusedValue:
-    return RefusedValue("NaN and Infinity are not numbers")
-
-
-_DECODER: Final = json.JSONDecoder(parse_constant=_constant)
+_DECODER: Final = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 class _Reading:

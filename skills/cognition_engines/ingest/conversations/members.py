@@ -1,6 +1,6 @@
 """The members of what an export holds, which may be of any type: absent is what a type does not fit."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from cognition_engines.drafts.plain_values import Value
 from cognition_engines.drafts.storable import Unacceptable
@@ -60,3 +60,13 @@ def stated(**members: Value) -> dict[str, Value]:
 
 def listed_texts(found: Iterable[str | None]) -> list[Value]:
     return [each for each in found if each]
+
+
+def branch(parents: Mapping[str, str | None], leaf: str) -> list[str]:
+    """The ids from the root to `leaf`. `parents` gives the parent of each; one that is not there is the root's."""
+    found: dict[str, None] = {}
+    current: str | None = leaf
+    while current is not None and current in parents and current not in found:
+        found[current] = None
+        current = parents[current]
+    return list(found)[::-1]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from cognition_engines.drafts.plain_values import Value
-from cognition_engines.ingest.foreign import firestore, mcp_memory, mongodb, neo4j, qdrant
+from cognition_engines.ingest.foreign import firestore, graphs, mongodb, qdrant
 
 _OF_MEM0: Final = ("user_id", "agent_id", "run_id", "hash", "categories")
 _OF_GRAPHITI: Final = (
@@ -38,15 +38,15 @@ def _is_memory(value: Value) -> bool:
 
 
 def _is_of_graphiti(value: Value) -> bool:
-    if neo4j.is_graph_object(value):
-        return neo4j.is_of_graphiti(value)
+    if graphs.is_graph_object(value):
+        return graphs.is_of_graphiti(value)
     return isinstance(value, dict) and any(names <= value.keys() for names in _OF_GRAPHITI)
 
 
 def _graphiti_members() -> Callable[[dict[str, Value]], dict[str, Value]]:
     """Those of objects of an export, and of Graphiti's models as JSON."""
-    of_export = neo4j.GraphMembers()
-    return lambda value: of_export(value) if neo4j.is_graph_object(value) else dict(value)
+    of_export = graphs.GraphMembers()
+    return lambda value: of_export(value) if graphs.is_graph_object(value) else dict(value)
 
 
 # in the order in which they are tried
@@ -55,9 +55,9 @@ SYSTEMS: Final[Mapping[str, System]] = {
     "firestore": System(firestore.is_typed_document, lambda: firestore.typed_members),
     "mongodb": System(mongodb.is_document, lambda: mongodb.document_members),
     "graphiti": System(_is_of_graphiti, _graphiti_members),
-    "neo4j": System(neo4j.is_graph_object, neo4j.GraphMembers),
+    "neo4j": System(graphs.is_graph_object, graphs.GraphMembers),
     "mem0": System(_is_memory, plain_members),
-    "mcp_memory": System(mcp_memory.is_of_graph, lambda: mcp_memory.graph_members),
+    "mcp_memory": System(graphs.is_of_graph, lambda: graphs.graph_members),
 }
 # The members of documents under which these systems list objects, in what they answer and write.
 LISTED: Final = (

@@ -7,7 +7,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from lxml import etree
 
-from cognition_engines.ingest.formats.converted import Unreadable, clean
+from cognition_engines.ingest.formats.converted import Member, Unreadable, clean, members_of
 
 _MOST_FILES: Final = 10_000
 _MOST_BYTES: Final = 256 * 2**20  # unpacked
@@ -74,15 +74,15 @@ def element_of(content: bytes) -> etree._Element:
         raise Unreadable("is broken: a part of it is no sound XML") from None
 
 
-def office_properties(archive: ZipFile) -> dict[str, str]:
-    """`title`, `creator`, `created` and `words` (keywords) of an Office document, and its custom properties by name."""
+def office_members(archive: ZipFile) -> tuple[Member, ...]:
+    """Return the title, authors, day and keywords of an Office document, and the rights in its custom properties."""
     names = set(archive.namelist())
-    found: dict[str, str] = {}
+    said: dict[str, str] = {}
     if "docProps/custom.xml" in names:
         for element in element_of(part(archive, "docProps/custom.xml")):
             name = str(element.get("name") or "").lower()
             if name in ("project", "sensitivity"):
-                found[name] = "".join(str(text) for text in element.itertext())
+                said[name] = "".join(str(text) for text in element.itertext())
     if "docProps/core.xml" in names:
         core = element_of(part(archive, "docProps/core.xml"))
         wanted = {
@@ -91,8 +91,15 @@ def office_properties(archive: ZipFile) -> dict[str, str]:
             "created": f"{_TERMS}created",
             "words": _WORDS,
         }
-        found |= {name: str(core.findtext(tag) or "") for name, tag in wanted.items()}
-    return found
+        said |= {name: str(core.findtext(tag) or "") for name, tag in wanted.items()}
+    return members_of(
+        said.get("title"),
+        said.get("creator", "").split(";"),
+        said.get("created"),
+        said.get("words", "").split(";"),
+        project=said.get("project"),
+        sensitivity=said.get("sensitivity"),
+    )
 
 
 def _check_markup(archive: ZipFile, file: ZipInfo) -> None:

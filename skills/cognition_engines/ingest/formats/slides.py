@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pptx import Presentation
 
-from cognition_engines.ingest.formats.archives import office_properties, opened_archive
+from cognition_engines.ingest.formats.archives import office_members, opened_archive
 from cognition_engines.ingest.formats.converted import (
     Converted,
     Part,
@@ -14,7 +14,6 @@ from cognition_engines.ingest.formats.converted import (
     clean,
     join_parts,
     literal,
-    members_of,
 )
 
 _DEEPEST: Final = 20  # groups in each other
@@ -23,18 +22,10 @@ _DEEPEST: Final = 20  # groups in each other
 def convert(content: bytes) -> Converted:
     """The presentation in a file. Raises Unreadable for one that is encrypted, broken or a bomb."""
     with opened_archive(content) as archive:
-        said = office_properties(archive)
+        members = office_members(archive)
     shown = Presentation(BytesIO(content))
     parts = (Part("\n\n".join(_slide(slide)), slide=number) for number, slide in enumerate(shown.slides, 1))
     text, marks = join_parts(parts)
-    members = members_of(
-        said.get("title"),
-        said.get("creator", "").split(";"),
-        said.get("created"),
-        said.get("words", "").split(";"),
-        project=said.get("project"),
-        sensitivity=said.get("sensitivity"),
-    )
     return Converted(text, members, marks)
 
 

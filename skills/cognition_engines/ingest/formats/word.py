@@ -6,8 +6,8 @@ from xml.dom import expatbuilder  # noqa: F401  minidom imports it late: later, 
 
 import mammoth
 
-from cognition_engines.ingest.formats.archives import office_properties, opened_archive
-from cognition_engines.ingest.formats.converted import Converted, members_of
+from cognition_engines.ingest.formats.archives import office_members, opened_archive
+from cognition_engines.ingest.formats.converted import Converted
 from cognition_engines.ingest.formats.markup import markdown_of_part, parsed
 
 # the names that Word itself gives, which mammoth reads in any language
@@ -17,7 +17,7 @@ _STYLES: Final = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] =>
 def convert(content: bytes) -> Converted:
     """The document in a file. Raises Unreadable for one that is encrypted, broken or a bomb."""
     with opened_archive(content) as archive:
-        said = office_properties(archive)
+        members = office_members(archive)
     page = mammoth.convert_to_html(
         BytesIO(content),
         style_map=_STYLES,
@@ -25,12 +25,4 @@ def convert(content: bytes) -> Converted:
         external_file_access=False,
         convert_image=mammoth.images.img_element(lambda image: {}),
     ).value
-    members = members_of(
-        said.get("title"),
-        said.get("creator", "").split(";"),
-        said.get("created"),
-        said.get("words", "").split(";"),
-        project=said.get("project"),
-        sensitivity=said.get("sensitivity"),
-    )
     return Converted(markdown_of_part(parsed(page)), members)

@@ -7,10 +7,9 @@ from typing import BinaryIO, Final
 from cognition_engines.drafts.plain_values import LISTS, MalformedText, ParsedDocument, Value
 from cognition_engines.ingest.foreign.systems import LISTED, SYSTEMS, plain_members, recognised
 from cognition_engines.ingest.items import Item, Warned
-from cognition_engines.ingest.maps.field_map import FieldMap
+from cognition_engines.ingest.maps.field_map import FieldMap, at
 from cognition_engines.ingest.maps.map_files import shipped
 from cognition_engines.ingest.maps.mapped import Found, MappedReader
-from cognition_engines.ingest.maps.paths import at
 from cognition_engines.ingest.parse.json_values import parse_json
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
 from cognition_engines.ingest.structured.detect_kind import named_kind

@@ -5,8 +5,7 @@ from typing import Final
 
 from cognition_engines.drafts.plain_values import Value
 from cognition_engines.drafts.storable import RIGHTS, misspelled_right
-from cognition_engines.ingest.maps.field_map import MapEntry
-from cognition_engines.ingest.maps.paths import at, is_given
+from cognition_engines.ingest.maps.field_map import MapEntry, at, is_given
 
 _PLACES: Final = ("", "metadata.")  # before the name of a right, where an object may give it
 

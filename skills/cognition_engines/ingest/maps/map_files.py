@@ -15,7 +15,6 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.foreign.systems import SYSTEMS
 from cognition_engines.ingest.maps.field_map import DETECTED, SKIP, Epoch, FieldMap, FieldRule, MapEntry
 from cognition_engines.ingest.structured.aliases import own_names
-from cognition_engines.ingest.structured.decision_rules import RULES
 from cognition_engines.kinds.kind import KINDS, Kind
 
 SHIPPED: Final = Path(__file__).parent / "shipped"
@@ -146,7 +145,7 @@ def _names_of(kind: str) -> frozenset[str]:
     """The fields of a kind; the id alone where the kind is not known."""
     if kind in (DETECTED, SKIP):
         return frozenset({"id", *RIGHTS})
-    return frozenset(RULES) if KINDS[kind] is Kind.DECISION else own_names(KINDS[kind])
+    return own_names(KINDS[kind])
 
 
 def _fields(node: yaml.Node | None, kind: str) -> Iterator[tuple[str, yaml.Node]]:

@@ -9,10 +9,19 @@ from typing import Final
 from cognition_engines.drafts.plain_values import RefusedValue, Value, first_refusal, named
 from cognition_engines.drafts.storable import RIGHTS
 from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
-from cognition_engines.ingest.maps.field_map import DETECTED, SKIP, Epoch, FieldMap, FieldRule, MapEntry
+from cognition_engines.ingest.maps.field_map import (
+    DETECTED,
+    SKIP,
+    Epoch,
+    FieldMap,
+    FieldRule,
+    MapEntry,
+    at,
+    is_given,
+    without,
+)
 from cognition_engines.ingest.maps.foreign_rights import RightsUnclear, is_right, rights_of
 from cognition_engines.ingest.maps.map_files import text_of
-from cognition_engines.ingest.maps.paths import at, is_given, without
 from cognition_engines.ingest.statuses import is_of_decisions
 from cognition_engines.ingest.structured.aliases import VECTORS, snake
 from cognition_engines.ingest.structured.detect_kind import KIND, kind_of_members, named_kind

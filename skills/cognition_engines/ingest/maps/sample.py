@@ -10,7 +10,7 @@ from cognition_engines.drafts.plain_values import LISTS, MalformedText, RefusedV
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.foreign.systems import LISTED, SYSTEMS, plain_members, recognised
 from cognition_engines.ingest.maps.dumps import listed_objects, parsed_documents, plain
-from cognition_engines.ingest.maps.paths import at
+from cognition_engines.ingest.maps.field_map import at
 from cognition_engines.ingest.structured.detect_kind import is_record
 from cognition_engines.ingest.structured.reader import parsed_lines, starts_lines
 from cognition_engines.open_file import LARGEST_WHOLE, NotAFile, open_file

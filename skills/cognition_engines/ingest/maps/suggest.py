@@ -7,10 +7,9 @@ from typing import Final
 import yaml
 
 from cognition_engines.drafts.plain_values import RefusedValue, Value
-from cognition_engines.ingest.maps.field_map import DETECTED
+from cognition_engines.ingest.maps.field_map import DETECTED, is_given
 from cognition_engines.ingest.maps.map_files import SHIPPED, parsed_map, shipped
 from cognition_engines.ingest.maps.mapped import is_detected, records_of
-from cognition_engines.ingest.maps.paths import is_given
 from cognition_engines.ingest.maps.sample import Sample
 from cognition_engines.ingest.structured.aliases import snake
 

@@ -13,7 +13,8 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) <= _LONGEST_INT else float(digits)
 
 
-def _constant(_: str) -> RefusedValue:
+def refuse_constant(_: str) -> RefusedValue:
+    """Return what stands for NaN and Infinity, which JSON does not have."""
     return RefusedValue("NaN and Infinity are not numbers")
 
 
@@ -26,7 +27,7 @@ def _members(pairs: list[tuple[str, Value]]) -> dict[str, Value] | RefusedValue:
     return members
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_int=_integer, parse_constant=_constant, strict=True)
+_DECODER = json.JSONDecoder(object_pairs_hook=_members, parse_int=_integer, parse_constant=refuse_constant, strict=True)
 
 
 class _Walk:

@@ -14,6 +14,7 @@ from pydantic.alias_generators import to_camel, to_snake
 
 from cognition_engines.drafts.plain_values import Value
 from cognition_engines.kinds.artifacts import CONVERSATION
+from cognition_engines.kinds.decisions import GivenDecision
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_names
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS
@@ -80,7 +81,7 @@ def snake(spelling: str) -> str:
 @cache
 def own_names(kind: Kind) -> frozenset[str]:
     """The names of a kind's members in files, in snake_case."""
-    names = {field.name for field in fields(SPECS[kind].model)}
+    names = {field.name for field in fields(GivenDecision if kind is Kind.DECISION else SPECS[kind].model)}
     return frozenset(names | {"content"} if kind is Kind.SOURCE else names)
 
 

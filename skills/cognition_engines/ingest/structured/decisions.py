@@ -1,20 +1,25 @@
 """The members of one decision, checked, to the fields of a draft."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Final
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Final, cast, get_type_hints
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic.alias_generators import to_snake
+from pydantic.fields import FieldInfo
 
 from cognition_engines.drafts.plain_values import Value, first_refusal, labels, named, whole
 from cognition_engines.drafts.storable import Unacceptable, joined, misspelled_right, unsound
 from cognition_engines.ingest.dates import iso_date
-from cognition_engines.ingest.structured.aliases import VECTORS, snake
-from cognition_engines.ingest.structured.decision_rules import NAMES, RULES
+from cognition_engines.ingest.statuses import normalise_status
+from cognition_engines.ingest.structured.aliases import VECTORS, own_names, snake
 from cognition_engines.ingest.structured.sections import HEADINGS, prose_section, section
+from cognition_engines.kinds.decisions import GivenDecision
 from cognition_engines.kinds.fields import Metadata
-from cognition_engines.models import SENSITIVITIES, Reason, Sensitivity
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import validated
+from cognition_engines.models import Decision, Reason
 
 _METADATA: Final[TypeAdapter[dict[str, JsonValue]]] = TypeAdapter(Metadata)
 # Who decided and where: other tools' names, kept in the metadata even of a record that names its kind.
@@ -24,30 +29,12 @@ _OF_OTHERS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
-    """The checked members of a record; None or empty where it has none.
+class ReadDecision:
+    """A checked decision; `kept` names the members that went to its metadata, `vectors` those that were left out."""
 
-    `kept` names the members that went to the metadata, `vectors` those that were left out.
-    """
-
-    id: str | None
-    title: str | None
-    text: str
-    category: str | None
-    confidence: float | None
-    stakes: str | None
-    status: str | None
-    outcome: str | None
-    date: datetime | None
-    reasons: tuple[Reason, ...]
-    tags: tuple[str, ...]
-    supersedes: tuple[str, ...]
-    superseded_by: tuple[str, ...]
-    project: str | None
-    sensitivity: Sensitivity | None
-    metadata: dict[str, JsonValue] = field(default_factory=dict)
-    kept: tuple[str, ...] = ()
-    vectors: tuple[str, ...] = ()
+    decision: Decision
+    kept: tuple[str, ...]
+    vectors: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -65,7 +52,7 @@ def _sorted(record: Mapping[str, Value], *, strict: bool) -> _Members:
     found, seen = _Members(), set[str]()
     for spelling, value in record.items():
         plain = snake(spelling)
-        name = NAMES.get(spelling, plain if plain in HEADINGS else None)
+        name = plain if plain in HEADINGS or plain in own_names(Kind.DECISION) else None
         if (name or plain) in seen:
             found.wrong.append(f"{name or named(plain, 'an unknown member')} is given in both spellings")
         elif (reason := misspelled_right(spelling)) is not None:
@@ -106,7 +93,7 @@ def _metadata(found: _Members) -> dict[str, JsonValue]:
     """What was given as metadata, with the members that have no place; what is wrong with it is noted."""
     given = found.known.pop("metadata", {})
     if not isinstance(given, dict):
-        found.wrong.append(f"metadata must be {RULES['metadata'].says}")
+        found.wrong.append(_rules()["metadata"])
         return {}
     kept = {name: value for name, value in found.others.items() if name not in VECTORS}
     twice = [named(name, "an unknown member") for name in kept if name in given]
@@ -117,48 +104,59 @@ def _metadata(found: _Members) -> dict[str, JsonValue]:
     try:
         return _METADATA.validate_python({**given, **kept})
     except ValidationError:
-        found.wrong.append(f"metadata must be {RULES['metadata'].says}")
+        found.wrong.append(_rules()["metadata"])
         return {}
 
 
-def _numbers(value: Value) -> Value:
-    """A number, or those of a list, with 10.0 as 10."""
-    if isinstance(value, list):
-        return [whole(item) if isinstance(item, float) else item for item in value]
+def _tolerated(name: str, value: Value) -> Value:
+    """Return the value with what is read leniently made strict; see docs/decision-files.md."""
+    if name == "tags":
+        return labels(value)
+    value = [_whole(item) for item in value] if isinstance(value, list) else _whole(value)
+    if name in ("supersedes", "superseded_by"):
+        items = value if isinstance(value, list) else [value]
+        return [str(item) if isinstance(item, int) and not isinstance(item, bool) else item for item in items]
+    date = iso_date(value) if name == "date" and isinstance(value, str) else None
+    return value if date is None else date.isoformat()
+
+
+def _whole(value: Value) -> Value:
+    """Return a number with 10.0 as 10; any other value as it is."""
     return whole(value) if isinstance(value, float) else value
 
 
-def _text(value: Value) -> str | None:
-    return value if isinstance(value, str) else str(value) if isinstance(value, int) else None
+@cache
+def _rules() -> Mapping[str, str]:
+    """Return what each member must be."""
+    hints = get_type_hints(GivenDecision, include_extras=True)
+    return {
+        field.name: f"{field.name} must be {of.description}"
+        for field in fields(GivenDecision)
+        for of in hints[field.name].__metadata__
+        if isinstance(of, FieldInfo) and of.description
+    }
 
 
-def _texts(value: Value) -> tuple[str, ...]:
-    values = value if isinstance(value, list) else [value]
-    return tuple(text for text in map(_text, values) if text is not None)
+def _checked(given: Mapping[str, Value], wrong: list[str]) -> GivenDecision | None:
+    """Return the members as a decision; None after adding to `wrong` what each must be that breaks its rule."""
+    broken: dict[str, str] = {}
+    for name, value in given.items():
+        if (refused := first_refusal(value)) is not None:
+            broken[name] = f"{name}: {refused.reason}"
+        elif unsound({name: value}) or (name == "date" and not (isinstance(value, str) and iso_date(value))):
+            broken[name] = _rules()[name]
+    fine = {name: _tolerated(name, value) for name, value in given.items() if name not in broken}
+    read: GivenDecision | None = None
+    try:
+        read = cast("GivenDecision", validated(Kind.DECISION, cast("Mapping[str, JsonValue]", {"title": "-", **fine})))
+    except ValidationError as error:
+        names = [to_snake(str(details["loc"][0])) for details in error.errors(include_url=False, include_input=False)]
+        broken |= {name: _rules()[name] for name in names}
+    wrong += [broken[name] for name in given if name in broken]
+    return read
 
 
-def _reason(value: Value) -> Reason:
-    if isinstance(value, dict):
-        strength = value.get("strength")
-        return Reason(
-            str(value["type"]), _text(value.get("text")), float(strength) if isinstance(strength, int | float) else None
-        )
-    return Reason(str(value))
-
-
-def _broken(name: str, value: Value) -> str | None:
-    """Why a value is not what its field may hold; None for one that is."""
-    if (refused := first_refusal(value)) is not None:
-        return f"{name}: {refused.reason}"
-    fits = RULES[name].allows(value) and (name != "date" or _date(value) is not None)
-    return None if fits else f"{name} must be {RULES[name].says}"
-
-
-def _date(value: Value) -> datetime | None:
-    return iso_date(value) if isinstance(value, str) else None
-
-
-def read_fields(record: Mapping[str, Value], *, named_kind: bool = False, titled: bool = False) -> Fields:
+def read_decision(record: Mapping[str, Value], *, named_kind: bool = False, titled: bool = False) -> ReadDecision:
     """Check the members of a record. Raises `Unacceptable` with all that breaks its rule.
 
     Members that no field holds go to the text or the metadata. In a record that names its kind (`named_kind`) one that
@@ -169,31 +167,18 @@ def read_fields(record: Mapping[str, Value], *, named_kind: bool = False, titled
     has_others = bool(found.others)
     _with_sections(found)
     metadata = _metadata(found)
-    given = {name: labels(value) if name == "tags" else _numbers(value) for name, value in found.known.items()}
-    found.wrong += filter(None, (_broken(name, value) for name, value in given.items()))
-    if titled and not {"title", "decision"} & (given.keys() | found.sections.keys()):
+    read = _checked(found.known, found.wrong)
+    if titled and not {"title", "decision"} & (found.known.keys() | found.sections.keys()):
         of_another = "; a record of another kind names its kind" if has_others and not named_kind else ""
         found.wrong.append(f"title is required{of_another}")
-    if found.wrong:
+    if found.wrong or read is None:
         raise Unacceptable(joined(found.wrong))
-    confidence, reasons, sensitivity = given.get("confidence"), given.get("reasons"), given.get("sensitivity")
-    return Fields(
-        id=_text(given.get("id")),
-        title=_text(given.get("title")),
-        text=_text(given.get("text")) or "",
-        category=_text(given.get("category")),
-        confidence=float(confidence) if isinstance(confidence, int | float) else None,
-        stakes=_text(given.get("stakes")),
-        status=_text(given.get("status")),
-        outcome=_text(given.get("outcome")),
-        date=_date(given.get("date")),
-        reasons=tuple(map(_reason, reasons)) if isinstance(reasons, list) else (),
-        tags=_texts(given.get("tags")),
-        supersedes=_texts(given.get("supersedes")),
-        superseded_by=_texts(given.get("superseded_by")),
-        project=_text(given.get("project")),
-        sensitivity=SENSITIVITIES[sensitivity] if isinstance(sensitivity, str) else None,
-        metadata=metadata,
-        kept=tuple(name for name in found.others if name not in VECTORS),
-        vectors=tuple(name for name in found.others if name in VECTORS),
-    )
+    given = {field.name: getattr(read, field.name) for field in fields(read)}
+    given |= {
+        "reasons": tuple(Reason(one.type, one.text, one.strength) for one in read.reasons),
+        "status": None if read.status is None else normalise_status(read.status),
+        "status_text": read.status,
+        "metadata": metadata,
+    }
+    vectors = tuple(name for name in found.others if name in VECTORS)
+    return ReadDecision(Decision(**given), tuple(name for name in found.others if name not in VECTORS), vectors)

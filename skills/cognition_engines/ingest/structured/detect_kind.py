@@ -7,8 +7,7 @@ from typing import Final
 
 from cognition_engines.drafts.plain_values import Value
 from cognition_engines.ingest.statuses import is_of_decisions
-from cognition_engines.ingest.structured.aliases import snake
-from cognition_engines.ingest.structured.decision_rules import NAMES
+from cognition_engines.ingest.structured.aliases import own_names, snake
 from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.registry import DETECTED, SPECS
 
@@ -65,11 +64,11 @@ def _is_decision(value: Mapping[str, Value]) -> bool:
     """
     if "_id" in value and "title" not in value:
         return False  # a question of a test collection
-    names = {NAMES.get(name, snake(name)) for name, member in value.items() if member is not None}
+    names = {snake(name) for name, member in value.items() if member is not None}
     status = value.get("status")
     own = len(names & _OF_DECISIONS)
     shared = len(names & _OF_OTHERS_TOO) + 2 * (isinstance(status, str) and is_of_decisions(status))
     if _TITLES.isdisjoint(names):
         return "text" in names and own >= 2
-    unknown = len(names - _OF_DECISIONS - NAMES.keys())
+    unknown = len(names - _OF_DECISIONS - own_names(Kind.DECISION))
     return own > 0 or shared >= 3 or (shared == 2 and unknown <= 1)

@@ -6,7 +6,6 @@ from typing import Any, Final
 from pydantic.alias_generators import to_camel
 
 from cognition_engines.drafts.plain_values import LABELS
-from cognition_engines.ingest.structured.decision_rules import decision_schema
 from cognition_engines.ingest.structured.detect_kind import KIND
 from cognition_engines.ingest.structured.records import AS_TEXT
 from cognition_engines.kinds.extractions import LONG, content_lists
@@ -20,6 +19,7 @@ _QUOTE: Final = {"type": "string", "minLength": 1, "maxLength": 2000}
 _LINES: Final = {"type": "string", "pattern": r"\S"}
 # tags: one text is cut at its commas, numbers and booleans become texts
 _TAGS_IN_LINE: Final = {"type": "string", "pattern": r"^[^,\r\n]{0,100}(,[^,\r\n]{0,100}){0,63}$", "minLength": 1}
+_NUMBER: Final = {"type": "integer"}
 _NO_TEXT: Final = ({"type": "number"}, {"type": "boolean"})
 _TEXT_OF_A_SOURCE: Final = {
     "type": "string",
@@ -29,9 +29,6 @@ _TEXT_OF_A_SOURCE: Final = {
 
 def record_schema(kind: Kind) -> dict[str, Any]:
     """The JSON Schema of one record of a kind: each member in snake_case or camelCase, null for one that is absent."""
-    if kind is Kind.DECISION:
-        decision: dict[str, Any] = decision_schema()
-        return decision | {"properties": {KIND: {"const": kind.label}, **decision["properties"]}}
     schema: dict[str, Any] = adapter(kind).json_schema(by_alias=False)
     given = schema.pop("$defs", {})
     _tolerate(kind, schema, given)
@@ -46,7 +43,8 @@ def record_schema(kind: Kind) -> dict[str, Any]:
         if kind is Kind.SOURCE:
             schema["properties"]["content"] = _TEXT_OF_A_SOURCE
         schema["properties"][KIND] = named
-        schema["required"] = [KIND, *schema.get("required", [])]
+        if kind is not Kind.DECISION:
+            schema["required"] = [KIND, *schema.get("required", [])]
         schema = _object(schema)
     whole = {"$schema": _DIALECT, "title": kind.name.replace("_", " ").capitalize(), **schema}
     return whole | {"$defs": definitions} if definitions else whole
@@ -54,6 +52,11 @@ def record_schema(kind: Kind) -> dict[str, Any]:
 
 def _tolerate(kind: Kind, schema: dict[str, Any], definitions: Mapping[str, dict[str, Any]]) -> None:
     """Let the schema take what is read leniently; see `ingest.others`."""
+    if kind is Kind.DECISION:
+        for name in ("supersedes", "superseded_by"):
+            items, item = schema["properties"][name]["anyOf"]
+            items = items | {"items": _or(item, _NUMBER)}
+            schema["properties"][name] |= {"anyOf": [items, item, _NUMBER]}
     if kind is Kind.EVENT:
         of = schema["properties"]
         of["actors"] = _or(of["actors"], of["actors"]["items"])
@@ -111,7 +114,7 @@ def _object(schema: dict[str, Any]) -> dict[str, Any]:
 def _or_null(member: dict[str, Any]) -> dict[str, Any]:
     """An optional member: null counts as absent, whatever its default."""
     null = {"type": "null"}
-    stated = {key: value for key, value in member.items() if key != "default"}
+    stated = {key: value for key, value in member.items() if key not in ("default", "description")}
     options = stated["anyOf"] if null in stated.get("anyOf", []) else [stated, null]
-    default = member.get("default")
-    return {"anyOf": options} if default is None else {"anyOf": options, "default": default}
+    kept = {key: value for key, value in member.items() if key in ("default", "description") and value is not None}
+    return {"anyOf": options, **kept}

@@ -9,15 +9,14 @@ from cognition_engines.drafts.plain_values import RefusedValue, Value, listed
 from cognition_engines.drafts.refusal_messages import kinds
 from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
-from cognition_engines.ingest.statuses import normalise_status
-from cognition_engines.ingest.structured.decisions import read_fields
+from cognition_engines.ingest.structured.decisions import read_decision
 from cognition_engines.ingest.structured.detect_kind import KIND, kind_of_members, named_kind
 from cognition_engines.ingest.structured.records import ReadRecord, read_other
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Source
 from cognition_engines.kinds.registry import NAMESAKES
-from cognition_engines.models import Draft, Problem
+from cognition_engines.models import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,31 +87,10 @@ class ObjectReader:
             self._vectors.setdefault(kind, {}).update(dict.fromkeys(vectors))
 
     def _decision(self, members: dict[str, Value], line: int, ordinal: int, *, named_kind: bool) -> Iterator[Item]:
-        fields = read_fields(members, named_kind=named_kind, titled=True)
-        assert fields.title is not None
-        self._first(Kind.DECISION, fields.id)
-        self._note(Kind.DECISION, fields.kept, fields.vectors)
-        yield Draft(
-            title=fields.title,
-            text=fields.text,
-            ordinal=ordinal,
-            line=line,
-            id=fields.id,
-            category=fields.category,
-            confidence=fields.confidence,
-            stakes=fields.stakes,
-            status_text=fields.status,
-            status=normalise_status(fields.status) if fields.status is not None else None,
-            outcome=fields.outcome,
-            date=fields.date,
-            reasons=fields.reasons,
-            tags=fields.tags,
-            supersedes=fields.supersedes,
-            superseded_by=fields.superseded_by,
-            project=fields.project,
-            sensitivity=fields.sensitivity,
-            metadata=fields.metadata,
-        )
+        read = read_decision(members, named_kind=named_kind, titled=True)
+        self._first(Kind.DECISION, read.decision.id)
+        self._note(Kind.DECISION, read.kept, read.vectors)
+        yield RecordDraft(read.decision, ordinal, line)
 
 
 def drafted(read: ReadRecord, ordinal: int, line: int) -> RecordDraft | DocumentDraft:

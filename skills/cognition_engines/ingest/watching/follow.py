@@ -16,9 +16,17 @@ from cognition_engines.ingest.collections.addresses import checked_address, is_a
 from cognition_engines.ingest.collections.open_collection import opened
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.items import Collection
-from cognition_engines.ingest.options import FollowedSource, HeldBack, Options, Silent, SourceState, Summary
+from cognition_engines.ingest.options import (
+    FollowedSource,
+    HeldBack,
+    Options,
+    Silent,
+    SourceState,
+    Stopped,
+    Summary,
+    UntilStopped,
+)
 from cognition_engines.ingest.run import ingest
-from cognition_engines.ingest.watching.stopping import Stopped, UntilStopped
 from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
 from cognition_engines.store.records import Records
 

@@ -47,7 +47,7 @@ def supersessions_of(
     decisions = [(one, one.record) for one in found if isinstance(one.record, Decision)]
     wanted: dict[str, None] = {}
     for one, decision in decisions:
-        wanted.update(dict.fromkeys(names_of(decision.id, one.origin)))
+        wanted.update(dict.fromkeys(names_of(str(decision.id), one.origin)))
         for reference in (*decision.supersedes, *decision.superseded_by):
             wanted.update(dict.fromkeys(named_by(reference, one.origin)))
     seen = {} if viewer is None else rights_of(viewer) | ({"now": 0} if expired else {})
@@ -73,7 +73,7 @@ def _both(
     ids: list[str] = []
     for reference in references:
         ids += _meant(one, reference, named)
-    back = {id for name in names_of(decision.id, one.origin) for id in _naming(name, one.origin, other, named)}
+    back = {id for name in names_of(str(decision.id), one.origin) for id in _naming(name, one.origin, other, named)}
     return tuple(dict.fromkeys(id for id in [*ids, *sorted(back)] if id != decision.id))
 
 

@@ -100,7 +100,7 @@
     if (!groups.length) {
       return found.loading
         ? html`<${cstp.Placeholder} lines=${12} />`
-        : html`<p class="empty">There is no conversation${upTo ? " up to that day" : ""} that this token may see.
+        : html`<p class="empty">There is no conversation${upTo ? " up to that day" : ""} that this token may see.${" "}
             <code>cstp.remember</code> and <code>cstp ingest</code> bring them.</p>`;
     }
     const read = groups.reduce((sum, group) => sum + group.turns.size, 0);

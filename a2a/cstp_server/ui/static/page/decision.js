@@ -37,8 +37,7 @@
       <ol class="results">
         ${reviews.map(
           (one) => html`<li class="card">
-            <p class="meta"><${cstp.Pill} kind="outcome" value=${one.outcome} /> ${one.reviewedBy}${one.selfReview ? " (its own decision)" : ""},
-              <${cstp.Time} at=${one.reviewedAt} hours=${true} />
+            <p class="meta"><${cstp.Pill} kind="outcome" value=${one.outcome} /> ${one.reviewedBy}${one.selfReview ? " (its own decision)" : ""}, <${cstp.Time} at=${one.reviewedAt} hours=${true} />
               ${one.previousOutcome ? html`<span>before: ${one.previousOutcome}</span>` : null}</p>
             ${one.actualResult && html`<p class="text">${one.actualResult}</p>`}
             ${one.lessons && html`<p class="text"><strong>Learned:</strong> ${one.lessons}</p>`}

@@ -6,6 +6,7 @@
 
   const PAGE = 100;
   const ROW = { wide: 56, narrow: 84 }; // px: two lines of a title, and where it is narrow one of facts below them
+  const LINES = { least: 2, most: 4, each: 20.25 }; // of a title where it is narrow; px of a line, as in style.css
   const PAUSE = 60; // ms without a scroll, after which a table that flew by counts as standing
   const TALLEST = 8_000_000; // px; browsers draw no element much taller, so a longer list scrolls in larger steps
 
@@ -134,13 +135,27 @@
     return width;
   }
 
+  /** The lines that the longest title seen of a list needs; more than two where the table is narrow. */
+  function useLines(place, list, width) {
+    const [lines, setLines] = useState(LINES.least);
+    useLayoutEffect(() => setLines(LINES.least), [list, width]);
+    useLayoutEffect(() => {
+      if (width >= NARROW || lines === LINES.most) return;
+      const tallest = Math.max(0, ...Array.from(place.current.querySelectorAll(".row a"), (title) => title.scrollHeight));
+      const needed = Math.min(LINES.most, Math.round(tallest / LINES.each));
+      if (needed > lines) setLines(needed);
+    });
+    return lines;
+  }
+
   function Table({ asked, chosen, params, set, heard }) {
     const place = useRef(null);
     const width = useWidth(place);
     const narrow = width < NARROW;
-    const tall = ROW[narrow ? "narrow" : "wide"];
-    const [top, setTop] = useState(0);
     const pages = usePages(asked);
+    const lines = useLines(place, pages.key, width);
+    const tall = narrow ? ROW.narrow + (lines - LINES.least) * LINES.each : ROW.wide;
+    const [top, setTop] = useState(0);
     const filled = useFilled(pages);
     const shown = chosen ?? filled;
     const total = pages.total ?? 0;
@@ -168,9 +183,17 @@
       const timer = setTimeout(load, PAUSE);
       return () => clearTimeout(timer);
     }, [pages.key, pages.round, first, last]);
+    const topRow = useRef(0);
+    const move = (to) => {
+      topRow.current = (to * scale) / tall;
+      setTop(to);
+    };
+    useLayoutEffect(() => {
+      place.current.scrollTop = (topRow.current * tall) / scale; // the same row is the first in view when rows grow
+    }, [tall]);
     useEffect(() => {
       place.current.scrollTop = 0;
-      setTop(0);
+      move(0);
     }, [pages.key]);
     useEffect(() => heard({ total: pages.total, shown }), [pages.total, shown.join()]);
     const columns = width < SMALL.most ? SMALL.names.filter((name) => shown.includes(name)) : shown;
@@ -179,9 +202,9 @@
     const indexes = Array.from({ length: Math.max(0, Math.min(last, total) - first) }, (_, at) => first + at);
     return html`${pages.error && html`<${cstp.Failure} error=${pages.error} again=${pages.again} />`}
       <div class=${narrow ? "table narrow" : "table"} ref=${place} role="table" aria-label="Decisions" aria-rowcount=${pages.total === null ? -1 : total + 1}
-        tabindex="0" onScroll=${(event) => setTop(event.currentTarget.scrollTop)}
-        hidden=${pages.total === 0} style=${{ "--row": `${tall}px`, ...tracks(facts) }}>
-        <div role="rowgroup">
+        tabindex="0" onScroll=${(event) => move(event.currentTarget.scrollTop)}
+        hidden=${pages.total === 0} style=${{ "--row": `${tall}px`, "--lines": lines, ...tracks(facts) }}>
+        <div role="rowgroup" class="heads">
           <div role="row" class="head" aria-rowindex="1">
             ${columns.map((name) => html`<${Heading} key=${name} name=${name} params=${params} set=${set} />`)}
           </div>

@@ -1,1 +1,0 @@
-"""Which records the answers of methods name, for the audit."""

@@ -1,0 +1,85 @@
+"""A name between backticks, in a docstring or on a page, occurs in the code."""
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from pydantic.alias_generators import to_camel
+
+from tests.docs.test_readme import PAGES, ROOT, prose
+from tests.test_architecture import MODULES, NODES
+
+# `name`, `Class.name` or `name(...)`
+NAME = re.compile(r"`([A-Za-z_][\w.]*)(?:\([^`)]*\))?`")
+OTHER_PAGES = {"CHANGELOG.md", "moving.md", "configuration.md"}  # former names, those of another server, variables
+OF_OTHERS = {
+    *("mongodump", "mongoexport", "apoc.export.json", "apoc.export.json.all", "start_id", "start_name", "end_id"),
+    *("end_name", "CHROMA_SERVER_AUTHN_...", "TimeoutStopSec", "limit_conn", "Digest", "ETag", "api_key_env_var"),
+    "fs.protected_hardlinks",
+}
+EXAMPLES = {
+    "aaa",
+    "getTideTable",
+    "tide_table",
+    "qd4711",
+    "PDFs",
+    "G...",
+    "Decision_Records",
+    "decisionrecords",
+    "case_study",
+}
+
+
+@cache
+def known() -> frozenset[str]:
+    """The words of all code of the project but its docstrings, and of its paths, as Python and as JSON spell them."""
+    found = set(dir(builtins))
+    tests = [path for folder in ("tests", "benchmarks", "examples") for path in (ROOT / folder).rglob("*.py")]
+    trees = [list(ast.walk(ast.parse(path.read_text(encoding="utf-8")))) for path in tests]
+    for nodes in (*NODES.values(), *trees):
+        held = {id(each) for each, _ in docstrings(nodes)}
+        for node in nodes:
+            found |= set() if id(node) in held else set(words(node))
+    for path in (*MODULES, *map(str, tests)):
+        found |= set(re.findall(r"\w+", path))
+    return frozenset(found | {to_camel(word) for word in found if "_" in word})
+
+
+def words(node: ast.AST) -> Iterator[str]:
+    """The words of a node itself: what it names, and what a text says."""
+    for field in ("id", "attr", "name", "arg", "value", "module"):
+        value = getattr(node, field, None)
+        if isinstance(value, str):
+            yield from re.findall(r"\w+", value)
+
+
+def docstrings(nodes: list[ast.AST]) -> Iterator[tuple[ast.Constant, str]]:
+    for node in nodes:
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and node.body:
+            match node.body[0]:
+                case ast.Expr(value=ast.Constant(value=str(text)) as constant):
+                    yield constant, text
+
+
+def unknown(text: str) -> Iterator[str]:
+    """The names in a text that no code has."""
+    for name in set(NAME.findall(text)) - OF_OTHERS - EXAMPLES:
+        if any(part and part not in known() for part in name.split(".")):
+            yield name
+
+
+def test_a_name_that_no_code_has_is_found() -> None:
+    gone = "a_name_that_" + "is_gone"
+    assert list(unknown(f"See `{gone}` and `Settings.server`, but not `cstp ingest` or `known()`.")) == [gone]
+
+
+def test_every_name_in_a_docstring_exists() -> None:
+    found = {f"{path}: {name}" for path in NODES for _, text in docstrings(NODES[path]) for name in unknown(text)}
+    assert found == set()
+
+
+def test_every_name_on_a_page_exists() -> None:
+    pages = [page for page in PAGES if page.name not in OTHER_PAGES and page.parent.name != "decisions"]
+    assert {f"{page.relative_to(ROOT)}: {name}" for page in pages for name in unknown(prose(page))} == set()
