@@ -148,6 +148,83 @@ def test_a_renamed_folder_of_a_checkout_and_the_checkout_itself_keep_their_recor
         assert stored() == before
 
 
+def test_files_that_are_named_by_their_folder_are_recognised_and_get_its_new_name(cstp: Cstp, tmp_path: Path) -> None:
+    Path("notes").mkdir()
+    Path("notes/README.md").write_text("Read me.\n")
+    read(cstp, "notes")
+    before = stored("id")
+    shutil.move("notes", "moved")
+    new, _, moved = read(cstp, "moved")
+    assert (new, moved) == (0, [(str(tmp_path / "notes"), str(tmp_path / "moved"))])
+    assert read(cstp, "moved") == (0, 0, [])
+    assert stored("id") == before
+    assert json.loads(cstp("show", before[1][0], "--json").out)["title"] == "moved"
+
+
+def test_files_of_a_later_run_move_along_however_edited_and_pruning_the_old_folder_deletes_none(cstp: Cstp) -> None:
+    write_notes("notes")
+    for name in ("p", "q"):
+        Path(f"notes/{name}.csv").write_text(f"{name},1\n")
+    tables = ("--include", "*.csv", "--as", "document")
+    read(cstp, "notes")
+    read(cstp, "notes", *tables)
+    before = stored("id")
+    shutil.move("notes", "moved")
+    read(cstp, "moved")
+    Path("moved/q.csv").write_text("q,2\n")
+    said = cstp("ingest", "moved", *tables).out
+    assert "moved: 4 records of " in said
+    assert "has no records" in cstp("ingest", "notes", "--prune", "--yes").err
+    assert len(stored("id")) == len(before)
+
+
+def test_the_records_of_a_clone_that_is_gone_move_to_the_one_that_is_read(cstp: Cstp, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_notes(f"{name}/docs")
+        Path(name, ".git").mkdir()
+        Path(name, ".git/config").write_text('[remote "origin"]\n\turl = https://h.example/shop\n')
+    read(cstp, "one")
+    before = stored()
+    assert read(cstp, "two") == (0, 0, [])
+    shutil.rmtree("one")
+    assert read(cstp, "two") == (0, 0, [(str(tmp_path / "one"), str(tmp_path / "two"))])
+    assert "has no records" in cstp("ingest", "one", "--prune", "--yes").err
+    assert stored() == before
+
+
+def test_a_moved_folder_that_is_read_as_a_repository_takes_its_records_along(cstp: Cstp, tmp_path: Path) -> None:
+    write_notes("notes")
+    as_shop = ("--repository", "https://h.example/shop.git")
+    read(cstp, "notes", *as_shop)
+    before = stored()
+    shutil.move("notes", "moved")
+    assert read(cstp, "moved", *as_shop) == (0, 0, [(str(tmp_path / "notes"), str(tmp_path / "moved"))])
+    Path("moved/sub").rename("moved/under")
+    assert read(cstp, "moved", *as_shop, "--prune")[:2] == (0, 0)
+    assert "has no records" in cstp("ingest", "notes", "--prune", "--yes").err
+    assert stored() == before
+
+
+def test_a_folder_with_the_names_of_one_that_is_gone_is_new_with_a_hint_at_move(cstp: Cstp, tmp_path: Path) -> None:
+    write_notes("my notes")
+    read(cstp, "my notes")
+    before = stored("id")
+    shutil.move("my notes", "moved")
+    for file in Path("moved").rglob("*.md"):
+        file.write_text(file.read_text() + "\nEdited.\n")
+    command = f"cstp move '{tmp_path / 'my notes'}' {tmp_path / 'moved'} --replace"
+    for words in (("--dry-run",), ()):
+        done = cstp("ingest", "moved", *words)
+        assert (done.code, done.err.count("cstp move"), command in done.err) == (0, 1, True)
+    assert cstp("ingest", "moved").err == ""
+    assert cstp("move", "my notes", "moved", "--replace").code == 0
+    assert stored("id") == before
+    shutil.rmtree("moved")
+    Path("other").mkdir()
+    Path("other/a.md").write_text("# Another\n\nIt has a name in common.\n")
+    assert cstp("ingest", "other").err == ""
+
+
 def test_move_takes_edited_files_and_replaces_what_a_run_has_read_as_new(cstp: Cstp) -> None:
     write_notes("notes")
     read(cstp, "notes")

@@ -479,8 +479,11 @@ def test_prune_takes_a_folder_that_is_gone_but_above_a_third_of_a_source_only_wi
     Path("notes/a.md").unlink()
     assert "1 deleted" in cstp("ingest", "notes", "--prune").out
     shutil.rmtree("notes")
-    held = cstp("ingest", "notes", "--prune")
     folder = Path("notes").absolute()
+    tried = cstp("ingest", "notes", "--prune", "--dry-run")
+    assert (tried.code, f"would not be deleted: 3 of 3 records are gone from {folder}, " in tried.err) == (1, True)
+    assert "--prune --yes deletes them" in tried.err
+    held = cstp("ingest", "notes", "--prune")
     assert (held.code, f"not deleted: 3 of 3 records are gone from {folder}, " in held.err) == (1, True)
     assert cstp("ingest", "notes").code == 2  # without --prune it is a mistake
     assert "3 deleted" in cstp("ingest", "notes", "--prune", "--yes").out

@@ -50,10 +50,10 @@ def of_collection(address: str, repository: str | None = None) -> FilePlace:
 
 
 class Places:
-    """Finds the places of files. `repository` overrides the name of all their repositories."""
+    """Finds the places of files. `repository` overrides the name of all their repositories, as `override` has it."""
 
     def __init__(self, repository: str | None = None) -> None:
-        self._override = None if repository is None else named(repository, None) or repository
+        self.override = None if repository is None else named(repository, None) or repository
         self._checkouts: dict[Path, tuple[str, Path] | None] = {}  # by folder
         self._tops: dict[Path, Path] = {}  # what was named, without links
 
@@ -67,13 +67,13 @@ class Places:
         if found is not None:
             name, root = found
             return self._place(file, name, where, _scope(scope, root), root)
-        if self._override is not None:
-            return self._place(file, self._override, where, _scope(scope, top), top)
+        if self.override is not None:
+            return self._place(file, self.override, where, _scope(scope, top), top)
         return self._place(file, folder.as_posix(), where, scope.as_posix(), folder)
 
     def _place(self, file: Path, name: str, where: Path, scope: str, root: Path) -> FilePlace:
         path = where.relative_to(root).as_posix()
-        return FilePlace(str(file), self._override or name, path, scope, root)
+        return FilePlace(str(file), self.override or name, path, scope, root)
 
     def _checkout(self, folder: Path, top: Path | None) -> tuple[str, Path] | None:
         """Return the name and the folder of the checkout around a folder; `top` is the folder that was named."""

@@ -24,13 +24,13 @@ from cognition_engines.ingest.identify import Identified, Settling
 from cognition_engines.ingest.items import Collection, Item, RejectedRecord, Warned
 from cognition_engines.ingest.options import Amount, HeldBack, MovedFolder, Options, Progress, Pruned, Summary, Texts
 from cognition_engines.ingest.places.known_files import KnownFiles
-from cognition_engines.ingest.places.recognise import as_stored, move_of, place_of, recognised
+from cognition_engines.ingest.places.recognise import as_stored, maybe_moved, move_of, place_of, recognised
 from cognition_engines.ingest.places.relocate import relocated
 from cognition_engines.ingest.places.run_files import RunFile, files_of
 from cognition_engines.ingest.plan import Batch, RecordSink, compare, settled
 from cognition_engines.ingest.pruning import prune
 from cognition_engines.ingest.report import Tally, content_of
-from cognition_engines.ingest.repository import FilePlace, of_collection
+from cognition_engines.ingest.repository import FilePlace, Places, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Guards, RunOptions
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import Problem
@@ -70,9 +70,10 @@ def ingest(
     ComponentFailed when the store, the embedder or a collection fails, with what was committed before kept.
     """
     tally = Tally()
-    known = KnownFiles(records.origins.files() if isinstance(records, Records) and options.repository is None else ())
-    files = files_of(paths, options, known, tally, formats)
-    files, changes, moved = _moved_files(files, known, options, records, formats)
+    places = Places(options.repository)
+    known = _known_files(places, records)
+    files = files_of(paths, options, places, known, tally, formats)
+    files, changes, moved = _moved_files(files, known, options, records, formats, tally)
     if isinstance(records, Records) and changes and not (options.dry_run or options.strict):
         records.origins.relocate(changes)
     progress.start(Amount(sum(file.size for file in files), len(files)))
@@ -124,8 +125,19 @@ def _summary(
     )
 
 
+def _known_files(places: Places, records: RecordSink) -> KnownFiles:
+    """Return the files of the store; only those of the repository that the run gives all files."""
+    stored = records.files() if isinstance(records, Records) else ()
+    return KnownFiles(one for one in stored if places.override in (None, one.repository))
+
+
 def _moved_files(
-    files: list[RunFile], known: KnownFiles, options: Options, records: RecordSink, formats: FormatReader | None
+    files: list[RunFile],
+    known: KnownFiles,
+    options: Options,
+    records: RecordSink,
+    formats: FormatReader | None,
+    tally: Tally,
 ) -> tuple[list[RunFile], list[Relocation], tuple[MovedFolder, ...]]:
     """Return the files, those of folders that were moved with the place that they had, and what it changes."""
     if not isinstance(records, Records):
@@ -133,7 +145,9 @@ def _moved_files(
     places: dict[Path, RunFile] = {}
     changes: list[Relocation] = []
     counts: Counter[tuple[str, str]] = Counter()
-    for each in recognised(files, known, partial(_is_equal, options, records, formats)):
+    found, perhaps = recognised(files, known, partial(_is_equal, options, records, formats))
+    tally.warnings += map(maybe_moved, sorted(perhaps, key=str))
+    for each in found:
         file, stored, move = each.file, each.stored, move_of(each)
         places[file.path] = as_stored(file, stored)
         rows = [row for row in records.origins.of_place(place_of(stored)) if row.origin.source == stored.source]
@@ -149,13 +163,17 @@ def _is_equal(
     """Whether each record of a file is stored of another file as it is."""
     rows = (row for row in records.origins.of_place(place_of(stored)) if row.origin.source == stored.source)
     held = {(row.origin.identity, row.project, content_of(row.origin)) for row in rows}
-    moved, tally = as_stored(file, stored), Tally()
-    items = _read(moved, options.texts, tally, formats)
+    place = as_stored(file, stored).place
     plain = replace(options, project=None, sensitivity=None)
     local = file.path.suffix.lower() in MARKDOWN
-    heads = (unit.head for unit, _ in _settled(items, moved.place, plain, tally, records, Guards(()), local=local))
-    found = {(head.origin.identity, head.record.project, content_of(head.origin)) for head in heads}
-    return bool(found) and found <= held
+    for name in (str(file.path), stored.source):  # a title may be the name of the folder
+        tally = Tally()
+        items = _read(file, options.texts, tally, formats, name)
+        heads = (unit.head for unit, _ in _settled(items, place, plain, tally, records, Guards(()), local=local))
+        found = {(head.origin.identity, head.record.project, content_of(head.origin)) for head in heads}
+        if found and found <= held:
+            return True
+    return False
 
 
 def _units(
@@ -251,8 +269,10 @@ def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
             yield first
 
 
-def _read(file: RunFile, texts: Texts, tally: Tally, formats: FormatReader | None) -> Iterator[tuple[Item, int]]:
-    """The items of a file, each with the position in it up to which was read."""
+def _read(
+    file: RunFile, texts: Texts, tally: Tally, formats: FormatReader | None, name: str | None = None
+) -> Iterator[tuple[Item, int]]:
+    """The items of a file, each with the position in it up to which was read; `name` stands for its path."""
     source = str(file.path)
     tally.open(file.place)
     try:
@@ -263,7 +283,7 @@ def _read(file: RunFile, texts: Texts, tally: Tally, formats: FormatReader | Non
         return
     try:
         with open_file(file.path, file.below) as opened:
-            items = read(source, opened, file.explicit, texts, formats, file.below or file.path.parent)
+            items = read(name or source, opened, file.explicit, texts, formats, file.below or file.path.parent)
             if items is None:
                 problem = Problem(source, None, "holds no record in a format that is known")
                 tally.unrecognised(source, problem, explicit=file.explicit)

@@ -106,4 +106,4 @@ def ingest_command(
     except RemoteRefused as refused:
         return print_error(refused.error, METHOD, as_json=as_json, status=refused.status)
     print_summary(summary, as_json=as_json, dry_run=dry_run, strict=strict)
-    return 1 if summary.rejected or (summary.held_back and not dry_run) else 0
+    return 1 if summary.rejected or summary.held_back else 0

@@ -24,7 +24,7 @@ def print_summary(summary: Summary, *, as_json: bool, dry_run: bool = False, str
     for one in summary.moved:
         say(f"{'would be ' if dry_run else ''}moved: {one.records:,} records of {one.old} (deleted) to {one.new}")
     for held in summary.held_back:
-        say(f"not deleted: {held}", err=True)
+        say(f"{'would not be' if dry_run else 'not'} deleted: {held}", err=True)
     for line in _deleted(summary.pruned):
         say(f"{'would be ' if dry_run else ''}deleted: {line}", err=True)
     counts = ", ".join(f"{getattr(summary, name)} {name}" for name in ("new", "changed", "unchanged", "deleted"))

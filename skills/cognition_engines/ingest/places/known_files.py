@@ -23,13 +23,14 @@ class KnownFiles:
         self._found = tuple(found)
         self._resolved: dict[str, str] = {}  # folders without links, by folder
         self._places: dict[str, set[_Place]] = {}  # by source
-        self._held: set[_Place] = set()
+        self._held: dict[_Place, list[StoredFile]] = {}
+        self._gone: dict[str, bool] = {}  # by folder
         self._moved: dict[str, _Place] = {}  # by source
         self._folders: dict[str, _Place] = {}  # by the folder that a moved file is in
         self._roots: dict[str, str] = {}  # repositories that are named as folders, by the folder that they are in now
         for one in self._found:
             self._places.setdefault(one.source, set()).add((one.repository, one.path))
-            self._held.add((one.repository, one.path))
+            self._held.setdefault((one.repository, one.path), []).append(one)
             if one.source != f"{one.repository.rstrip('/')}/{one.path}":
                 self._note(one)
         self._taken = {name: root for root, name in self._roots.items()}
@@ -54,13 +55,17 @@ class KnownFiles:
 
     def in_gone_folders(self) -> Iterator[StoredFile]:
         """Yield the files whose folder is not there."""
-        gone: dict[str, bool] = {}
-        for one in self._found:
-            folder = one.source.rpartition("/")[0]
-            if folder not in gone:
-                gone[folder] = is_gone(Path(folder))
-            if gone[folder]:
-                yield one
+        return filter(self._is_lost, self._found)
+
+    def lost_at(self, place: FilePlace) -> Iterator[StoredFile]:
+        """Yield the files with the repository and path of this one whose folder is not there."""
+        return filter(self._is_lost, self._held.get((place.repository, place.path), ()))
+
+    def _is_lost(self, one: StoredFile) -> bool:
+        folder = one.source.rpartition("/")[0]
+        if folder not in self._gone:
+            self._gone[folder] = is_gone(Path(folder))
+        return self._gone[folder]
 
     def _note(self, one: StoredFile) -> None:
         """Keep where a file is that is elsewhere than its place says, which a link may be the reason of."""

@@ -30,11 +30,16 @@ class RunFile:
 
 
 def files_of(
-    paths: Iterable[Path], options: Options, known: KnownFiles, tally: Tally, formats: FormatReader | None
+    paths: Iterable[Path],
+    options: Options,
+    places: Places,
+    known: KnownFiles,
+    tally: Tally,
+    formats: FormatReader | None,
 ) -> list[RunFile]:
     """Return the files to read, each once; what folders hold besides goes to the tally. Raises FileNotFoundError."""
     paths = [Path(os.path.abspath(path)) for path in paths]
-    selection, places = options.selection, Places(options.repository)
+    selection = options.selection
     for path in paths:
         if not (options.gone or os.path.lexists(path)):
             raise FileNotFoundError(path)
