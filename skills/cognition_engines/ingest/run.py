@@ -127,7 +127,7 @@ def _summary(
 
 def _known_files(places: Places, records: RecordSink) -> KnownFiles:
     """Return the files of the store; only those of the repository that the run gives all files."""
-    stored = records.files() if isinstance(records, Records) else ()
+    stored = records.origins.files() if isinstance(records, Records) else ()
     return KnownFiles(one for one in stored if places.override in (None, one.repository))
 
 
