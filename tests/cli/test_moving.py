@@ -136,7 +136,7 @@ def test_copy_refuses_what_it_cannot_do_and_says_what_to_do(cstp: Cstp, source_u
         (
             ["--to", "postgresql://me:hunter2@127.0.0.1:1/x"],
             1,
-            "cstp: target: the database does not answer; nothing was copied",
+            "cstp: target: the database does not answer (connection refused); nothing was copied",
         ),
         ([], 2, "--to"),
     ]:

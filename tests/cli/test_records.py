@@ -311,7 +311,9 @@ def test_status_changes_no_database_and_makes_none(
     monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@127.0.0.1:1/x")
     done = cstp("status")
     assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("cstp: records: the database does not answer: check that the database named above")
+    assert done.err.startswith(
+        "cstp: records: the database does not answer (connection refused): check that the database named above"
+    )
     assert done.places.startswith("cstp: records: postgresql://***@127.0.0.1:1/x; ")
 
 

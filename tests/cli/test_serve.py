@@ -244,6 +244,12 @@ def test_a_call_that_cannot_be_made_is_told_in_one_line(
     assert names in done.err
 
 
+def test_a_data_folder_that_cannot_be_made_is_a_wrong_setting(cstp: Cstp) -> None:
+    done = cstp("serve", "--port", 0, "--data-dir", "/proc/none")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "cstp: /proc/none: cannot be made; give another folder with --data-dir\n"
+
+
 def test_a_call_without_a_token_or_a_server_says_so(cstp: Cstp) -> None:
     done = cstp("call", "cstp.whoami")
     assert done.code == 2

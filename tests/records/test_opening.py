@@ -206,7 +206,7 @@ def test_a_file_that_is_no_database_fails_as_the_component(tmp_path: Path) -> No
 
 
 def test_a_server_that_does_not_answer_fails_as_the_component() -> None:
-    with pytest.raises(ComponentFailed, match=r"^records: the database does not answer$"):
+    with pytest.raises(ComponentFailed, match=r"^records: the database does not answer \(connection refused\)$"):
         open_records("postgresql://user:secret@127.0.0.1:1/db")
 
 

@@ -21,10 +21,14 @@ class FolderLock:
     def __init__(self, folder: Path, *, tries: int = _TRIES) -> None:
         """Takes the lock of `folder`, made if missing.
 
-        Raises FolderInUse when another process has it, ConfigurationError where there are no locks.
+        Raises FolderInUse when another process has it, ConfigurationError if there are no locks or the folder cannot
+        be made.
         """
-        for missing in (folder.parent, folder):  # a mode is the last folder's alone
-            missing.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            for missing in (folder.parent, folder):  # a mode is the last folder's alone
+                missing.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except (FileNotFoundError, NotADirectoryError) as error:  # as below /proc
+            raise ConfigurationError(f"{folder.parent}: cannot be made; give another folder with --data-dir") from error
         with ExitStack() as undo:
             self._file = os.open(folder / _NAME, os.O_CREAT | os.O_RDWR, 0o600)
             undo.callback(os.close, self._file)

@@ -24,6 +24,7 @@ _GONE: Final = "the database does not answer"
 _NO_DATABASE: Final = "there is no such database; create it, or correct its name in the URL"
 _NO_PLACE: Final = "the database has no connection left; close some, or raise its max_connections or the user's limit"
 _NO_ENTRY: Final = "the database refuses the user or password; correct them in the URL, or let the user in"
+_NO_SERVER: Final = f"{_GONE} (connection refused)"
 _NO_HOST: Final = "the host of the database has a name that cannot be resolved; correct it in the URL, or fix its DNS"
 # by the name that SQLite gives an error, and by PostgreSQL's SQLSTATE or the class that it begins with
 _REASONS: Final[Mapping[str, str]] = {
@@ -53,6 +54,7 @@ _REFUSALS: Final[Mapping[re.Pattern[str], str]] = {
     re.compile("authentication failed|no password supplied|no pg_hba.conf entry"): _NO_ENTRY,
     re.compile('role "[^"]*" (does not exist|is not permitted)'): _NO_ENTRY,
     re.compile("failed to resolve host|could not translate host name"): _NO_HOST,
+    re.compile("Connection refused"): _NO_SERVER,
     re.compile("failed: FATAL"): "the database refuses the connection; its own log says why",
 }
 
