@@ -257,7 +257,7 @@ def test_tokens_that_end_soon_are_told_unless_the_agent_has_another(doctor: Doct
     for agent, lifetime in (("soon", "13d"), ("later", "15d"), ("both", "2d"), ("both", "90d")):
         cstp("token", "create", "--agent", agent, "--expires", lifetime)
     found = doctor().of("tokens", "warning")
-    assert found["seen"].startswith("the last token of soon ends on 20")
+    assert found["seen"].startswith("the last token of soon expires on 20")
     assert found["remedy"].startswith("cstp token rotate ")
     assert doctor.code == 0
 

@@ -69,7 +69,7 @@ def test_the_link_is_printed_and_opened_and_good_for_reading(ui: Ui, served: Ser
     link, about = done.stdout.splitlines()
     assert (done.returncode, browser[1].read_text()) == (0, link)
     assert link.startswith(f"http://127.0.0.1:{served.port}/ui/#code=")
-    assert "good once, for 60 s" in about
+    assert "The link works once, within 60 s." in about
     assert "the agent ui" in about
     caller = whoami(link)
     assert (caller["agent"], caller["scopes"], caller["clearance"]) == ("ui", ["read"], "normal")

@@ -344,7 +344,7 @@ def test_a_site_with_a_file_that_is_not_its_own_is_left_alone(small: Path) -> No
     before = _state(small / "site")
     done = cstp(small, "site", "site")
     assert done.returncode == 2
-    assert "site/data/CNAME is no part of the site" in done.stderr
+    assert "site/data/CNAME is not part of the earlier site" in done.stderr
     assert _state(small / "site") == before
 
 
