@@ -22,7 +22,9 @@ class Relevance:
 
     `language` is that of stop words, stems and months. Without `stop_words` every word of a query counts. Words of a
     title count `title_weight` times. A turn is found by the words of the turns around it, which count as much as
-    `adjacent` has it: those one turn away, two turns away, and so on, at most MOST_ADJACENT. With `dates_in_words` a
+    `adjacent` has it: those one turn away, two turns away, and so on, at most MOST_ADJACENT. Those of a neighbour with
+    more than `long_turn` characters count less in proportion; in a turn with more, which carries its context itself,
+    they count less by the square. With `dates_in_words` a
     turn is also found by its day, the name of its month, and its year. Of the best results of a hybrid search, those
     that have words of the query side by side get up to `phrase_weight`, their scores being 0 to 1 before. In the same
     way records of the time that a query speaks of, such as `in May 2023`, get `date_weight`.
@@ -33,6 +35,7 @@ class Relevance:
     stop_words: bool = True
     title_weight: int = 3
     adjacent: tuple[float, ...] = (1 / 2, 1 / 3, 1 / 6)
+    long_turn: int = 200
     dates_in_words: bool = True
     phrase_weight: float = 0.2
     date_weight: float = 0.1
@@ -45,7 +48,7 @@ class Relevance:
     @property
     def of_texts(self) -> str:
         """A digest of all that changes what an index holds of a text: another one needs another index."""
-        parts = (self.language, self.title_weight, self.adjacent, self.dates_in_words)
+        parts = (self.language, self.title_weight, self.adjacent, self.long_turn, self.dates_in_words)
         return blake2b(repr(parts).encode(), digest_size=4).hexdigest()
 
 

@@ -80,6 +80,21 @@ def test_a_turn_is_found_by_turns_around_it_the_less_the_further_they_are(index:
     assert found(index, "harbour") == [0, 1, 2, 3]
 
 
+def test_a_long_turn_counts_what_it_says_more_than_the_turns_around_it(index: KeywordIndex) -> None:
+    own = " ".join(f"word{number}" for number in range(120))
+    index.apply(
+        [
+            Text(1, f"{own} the harbour", adjacent=(("nothing", "nothing"),)),
+            Text(2, own, adjacent=(("the harbour, our harbour", "that harbour, this harbour"),)),
+            Text(3, "short", adjacent=((f"{own} the harbour", ""),)),
+            Text(4, "short", adjacent=(("the harbour", ""),)),
+        ],
+        [],
+        1,
+    )
+    assert found(index, "harbour") == [4, 1, 3, 2]
+
+
 @pytest.mark.parametrize("query", ["8 May 2023", "May 2023", "2023-05-08", "what was said in May?"])
 def test_what_was_said_on_a_day_is_found_by_its_date(index: KeywordIndex, query: str) -> None:
     index.apply(

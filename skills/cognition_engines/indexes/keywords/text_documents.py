@@ -59,8 +59,9 @@ class DocumentMaker:
             yield relevance.title_weight - 1.0, text.title
         if text.day is not None and relevance.dates_in_words:
             yield 1.0, in_words(text.day, relevance.language)
+        own = min(1.0, relevance.long_turn / max(1, len(text.body))) ** 2
         for weight, bodies in zip(relevance.adjacent, text.adjacent, strict=False):
-            yield from ((weight, body) for body in bodies)
+            yield from ((weight * own * min(1.0, relevance.long_turn / max(1, len(body))), body) for body in bodies)
 
 
 def _letters(counted: Iterable[float], length: float) -> dict[float, str]:
