@@ -13,8 +13,10 @@ from typing import Final
 from benchmarks.page import Run
 from benchmarks.quality.abstaining import Folders, measure_abstaining
 from benchmarks.quality.answering import Model, answering, compare, finder, ingest
+from benchmarks.quality.asked_sets import asked_sets
 from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
-from benchmarks.quality.gains import gain_sets, measure_gains
+from benchmarks.quality.controls import measure_controls
+from benchmarks.quality.gains import measure_gains
 from benchmarks.quality.known_item import judge, read_items, write_decisions
 from benchmarks.quality.measures import Grades
 from benchmarks.quality.memory import measure_graph
@@ -79,11 +81,12 @@ def _abstaining(options: argparse.Namespace, models: Sequence[Model], kept: Path
 
 
 def _gains(options: argparse.Namespace, kept: Path) -> list[Section]:
-    """What each part of the relevance gives, with the model that comes with the package."""
+    """Return what each part of the relevance gives, and the controls, with the model that comes with the package."""
     embedder = open_embedder(EmbeddingChoice())
-    if not options.conversations or embedder is None:
+    if embedder is None or not (options.conversations or options.beam):
         return []
-    return measure_gains(gain_sets(options.conversations, options.decisions, options.beir), embedder, kept, _say)
+    sets = asked_sets(options.conversations, options.decisions, options.beir, options.beam)
+    return [*measure_gains(sets, embedder, kept, _say), measure_controls(sets, embedder, kept, _say)]
 
 
 def _mixed(options: argparse.Namespace, kept: Path) -> list[Section]:
@@ -113,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
             _given(_SHARED / "data" / "conversations"),
             "turns.jsonl and questions.jsonl, for what each part of the relevance gives; so for all sets",
         ),
+        "--beam": ([], "chats of the repository BEAM with long messages, such as chats/100K"),
     }
     for name, (default, about) in sets.items():
         parser.add_argument(name, nargs="*", type=_folder, metavar="FOLDER", default=default, help=about)
@@ -201,7 +205,7 @@ def _measure(asked: _Set, models: Sequence[Model], kept: Path) -> Section:
 def _command(options: argparse.Namespace, models: Sequence[Model]) -> str:
     """What gives this page again; folders by their names."""
     parts = ["python -m benchmarks.quality"]
-    for name in ("beir", "decisions", "among", "memory", "conversations", "mixed"):
+    for name in ("beir", "decisions", "among", "memory", "conversations", "beam", "mixed"):
         folders = " ".join(folder.name for folder in getattr(options, name))
         parts.append(f"--{name} {folders}".strip())
     return " ".join([*parts, *(f"--model {model.name}" for model in models)])

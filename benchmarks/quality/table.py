@@ -18,6 +18,8 @@ How to read it:
   results, made outside the server from the longest lists that a call returns.
 - *Published* figures are those of `embeddings-benchmark/results` for the same set and model: BM25 as bm25s has it, the
   dense models in single precision. Our models have eight-bit weights.
+- *Controls* compare keyword mode with a plain BM25 of the same texts (tantivy's default), and hybrid with the better of
+  its legs.
 - *Gains* show each part of `Relevance` alone and all of them, over the same records and vectors, asked through the
   engine: stop words left out of queries, words of titles three times, the words of three turns on each side, and dates
   as they are spoken.

@@ -9,7 +9,9 @@ import pytest
 
 from benchmarks.quality.abstaining import Folders, measure_abstaining
 from benchmarks.quality.answering import Model
+from benchmarks.quality.beam import read_beam
 from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
+from benchmarks.quality.controls import plain_bm25
 from benchmarks.quality.known_item import judge, read_items, without
 
 ROOT = Path(__file__).parents[2]
@@ -52,6 +54,37 @@ def test_a_folder_of_another_shape_is_refused_with_the_file_that_is_missing(tmp_
     (tmp_path / "corpus.jsonl").write_text("[1]\n")
     with pytest.raises(UnknownShape, match=r"corpus\.jsonl:1: must be an object"):
         read_collection(tmp_path)
+
+
+def _beam(folder: Path) -> Path:
+    said = [("user", "The oven burns bread. ->-> 1,1"), ("assistant", "Lower its heat."), ("user", "Now it is pale.")]
+    turns = [{"role": role, "id": number, "content": content} for number, (role, content) in enumerate(said)]
+    turns[0]["time_anchor"] = "March-15-2024"
+    questions = {
+        "temporal_reasoning": [
+            {"question": "When did it burn?", "source_chat_ids": {"first_event": [0], "second": [2]}}
+        ],
+        "abstention": [{"question": "Who bought it?"}],
+    }
+    (folder / "7" / "probing_questions").mkdir(parents=True)
+    (folder / "7" / "chat.json").write_text(json.dumps([{"batch_number": 1, "turns": [turns[:2], turns[2:]]}]))
+    (folder / "7" / "probing_questions" / "probing_questions.json").write_text(json.dumps(questions))
+    return folder
+
+
+def test_a_chat_has_its_messages_and_the_questions_with_evidence(tmp_path: Path) -> None:
+    found = read_beam(_beam(tmp_path))
+    assert [turn.content for turn in found.turns] == ["The oven burns bread.", "Lower its heat.", "Now it is pale."]
+    assert [turn.ts for turn in found.turns] == [f"2024-03-15T00:00:0{second}" for second in range(3)]
+    (question,) = found.questions
+    assert (question.query, question.evidence) == ("When did it burn?", {"chat-7:0": 1, "chat-7:2": 1})
+    with pytest.raises(UnknownShape, match="no chat has questions"):
+        read_beam(tmp_path / "7")
+
+
+def test_plain_bm25_ranks_by_rare_words() -> None:
+    search = plain_bm25({"a": "the oven and the bread", "b": "the bread", "c": "the heat"})
+    assert list(search("What of the bread (oven)?"))[:2] == ["a", "b"]
 
 
 def test_a_title_is_removed_from_a_text_wherever_it_stands() -> None:
