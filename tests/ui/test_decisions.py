@@ -80,7 +80,8 @@ def test_sorting_filtering_and_columns_are_in_the_address(library: Serving, visi
     page.get_by_role("button", name="Stakes").click()
     page.get_by_role("combobox", name="Category").select_option("storage")
     page.locator("summary", has_text="Columns").click()
-    page.get_by_label("Tags").check()
+    page.get_by_label("Tags").click()
+    expect(page.get_by_label("Tags")).to_be_checked()
     shown(page)
     assert "sort=stakes" in page.url
     assert "category=storage" in page.url
