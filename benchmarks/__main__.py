@@ -91,7 +91,7 @@ def main() -> int:
 
 
 def _measure_all(options: argparse.Namespace, began: float) -> None:
-    """Everything but what has a page of its own, and writes."""
+    """Measure the figures of docs/benchmarks.md and the writes."""
     rounds = min(50, options.rounds) if options.quick else options.rounds
     plan = Plan(options.sizes, options.real, rounds, options.quick, options.stores)
     material = _prepare(options.texts, plan)

@@ -61,13 +61,13 @@ R = TypeVar("R", bound=Wire)
 
 @dataclass(frozen=True, slots=True)
 class ToolText:
-    """What a method is as a tool of MCP: what a model reads to choose it, and hints for its client.
+    """A method as a tool of MCP: the text by which a model chooses it, and hints for its client.
 
-    `name` is absent unless it is another than the method's. `defaults` are what parameters are that a caller leaves
-    out, if not what the method takes, and `naming` members of the result whose value is the name of a parameter. `adds`
-    says that a call that writes takes nothing away, `repeatable` that the same one again changes nothing more, `quotes`
-    that answers have stored texts: by default, those of methods that read have. `view` names the page that a client may
-    show for an answer.
+    `name` is absent unless it is another than the method's. `defaults` are values of absent parameters that differ from
+    the method's, and `naming` members of the result whose value is the name of a parameter. `adds` says that a call
+    that writes takes nothing away, `repeatable` that the same one again changes nothing more, `quotes` that answers
+    have stored texts: by default, those of methods that read have. `view` names the page that a client may show for an
+    answer.
     """
 
     title: str

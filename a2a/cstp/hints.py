@@ -13,7 +13,7 @@ Schema: TypeAlias = Mapping[str, Any]
 Location: TypeAlias = Sequence[int | str]
 
 ANY_TEXT: Final = "…"
-# what other protocols call the ends of a span of time
+# names of other protocols for the ends of a span of time
 _SYNONYMS: Final = {
     **dict.fromkeys(("since", "after", "dateafter", "start", "startdate"), "dateFrom"),
     **dict.fromkeys(("until", "before", "datebefore", "end", "enddate"), "dateTo"),

@@ -31,7 +31,7 @@ def measure_controls(sets: Iterable[AskedSet], embedder: Embedder, kept: Path, s
         rows[-1].append(verdict(hybrid >= max(keyword, semantic)))
         say("  " + ", ".join(cells))
     heads = ["set", "figure", "plain BM25", "keyword", "semantic", "hybrid", "keyword ≥ plain", "hybrid ≥ legs"]
-    lines = ["Keyword mode beside a plain BM25 of the same texts, and hybrid beside the better of its legs."]
+    lines = ["Keyword mode compared with a plain BM25 of the same texts, and hybrid with the better of its legs."]
     return Section("Controls", lines, [], [table(heads, rows)])
 
 

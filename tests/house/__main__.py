@@ -1,4 +1,4 @@
-"""`python -m tests.house`: the sizes of the house beside their targets, as `make check` prints them.
+"""`python -m tests.house`: the sizes of the house with their targets, as `make check` prints them.
 
 `-v` names the places, files and functions, too.
 """

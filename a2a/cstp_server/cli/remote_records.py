@@ -42,7 +42,7 @@ class RemoteRefused(Exception):
 
 
 class RemoteOrigins:
-    """Where the records of a server came from. Raises RemoteRefused, and Unreachable without an answer.
+    """The origins of the records of a server. Raises RemoteRefused, and Unreachable without an answer.
 
     Reports of the whole store, dangling references and exposed records, are not asked for.
     """
@@ -114,7 +114,7 @@ class RemoteRecords:
         left = list(replaces)
         for entries in calls:
             ids = {str(one.record.id) for one in entries}
-            # what is left in the end belongs to documents of which only passages are sent
+            # the rest belongs to documents of which only passages are sent
             mine = [one for one in left if one.id in ids or entries is calls[-1]]
             left = [one for one in left if one not in mine]
             params = {"records": [_object(one) for one in entries], "replaces": list(map(_replaced, mine))}

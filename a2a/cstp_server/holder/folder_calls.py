@@ -128,7 +128,7 @@ class FolderCalls:
             writer.write(KEPT)
         elif self.answering_on is not None and not self._gate.draining:
             transport = cast(asyncio.Transport, writer.transport)
-            transport.pause_reading()  # what follows is a file
+            transport.pause_reading()  # a file follows
             writer.write(ANSWERED)
             listener = await received_listener(_copy(writer))
             transport.resume_reading()
