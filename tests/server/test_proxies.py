@@ -180,7 +180,9 @@ def test_the_page_is_served_under_the_public_name(
         assets = re.findall(r"assets/[^\"]+", page.text)
         assert {running.send(f"/ui/{name}").status_code for name in assets} == {200}
         assert running.send("/ui/session", {"code": "wrong"}, Origin=f"https://{NAME}").status_code == 401
-        assert running.send("/ui/session", {"code": "wrong"}, Origin="https://evil.org").status_code == 403
+        # the server closes without reading the body, so Caddy may cut the answer after its head
+        with running.sent("/ui/session", {"code": "wrong"}, "127.0.0.1", Origin="https://evil.org") as refused:
+            assert refused.status_code == 403
 
 
 def followed(proxied: Proxied) -> tuple[list[dict[str, Any]], list[str]]:
