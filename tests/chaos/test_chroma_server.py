@@ -68,12 +68,12 @@ def test_a_chroma_server_may_die_freeze_and_lose_its_collection_under_a_server(
             with callers(server, 3, questions, pause=0.02) as noted:
                 with fault(chroma):
                     more = len(noted.answers) + chaos.scale.pick(60, 600)
-                    chaos.wait_until(lambda noted=noted, more=more: len(noted.answers) > more, 60)
+                    chaos.wait_until(lambda noted=noted, more=more: len(noted.answers) > more)
                 restored = time.monotonic()
                 chaos.wait_until(partial(built, server, chroma, count * windows), BUILT_WITHIN)
                 back.append(time.monotonic() - restored)
                 more = len(noted.answers) + 30
-                chaos.wait_until(lambda noted=noted, more=more: len(noted.answers) > more, 60)
+                chaos.wait_until(lambda noted=noted, more=more: len(noted.answers) > more)
             one, other = questions.check(noted.answers, DEADLINE + LATE, "vectors")
             whole, refused = whole + one, refused + other
             assert all(answer.result for answer in noted.answers if mode(answer) == "keyword")

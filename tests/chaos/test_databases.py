@@ -89,7 +89,7 @@ def test_postgresql_may_restart_die_and_freeze_under_a_server(
                     chaos.wait_until(partial(fails, noted), DEADLINE + late)
                     refused(ingest(server, chaos.folder, f"never-{number}"), "the database does not answer")
                     count = len(noted.answers) + more
-                    chaos.wait_until(lambda noted=noted, count=count: len(noted.answers) >= count, 60)
+                    chaos.wait_until(lambda noted=noted, count=count: len(noted.answers) >= count)
                 restored = time.monotonic()
                 chaos.wait_until(partial(works_again, noted, restored), AT_ALL_WITHIN)
                 recovery.append(time.monotonic() - restored)
@@ -162,7 +162,7 @@ def test_a_sqlite_database_that_another_process_locks_is_read_on_and_written_whe
     records = open_records(f"sqlite:///{data}/records.sqlite3")
     known = Known(records)
     known.read_on()
-    chaos.wait_until(partial(found_in_all_modes, server, known, "late-1"), 5)
+    chaos.wait_until(partial(found_in_all_modes, server, known, "late-1"))
     assert "never-1" not in known.texts
     records.close()
     chaos.report(

@@ -97,7 +97,7 @@ def test_with_the_disk_full_an_ingest_is_refused_and_reads_go_on_until_there_is_
                 kept += sum(id.startswith(f"full{number}-") for id in known.texts)
                 assert server.ingest(docs)["new"] == 200 - sum(id.startswith(f"full{number}-") for id in known.texts)
                 known = seen(records)
-                chaos.wait_until(partial(found_in_all_modes, server, known, known.last), 10)
+                chaos.wait_until(partial(found_in_all_modes, server, known, known.last))
             answered += QUESTIONS.check(noted.answers, LATE)[0]
             assert all(found_in_all_modes(server, known, f"full{number}-{place}") for place in range(0, 200, 20))
         records.close()
@@ -175,7 +175,7 @@ def test_indexes_without_space_show_nothing_that_words_do_not_find_and_catch_up(
                     )
                     shown(server, known, f"late{number}-")
                 for place in range(0, 300, 60):
-                    chaos.wait_until(partial(found_in_all_modes, server, known, f"late{number}-{place}"), 15)
+                    chaos.wait_until(partial(found_in_all_modes, server, known, f"late{number}-{place}"))
             QUESTIONS.check(noted.answers, LATE)
             lines.append(server.log_path.read_text().count('"level":"warning"') - told)
         said = server.log_path.read_text()

@@ -124,8 +124,8 @@ def test_a_model_that_answers_wrongly_fails_alone_and_nothing_of_it_is_stored(
         assert f"new-{pending}" not in records.reads.by_ids(Kind.DECISION, [f"new-{pending}"])
         setting.tell("")
         restored = time.monotonic()
-        wait_until(partial(works_again, setting, pending), 5)
-        wait_until(partial(found_in_all_modes, server, seen(records), f"late-{pending}"), 10)
+        wait_until(partial(works_again, setting, pending))
+        wait_until(partial(found_in_all_modes, server, seen(records), f"late-{pending}"))
         recovery.append(time.monotonic() - restored)
     assert only_good_vectors(records, model)
     assert models(records) == {model: BASE + pending}
@@ -163,7 +163,7 @@ def test_a_model_that_hangs_is_given_up_at_the_deadline_and_used_again_without_a
         words_go_on(setting, number)
         most = max(most, server.threads())
         setting.tell("")
-        wait_until(partial(works_again, setting, number), 5)
+        wait_until(partial(works_again, setting, number))
     if chaos_scale.long:
         setting.tell("never")
         words_go_on(setting, rounds)
@@ -187,7 +187,7 @@ def test_a_server_starts_while_its_model_fails_and_uses_it_when_it_works(
     setting.server.start()
     words_go_on(setting, 1)
     setting.tell("")
-    wait_until(partial(works_again, setting, 1), 5)
+    wait_until(partial(works_again, setting, 1))
     assert found_in_all_modes(setting.server, seen(setting.records), "base-7")
     assert setting.server.terminate() == 0
 
@@ -213,7 +213,7 @@ def test_an_ingest_whose_model_hangs_ends_at_ctrl_c(setting: Setting, wait_until
             return False
 
     try:
-        wait_until(ended, 20)
+        wait_until(ended)
     finally:
         process.kill()
         _, err = process.communicate()

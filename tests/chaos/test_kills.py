@@ -126,13 +126,13 @@ class Kills:
         some = [*self.random.sample(written, min(4, len(written))), *self.random.sample(sorted(now.texts), 4), now.last]
         for id in some:
             if id in now.texts:
-                self.wait_until(partial(found_in_all_modes, self.server, now, id), 5)
+                self.wait_until(partial(found_in_all_modes, self.server, now, id))
 
     def _watch(self, ingest: "subprocess.Popen[bytes]") -> list[str]:
         """Reads what is committed until a random moment, mostly after the first commit; the ids."""
         before = self.known.seq
         if self.random.random() < 0.9:
-            self.wait_until(lambda: self.known.records.last_seq() > before or ingest.poll() is not None, 60)
+            self.wait_until(lambda: self.known.records.last_seq() > before or ingest.poll() is not None)
         moment = time.monotonic() + self.random.uniform(0, 0.6)
         written: list[str] = []
         while time.monotonic() < moment:

@@ -124,7 +124,7 @@ def test_a_server_that_is_killed_under_writers_keeps_what_it_acknowledged_once(
     with writing(CLIENTS, lambda _: server.port, server.token, proof.written):
         for _ in within(LONGEST_SECONDS, kills):
             count = len(proof.written.deeds)
-            chaos.wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS, 60)
+            chaos.wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS)
             time.sleep(proof.random.uniform(0, 0.3))
             kill(server)
             server.start()
@@ -170,7 +170,7 @@ def test_three_servers_and_their_postgresql_may_be_killed_and_restarted_under_wr
     with writing(CLIENTS, lambda _: proof.random.choice(servers).port, servers[0].token, proof.written):
         for number in within(LONGEST_SECONDS, kills):
             count = len(proof.written.deeds)
-            chaos.wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS, 60)
+            chaos.wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS)
             if number % 2:
                 breakable.stop()
                 breakable.start()
@@ -197,9 +197,9 @@ def test_with_the_disk_full_writes_are_refused_and_go_on_when_there_is_space(
         with writing(CLIENTS, lambda _: server.port, server.token, proof.written):
             for _ in within(LONGEST_SECONDS, rounds):
                 count = len(proof.written.acknowledged())
-                chaos.wait_until(lambda count=count: len(proof.written.acknowledged()) > count + CLIENTS, 60)
+                chaos.wait_until(lambda count=count: len(proof.written.acknowledged()) > count + CLIENTS)
                 with no_space(data, 50_000 * proof.random.randrange(4)):
-                    chaos.wait_until(partial(stands_still, proof.written), 60)
+                    chaos.wait_until(partial(stands_still, proof.written))
                 proof.check([server])
         seen = proof.finish([server], CLIENTS * proof.breaks)
         server.kill()

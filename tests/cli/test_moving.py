@@ -409,7 +409,7 @@ def test_a_running_server_follows_a_restore(
     assert found("quokkas") == {"d-1", "d-500"}
     assert "d-7" not in found("Decision 7")
     assert cstp("restore", FILE, "--replace").code == 0
-    wait_until(lambda: "d-7" in found("Decision 7"), 10)
+    wait_until(lambda: "d-7" in found("Decision 7"))
     assert found("quokkas") == set()
     assert held(source_url) == held_by(FILE)
 
@@ -510,7 +510,7 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]
 
 def kill_when(running: Any, reached: Callable[[], bool], wait_until: Wait) -> bool:
     """SIGKILL as soon as `reached`; whether the program was still there."""
-    wait_until(lambda: reached() or running.process.poll() is not None, 60)
+    wait_until(lambda: reached() or running.process.poll() is not None)
     running.process.send_signal(signal.SIGKILL)
     return running.finish().code == -signal.SIGKILL
 

@@ -60,7 +60,7 @@ def test_what_is_written_changed_and_deleted_is_followed(run: Run, wait_until: C
     run.put(model, "otter", text="changed")
     run.put(model, "newcomer")
     run.records.delete(Kind.DECISION, ["lynx"])
-    wait_until(lambda: indexes[DECISIONS].snapshot.seq == run.records.last_seq(), 2)
+    wait_until(lambda: indexes[DECISIONS].snapshot.seq == run.records.last_seq())
     assert run.finds(indexes, "otter", "changed")
     assert run.finds(indexes, "newcomer")
     assert run.worded(indexes, "lynx") == []
@@ -153,7 +153,7 @@ def test_damaged_files_of_chroma_cost_a_rebuild_and_no_answer(
         found = vectors.nearest(run.seeded().embed_query("otter\n"), 2000)
         return vectors.state == "ready" and found is not None and len(found) == 1200 + len(NAMES)
 
-    wait_until(whole, 20)
+    wait_until(whole)
     assert (run.files / "chroma-2").is_dir()
     assert all(run.finds(indexes, name) for name in NAMES)
 
@@ -221,7 +221,7 @@ def test_what_was_written_without_vectors_is_embedded_by_a_server_that_has_a_mod
     indexes = run.opened(run.seeded())
     wait_until(lambda: models(run.records) == {"seeded-a": 1})
     run.put(None, *NAMES[1:])
-    wait_until(lambda: models(run.records) == {"seeded-a": 6}, 5)
+    wait_until(lambda: models(run.records) == {"seeded-a": 6})
     wait_until(lambda: indexes[DECISIONS].snapshot.seq == run.records.last_seq())
     assert all(run.finds(indexes, name) for name in NAMES)
 
@@ -239,7 +239,7 @@ def test_without_a_model_there_are_words_and_no_vectors(run: Run, wait_until: Ca
     assert indexes[DECISIONS].vectors is None
     assert run.worded(indexes, "otter") == ["otter"]
     run.put(None, "falcon")
-    wait_until(lambda: run.worded(indexes, "falcon") == ["falcon"], 2)
+    wait_until(lambda: run.worded(indexes, "falcon") == ["falcon"])
 
 
 def words_are_back(run: Run, indexes: Any) -> bool:

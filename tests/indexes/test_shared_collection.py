@@ -200,7 +200,7 @@ def test_when_the_writer_ends_another_goes_on_with_the_same_collection(shared: S
     shared.ready(writer, reader)
     before = shared.told()["id"]
     shared.close(writer)
-    shared.wait_until(lambda: reader[DECISIONS].vectors.role == "writer", 5)
+    shared.wait_until(lambda: reader[DECISIONS].vectors.role == "writer")
     shared.put("newcomer")
     shared.ready(reader)
     assert (shared.told()["id"], shared.windows()) == (before, len(NAMES) + 1)
@@ -246,7 +246,7 @@ def test_what_a_former_writer_sends_late_replaces_nothing(shared: Shared) -> Non
             "the newer vectors must be there"
         )
     note_late.note()
-    shared.wait_until(lambda: shared.told()["metadata"] == {"seq": shared.records.last_seq()}, 5)
+    shared.wait_until(lambda: shared.told()["metadata"] == {"seq": shared.records.last_seq()})
     shared.put("otter", text="fourth")
     shared.ready(writer, reader)
     assert shared.windows() == len(NAMES) - 1, "the next change of the record removes what came late"

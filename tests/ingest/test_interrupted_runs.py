@@ -162,7 +162,7 @@ def test_a_running_server_answers_from_what_is_ingested_edited_and_pruned_beside
     file.unlink()
     assert finish(start(data, "ingest", str(folder), "--prune", "--yes", "--json"))["deleted"] == 1
     for mode in MODES:
-        wait_until(lambda mode=mode: decisions(live, token, "votes", mode) == [], 5)
+        wait_until(lambda mode=mode: decisions(live, token, "votes", mode) == [])
 
 
 @pytest.mark.long("kills runs")

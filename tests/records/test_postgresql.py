@@ -161,7 +161,7 @@ def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
     own.start()
     assert titles("lighthouse") == 1
     records.put([entry("b", "another lighthouse")], None)
-    wait_until(lambda: titles("lighthouse") == 2, 5)
+    wait_until(lambda: titles("lighthouse") == 2)
     records.close()
 
 
@@ -205,7 +205,7 @@ def test_a_connection_that_is_refused_says_why_and_what_to_do(
             open_records(url)
         return str(caught.value)
 
-    wait_until(lambda: reason in told(), 10)  # its new rules take a moment
+    wait_until(lambda: reason in told())  # its new rules take a moment
     assert "wrong" not in told()
 
 

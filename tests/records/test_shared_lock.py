@@ -114,7 +114,7 @@ def test_the_lock_of_a_process_that_is_killed_is_free(
         assert process.stdout.readline() == b"held\n"
         assert not lock().held()
         process.kill()
-        wait_until(lock().held, 5)
+        wait_until(lock().held)
 
 
 @pytest.mark.long("restarts a PostgreSQL")

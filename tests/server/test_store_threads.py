@@ -38,7 +38,7 @@ def test_as_many_calls_reach_the_database_at_a_time_as_there_are_threads(
             held.execute("LOCK TABLE records IN ACCESS EXCLUSIVE MODE")
             for thread in threads:
                 thread.start()
-            wait_until(lambda: waiting() >= THREADS, 30)
+            wait_until(lambda: waiting() >= THREADS)
             held.rollback()
     for thread in threads:
         thread.join()

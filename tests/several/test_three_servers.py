@@ -144,7 +144,7 @@ def test_tokens_and_limits_are_shared(several: Several) -> None:
     answers = [status(server, several.limited) for _ in range(CALLS) for server in several.servers]
     assert answers == [200] * CALLS + [429] * (len(answers) - CALLS)
     late = several.token("late")
-    several.wait_until(lambda: all(status(server, late) == 200 for server in several.servers), 10)
+    several.wait_until(lambda: all(status(server, late) == 200 for server in several.servers))
 
 
 def status(server: Served, token: str) -> int:
