@@ -46,7 +46,7 @@ def test_kinds_are_chips_with_their_numbers(library: Serving, visits: Visits) ->
 def test_why_a_result_was_found_is_shown_on_request(library: Serving, visits: Visits) -> None:
     page = visits.signed_in(library, "search?q=damaged+index")
     expect(page.locator(".why")).to_have_count(0)
-    page.get_by_label("Why each was found").check()
+    page.get_by_label("Why each was found").click()
     expect(page.locator(".why").first).to_contain_text("by words: place 1")
 
 
