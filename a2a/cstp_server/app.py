@@ -22,26 +22,19 @@ from cognition_engines.queries.steps import Caller
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.openrpc import discovered
-from cstp_server.handlers.audit import audit_methods
-from cstp_server.handlers.bulk import bulk_methods
-from cstp_server.handlers.changes import change_methods
-from cstp_server.handlers.decision_overviews import decision_overview_methods
-from cstp_server.handlers.decision_reads import decision_read_methods
+from cstp_server.handlers.decision_reads import decision_overview_methods, decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
-from cstp_server.handlers.episode_records import episode_record_methods
-from cstp_server.handlers.episodes import episode_methods
+from cstp_server.handlers.episodes import episode_methods, episode_record_methods
 from cstp_server.handlers.everything import everything_methods
 from cstp_server.handlers.extractions import extraction_methods
-from cstp_server.handlers.forgetting import forgetting_methods
-from cstp_server.handlers.knowledge import knowledge_methods
-from cstp_server.handlers.knowledge_records import knowledge_record_methods
-from cstp_server.handlers.memory_lists import memory_list_methods
-from cstp_server.handlers.memory_records import memory_record_methods
+from cstp_server.handlers.knowledge import knowledge_methods, knowledge_record_methods
+from cstp_server.handlers.memories import memory_list_methods, memory_record_methods
 from cstp_server.handlers.recall import recall_methods
-from cstp_server.handlers.system import system_methods
+from cstp_server.handlers.records import bulk_methods, forgetting_methods
+from cstp_server.handlers.system import audit_methods, change_methods, system_methods
 from cstp_server.holder.folder_calls import FolderCalls
-from cstp_server.http.auth import Network, parse_networks
+from cstp_server.http.auth import Network, allowed_hosts, parse_networks
 from cstp_server.http.discovery import (
     CARD_PATH,
     OLD_CARD_PATH,
@@ -54,22 +47,28 @@ from cstp_server.http.discovery import (
 )
 from cstp_server.http.endpoint import METADATA_PATH, FailedAttempts, Parts, cstp_endpoint
 from cstp_server.http.events import EventStream, changes_endpoint
-from cstp_server.http.hosts import allowed_hosts
-from cstp_server.http.page import ASSET_PATH, PAGE_PATH, Page, asset, index, root, to_page
-from cstp_server.http.page_sessions import SESSION_PATH, PageSessions, session
+from cstp_server.http.page import (
+    ASSET_PATH,
+    PAGE_PATH,
+    SESSION_PATH,
+    Page,
+    PageSessions,
+    asset,
+    index,
+    root,
+    session,
+    to_page,
+)
 from cstp_server.http.probes import Probes, healthz, metrics, readyz
-from cstp_server.limits.bodies import Bodies, BodyParser
-from cstp_server.limits.followers import FollowerPlaces
-from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter, Plan, Window, make_plan, parse_windows, redis_storage
+from cstp_server.limits.places import Bodies, BodyParser, FollowerPlaces, Gate
 from cstp_server.mcp.mount import Mount, mcp_endpoint, open_mount
-from cstp_server.observe.gauges import StateGauges
-from cstp_server.observe.metrics import CallMetrics, watch_loop
+from cstp_server.observe.metrics import CallMetrics, StateGauges, watch_loop
 from cstp_server.observe.readiness import ReadinessCheck
 from cstp_server.observe.scrape import OwnMetrics, Siblings
 from cstp_server.process.open_engine import open_engine
 from cstp_server.process.stop import Grace
-from cstp_server.rpc.audited_calls import AuditedCalls
+from cstp_server.rpc.bound import AuditedCalls
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
 from cstp_server.settings import Settings
 from cstp_server.tokens import TokenBook

@@ -14,8 +14,8 @@ from cstp.errors import Overloaded
 from cstp_server.app import State, create_app
 from cstp_server.holder.taking import give_up
 from cstp_server.http.endpoint import Parts
-from cstp_server.limits.gate import HeldPlace
-from cstp_server.mcp.tool import Tool, run_tool
+from cstp_server.limits.places import HeldPlace
+from cstp_server.mcp.tools import Tool, run_tool
 from cstp_server.process.malloc import spare_the_collector
 from cstp_server.process.open_engine import open_engine
 from cstp_server.process.stop import Grace

@@ -21,7 +21,7 @@ from cstp_server.holder.taking import take_folder
 from cstp_server.http.caps import Caps
 from cstp_server.http.deadlines import MAX_REFUSED, Deadlines, timed_protocol
 from cstp_server.http.endpoint import NOSNIFF, refusal_bytes
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.places import Gate
 from cstp_server.process.malloc import share_arenas, spare_the_collector
 from cstp_server.process.open_engine import open_engine
 from cstp_server.process.stop import Grace, GracefulServer, Watchdog

@@ -20,10 +20,9 @@ from cstp.methods.changes import LONGEST_WAIT
 from cstp_server.holder.asked import Caller
 from cstp_server.holder.holder_client import HolderAway, ask_holder, holder_ended
 from cstp_server.holder.taking import MCP
-from cstp_server.mcp.sent_calls import call_of
 from cstp_server.mcp.server import Context
 from cstp_server.mcp.stdio import answer
-from cstp_server.mcp.tool import Tool
+from cstp_server.mcp.tools import Tool, call_of
 from cstp_server.process.malloc import spare_the_collector
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings

@@ -1,4 +1,4 @@
-"""Answers the methods that read decisions by id and page by page."""
+"""The methods that read, list and count decisions, and walk the links between them."""
 
 from datetime import UTC, datetime
 
@@ -6,11 +6,15 @@ from cognition_engines.engine import Engine
 from cognition_engines.indexes.columns.sorting import RECORDED, Order
 from cognition_engines.kinds.reviews import Review
 from cognition_engines.models import SENSITIVITIES, Decision, DecisionDetails, Filters, Overdue, Sensitivity
+from cognition_engines.queries.decision_counts import DecisionStatistics
 from cognition_engines.queries.decisions import joined_links
+from cognition_engines.store.reads.decision_walk import GraphEdge as FoundEdge
+from cognition_engines.store.reads.decision_walk import GraphRequest
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.writing.decisions import content_hash, ratified_by
 from cstp.errors import NotFound
+from cstp.methods.decision_graph import GET_GRAPH, GetGraphParams, GetGraphResult, GraphEdge, GraphNode
 from cstp.methods.decision_reads import (
     GET_DECISION,
     LIST_DECISIONS,
@@ -28,6 +32,14 @@ from cstp.methods.decision_reads import (
     RecordedRevision,
     RecordProvenance,
     WholeDecision,
+)
+from cstp.methods.statistics import (
+    GET_STATS,
+    DayCount,
+    GetStatsParams,
+    GetStatsResult,
+    RecentActivity,
+    TagCount,
 )
 from cstp_server.handlers.decision_records import edge_of, ended_edge_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -199,4 +211,73 @@ def _revision(one: Revision) -> RecordedRevision:
         text=decision.text,
         confidence=decision.confidence,
         status=decision.status,
+    )
+
+
+def decision_overview_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """Return the methods, bound to the engine."""
+
+    async def get_stats(params: GetStatsParams, call: Call) -> GetStatsResult:
+        filters = Filters(project=params.project, date_after=params.date_from, date_before=params.date_to)
+        return _counts(await engine.count_decisions(filters, call.viewer, call.agent))
+
+    async def get_graph(params: GetGraphParams, call: Call) -> GetGraphResult:
+        types = None if params.edge_types is None else frozenset(params.edge_types)
+        request = GraphRequest(params.node_id, params.depth, types, params.direction, params.limit)
+        found = await engine.decision_graph(request, call.viewer, call.agent)
+        if found is None:
+            raise NotFound(params.node_id)
+        return GetGraphResult(
+            center_id=found.center,
+            depth=params.depth,
+            nodes=[_node(stored, depth) for stored, depth in found.nodes],
+            edges=[_edge(edge) for edge in found.edges],
+            truncated=found.truncated,
+        )
+
+    return (BoundMethod(GET_STATS, get_stats), BoundMethod(GET_GRAPH, get_graph))
+
+
+def _counts(found: DecisionStatistics) -> GetStatsResult:
+    return GetStatsResult(
+        total=found.total,
+        current=found.current,
+        superseded=found.superseded,
+        overdue=found.overdue,
+        by_category=dict(found.by_category),
+        by_stakes=dict(found.by_stakes),
+        by_status=dict(found.by_status),
+        by_agent=dict(found.by_agent),
+        by_day=[DayCount(date=day, count=count) for day, count in found.by_day],
+        top_tags=[TagCount(tag=tag, count=count) for tag, count in found.tags],
+        recent_activity=RecentActivity(last_24h=found.last_day, last_7d=found.last_week, last_30d=found.last_month),
+    )
+
+
+def _node(stored: StoredRecord, depth: int) -> GraphNode:
+    decision = stored.record
+    assert isinstance(decision, Decision)
+    return GraphNode(
+        id=str(decision.id),
+        title=decision.title,
+        category=decision.category,
+        confidence=decision.confidence,
+        stakes=decision.stakes,
+        status=decision.status,
+        outcome=decision.outcome,
+        date=decision.date,
+        depth=depth,
+    )
+
+
+def _edge(edge: FoundEdge) -> GraphEdge:
+    made = edge.made
+    return GraphEdge(
+        source_id=edge.source,
+        target_id=edge.target,
+        edge_type=edge.type,
+        weight=None if made is None else made.weight,
+        context=None if made is None else made.context,
+        created_by=None if made is None else made.agent,
+        created_at=None if made is None else made.at,
     )

@@ -22,10 +22,18 @@ from cstp.methods.decisions import (
     QueryDecisionsResult,
     QueryFilters,
 )
-from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.decision_records import edge_of
-from cstp_server.handlers.explanations import explained, interpreted
-from cstp_server.handlers.modes import check_abstain, chosen_mode, taken_since, unanswered
+from cstp_server.handlers.searches import (
+    Cutting,
+    Part,
+    check_abstain,
+    chosen_mode,
+    explained,
+    fit,
+    interpreted,
+    taken_since,
+    unanswered,
+)
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 

@@ -22,11 +22,18 @@ from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.lists import citation
 from cstp.explained import Interpreted
 from cstp.methods.everything import SEARCH, FoundType, NearestOfAnyKind, SearchedRecord, SearchParams, SearchResult
-from cstp_server.handlers.budget import Cutting, Part, fit
-from cstp_server.handlers.explanations import explained, interpreted
-from cstp_server.handlers.memory_lists import memory_filters
-from cstp_server.handlers.modes import check_abstain, chosen_mode
-from cstp_server.handlers.shown_places import shown_path, shown_place
+from cstp_server.handlers.memories import memory_filters
+from cstp_server.handlers.searches import (
+    Cutting,
+    Part,
+    check_abstain,
+    chosen_mode,
+    explained,
+    fit,
+    interpreted,
+    shown_path,
+    shown_place,
+)
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, FoundType]] = {

@@ -1,4 +1,4 @@
-"""Answers the methods over what was read."""
+"""The methods over chunks of knowledge: store them, find them and read one whole."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -14,11 +14,13 @@ from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extraction, heading
 from cognition_engines.kinds.fields import Model
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.models import Mode
+from cognition_engines.models import SENSITIVITIES, Mode
 from cognition_engines.queries.chunks import NearChunk, author, cluster, place, snippet, title
 from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion
 from cognition_engines.queries.lists import Citation, citation, titles
 from cognition_engines.store.reads.knowledge import ChunkFound
+from cognition_engines.writing.given_records import read_given
+from cognition_engines.writing.memory_requests import StoreKnowledge
 from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.explained import Interpreted
@@ -39,10 +41,24 @@ from cstp.methods.knowledge import (
     SearchMetadata,
     SourceReference,
 )
-from cstp_server.handlers.budget import Part, fit
-from cstp_server.handlers.explanations import explained, interpreted
-from cstp_server.handlers.modes import check_abstain, chosen_mode, taken_since, unanswered
-from cstp_server.handlers.shown_places import shown_place
+from cstp.methods.knowledge_records import (
+    STORE_KNOWLEDGE,
+    StoredRecordState,
+    StoreKnowledgeParams,
+    StoreKnowledgeResult,
+)
+from cstp_server.handlers.searches import (
+    Part,
+    check_abstain,
+    chosen_mode,
+    explained,
+    fit,
+    interpreted,
+    shown_place,
+    taken_since,
+    unanswered,
+)
+from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
@@ -215,3 +231,25 @@ def _plain(value: object) -> Any:
     if isinstance(value, Model):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def knowledge_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """Return the method, bound to the engine."""
+
+    async def store_knowledge(params: StoreKnowledgeParams, call: Call) -> StoreKnowledgeResult:
+        with refusals():
+            writer = writer_of(call, params)
+            pools = engine.pools
+            request = StoreKnowledge(
+                records=await pools.writes.run(pools.caller(call.agent), read_given, params.records),
+                project=params.project,
+                sensitivity=SENSITIVITIES[params.sensitivity],
+            )
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        states = [
+            StoredRecordState(kind=one.kind, id=one.id, status=one.status, num_chunks=one.chunks)  # type: ignore[arg-type]
+            for one in done.records
+        ]
+        return StoreKnowledgeResult(records=states, indexed=done.indexed, seq=done.seq)
+
+    return (BoundMethod(STORE_KNOWLEDGE, store_knowledge),)

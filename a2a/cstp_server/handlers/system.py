@@ -1,8 +1,18 @@
-"""Answers the methods about the connection itself."""
+"""The methods about the connection, the audit trail and the feed of changes."""
 
 from typing import cast
 
 import cstp
+from cognition_engines.engine import Engine
+from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.queries.following import FollowedChanges, Following, UnknownCursor
+from cognition_engines.store.audit.audit_rows import AuditRow
+from cognition_engines.store.audit.chain import AuditFilters
+from cognition_engines.store.codec import moment
+from cognition_engines.store.reads.viewer_changes import SeenChange
+from cstp.errors import Conflict, InvalidParams, Overloaded, Violation
+from cstp.methods.audit import AUDIT, AuditCall, AuditedId, AuditHead, AuditParams, AuditResult
+from cstp.methods.changes import CHANGES, NOW, ChangesParams, ChangesResult, RecordChange
 from cstp.methods.system import (
     DISCOVER,
     WHOAMI,
@@ -15,7 +25,10 @@ from cstp.methods.system import (
     WhoamiResult,
 )
 from cstp_server.limits.limiter import Limiter
+from cstp_server.limits.places import FollowerPlaces
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+
+_RETRY_SECONDS = 1
 
 
 def system_methods(limiter: Limiter, agent_id: str, document: DiscoverResult) -> tuple[AnyBound, ...]:
@@ -41,3 +54,88 @@ def system_methods(limiter: Limiter, agent_id: str, document: DiscoverResult) ->
         return document
 
     return (BoundMethod(WHOAMI, whoami), BoundMethod(DISCOVER, discover))
+
+
+def audit_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """Return the method, bound to the engine."""
+
+    async def audit(params: AuditParams, call: Call) -> AuditResult:
+        filters = AuditFilters(params.agent, params.method, params.id, params.since, params.until)
+        page = await engine.list_audit(filters, params.before, params.limit, call.agent)
+        head = AuditHead(number=page.head.number, hash=page.head.hash, pruned=page.head.pruned)
+        return AuditResult(rows=[audit_call(row) for row in page.rows], before=page.before, head=head)
+
+    return (BoundMethod(AUDIT, audit),)
+
+
+def audit_call(row: AuditRow) -> AuditCall:
+    """Return an audit row in wire form."""
+    entry = row.entry
+    return AuditCall(
+        number=row.number,
+        at=entry.at,
+        agent=entry.agent,
+        method=entry.method,
+        via=entry.via,
+        request_id=entry.request_id,
+        code=entry.code,
+        records=[AuditedId(kind=one.kind, id=one.id, written=one.written) for one in entry.records],
+        query=entry.query,
+        hash=row.hash,
+    )
+
+
+def change_methods(following: Following, followers: FollowerPlaces) -> tuple[AnyBound, ...]:
+    """Return the method, bound to the feed of changes and the places of waiting calls."""
+
+    async def changes(params: ChangesParams, call: Call) -> ChangesResult:
+        if params.wait_ms and call.batched:
+            raise InvalidParams((Violation("waitMs", "must be 0 in a batch"),))
+        kinds = kinds_of(params)
+        cursor = await cursor_of(params, call, following)
+        found = await following.read(call.viewer, cursor, kinds, params.limit, call.agent)
+        if found.changes or not params.wait_ms:
+            return _result(found)
+        if not followers.enter(call.agent):
+            raise Overloaded(_RETRY_SECONDS)
+        try:
+            if call.place is not None:
+                call.place.leave()
+            seconds = params.wait_ms / 1000
+            found = await following.wait(
+                call.viewer, cursor, seconds, lambda: followers.ended(call.token), kinds, params.limit, call.agent
+            )
+        finally:
+            followers.leave(call.agent)
+        return _result(found)
+
+    return (BoundMethod(CHANGES, changes),)
+
+
+def kinds_of(params: ChangesParams) -> tuple[Kind, ...] | None:
+    """Return the requested kinds; None for all."""
+    return None if params.kinds is None else tuple(KINDS[name] for name in params.kinds)
+
+
+async def cursor_of(params: ChangesParams, call: Call, following: Following) -> int:
+    """Return the start. Raises Conflict for a cursor that is not from this store."""
+    if params.since == NOW:
+        return await following.newest(call.viewer, call.agent)
+    since = int(params.since)
+    try:
+        await following.check(call.viewer, since, call.agent)
+    except UnknownCursor:
+        raise Conflict(None, "state", "a cursor of this store", "one of a time that has not come") from None
+    return since
+
+
+def change_of(one: SeenChange) -> RecordChange:
+    """Return a change in wire form; its `seq` is its time."""
+    op, label = "delete" if one.gone else "put", one.kind.label
+    return RecordChange.model_validate(
+        {"seq": one.seq, "op": op, "kind": label, "id": one.id, "at": moment(one.seq)}, by_name=True
+    )
+
+
+def _result(found: FollowedChanges) -> ChangesResult:
+    return ChangesResult(changes=[change_of(one) for one in found.changes], cursor=found.cursor, more=found.more)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from random import getrandbits
 from typing import Final
 
@@ -17,10 +18,8 @@ from starlette.types import Receive, Scope, Send
 
 from cstp.errors import AuthenticationRequired, CstpError, Forbidden, InvalidRequest, Overloaded, RateLimited
 from cstp_server.http.auth import Header, Network, Refusal, authenticate, client_address, client_network
-from cstp_server.limits.bodies import Bodies, BodyTooLarge, ClientGone, NoRoom
-from cstp_server.limits.followers import FollowerPlaces
-from cstp_server.limits.gate import Gate, HeldPlace
 from cstp_server.limits.limiter import Limiter, Window
+from cstp_server.limits.places import Bodies, BodyTooLarge, ClientGone, FollowerPlaces, Gate, HeldPlace, NoRoom
 from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Dispatcher, error_body
@@ -39,6 +38,7 @@ NOSNIFF: Final = ("x-content-type-options", "nosniff")
 METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
 ANSWERING: Final = "answering"  # where the state of a request has its Answering, until there is an answer
 _log = structlog.get_logger("cstp.http")
+_TAG: Final = re.compile(rb'(?:W/)?("[^"]*")')
 
 
 class FailedAttempts:
@@ -290,3 +290,14 @@ def _fields(reply: Reply, request_id: str) -> list[Header]:
     if reply.status not in (204, 304):
         headers.append((b"content-length", str(len(reply.body or b"")).encode()))
     return headers
+
+
+def etag(body: bytes) -> bytes:
+    """Return a strong tag: equal for equal bytes alone."""
+    return b'"' + sha256(body).hexdigest()[:32].encode() + b'"'
+
+
+def known(headers: Sequence[Header], tag: bytes) -> bool:
+    """Return whether `If-None-Match` names the tag, weakly, or any."""
+    given = b",".join(value for name, value in headers if name == b"if-none-match")
+    return given.strip() == b"*" or tag in _TAG.findall(given)

@@ -15,7 +15,7 @@ from cognition_engines.queries.following import Following
 from cstp.errors import Conflict, CstpError, Forbidden, InvalidParams, Overloaded, QueryFailed, RateLimited, Violation
 from cstp.methods.changes import CHANGES, NOW, ChangesParams, ChangesResult, RecordChange
 from cstp.validation import parse_params
-from cstp_server.handlers.changes import change_of, cursor_of, kinds_of
+from cstp_server.handlers.system import change_of, cursor_of, kinds_of
 from cstp_server.http.auth import Header, Refusal, authenticate
 from cstp_server.http.endpoint import (
     ANSWERING,

@@ -9,10 +9,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from starlette.types import Receive, Scope, Send
 
 from cstp.errors import Forbidden
-from cstp_server.http.auth import Refusal, authenticate
+from cstp_server.http.auth import Refusal, authenticate, host_allowed
 from cstp_server.http.endpoint import NO_STORE, WRONG_HOST, Parts, Reply, refuse, send_reply, unauthenticated
-from cstp_server.http.hosts import host_allowed
-from cstp_server.observe.gauges import StateGauges
+from cstp_server.observe.metrics import StateGauges
 from cstp_server.observe.readiness import ReadinessCheck
 from cstp_server.observe.scrape import Siblings
 

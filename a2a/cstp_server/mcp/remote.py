@@ -9,10 +9,9 @@ import structlog
 from cstp.client.async_client import AsyncClient
 from cstp.client.errors import TransportError
 from cstp.errors import CstpError, MethodNotFound, QueryFailed
-from cstp_server.mcp.sent_calls import call_of
 from cstp_server.mcp.server import Context, Run
 from cstp_server.mcp.stdio import answer
-from cstp_server.mcp.tool import Tool
+from cstp_server.mcp.tools import Tool, call_of
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 

@@ -1,11 +1,17 @@
-"""The MCP server of the SDK with our tools in it. Each transport passes the function that runs a call."""
+"""The MCP server of the SDK with our tools and the page of MCP Apps.
+
+Each transport passes the function that runs a call. The page is described in
+https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import orjson
 from mcp.server import Server, ServerRequestContext
-from mcp.server.apps import EXTENSION_ID
+from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID, ResourceCsp
 from mcp.server.caching import CacheHint
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -18,21 +24,23 @@ from mcp_types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
+    Resource,
     TextContent,
+    TextResourceContents,
 )
 
 import cstp
 from cstp.errors import MethodNotFound
 from cstp_server.mcp.errors import coded
-from cstp_server.mcp.tool import Tool
-from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS, find_tool
-from cstp_server.mcp.views import listed_views, read_view, view_file
+from cstp_server.mcp.tools import DECISION_VIEW, INSTRUCTIONS, TOOLS, Tool, find_tool
 from cstp_server.rpc.dispatch import Outcome
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Run: TypeAlias = Callable[[Tool | None, Mapping[str, object], Context], Awaitable[Outcome]]
 # what a client may cache for five minutes: it changes with the server's version only
 _CACHED: Final = CacheHint(ttl_ms=300_000, scope="public")
+_NO_DOMAINS: Final = ResourceCsp(connect_domains=[], resource_domains=[], frame_domains=[], base_uri_domains=[])
+_META: Final[Mapping[str, Any]] = {"ui": {"csp": _NO_DOMAINS.model_dump(by_alias=True), "prefersBorder": True}}
 
 
 def make_mcp_server(run: Run) -> Server[Any]:
@@ -92,3 +100,31 @@ def make_mcp_server(run: Run) -> Server[Any]:
 
 def _as_text(members: Mapping[str, Any]) -> TextContent:
     return TextContent(text=orjson.dumps(members).decode())
+
+
+def view_file() -> Path:
+    """Return the page's file, in the wheel or in a checkout."""
+    return Path(str(files("cstp_server"))) / "ui" / "mcp_app" / "decision.html"
+
+
+def listed_views() -> ListResourcesResult:
+    """Return the views as `resources/list` has them."""
+    view = Resource(
+        uri=DECISION_VIEW,
+        name="decision",
+        title="Decisions",
+        description="Shows the answer of a tool: one decision whole, or a list of decisions.",
+        mime_type=APP_MIME_TYPE,
+        _meta=dict(_META),
+    )
+    return ListResourcesResult(resources=[view])
+
+
+def read_view(uri: str, page: str) -> ReadResourceResult:
+    """Return `page` as the resource at `uri`. Raises MCPError for any other address."""
+    if uri != DECISION_VIEW:
+        message = "Unknown resource; resources/list names those there are"
+        raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": uri})
+    return ReadResourceResult(
+        contents=[TextResourceContents(uri=uri, mime_type=APP_MIME_TYPE, text=page, _meta=dict(_META))]
+    )

@@ -11,8 +11,8 @@ from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.queries.pools import Pool
 from cognition_engines.queries.steps import Caller
-from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
+from cstp_server.limits.places import Gate
 from cstp_server.tokens import TokenBook
 
 KEEP_SECONDS: Final = 0.5  # a flood of probes costs one look at the parts in this time

@@ -16,8 +16,8 @@ from typing import Any, Final
 import orjson
 from prometheus_client import CollectorRegistry, Metric, generate_latest
 
-from cstp_server.observe.gauges import StateGauges
 from cstp_server.observe.merging import COUNTERS, MergedMetrics, MetricFamily, all_ready, families_of, merged
+from cstp_server.observe.metrics import StateGauges
 from cstp_server.observe.readiness import PROBE_SECONDS, Readiness, ReadinessCheck
 from cstp_server.workers.membership import Membership
 

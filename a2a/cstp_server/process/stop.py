@@ -23,7 +23,7 @@ from weakref import WeakSet
 import structlog
 import uvicorn
 
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.places import Gate
 from cstp_server.observe.log import write_rest
 
 CLOSING_SHARE: Final = 0.3  # of the grace time

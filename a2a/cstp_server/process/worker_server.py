@@ -9,7 +9,7 @@ from typing import cast
 
 import uvicorn
 
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.places import Gate
 from cstp_server.process.stop import Grace, GracefulServer
 from cstp_server.process.tls import ServerConfig
 from cstp_server.workers.listener import SharedListener

@@ -17,24 +17,19 @@ from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.queries.pools import Pool
 from cstp.methods.registry import METHODS
-from cstp_server.handlers.changes import change_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
-from cstp_server.handlers.episode_records import episode_record_methods
-from cstp_server.handlers.episodes import episode_methods
-from cstp_server.handlers.forgetting import forgetting_methods
-from cstp_server.handlers.knowledge import knowledge_methods
-from cstp_server.handlers.knowledge_records import knowledge_record_methods
-from cstp_server.handlers.memory_records import memory_record_methods
+from cstp_server.handlers.episodes import episode_methods, episode_record_methods
+from cstp_server.handlers.knowledge import knowledge_methods, knowledge_record_methods
+from cstp_server.handlers.memories import memory_record_methods
 from cstp_server.handlers.recall import recall_methods
-from cstp_server.limits.bodies import BodyParser
-from cstp_server.limits.followers import FollowerPlaces
-from cstp_server.limits.gate import Gate
+from cstp_server.handlers.records import forgetting_methods
+from cstp_server.handlers.system import change_methods
 from cstp_server.limits.limiter import Limiter, make_plan
+from cstp_server.limits.places import BodyParser, FollowerPlaces, Gate
 from cstp_server.observe.metrics import CallMetrics
-from cstp_server.rpc.audited_calls import AuditedCalls
-from cstp_server.rpc.bound import Call
+from cstp_server.rpc.bound import AuditedCalls, Call
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
 from cstp_server.settings import LimitSettings, Settings
 from cstp_server.tokens import Token, TokenBook

@@ -1,25 +1,87 @@
-"""Answers within a number of tokens: texts are cut to their best passages, and what does not fit is left out."""
+"""What the answers of searches share: the mode, abstention, explanations, places, and a bound of tokens.
+
+Texts are cut to their best passages, and items that do not fit are left out.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from datetime import datetime
+from pathlib import PurePosixPath
+from time import perf_counter
+from typing import Any, Final, TypeAlias
 
 from pydantic_core import to_json
 
+from cognition_engines.engine import Engine
+from cognition_engines.errors import NoGoodMatch
+from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Record
+from cognition_engines.kinds.spec import Origin
+from cognition_engines.models import Mode
+from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.passages import PassageRequest
 from cognition_engines.retrieval.snippets import Room, Window
+from cstp.abstention import NearestRecord
 from cstp.contract import Wire
+from cstp.errors import InvalidParams, Violation
+from cstp.explained import Boosts, Explained, Interpreted, LegRanks, MatchedWindow
+from cstp.passage_place import PassagePlace
 
 Cutting: TypeAlias = Callable[
     [str, Sequence[PassageRequest]], Awaitable[list[str]]
 ]  # a passage of each text, for a query
-
 TOKEN_BYTES: Final = 3  # of JSON in UTF-8, so that no text of a usual language has more tokens than are counted
 LEAST: Final = 300  # bytes that each text gets before any gets more
 _UNBOUNDED: Final = 2**62  # bytes
 _SPARE: Final = 100  # bytes, of counts and the time that the answer has in the end
 _TRUNCATED: Final = len(',"truncated":false,')  # with the comma before the item
+
+
+def check_abstain(engine: Engine, mode: Mode, *, wanted: bool) -> None:
+    """Raise InvalidParams if a search cannot know that nothing is near enough."""
+    if wanted and mode is Mode.KEYWORD:
+        raise InvalidParams((Violation("abstain", "needs a search by meaning, which the mode keyword is not"),))
+    if wanted and engine.least_cosine is None:
+        raise InvalidParams((Violation("abstain", "needs search.least_cosine, which is not known of this model"),))
+
+
+def unanswered(found: NoGoodMatch) -> dict[str, Any]:
+    """Return the members of an answer without a good match."""
+    nearest = None if found.id is None or found.cosine is None else NearestRecord(id=found.id, cosine=found.cosine)
+    return {"no_good_match": True, "nearest": nearest}
+
+
+def taken_since(began: float) -> dict[str, Any]:
+    """Return the milliseconds since `began`, a value of `perf_counter`, as the member of an answer."""
+    return {"query_time_ms": round((perf_counter() - began) * 1000)}
+
+
+def chosen_mode(engine: Engine, given: str | None) -> Mode:
+    """Return the given mode, else the engine's default. Raises InvalidParams for an unavailable mode."""
+    mode = engine.modes[0] if given is None else Mode(given)
+    if mode not in engine.modes:
+        raise InvalidParams((Violation("mode", 'must be "keyword": this server has no embedding model'),))
+    return mode
+
+
+def interpreted(engine: Engine, query: str, as_of: datetime, *, wanted: bool) -> Interpreted | None:
+    """Return the time that a query names; None if it names none or `explain` is off."""
+    found = engine.read_dates(query, as_of) if wanted else None
+    return None if found is None else Interpreted(date_from=found.first, date_to=found.last)
+
+
+def explained(found: Explanation | None, window: Window | None) -> Explained | None:
+    """Return the explanation of a result; None if `explain` is off."""
+    if found is None:
+        return None
+    return Explained(
+        score=found.score,
+        boosts=Boosts(phrase=found.phrase, date=found.date),
+        bm25=found.bm25,
+        cosine=found.cosine,
+        ranks=LegRanks(semantic=found.semantic_rank, keyword=found.keyword_rank),
+        matched_window=None if window is None else MatchedWindow(index=window.place, total=window.total),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +171,26 @@ def _rooms(sized: Sequence[tuple[Part, int, int]], left: int) -> list[int | None
 def _measured(text: str) -> int:
     """The bytes of a text within JSON."""
     return len(to_json(text)) - 2
+
+
+def shown_place(record: object) -> PassagePlace | None:
+    """Return the place of a chunk; None if it is unknown or the record is not a chunk."""
+    if not isinstance(record, Chunk) or record.place is None:
+        return None
+    place = record.place
+    return PassagePlace(
+        chapter=place.chapter,
+        section=place.section,
+        page=place.page,
+        slide=place.slide,
+        cell=place.cell,
+        headings=list(place.headings) or None,
+    )
+
+
+def shown_path(origin: Origin) -> str | None:
+    """Return the path of the record's file in its repository, or the name of the file; None if no file has it."""
+    if origin.path and origin.path != origin.source:
+        return origin.path
+    # where the server has its files is not for callers
+    return PurePosixPath(origin.source).name if origin.source.startswith("/") else None

@@ -1,5 +1,6 @@
-"""The method that puts records of files: from the wire's values to a request, and back."""
+"""The methods over records of any kind: put those of files, and forget."""
 
+from dataclasses import asdict
 from typing import Any, Final
 
 from cognition_engines.engine import Engine
@@ -11,6 +12,7 @@ from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
 from cognition_engines.writing.bulk import check_import
 from cognition_engines.writing.errors import WritesRefused
 from cognition_engines.writing.memory_requests import PutRecords
+from cognition_engines.writing.requests import ErasureReceipt, Forget
 from cstp.errors import MAX_VIOLATIONS
 from cstp.methods import bulk
 from cstp.methods.bulk import (
@@ -19,6 +21,15 @@ from cstp.methods.bulk import (
     KnownRecordState,
     PutRecordsParams,
     PutRecordsResult,
+)
+from cstp.methods.forgetting import (
+    FORGET,
+    ForgetCascade,
+    ForgetParams,
+    ForgetPending,
+    ForgetReceipt,
+    ForgetRemaining,
+    ForgetResult,
 )
 from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -91,3 +102,37 @@ def _look_up(asked: bulk.LookUp) -> LookUp:
 def _known(one: KnownRecord) -> KnownRecordState:
     kind: Any = one.kind.label
     return KnownRecordState(key=one.key, kind=kind, id=one.id, project=one.project, origin=origin_object(one.origin))
+
+
+def forgetting_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """Return the method that forgets, bound to an engine."""
+    return (BoundMethod(FORGET, _forgetting(engine)),)
+
+
+def _forgetting(engine: Engine) -> Any:
+    async def forget(params: ForgetParams, call: Call) -> ForgetResult:
+        kind = None if params.kind is None else KINDS[params.kind]
+        request = Forget(id=params.id, kind=kind, reason=params.reason)
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        return ForgetResult(
+            id=done.id,
+            indexed=done.indexed,
+            seq=done.seq,
+            deleted=not params.dry_run,
+            kind=done.kind,
+            cascade=ForgetCascade(**asdict(done.cascade)),
+            receipt=None if done.receipt is None else _receipt(done.receipt),
+        )
+
+    return forget
+
+
+def _receipt(found: ErasureReceipt) -> ForgetReceipt:
+    return ForgetReceipt(
+        seq=found.seq,
+        verified_at=found.verified_at,
+        remaining=ForgetRemaining(records=found.records, keywords=found.keywords, vectors=found.vectors),
+        pending=[ForgetPending(part=one.part, reason=one.reason) for one in found.pending],
+    )
