@@ -160,7 +160,7 @@ def test_a_server_over_a_store_without_vectors_does_not_load_chroma(tmp_path: Pa
     program = f"""
 import sys, time
 from pathlib import Path
-from cstp_server.process.open_engine import open_engine
+from cstp_server.open_engine import open_engine
 from cstp_server.settings import Settings
 
 knowledge = open_engine(Settings(data_dir=Path({str(tmp_path)!r})))

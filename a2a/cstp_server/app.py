@@ -65,14 +65,14 @@ from cstp_server.limits.places import Bodies, BodyParser, FollowerPlaces, Gate
 from cstp_server.mcp.mount import Mount, mcp_endpoint, open_mount
 from cstp_server.observe.metrics import CallMetrics, StateGauges, watch_loop
 from cstp_server.observe.readiness import ReadinessCheck
-from cstp_server.observe.scrape import OwnMetrics, Siblings
-from cstp_server.process.open_engine import open_engine
+from cstp_server.open_engine import open_engine
 from cstp_server.process.stop import Grace
 from cstp_server.rpc.bound import AuditedCalls
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
 from cstp_server.settings import Settings
 from cstp_server.tokens import TokenBook
 from cstp_server.workers.membership import Membership
+from cstp_server.workers.scrape import OwnMetrics, Siblings
 
 _log = structlog.get_logger("cstp.stop")
 

@@ -13,7 +13,7 @@ from cstp.client.methods import Methods
 from cstp.fields import format_instant
 from cstp_server.app import State, create_app
 from cstp_server.holder.taking import take_folder
-from cstp_server.process.open_engine import open_engine
+from cstp_server.open_engine import open_engine
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Dispatcher
 from cstp_server.settings import Settings

@@ -16,8 +16,8 @@ from cstp_server.holder.taking import give_up
 from cstp_server.http.endpoint import Parts
 from cstp_server.limits.places import HeldPlace
 from cstp_server.mcp.tools import Tool, run_tool
+from cstp_server.open_engine import open_engine
 from cstp_server.process.malloc import spare_the_collector
-from cstp_server.process.open_engine import open_engine
 from cstp_server.process.stop import Grace
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Outcome

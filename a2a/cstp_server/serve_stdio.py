@@ -7,18 +7,22 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 from random import getrandbits
 from time import monotonic
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 import structlog
 
 from cognition_engines.errors import EngineError, FolderInUse
 from cognition_engines.indexes.folder_lock import FolderLock
+from cstp.call import Call
+from cstp.client.errors import TransportError
+from cstp.client.messages import HttpAnswer, read_answer, request_body
 from cstp.errors import AuthenticationRequired, CstpError, MethodNotFound, QueryFailed
 from cstp.methods.changes import LONGEST_WAIT
-from cstp_server.holder.asked import Caller
-from cstp_server.holder.holder_client import HolderAway, ask_holder, holder_ended
+from cstp_server.holder import folder_socket
+from cstp_server.holder.folder_socket import Caller, caller_line
 from cstp_server.holder.taking import MCP
 from cstp_server.mcp.server import Context
 from cstp_server.mcp.stdio import answer
@@ -28,12 +32,49 @@ from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token, TokenBook
 
+R = TypeVar("R")
+_OK: Final = 200
 Identify = Callable[[TokenBook], Token | None]
 _HOLDING: Final = "cstp_server.holding"  # loaded by name: it takes 40 MB, and one process needs it
 _LOOK_SECONDS: Final = 0.05  # between two looks for a holder
 _PAUSE_SECONDS: Final = 1.0  # after a folder that was free and could not be opened
 _SPARE_SECONDS: Final = 2.0  # for the way to a holder and back, beyond the deadline of a call
 _log = structlog.get_logger("cstp.folder")
+
+
+class HolderAway(Exception):
+    """There is no holder, or it ended before it answered; whether it ran the call is not known."""
+
+
+async def ask_holder(folder: Path, caller: Caller, call: Call[R]) -> R:
+    """Return the result of a call. Raises CstpError for an error that was answered, HolderAway."""
+    try:
+        reader, writer = await asyncio.open_unix_connection(sock=folder_socket.connect(folder))
+        try:
+            writer.write(caller_line(caller) + request_body(call) + b"\n")
+            await writer.drain()
+            answer = await reader.read()
+        finally:
+            writer.close()
+        if not answer.endswith(b"\n"):
+            raise HolderAway
+        return read_answer(HttpAnswer(_OK, None, answer), call)
+    except (OSError, TransportError) as error:
+        raise HolderAway from error
+
+
+async def holder_ended(folder: Path) -> None:
+    """Return when the holder of `folder` has ended; at once where none listens."""
+    try:
+        reader, writer = await asyncio.open_unix_connection(sock=folder_socket.connect(folder))
+    except OSError:
+        return
+    try:
+        await reader.read()
+    except OSError:
+        return
+    finally:
+        writer.close()
 
 
 class Holding(Protocol):

@@ -18,8 +18,8 @@ import structlog
 
 from cstp.errors import InvalidRequest, Overloaded
 from cstp_server.holder import folder_socket
-from cstp_server.holder.asked import ANSWER_ON, ANSWERED, GIVE_UP, KEPT, Caller, read_caller
-from cstp_server.holder.handed_listener import answer_on_line, received_listener
+from cstp_server.holder.folder_socket import ANSWER_ON, ANSWERED, GIVE_UP, KEPT, Caller, read_caller
+from cstp_server.holder.taking import answer_on_line, received_listener
 from cstp_server.limits.places import Gate, HeldPlace
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Dispatcher, error_body

@@ -13,7 +13,7 @@ from cstp_server.http.auth import Refusal, authenticate, host_allowed
 from cstp_server.http.endpoint import NO_STORE, WRONG_HOST, Parts, Reply, refuse, send_reply, unauthenticated
 from cstp_server.observe.metrics import StateGauges
 from cstp_server.observe.readiness import ReadinessCheck
-from cstp_server.observe.scrape import Siblings
+from cstp_server.workers.scrape import Siblings
 
 _SCOPE: Final = "admin"
 _TEXT: Final = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
