@@ -22,17 +22,17 @@ from cognition_engines.queries.steps import Caller
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.openrpc import discovered
-from cstp_server.handlers.decision_reads import decision_overview_methods, decision_read_methods
+from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
-from cstp_server.handlers.episodes import episode_methods, episode_record_methods
+from cstp_server.handlers.episodes import episode_methods
 from cstp_server.handlers.everything import everything_methods
 from cstp_server.handlers.extractions import extraction_methods
-from cstp_server.handlers.knowledge import knowledge_methods, knowledge_record_methods
-from cstp_server.handlers.memories import memory_list_methods, memory_record_methods
+from cstp_server.handlers.knowledge import knowledge_methods
+from cstp_server.handlers.memories import memory_methods
 from cstp_server.handlers.recall import recall_methods
-from cstp_server.handlers.records import bulk_methods, forgetting_methods
-from cstp_server.handlers.system import audit_methods, change_methods, system_methods
+from cstp_server.handlers.records import record_methods
+from cstp_server.handlers.system import system_methods
 from cstp_server.holder.folder_calls import FolderCalls
 from cstp_server.http.auth import Network, allowed_hosts, parse_networks
 from cstp_server.http.discovery import (
@@ -45,7 +45,7 @@ from cstp_server.http.discovery import (
     metadata,
     openrpc,
 )
-from cstp_server.http.endpoint import METADATA_PATH, FailedAttempts, Parts, cstp_endpoint
+from cstp_server.http.endpoint import METADATA_PATH, Parts, cstp_endpoint
 from cstp_server.http.events import EventStream, changes_endpoint
 from cstp_server.http.page import (
     ASSET_PATH,
@@ -60,8 +60,9 @@ from cstp_server.http.page import (
     to_page,
 )
 from cstp_server.http.probes import Probes, healthz, metrics, readyz
-from cstp_server.limits.limiter import Limiter, Plan, Window, make_plan, parse_windows, redis_storage
+from cstp_server.limits.limiter import FailedAttempts, Limiter, redis_storage
 from cstp_server.limits.places import Bodies, BodyParser, FollowerPlaces, Gate
+from cstp_server.limits.prices import Plan, Window, make_plan, parse_windows
 from cstp_server.mcp.mount import Mount, mcp_endpoint, open_mount
 from cstp_server.observe.metrics import CallMetrics, StateGauges, watch_loop
 from cstp_server.observe.readiness import ReadinessCheck
@@ -247,24 +248,17 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
     tokens.refresh(monotonic())
     followers = FollowerPlaces(server.max_followers, prepared.gate, tokens)
     methods = (
-        *system_methods(limiter, settings.agent.id, prepared.document),
+        *system_methods(engine, limiter, followers, settings.agent.id, prepared.document),
         *everything_methods(engine),
         *decision_methods(engine, settings.agent.id),
         *decision_read_methods(engine),
-        *decision_overview_methods(engine),
         *decision_record_methods(engine),
-        *forgetting_methods(engine),
         *extraction_methods(engine),
         *episode_methods(engine),
-        *episode_record_methods(engine),
         *knowledge_methods(engine),
-        *knowledge_record_methods(engine),
-        *bulk_methods(engine),
-        *memory_list_methods(engine),
-        *memory_record_methods(engine),
+        *memory_methods(engine),
+        *record_methods(engine),
         *recall_methods(engine),
-        *change_methods(engine.following, followers),
-        *audit_methods(engine),
     )
     for bound in methods:  # here, and not on the loop in the first call of each
         bound.method.params.model_rebuild()

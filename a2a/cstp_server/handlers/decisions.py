@@ -13,15 +13,7 @@ from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import FoundLinks, Match, Question
 from cognition_engines.queries.decisions import Part as IncludedPart
 from cstp.explained import Interpreted
-from cstp.methods.decisions import (
-    QUERY_DECISIONS,
-    DecisionLinks,
-    DecisionSummary,
-    Provenance,
-    QueryDecisionsParams,
-    QueryDecisionsResult,
-    QueryFilters,
-)
+from cstp.methods import decisions as wire
 from cstp_server.handlers.decision_records import edge_of
 from cstp_server.handlers.searches import (
     Cutting,
@@ -40,7 +32,7 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
-    async def query_decisions(params: QueryDecisionsParams, call: Call) -> QueryDecisionsResult:
+    async def query_decisions(params: wire.QueryDecisionsParams, call: Call) -> wire.QueryDecisionsResult:
         began = perf_counter()
         mode = chosen_mode(engine, params.mode)
         check_abstain(engine, mode, wanted=params.abstain)
@@ -61,10 +53,10 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
             answer = answered(fitted, len(matches))
         return answer.model_copy(update=taken_since(began))
 
-    return (BoundMethod(QUERY_DECISIONS, query_decisions),)
+    return (BoundMethod(wire.QUERY_DECISIONS, query_decisions),)
 
 
-def _included(params: QueryDecisionsParams) -> frozenset[IncludedPart]:
+def _included(params: wire.QueryDecisionsParams) -> frozenset[IncludedPart]:
     switches: dict[IncludedPart, bool] = {
         "edges": params.include_links,
         "provenance": params.include_provenance,
@@ -74,13 +66,13 @@ def _included(params: QueryDecisionsParams) -> frozenset[IncludedPart]:
 
 
 def _answer(
-    params: QueryDecisionsParams,
+    params: wire.QueryDecisionsParams,
     time: Interpreted | None,
     agent_id: str,
-    found: Sequence[DecisionSummary],
+    found: Sequence[wire.DecisionSummary],
     matches: int,
-) -> QueryDecisionsResult:
-    return QueryDecisionsResult(
+) -> wire.QueryDecisionsResult:
+    return wire.QueryDecisionsResult(
         decisions=list(found),
         total=len(found),
         query=params.query,
@@ -94,26 +86,26 @@ def _answer(
 
 async def _fitted(
     cut: Cutting,
-    params: QueryDecisionsParams,
+    params: wire.QueryDecisionsParams,
     matches: Sequence[Match],
-    found: Sequence[DecisionSummary],
-    empty: QueryDecisionsResult,
-) -> list[DecisionSummary]:
+    found: Sequence[wire.DecisionSummary],
+    empty: wire.QueryDecisionsResult,
+) -> list[wire.DecisionSummary]:
     """Those of the decisions that fit, with shorter snippets where they have to be."""
     assert params.max_tokens is not None
     parts = [Part(item, None if item.snippet is None else "snippet") for item in found]
     kept = zip(matches, await fit(cut, params.query, parts, params.max_tokens, empty), strict=True)
-    return [_marked(item, match) for match, item in kept if isinstance(item, DecisionSummary)]
+    return [_marked(item, match) for match, item in kept if isinstance(item, wire.DecisionSummary)]
 
 
-def _marked(item: DecisionSummary, match: Match) -> DecisionSummary:
+def _marked(item: wire.DecisionSummary, match: Match) -> wire.DecisionSummary:
     """With whether its snippet lacks some of the text, which a snippet does before it is made shorter."""
     if item.snippet is None:
         return item
     return item.model_copy(update={"truncated": item.snippet != match.decision.text.strip()})
 
 
-def _filters(filters: QueryFilters | None) -> Filters:
+def _filters(filters: wire.QueryFilters | None) -> Filters:
     if filters is None:
         return Filters()
     return Filters(
@@ -135,9 +127,9 @@ def _filters(filters: QueryFilters | None) -> Filters:
     )
 
 
-def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -> DecisionSummary:
+def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -> wire.DecisionSummary:
     decision = match.decision
-    return DecisionSummary(
+    return wire.DecisionSummary(
         id=str(decision.id),
         title=decision.title,
         category=decision.category,
@@ -157,16 +149,16 @@ def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -
     )
 
 
-def _links(found: FoundLinks, edges: bool) -> DecisionLinks:
-    return DecisionLinks(
+def _links(found: FoundLinks, edges: bool) -> wire.DecisionLinks:
+    return wire.DecisionLinks(
         supersedes=list(found.supersedes),
         superseded_by=list(found.superseded_by),
         edges=[edge_of(one) for one in found.edges] if edges else None,
     )
 
 
-def _provenance(decision: Decision, origin: Origin) -> Provenance:
+def _provenance(decision: Decision, origin: Origin) -> wire.Provenance:
     # where the server has its files is not for callers; that of a collection is its address
     known = origin.path and origin.path != origin.source
     path = origin.path if known else PurePosixPath(origin.source).name
-    return Provenance(project=decision.project, path=path, status_text=decision.status_text)
+    return wire.Provenance(project=decision.project, path=path, status_text=decision.status_text)

@@ -1,7 +1,7 @@
 """The methods over episodes: from the wire's values to requests, and back."""
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any
 
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
@@ -13,26 +13,11 @@ from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.entries import content_hash_of
 from cognition_engines.writing.memory_requests import StoreEpisode
 from cstp.errors import NotFound
-from cstp.methods.decision_reads import RecordProvenance
-from cstp.methods.episode_records import (
-    FIND_EPISODES,
-    GET_EPISODE,
-    STORE_EPISODE,
-    EpisodeFound,
-    FindEpisodesParams,
-    FindEpisodesResult,
-    GetEpisodeParams,
-    GetEpisodeResult,
-    NearestEpisode,
-    StoreEpisodeParams,
-    StoreEpisodeResult,
-)
+from cstp.methods import episode_records as wire
 from cstp.methods.episodes import LIST_EPISODES, EpisodeSummary, ListEpisodesParams, ListEpisodesResult
+from cstp_server.handlers.conversion import LEVELS, from_wire, provenance_of, to_wire, write
 from cstp_server.handlers.searches import check_abstain, chosen_mode, explained, interpreted
-from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
-
-_LEVELS: Final = {level: name for name, level in SENSITIVITIES.items()}
 
 
 def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
@@ -53,56 +38,18 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
             offset=params.offset,
         )
 
-    return (BoundMethod(LIST_EPISODES, list_episodes),)
+    async def store_episode(params: wire.StoreEpisodeParams, call: Call) -> wire.StoreEpisodeResult:
+        request = from_wire(StoreEpisode, params, sensitivity=SENSITIVITIES[params.sensitivity])
+        done = await write(engine, call, params, request)
+        return to_wire(wire.StoreEpisodeResult, done, params, id=int(done.id), created_at=done.at)
 
-
-def _summary(stored: StoredRecord) -> EpisodeSummary:
-    episode = stored.record
-    assert isinstance(episode, Episode)
-    assert episode.id is not None
-    return EpisodeSummary(
-        id=episode.id,
-        query=episode.query,
-        reward=episode.reward,
-        created_at=episode.created_at,
-        tags=list(episode.tags),
-        category=episode.category,
-    )
-
-
-def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """Return the methods, bound to the engine."""
-
-    async def store_episode(params: StoreEpisodeParams, call: Call) -> StoreEpisodeResult:
-        request = StoreEpisode(
-            query=params.query,
-            reward=params.reward,
-            reflection=params.reflection,
-            tags=tuple(params.tags or ()),
-            category=params.category,
-            project=params.project,
-            sensitivity=SENSITIVITIES[params.sensitivity],
-        )
-        with refusals():
-            writer = writer_of(call, params)
-            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        return StoreEpisodeResult(
-            id=int(done.id),
-            query=params.query,
-            reward=params.reward,
-            created_at=done.at,
-            created=done.created,
-            indexed=done.indexed,
-            seq=done.seq,
-        )
-
-    async def get_episode(params: GetEpisodeParams, call: Call) -> GetEpisodeResult:
+    async def get_episode(params: wire.GetEpisodeParams, call: Call) -> wire.GetEpisodeResult:
         found = await engine.get_episode(params.id, call.viewer, call.agent)
         if found is None:
             raise NotFound(str(params.id))
         return _whole(found)
 
-    async def find_episodes(params: FindEpisodesParams, call: Call) -> FindEpisodesResult:
+    async def find_episodes(params: wire.FindEpisodesParams, call: Call) -> wire.FindEpisodesResult:
         mode = chosen_mode(engine, params.mode)
         check_abstain(engine, mode, wanted=params.abstain)
         as_of = params.as_of or datetime.now(UTC)
@@ -119,7 +66,7 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
             as_of,
         )
         time = interpreted(engine, params.query, as_of, wanted=params.explain)
-        answer = FindEpisodesResult(episodes=[], total=0, query=params.query, mode=mode.value, interpreted=time)
+        answer = wire.FindEpisodesResult(episodes=[], total=0, query=params.query, mode=mode.value, interpreted=time)
         try:
             matches = await engine.find_episodes(question, call.agent)
         except NoGoodMatch as none:
@@ -129,14 +76,29 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return answer.model_copy(update=found | known)
 
     return (
-        BoundMethod(STORE_EPISODE, store_episode),
-        BoundMethod(GET_EPISODE, get_episode),
-        BoundMethod(FIND_EPISODES, find_episodes),
+        BoundMethod(LIST_EPISODES, list_episodes),
+        BoundMethod(wire.STORE_EPISODE, store_episode),
+        BoundMethod(wire.GET_EPISODE, get_episode),
+        BoundMethod(wire.FIND_EPISODES, find_episodes),
     )
 
 
-def _nearest(none: NoGoodMatch) -> NearestEpisode | None:
-    return None if none.id is None or none.cosine is None else NearestEpisode(id=int(none.id), cosine=none.cosine)
+def _summary(stored: StoredRecord) -> EpisodeSummary:
+    episode = stored.record
+    assert isinstance(episode, Episode)
+    assert episode.id is not None
+    return EpisodeSummary(
+        id=episode.id,
+        query=episode.query,
+        reward=episode.reward,
+        created_at=episode.created_at,
+        tags=list(episode.tags),
+        category=episode.category,
+    )
+
+
+def _nearest(none: NoGoodMatch) -> wire.NearestEpisode | None:
+    return None if none.id is None or none.cosine is None else wire.NearestEpisode(id=int(none.id), cosine=none.cosine)
 
 
 def _members(episode: Episode) -> dict[str, Any]:
@@ -151,9 +113,9 @@ def _members(episode: Episode) -> dict[str, Any]:
     }
 
 
-def _found(match: EpisodeMatch) -> EpisodeFound:
+def _found(match: EpisodeMatch) -> wire.EpisodeFound:
     reason = explained(match.explanation, match.window)
-    return EpisodeFound(
+    return wire.EpisodeFound(
         **_members(match.episode),
         score=match.score,
         distance=match.distance,
@@ -163,27 +125,12 @@ def _found(match: EpisodeMatch) -> EpisodeFound:
     )
 
 
-def _whole(stored: StoredRecord) -> GetEpisodeResult:
+def _whole(stored: StoredRecord) -> wire.GetEpisodeResult:
     episode = stored.record
     assert isinstance(episode, Episode)
-    return GetEpisodeResult(
-        **_members(episode),
-        project=episode.project,
-        sensitivity=_LEVELS[stored.facets.sensitivity],  # type: ignore[arg-type]
-        provenance=_provenance(stored, episode),
-    )
-
-
-def _provenance(stored: StoredRecord, episode: Episode) -> RecordProvenance:
-    origin = stored.origin
-    known = origin.path and origin.path != origin.source
-    return RecordProvenance(
-        recorded_by=origin.recorded_by,
-        recorded_at=stored.recorded_at,
-        via=origin.via,
-        origin="wire" if origin.written else "file",
-        path=None if origin.written else origin.path if known else origin.source.rpartition("/")[2],
-        revision=stored.revision,
-        content_hash=content_hash_of(episode),
-        ratified_by=None,
+    return to_wire(
+        wire.GetEpisodeResult,
+        episode,
+        sensitivity=LEVELS[stored.facets.sensitivity],
+        provenance=provenance_of(stored, content_hash_of(episode)),
     )

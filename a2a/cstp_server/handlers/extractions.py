@@ -10,52 +10,43 @@ from cognition_engines.kinds.extractions import (
     WarningContent,
 )
 from cognition_engines.queries.lists import ExtractionPage, ListedExtraction, titles
-from cstp.methods.extractions import (
-    GET_DECISIONS,
-    GET_PATTERNS,
-    GET_WARNINGS,
-    Cited,
-    ExtractedDecision,
-    ExtractedPattern,
-    ExtractedWarning,
-    ExtractionsParams,
-    GetDecisionsResult,
-    GetPatternsResult,
-    GetWarningsResult,
-    ListMetadata,
-)
+from cstp.methods import extractions as wire
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
-    async def page_of(type: ExtractionType, params: ExtractionsParams, call: Call) -> ExtractionPage:
+    async def page_of(type: ExtractionType, params: wire.ExtractionsParams, call: Call) -> ExtractionPage:
         return await engine.list_extractions(type, params.topic, call.viewer, params.offset, params.limit, call.agent)
 
-    async def get_decisions(params: ExtractionsParams, call: Call) -> GetDecisionsResult:
+    async def get_decisions(params: wire.ExtractionsParams, call: Call) -> wire.GetDecisionsResult:
         page = await page_of("decision", params, call)
-        return GetDecisionsResult(
+        return wire.GetDecisionsResult(
             results=[_decision(one) for one in page.extractions], metadata=_metadata(params, page)
         )
 
-    async def get_patterns(params: ExtractionsParams, call: Call) -> GetPatternsResult:
+    async def get_patterns(params: wire.ExtractionsParams, call: Call) -> wire.GetPatternsResult:
         page = await page_of("pattern", params, call)
-        return GetPatternsResult(results=[_pattern(one) for one in page.extractions], metadata=_metadata(params, page))
+        return wire.GetPatternsResult(
+            results=[_pattern(one) for one in page.extractions], metadata=_metadata(params, page)
+        )
 
-    async def get_warnings(params: ExtractionsParams, call: Call) -> GetWarningsResult:
+    async def get_warnings(params: wire.ExtractionsParams, call: Call) -> wire.GetWarningsResult:
         page = await page_of("warning", params, call)
-        return GetWarningsResult(results=[_warning(one) for one in page.extractions], metadata=_metadata(params, page))
+        return wire.GetWarningsResult(
+            results=[_warning(one) for one in page.extractions], metadata=_metadata(params, page)
+        )
 
     return (
-        BoundMethod(GET_DECISIONS, get_decisions),
-        BoundMethod(GET_PATTERNS, get_patterns),
-        BoundMethod(GET_WARNINGS, get_warnings),
+        BoundMethod(wire.GET_DECISIONS, get_decisions),
+        BoundMethod(wire.GET_PATTERNS, get_patterns),
+        BoundMethod(wire.GET_WARNINGS, get_warnings),
     )
 
 
-def _metadata(params: ExtractionsParams, page: ExtractionPage) -> ListMetadata:
-    return ListMetadata(
+def _metadata(params: wire.ExtractionsParams, page: ExtractionPage) -> wire.ListMetadata:
+    return wire.ListMetadata(
         query=params.topic or "all",
         sources_cited=titles(one.citation for one in page.extractions),
         result_count=len(page.extractions),
@@ -64,10 +55,10 @@ def _metadata(params: ExtractionsParams, page: ExtractionPage) -> ListMetadata:
     )
 
 
-def _cited(listed: ListedExtraction) -> Cited:
+def _cited(listed: ListedExtraction) -> wire.Cited:
     extraction, citation = listed.extraction, listed.citation
     assert extraction.id is not None
-    return Cited(
+    return wire.Cited(
         id=extraction.id,
         topics=list(extraction.topics),
         source_title=citation.title,
@@ -76,10 +67,10 @@ def _cited(listed: ListedExtraction) -> Cited:
     )
 
 
-def _decision(listed: ListedExtraction) -> ExtractedDecision:
+def _decision(listed: ListedExtraction) -> wire.ExtractedDecision:
     content = listed.extraction.content
     assert isinstance(content, DecisionContent)
-    return ExtractedDecision(
+    return wire.ExtractedDecision(
         **dict(_cited(listed)),
         question=content.question,
         options=list(content.options),
@@ -88,10 +79,10 @@ def _decision(listed: ListedExtraction) -> ExtractedDecision:
     )
 
 
-def _pattern(listed: ListedExtraction) -> ExtractedPattern:
+def _pattern(listed: ListedExtraction) -> wire.ExtractedPattern:
     content = listed.extraction.content
     assert isinstance(content, PatternContent)
-    return ExtractedPattern(
+    return wire.ExtractedPattern(
         **dict(_cited(listed)),
         name=content.name,
         problem=content.problem,
@@ -102,10 +93,10 @@ def _pattern(listed: ListedExtraction) -> ExtractedPattern:
     )
 
 
-def _warning(listed: ListedExtraction) -> ExtractedWarning:
+def _warning(listed: ListedExtraction) -> wire.ExtractedWarning:
     content = listed.extraction.content
     assert isinstance(content, WarningContent)
-    return ExtractedWarning(
+    return wire.ExtractedWarning(
         **dict(_cited(listed)),
         title=content.title,
         description=content.description,

@@ -26,6 +26,7 @@ from cstp.errors import NotFound
 from cstp.explained import Interpreted
 from cstp.fields import SNIPPET_BYTES
 from cstp.methods import contents
+from cstp.methods import knowledge_records as records
 from cstp.methods.knowledge import (
     GET_CHUNK,
     SEARCH_KNOWLEDGE,
@@ -41,12 +42,7 @@ from cstp.methods.knowledge import (
     SearchMetadata,
     SourceReference,
 )
-from cstp.methods.knowledge_records import (
-    STORE_KNOWLEDGE,
-    StoredRecordState,
-    StoreKnowledgeParams,
-    StoreKnowledgeResult,
-)
+from cstp_server.handlers.conversion import refusals, writer_of
 from cstp_server.handlers.searches import (
     Part,
     check_abstain,
@@ -58,7 +54,6 @@ from cstp_server.handlers.searches import (
     taken_since,
     unanswered,
 )
-from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
@@ -117,7 +112,27 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             answer = answered(matches, fitted)
         return answer.model_copy(update=taken_since(began))
 
-    return (BoundMethod(GET_CHUNK, get_chunk), BoundMethod(SEARCH_KNOWLEDGE, search_knowledge))
+    async def store_knowledge(params: records.StoreKnowledgeParams, call: Call) -> records.StoreKnowledgeResult:
+        with refusals():
+            writer = writer_of(call, params)
+            pools = engine.pools
+            request = StoreKnowledge(
+                records=await pools.writes.run(pools.caller(call.agent), read_given, params.records),
+                project=params.project,
+                sensitivity=SENSITIVITIES[params.sensitivity],
+            )
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        states = [
+            records.StoredRecordState(kind=one.kind, id=one.id, status=one.status, num_chunks=one.chunks)  # type: ignore[arg-type]
+            for one in done.records
+        ]
+        return records.StoreKnowledgeResult(records=states, indexed=done.indexed, seq=done.seq)
+
+    return (
+        BoundMethod(GET_CHUNK, get_chunk),
+        BoundMethod(SEARCH_KNOWLEDGE, search_knowledge),
+        BoundMethod(records.STORE_KNOWLEDGE, store_knowledge),
+    )
 
 
 def _chunk(found: ChunkFound, related: list[RelatedChunk]) -> GetChunkResult:
@@ -231,25 +246,3 @@ def _plain(value: object) -> Any:
     if isinstance(value, Model):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-def knowledge_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """Return the method, bound to the engine."""
-
-    async def store_knowledge(params: StoreKnowledgeParams, call: Call) -> StoreKnowledgeResult:
-        with refusals():
-            writer = writer_of(call, params)
-            pools = engine.pools
-            request = StoreKnowledge(
-                records=await pools.writes.run(pools.caller(call.agent), read_given, params.records),
-                project=params.project,
-                sensitivity=SENSITIVITIES[params.sensitivity],
-            )
-            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        states = [
-            StoredRecordState(kind=one.kind, id=one.id, status=one.status, num_chunks=one.chunks)  # type: ignore[arg-type]
-            for one in done.records
-        ]
-        return StoreKnowledgeResult(records=states, indexed=done.indexed, seq=done.seq)
-
-    return (BoundMethod(STORE_KNOWLEDGE, store_knowledge),)

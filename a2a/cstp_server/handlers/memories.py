@@ -1,7 +1,5 @@
 """The methods that remember, and that list memories."""
 
-from typing import Any
-
 from cognition_engines.engine import Engine
 from cognition_engines.filters import MemoryFilters
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
@@ -10,50 +8,40 @@ from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.chunks import snippet
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.memory_requests import Remember
+from cstp.methods import memory_lists as lists
+from cstp.methods import memory_records as wire
 from cstp.methods.everything import SearchParams
-from cstp.methods.memory_lists import LIST_MEMORIES, ListedMemory, ListMemoriesParams, ListMemoriesResult
-from cstp.methods.memory_records import REMEMBER, GivenEvent, RememberParams, RememberResult, StoredEvent
 from cstp.methods.recall import RecallParams
+from cstp_server.handlers.conversion import from_wire, to_wire, write
 from cstp_server.handlers.searches import shown_path
-from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
-# Members whose values on the wire are plain: the same in a request.
-_PLAIN = (
-    "content",
-    "context",
-    "source",
-    "source_id",
-    "source_url",
-    "title",
-    "author",
-    "date",
-    "conversation_id",
-    "turn_index",
-    "role",
-    "importance",
-    "project",
-    "expires_at",
-)
 
+def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """Return the family's methods, bound to the engine."""
 
-def memory_list_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """Return the family's method, bound to the engine."""
-
-    async def list_memories(params: ListMemoriesParams, call: Call) -> ListMemoriesResult:
+    async def list_memories(params: lists.ListMemoriesParams, call: Call) -> lists.ListMemoriesResult:
         filters = memory_filters(params)
         page = await engine.list_memories(filters, call.viewer, params.offset, params.limit, call.agent)
-        return ListMemoriesResult(
+        return lists.ListMemoriesResult(
             memories=[_memory(stored) for stored in page.stored],
             total=page.total,
             limit=params.limit,
             offset=params.offset,
         )
 
-    return (BoundMethod(LIST_MEMORIES, list_memories),)
+    async def remember(params: wire.RememberParams, call: Call) -> wire.RememberResult:
+        events = None if params.events is None else tuple(map(_event, params.events))
+        level = SENSITIVITIES[params.sensitivity]
+        request = from_wire(Remember, params, sensitivity=level, events=events)
+        done = await write(engine, call, params, request)
+        chunks = {"is_chunked": done.chunks > 0, "num_chunks": done.chunks}
+        return to_wire(wire.RememberResult, done, token_count=done.tokens, **chunks)
+
+    return (BoundMethod(lists.LIST_MEMORIES, list_memories), BoundMethod(wire.REMEMBER, remember))
 
 
-def memory_filters(params: ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:
+def memory_filters(params: lists.ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:
     """Return the conditions that a memory must meet."""
     return MemoryFilters(
         context=params.context,
@@ -68,12 +56,12 @@ def memory_filters(params: ListMemoriesParams | RecallParams | SearchParams) -> 
     )
 
 
-def _memory(stored: StoredRecord) -> ListedMemory:
+def _memory(stored: StoredRecord) -> lists.ListedMemory:
     record = stored.record
     assert isinstance(record, Artifact | Turn)
     turn = record if isinstance(record, Turn) else None
     artifact = record if isinstance(record, Artifact) else None
-    return ListedMemory(
+    return lists.ListedMemory(
         id=str(record.id),
         type="artifact" if turn is None else "turn",
         title=None if artifact is None else artifact.title,
@@ -93,42 +81,13 @@ def _memory(stored: StoredRecord) -> ListedMemory:
     )
 
 
-def memory_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """Return the method, bound to the engine."""
-
-    async def remember(params: RememberParams, call: Call) -> RememberResult:
-        plain: dict[str, Any] = {name: getattr(params, name) for name in _PLAIN}
-        request = Remember(
-            participants=tuple(params.participants or ()),
-            sensitivity=SENSITIVITIES[params.sensitivity],
-            events=None if params.events is None else tuple(map(_event, params.events)),
-            **plain,
-        )
-        with refusals():
-            writer = writer_of(call, params)
-            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        return RememberResult(
-            id=done.id,
-            status=done.status,  # type: ignore[arg-type]
-            is_chunked=done.chunks > 0,
-            num_chunks=done.chunks,
-            token_count=done.tokens,
-            events=[StoredEvent(id=one.id, category=one.category, narrative=one.narrative) for one in done.events],
-            indexed=done.indexed,
-            seq=done.seq,
-        )
-
-    return (BoundMethod(REMEMBER, remember),)
-
-
-def _event(given: GivenEvent) -> Event:
-    subject = given.subject
+def _event(given: wire.GivenEvent) -> Event:
     return Event(
         category=given.category,
         narrative=given.narrative,
         event_time=given.event_time,
-        actors=tuple(Actor(ref=one.ref, role=one.role) for one in given.actors or ()),
-        subject=None if subject is None else Subject(ref=subject.ref, type=subject.type),
+        actors=tuple(from_wire(Actor, one) for one in given.actors or ()),
+        subject=None if given.subject is None else from_wire(Subject, given.subject),
         confidence=given.confidence,
         evidence=tuple(
             Evidence(quote=one.quote, start_char=one.start_char, end_char=one.end_char) for one in given.evidence or ()

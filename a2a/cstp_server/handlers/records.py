@@ -1,12 +1,10 @@
 """The methods over records of any kind: put those of files, and forget."""
 
-from dataclasses import asdict
-from typing import Any, Final
+from typing import Any
 
 from cognition_engines.engine import Engine
 from cognition_engines.exchange.lines import UnreadableLine, origin_object, read_object
 from cognition_engines.kinds.kind import KINDS
-from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.imports import LookUp
 from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
 from cognition_engines.writing.bulk import check_import
@@ -14,33 +12,15 @@ from cognition_engines.writing.errors import WritesRefused
 from cognition_engines.writing.memory_requests import PutRecords
 from cognition_engines.writing.requests import ErasureReceipt, Forget
 from cstp.errors import MAX_VIOLATIONS
-from cstp.methods import bulk
-from cstp.methods.bulk import (
-    PUT_RECORDS,
-    GuardedPlace,
-    KnownRecordState,
-    PutRecordsParams,
-    PutRecordsResult,
-)
-from cstp.methods.forgetting import (
-    FORGET,
-    ForgetCascade,
-    ForgetParams,
-    ForgetPending,
-    ForgetReceipt,
-    ForgetRemaining,
-    ForgetResult,
-)
-from cstp_server.handlers.writing import refusals, writer_of
+from cstp.methods import bulk, forgetting
+from cstp_server.handlers.conversion import LEVELS, refusals, to_wire, write, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
-_LEVELS: Final = {level: name for name, level in SENSITIVITIES.items()}
 
+def record_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """Return the methods, bound to the engine."""
 
-def bulk_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """Return the method, bound to the engine."""
-
-    async def put_records(params: PutRecordsParams, call: Call) -> PutRecordsResult:
+    async def put_records(params: bulk.PutRecordsParams, call: Call) -> bulk.PutRecordsResult:
         with refusals():
             writer = writer_of(call, params)
             check_import(writer)
@@ -53,21 +33,27 @@ def bulk_methods(engine: Engine) -> tuple[AnyBound, ...]:
             if request.records or request.replaces:
                 done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
                 seq, indexed, outcomes = done.seq, done.indexed, done.outcomes
-        return PutRecordsResult(
+        return bulk.PutRecordsResult(
             outcomes=[one.value for one in outcomes],
             known=[_known(one) for one in before.known],
             guarded=[
-                GuardedPlace(source=one.source, path=one.path, scope=one.scope, level=_LEVELS[one.level])  # type: ignore[arg-type]
+                bulk.GuardedPlace(source=one.source, path=one.path, scope=one.scope, level=LEVELS[one.level])
                 for one in before.guarded
             ],
             indexed=indexed,
             seq=seq,
         )
 
-    return (BoundMethod(PUT_RECORDS, put_records),)
+    async def forget(params: forgetting.ForgetParams, call: Call) -> forgetting.ForgetResult:
+        kind = None if params.kind is None else KINDS[params.kind]
+        done = await write(engine, call, params, Forget(id=params.id, kind=kind, reason=params.reason))
+        receipt = None if done.receipt is None else _receipt(done.receipt)
+        return to_wire(forgetting.ForgetResult, done, deleted=not params.dry_run, receipt=receipt)
+
+    return (BoundMethod(bulk.PUT_RECORDS, put_records), BoundMethod(forgetting.FORGET, forget))
 
 
-def _entries(params: PutRecordsParams) -> tuple[Entry, ...]:
+def _entries(params: bulk.PutRecordsParams) -> tuple[Entry, ...]:
     """Return the records of a call. Raises WritesRefused with what is wrong with them, at most a hundred."""
     found: list[Entry] = []
     faults: list[tuple[str, str]] = []
@@ -83,7 +69,7 @@ def _entries(params: PutRecordsParams) -> tuple[Entry, ...]:
     return tuple(found)
 
 
-def _replaces(params: PutRecordsParams) -> tuple[Replaces, ...]:
+def _replaces(params: bulk.PutRecordsParams) -> tuple[Replaces, ...]:
     return tuple(
         Replaces(KINDS[one.kind], one.id, frozenset((KINDS[kept.kind], kept.id) for kept in one.kept))
         for one in params.replaces or ()
@@ -99,40 +85,12 @@ def _look_up(asked: bulk.LookUp) -> LookUp:
     )
 
 
-def _known(one: KnownRecord) -> KnownRecordState:
+def _known(one: KnownRecord) -> bulk.KnownRecordState:
     kind: Any = one.kind.label
-    return KnownRecordState(key=one.key, kind=kind, id=one.id, project=one.project, origin=origin_object(one.origin))
-
-
-def forgetting_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """Return the method that forgets, bound to an engine."""
-    return (BoundMethod(FORGET, _forgetting(engine)),)
-
-
-def _forgetting(engine: Engine) -> Any:
-    async def forget(params: ForgetParams, call: Call) -> ForgetResult:
-        kind = None if params.kind is None else KINDS[params.kind]
-        request = Forget(id=params.id, kind=kind, reason=params.reason)
-        with refusals():
-            writer = writer_of(call, params)
-            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        return ForgetResult(
-            id=done.id,
-            indexed=done.indexed,
-            seq=done.seq,
-            deleted=not params.dry_run,
-            kind=done.kind,
-            cascade=ForgetCascade(**asdict(done.cascade)),
-            receipt=None if done.receipt is None else _receipt(done.receipt),
-        )
-
-    return forget
-
-
-def _receipt(found: ErasureReceipt) -> ForgetReceipt:
-    return ForgetReceipt(
-        seq=found.seq,
-        verified_at=found.verified_at,
-        remaining=ForgetRemaining(records=found.records, keywords=found.keywords, vectors=found.vectors),
-        pending=[ForgetPending(part=one.part, reason=one.reason) for one in found.pending],
+    return bulk.KnownRecordState(
+        key=one.key, kind=kind, id=one.id, project=one.project, origin=origin_object(one.origin)
     )
+
+
+def _receipt(found: ErasureReceipt) -> forgetting.ForgetReceipt:
+    return to_wire(forgetting.ForgetReceipt, found, remaining=to_wire(forgetting.ForgetRemaining, found))

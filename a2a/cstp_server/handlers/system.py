@@ -11,19 +11,9 @@ from cognition_engines.store.audit.chain import AuditFilters
 from cognition_engines.store.codec import moment
 from cognition_engines.store.reads.viewer_changes import SeenChange
 from cstp.errors import Conflict, InvalidParams, Overloaded, Violation
+from cstp.methods import system as wire
 from cstp.methods.audit import AUDIT, AuditCall, AuditedId, AuditHead, AuditParams, AuditResult
 from cstp.methods.changes import CHANGES, NOW, ChangesParams, ChangesResult, RecordChange
-from cstp.methods.system import (
-    DISCOVER,
-    WHOAMI,
-    Clearance,
-    DiscoverParams,
-    DiscoverResult,
-    LimitState,
-    ServerInfo,
-    WhoamiParams,
-    WhoamiResult,
-)
 from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import FollowerPlaces
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -31,62 +21,36 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 _RETRY_SECONDS = 1
 
 
-def system_methods(limiter: Limiter, agent_id: str, document: DiscoverResult) -> tuple[AnyBound, ...]:
-    """Return the family's methods, bound to the limiter and the OpenRPC document."""
-    server = ServerInfo(agent=agent_id, version=cstp.__version__)
+def system_methods(
+    engine: Engine, limiter: Limiter, followers: FollowerPlaces, agent_id: str, document: wire.DiscoverResult
+) -> tuple[AnyBound, ...]:
+    """Return the family's methods, bound to the engine, the limiter, the places of waiting calls and the document."""
+    following = engine.following
+    server = wire.ServerInfo(agent=agent_id, version=cstp.__version__)
 
-    async def whoami(_: WhoamiParams, call: Call) -> WhoamiResult:
+    async def whoami(_: wire.WhoamiParams, call: Call) -> wire.WhoamiResult:
         token = call.token
-        return WhoamiResult(
+        return wire.WhoamiResult(
             agent=token.agent,
             scopes=list(token.scopes),
-            clearance=cast(Clearance, token.clearance),
+            clearance=cast(wire.Clearance, token.clearance),
             projects=None if token.projects is None else list(token.projects),
             limits=[
-                LimitState(policy=window.policy, limit=window.limit, window=window.seconds, remaining=remaining)
+                wire.LimitState(policy=window.policy, limit=window.limit, window=window.seconds, remaining=remaining)
                 for window, remaining, _ in await limiter.states(token.agent)
             ],
             expires_at=token.expires_at,
             server=server,
         )
 
-    async def discover(_: DiscoverParams, call: Call) -> DiscoverResult:
+    async def discover(_: wire.DiscoverParams, call: Call) -> wire.DiscoverResult:
         return document
-
-    return (BoundMethod(WHOAMI, whoami), BoundMethod(DISCOVER, discover))
-
-
-def audit_methods(engine: Engine) -> tuple[AnyBound, ...]:
-    """Return the method, bound to the engine."""
 
     async def audit(params: AuditParams, call: Call) -> AuditResult:
         filters = AuditFilters(params.agent, params.method, params.id, params.since, params.until)
         page = await engine.list_audit(filters, params.before, params.limit, call.agent)
         head = AuditHead(number=page.head.number, hash=page.head.hash, pruned=page.head.pruned)
         return AuditResult(rows=[audit_call(row) for row in page.rows], before=page.before, head=head)
-
-    return (BoundMethod(AUDIT, audit),)
-
-
-def audit_call(row: AuditRow) -> AuditCall:
-    """Return an audit row in wire form."""
-    entry = row.entry
-    return AuditCall(
-        number=row.number,
-        at=entry.at,
-        agent=entry.agent,
-        method=entry.method,
-        via=entry.via,
-        request_id=entry.request_id,
-        code=entry.code,
-        records=[AuditedId(kind=one.kind, id=one.id, written=one.written) for one in entry.records],
-        query=entry.query,
-        hash=row.hash,
-    )
-
-
-def change_methods(following: Following, followers: FollowerPlaces) -> tuple[AnyBound, ...]:
-    """Return the method, bound to the feed of changes and the places of waiting calls."""
 
     async def changes(params: ChangesParams, call: Call) -> ChangesResult:
         if params.wait_ms and call.batched:
@@ -109,7 +73,29 @@ def change_methods(following: Following, followers: FollowerPlaces) -> tuple[Any
             followers.leave(call.agent)
         return _result(found)
 
-    return (BoundMethod(CHANGES, changes),)
+    return (
+        BoundMethod(wire.WHOAMI, whoami),
+        BoundMethod(wire.DISCOVER, discover),
+        BoundMethod(AUDIT, audit),
+        BoundMethod(CHANGES, changes),
+    )
+
+
+def audit_call(row: AuditRow) -> AuditCall:
+    """Return an audit row in wire form."""
+    entry = row.entry
+    return AuditCall(
+        number=row.number,
+        at=entry.at,
+        agent=entry.agent,
+        method=entry.method,
+        via=entry.via,
+        request_id=entry.request_id,
+        code=entry.code,
+        records=[AuditedId(kind=one.kind, id=one.id, written=one.written) for one in entry.records],
+        query=entry.query,
+        hash=row.hash,
+    )
 
 
 def kinds_of(params: ChangesParams) -> tuple[Kind, ...] | None:

@@ -17,7 +17,7 @@ from cstp.methods.system import DiscoverResult
 from cstp_server.describe.agent_card import agent_card
 from cstp_server.http.auth import Header
 from cstp_server.http.endpoint import Reply, etag, known, reached, send_reply
-from cstp_server.limits.limiter import Plan
+from cstp_server.limits.prices import Plan
 from cstp_server.settings import Settings
 from cstp_server.tokens import SCOPES
 

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from cstp.errors import AuthenticationRequired, CstpError, Forbidden, InvalidRequest, Overloaded, RateLimited
 from cstp_server.http.auth import Header, Network, Refusal, authenticate, client_address, client_network
-from cstp_server.limits.limiter import Limiter, Window
+from cstp_server.limits.limiter import FailedAttempts, Limiter
 from cstp_server.limits.places import Bodies, BodyTooLarge, ClientGone, FollowerPlaces, Gate, HeldPlace, NoRoom
 from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.bound import Call
@@ -39,22 +39,6 @@ METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
 ANSWERING: Final = "answering"  # where the state of a request has its Answering, until there is an answer
 _log = structlog.get_logger("cstp.http")
 _TAG: Final = re.compile(rb'(?:W/)?("[^"]*")')
-
-
-class FailedAttempts:
-    """Wrong tokens per client network; returns how long one that has had too many must wait."""
-
-    def __init__(self, limiter: Limiter, window: Window) -> None:
-        self._limiter = limiter
-        self._window = window
-        self._one = replace(window, limit=1)
-
-    def count(self, network: str) -> RateLimited | None:
-        return self._limiter.count_event(self._window, network)
-
-    def first(self, network: str, status: int) -> bool:
-        """Return whether this is the network's first refusal with that status in a window."""
-        return self._limiter.count_event(self._one, f"{status} {network}") is None
 
 
 @dataclass(frozen=True, slots=True)

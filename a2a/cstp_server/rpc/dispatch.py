@@ -39,11 +39,11 @@ from cstp.reads import ReadParams
 from cstp.validation import parse_params
 from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import BodyParser
+from cstp_server.limits.prices import weigh
 from cstp_server.observe.log import call_line
 from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.bound import AnyBound, AuditedCalls, AuditNotes, Call
 from cstp_server.rpc.envelope import Malformed, Request, read_body
-from cstp_server.rpc.weight import weigh
 
 UNKNOWN: Final = "unknown"  # stands for every method that is not served
 _RETRY_SECONDS: Final = 1

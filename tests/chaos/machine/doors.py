@@ -26,8 +26,9 @@ from cstp_server.handlers.memories import memory_record_methods
 from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.records import forgetting_methods
 from cstp_server.handlers.system import change_methods
-from cstp_server.limits.limiter import Limiter, make_plan
+from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import BodyParser, FollowerPlaces, Gate
+from cstp_server.limits.prices import make_plan
 from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.bound import AuditedCalls, Call
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
