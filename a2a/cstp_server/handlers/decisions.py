@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import PurePosixPath
-from time import perf_counter
 
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
@@ -12,20 +11,9 @@ from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import FoundLinks, Match, Question
 from cognition_engines.queries.decisions import Part as IncludedPart
-from cstp.explained import Interpreted
 from cstp.methods import decisions as wire
 from cstp_server.handlers.decision_records import edge_of
-from cstp_server.handlers.searches import (
-    Cutting,
-    Part,
-    check_abstain,
-    chosen_mode,
-    explained,
-    fit,
-    interpreted,
-    taken_since,
-    unanswered,
-)
+from cstp_server.handlers.searches import NO_TIME, Asked, Cutting, Part, explained, fit, no_match, read_search
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -33,25 +21,24 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
     async def query_decisions(params: wire.QueryDecisionsParams, call: Call) -> wire.QueryDecisionsResult:
-        began = perf_counter()
-        mode = chosen_mode(engine, params.mode)
-        check_abstain(engine, mode, wanted=params.abstain)
+        asked = read_search(engine, params)
         include = _included(params)
         filters = _filters(params.filters)
-        as_of = params.as_of or datetime.now(UTC)
-        question = Question(params.query, filters, call.viewer, params.limit, mode, include, params.abstain, as_of)
-        answered = partial(_answer, params, interpreted(engine, params.query, as_of, wanted=params.explain), agent_id)
+        question = Question(
+            params.query, filters, call.viewer, params.limit, asked.mode, include, params.abstain, asked.as_of
+        )
+        answered = partial(_answer, params, asked, agent_id)
         try:
             matches = await engine.query_decisions(question, call.agent)
         except NoGoodMatch as none:
-            return answered([], 0).model_copy(update=unanswered(none) | taken_since(began))
+            return answered([], 0).model_copy(update=no_match(none))
         found = [_summary(match, include, reasons=params.include_reasons) for match in matches]
         answer = answered(found, len(matches))
         if params.max_tokens is not None:
-            empty = answered([], len(matches))
+            empty = answered([], len(matches)).model_copy(update=NO_TIME)
             fitted = await _fitted(partial(engine.cut, agent=call.agent), params, matches, found, empty)
             answer = answered(fitted, len(matches))
-        return answer.model_copy(update=taken_since(began))
+        return answer
 
     return (BoundMethod(wire.QUERY_DECISIONS, query_decisions),)
 
@@ -67,7 +54,7 @@ def _included(params: wire.QueryDecisionsParams) -> frozenset[IncludedPart]:
 
 def _answer(
     params: wire.QueryDecisionsParams,
-    time: Interpreted | None,
+    asked: Asked,
     agent_id: str,
     found: Sequence[wire.DecisionSummary],
     matches: int,
@@ -76,11 +63,11 @@ def _answer(
         decisions=list(found),
         total=len(found),
         query=params.query,
-        query_time_ms=0,
+        query_time_ms=asked.query_time_ms,
         agent=agent_id,
         omitted=None if params.max_tokens is None else matches - len(found),
         no_good_match=False if params.abstain else None,
-        interpreted=time,
+        interpreted=asked.dates,
     )
 
 

@@ -1,6 +1,5 @@
 """The methods over episodes: from the wire's values to requests, and back."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 from cognition_engines.engine import Engine
@@ -16,7 +15,7 @@ from cstp.errors import NotFound
 from cstp.methods import episode_records as wire
 from cstp.methods.episodes import LIST_EPISODES, EpisodeSummary, ListEpisodesParams, ListEpisodesResult
 from cstp_server.handlers.conversion import LEVELS, from_wire, provenance_of, to_wire, write
-from cstp_server.handlers.searches import check_abstain, chosen_mode, explained, interpreted
+from cstp_server.handlers.searches import explained, read_search
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -50,23 +49,22 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return _whole(found)
 
     async def find_episodes(params: wire.FindEpisodesParams, call: Call) -> wire.FindEpisodesResult:
-        mode = chosen_mode(engine, params.mode)
-        check_abstain(engine, mode, wanted=params.abstain)
-        as_of = params.as_of or datetime.now(UTC)
+        asked = read_search(engine, params)
         question = EpisodeQuestion(
             params.query,
             call.viewer,
             params.limit,
-            mode,
+            asked.mode,
             params.min_reward,
             params.max_reward,
             tuple(params.tags or ()),
             params.explain,
             params.abstain,
-            as_of,
+            asked.as_of,
         )
-        time = interpreted(engine, params.query, as_of, wanted=params.explain)
-        answer = wire.FindEpisodesResult(episodes=[], total=0, query=params.query, mode=mode.value, interpreted=time)
+        answer = wire.FindEpisodesResult(
+            episodes=[], total=0, query=params.query, mode=asked.mode.value, interpreted=asked.dates
+        )
         try:
             matches = await engine.find_episodes(question, call.agent)
         except NoGoodMatch as none:

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from datetime import UTC, datetime
 from functools import partial
-from time import perf_counter
 from typing import Any, Final
 
 from pydantic_core import to_json
@@ -14,7 +12,7 @@ from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extraction, heading
 from cognition_engines.kinds.fields import Model
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.models import SENSITIVITIES, Mode
+from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.chunks import NearChunk, author, cluster, place, snippet, title
 from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion
 from cognition_engines.queries.lists import Citation, citation, titles
@@ -23,7 +21,6 @@ from cognition_engines.writing.given_records import read_given
 from cognition_engines.writing.memory_requests import StoreKnowledge
 from cstp.contract import Wire
 from cstp.errors import NotFound
-from cstp.explained import Interpreted
 from cstp.fields import SNIPPET_BYTES
 from cstp.methods import contents
 from cstp.methods import knowledge_records as records
@@ -43,17 +40,7 @@ from cstp.methods.knowledge import (
     SourceReference,
 )
 from cstp_server.handlers.conversion import refusals, writer_of
-from cstp_server.handlers.searches import (
-    Part,
-    check_abstain,
-    chosen_mode,
-    explained,
-    fit,
-    interpreted,
-    shown_place,
-    taken_since,
-    unanswered,
-)
+from cstp_server.handlers.searches import NO_TIME, Asked, Part, explained, fit, no_match, read_search, shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
@@ -79,28 +66,25 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return _chunk(found, [_related(one) for one in related])
 
     async def search_knowledge(params: SearchKnowledgeParams, call: Call) -> SearchKnowledgeResult:
-        began = perf_counter()
-        mode = chosen_mode(engine, params.mode)
-        check_abstain(engine, mode, wanted=params.abstain)
+        asked = read_search(engine, params)
         filters = params.filters or KnowledgeFilters()
-        as_of = params.as_of or datetime.now(UTC)
         question = KnowledgeQuestion(
             params.query,
             call.viewer,
             params.limit,
-            mode,
+            asked.mode,
             _types(filters),
             filters.topic,
             filters.source,
             params.explain,
             params.abstain,
-            as_of,
+            asked.as_of,
         )
-        answered = partial(_answer, params, mode, interpreted(engine, params.query, as_of, wanted=params.explain))
+        answered = partial(_answer, params, asked)
         try:
             found = await engine.search_knowledge(question, call.agent)
         except NoGoodMatch as none:
-            return answered([], []).model_copy(update=unanswered(none) | taken_since(began))
+            return answered([], []).model_copy(update=no_match(none))
         matches = [each for each in found if params.min_score is None or each.score >= params.min_score]
         whole: list[Wire | None] = [_found(match, _citation(match)) for match in matches]
         answer = answered(matches, whole)
@@ -108,9 +92,10 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             cut = partial(engine.cut, agent=call.agent)
             parts = [_part(item, match) for item, match in zip(answer.results, matches, strict=True)]
             longest = SNIPPET_BYTES if params.snippets else None
-            fitted = await fit(cut, params.query, parts, params.max_tokens, answered(matches, []), longest)
+            empty = answered(matches, []).model_copy(update=NO_TIME)
+            fitted = await fit(cut, params.query, parts, params.max_tokens, empty, longest)
             answer = answered(matches, fitted)
-        return answer.model_copy(update=taken_since(began))
+        return answer
 
     async def store_knowledge(params: records.StoreKnowledgeParams, call: Call) -> records.StoreKnowledgeResult:
         with refusals():
@@ -173,8 +158,7 @@ def _related(related: NearChunk) -> RelatedChunk:
 
 def _answer(
     params: SearchKnowledgeParams,
-    mode: Mode,
-    time: Interpreted | None,
+    asked: Asked,
     matches: Sequence[KnowledgeMatch],
     items: Sequence[Wire | None],
 ) -> SearchKnowledgeResult:
@@ -186,12 +170,12 @@ def _answer(
             query=params.query,
             sources_cited=titles(_citation(match) for match, _ in kept),
             result_count=len(kept),
-            search_type=mode.value,
+            search_type=asked.mode.value,
         ),
-        query_time_ms=0,
+        query_time_ms=asked.query_time_ms,
         omitted=None if params.max_tokens is None else len(matches) - len(kept),
         no_good_match=False if params.abstain else None,
-        interpreted=time,
+        interpreted=asked.dates,
     )
 
 

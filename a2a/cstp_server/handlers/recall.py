@@ -1,8 +1,6 @@
 """Answers recall: one selector decides, all else is the same for each."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -13,7 +11,7 @@ from cognition_engines.kinds.graph import Entity, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import prefixed
-from cognition_engines.models import Decision, Mode, Sensitivity, Viewer
+from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.chunks import author, place, title
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selectors import content_of
@@ -25,18 +23,18 @@ from cstp.errors import NotFound
 from cstp.explained import Interpreted
 from cstp.fields import SNIPPET_BYTES
 from cstp.methods import recall as wire
+from cstp_server.handlers.conversion import LEVELS
 from cstp_server.handlers.memories import memory_filters
 from cstp_server.handlers.searches import (
+    Asked,
     Cutting,
     Part,
-    check_abstain,
-    chosen_mode,
     explained,
     fit,
-    interpreted,
+    no_match,
+    read_search,
     shown_path,
     shown_place,
-    unanswered,
 )
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -48,28 +46,19 @@ _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
     Kind.EVENT: "event",
     Kind.DECISION: "decision",
 }
-_LEVELS: Final[Mapping[Sensitivity, wire.Sensitivity]] = {
-    Sensitivity.NORMAL: "normal",
-    Sensitivity.SENSITIVE: "sensitive",
-    Sensitivity.HIGHLY_SENSITIVE: "highly_sensitive",
-}
 
 
 def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
     async def answer(params: wire.RecallParams, call: Call) -> wire.RecallResult:
-        mode = chosen_mode(engine, params.mode)
-        check_abstain(engine, mode, wanted=params.abstain)
-        as_of = params.as_of or datetime.now(UTC)
-        request = replace(_request(params, mode, call.viewer), as_of=as_of)
-        queried = params.id is None and params.query is not None
-        time = interpreted(engine, params.query or "", as_of, wanted=params.explain and queried)
+        asked = read_search(engine, params)
+        time = asked.dates if params.id is None else None
         try:
-            found = await engine.recall(request, call.agent)
+            found = await engine.recall(_request(params, asked, call.viewer), call.agent)
         except NoGoodMatch as none:
             omitted = {} if params.max_tokens is None else {"omitted": 0}
-            return _recalled(RecallAnswer((), (), (), 0), params, time).model_copy(update=unanswered(none) | omitted)
+            return _recalled(RecallAnswer((), (), (), 0), params, time).model_copy(update=no_match(none) | omitted)
         if found is None:
             raise NotFound(str(params.id))
         whole = (
@@ -85,7 +74,7 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
     return (BoundMethod(wire.RECALL, answer),)
 
 
-def _request(params: wire.RecallParams, mode: Mode, viewer: Viewer) -> RecallRequest:
+def _request(params: wire.RecallParams, asked: Asked, viewer: Viewer) -> RecallRequest:
     categories = wire.DEFAULT_CATEGORIES if params.graph_filters is None else tuple(params.graph_filters)
     return RecallRequest(
         viewer=viewer,
@@ -100,7 +89,8 @@ def _request(params: wire.RecallParams, mode: Mode, viewer: Viewer) -> RecallReq
         id=params.id,
         conversation_id=params.conversation_id,
         query=params.query,
-        mode=mode,
+        mode=asked.mode,
+        as_of=asked.as_of,
         explain=params.explain,
         abstain=params.abstain,
         min_score=params.min_score,
@@ -291,7 +281,7 @@ def _artifact_metadata(stored: StoredRecord, artifact: Artifact) -> wire.Artifac
         source=artifact.source_system,
         source_id=artifact.source_id,
         source_url=artifact.source_url,
-        sensitivity=_LEVELS[stored.facets.sensitivity],
+        sensitivity=LEVELS[stored.facets.sensitivity],
         importance=artifact.importance,
         ts=artifact.ts,
         participants=list(artifact.participants),
@@ -312,7 +302,7 @@ def _turn_metadata(stored: StoredRecord, turn: Turn) -> wire.ArtifactMetadata:
         source=turn.source_system,
         source_id=None,
         source_url=None,
-        sensitivity=_LEVELS[stored.facets.sensitivity],
+        sensitivity=LEVELS[stored.facets.sensitivity],
         importance=turn.importance,
         ts=turn.ts,
         participants=[],

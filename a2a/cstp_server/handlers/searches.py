@@ -5,7 +5,7 @@ Texts are cut to their best passages, and items that do not fit are left out.
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from time import perf_counter
 from typing import Any, Final, TypeAlias
@@ -25,11 +25,18 @@ from cstp.abstention import NearestRecord
 from cstp.contract import Wire
 from cstp.errors import InvalidParams, Violation
 from cstp.explained import Boosts, Explained, Interpreted, LegRanks, MatchedWindow
+from cstp.methods.decisions import QueryDecisionsParams
+from cstp.methods.episode_records import FindEpisodesParams
+from cstp.methods.everything import SearchParams
+from cstp.methods.knowledge import SearchKnowledgeParams
+from cstp.methods.recall import RecallParams
 from cstp.passage_place import PassagePlace
 
 Cutting: TypeAlias = Callable[
     [str, Sequence[PassageRequest]], Awaitable[list[str]]
 ]  # a passage of each text, for a query
+AnySearch: TypeAlias = QueryDecisionsParams | SearchKnowledgeParams | SearchParams | RecallParams | FindEpisodesParams
+NO_TIME: Final = {"query_time_ms": 0}  # of an answer whose size is to be the same each time
 TOKEN_BYTES: Final = 3  # of JSON in UTF-8, so that no text of a usual language has more tokens than are counted
 LEAST: Final = 300  # bytes that each text gets before any gets more
 _UNBOUNDED: Final = 2**62  # bytes
@@ -37,37 +44,47 @@ _SPARE: Final = 100  # bytes, of counts and the time that the answer has in the 
 _TRUNCATED: Final = len(',"truncated":false,')  # with the comma before the item
 
 
-def check_abstain(engine: Engine, mode: Mode, *, wanted: bool) -> None:
-    """Raise InvalidParams if a search cannot know that nothing is near enough."""
-    if wanted and mode is Mode.KEYWORD:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A search as it is to be answered: its mode, from when its times are seen, and the dates to be explained.
+
+    `began` is a value of `perf_counter`.
+    """
+
+    mode: Mode
+    as_of: datetime
+    dates: Interpreted | None
+    began: float
+
+    @property
+    def query_time_ms(self) -> int:
+        """The milliseconds since it began."""
+        return round((perf_counter() - self.began) * 1000)
+
+
+def read_search(engine: Engine, params: AnySearch) -> Asked:
+    """Return how a search is to be answered; its dates only if they are to be explained and the query names some.
+
+    Raises InvalidParams for an unavailable mode, and if the search cannot know that nothing is near enough.
+    """
+    began = perf_counter()
+    mode = engine.modes[0] if params.mode is None else Mode(params.mode)
+    if mode not in engine.modes:
+        raise InvalidParams((Violation("mode", 'must be "keyword": this server has no embedding model'),))
+    if params.abstain and mode is Mode.KEYWORD:
         raise InvalidParams((Violation("abstain", "needs a search by meaning, which the mode keyword is not"),))
-    if wanted and engine.least_cosine is None:
+    if params.abstain and engine.least_cosine is None:
         raise InvalidParams((Violation("abstain", "needs search.least_cosine, which is not known of this model"),))
+    as_of = params.as_of or datetime.now(UTC)
+    found = engine.read_dates(params.query, as_of) if params.explain and params.query is not None else None
+    dates = None if found is None else Interpreted(date_from=found.first, date_to=found.last)
+    return Asked(mode, as_of, dates, began)
 
 
-def unanswered(found: NoGoodMatch) -> dict[str, Any]:
+def no_match(found: NoGoodMatch) -> dict[str, Any]:
     """Return the members of an answer without a good match."""
     nearest = None if found.id is None or found.cosine is None else NearestRecord(id=found.id, cosine=found.cosine)
     return {"no_good_match": True, "nearest": nearest}
-
-
-def taken_since(began: float) -> dict[str, Any]:
-    """Return the milliseconds since `began`, a value of `perf_counter`, as the member of an answer."""
-    return {"query_time_ms": round((perf_counter() - began) * 1000)}
-
-
-def chosen_mode(engine: Engine, given: str | None) -> Mode:
-    """Return the given mode, else the engine's default. Raises InvalidParams for an unavailable mode."""
-    mode = engine.modes[0] if given is None else Mode(given)
-    if mode not in engine.modes:
-        raise InvalidParams((Violation("mode", 'must be "keyword": this server has no embedding model'),))
-    return mode
-
-
-def interpreted(engine: Engine, query: str, as_of: datetime, *, wanted: bool) -> Interpreted | None:
-    """Return the time that a query names; None if it names none or `explain` is off."""
-    found = engine.read_dates(query, as_of) if wanted else None
-    return None if found is None else Interpreted(date_from=found.first, date_to=found.last)
 
 
 def explained(found: Explanation | None, window: Window | None) -> Explained | None:
