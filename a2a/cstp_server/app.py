@@ -34,31 +34,11 @@ from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.records import record_methods
 from cstp_server.handlers.system import system_methods
 from cstp_server.holder.folder_calls import FolderCalls
+from cstp_server.http import discovery as documents
+from cstp_server.http import page as pages
 from cstp_server.http.auth import Network, allowed_hosts, parse_networks
-from cstp_server.http.discovery import (
-    CARD_PATH,
-    OLD_CARD_PATH,
-    OPENRPC_PATH,
-    Discovery,
-    card,
-    make_discovery,
-    metadata,
-    openrpc,
-)
 from cstp_server.http.endpoint import METADATA_PATH, Parts, cstp_endpoint
 from cstp_server.http.events import EventStream, changes_endpoint
-from cstp_server.http.page import (
-    ASSET_PATH,
-    PAGE_PATH,
-    SESSION_PATH,
-    Page,
-    PageSessions,
-    asset,
-    index,
-    root,
-    session,
-    to_page,
-)
 from cstp_server.http.probes import Probes, healthz, metrics, readyz
 from cstp_server.limits.limiter import FailedAttempts, Limiter, redis_storage
 from cstp_server.limits.places import Bodies, BodyParser, FollowerPlaces, Gate
@@ -86,15 +66,15 @@ _ROUTES: Final = {
     "/healthz": healthz,
     "/readyz": readyz,
     "/metrics": metrics,
-    OPENRPC_PATH: openrpc,
-    CARD_PATH: card,
-    OLD_CARD_PATH: card,
-    METADATA_PATH: metadata,
-    "/": root,
-    PAGE_PATH.rstrip("/"): to_page,
-    PAGE_PATH: index,
-    ASSET_PATH: asset,
-    SESSION_PATH: session,
+    documents.OPENRPC_PATH: documents.openrpc,
+    documents.CARD_PATH: documents.card,
+    documents.OLD_CARD_PATH: documents.card,
+    METADATA_PATH: documents.metadata,
+    "/": pages.root,
+    pages.PAGE_PATH.rstrip("/"): pages.to_page,
+    pages.PAGE_PATH: pages.index,
+    pages.ASSET_PATH: pages.asset,
+    pages.SESSION_PATH: pages.session,
 }
 
 
@@ -104,10 +84,10 @@ class State(TypedDict):
     parts: Parts
     probes: Probes
     mcp: Mount
-    discovery: Discovery
+    discovery: documents.Discovery
     events: EventStream
-    page: Page
-    sessions: PageSessions
+    page: pages.Page
+    sessions: pages.PageSessions
     folder_calls: FolderCalls
 
 
@@ -143,7 +123,7 @@ def create_app(
     name. `member` is which of several workers this process is.
     """
     prepared = _prepared(settings, gate)
-    discovery = make_discovery(settings, prepared.plan, prepared.document)
+    discovery = documents.make_discovery(settings, prepared.plan, prepared.document)
 
     @asynccontextmanager
     async def opened_parts() -> AsyncIterator[State]:
@@ -168,8 +148,8 @@ def create_app(
                     "mcp": mount,
                     "discovery": discovery,
                     "events": EventStream(opened.following, settings.server.quiet_seconds),
-                    "page": Page(settings),
-                    "sessions": PageSessions(settings, claims),
+                    "page": pages.Page(settings),
+                    "sessions": pages.PageSessions(settings, claims),
                     "folder_calls": others,
                 }
         finally:

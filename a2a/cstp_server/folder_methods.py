@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from random import getrandbits
 from typing import Final, TypeVar
 
 from cstp.call import Call as Sent
@@ -14,7 +13,7 @@ from cstp.fields import format_instant
 from cstp_server.app import State, create_app
 from cstp_server.holder.taking import take_folder
 from cstp_server.open_engine import open_engine
-from cstp_server.rpc.bound import Call
+from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Dispatcher
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token
@@ -98,6 +97,6 @@ class _FolderMethods(Methods):
 
     def send(self, call: Sent[R]) -> R:
         """One call; its result. Raises CstpError; a call takes as long as the settings let it, whatever its timeout."""
-        context = Call(self._token, f"{getrandbits(128):032x}")  # identifies a request, is no secret
+        context = Call(self._token, new_request_id())
         answer = self._runner.run(self._dispatcher.handle(request_body(call), context))
         return read_answer(HttpAnswer(200, None, answer.body or b""), call)

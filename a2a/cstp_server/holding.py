@@ -5,7 +5,6 @@ Loaded by name: a process that asks another one needs neither the engine nor the
 
 import asyncio
 from collections.abc import Mapping
-from random import getrandbits
 from time import monotonic
 from typing import Final, cast
 
@@ -19,7 +18,7 @@ from cstp_server.mcp.tools import Tool, run_tool
 from cstp_server.open_engine import open_engine
 from cstp_server.process.malloc import spare_the_collector
 from cstp_server.process.stop import Grace
-from cstp_server.rpc.bound import Call
+from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token
@@ -65,8 +64,7 @@ class Holding:
             return Outcome(error=Overloaded(_RETRY_SECONDS))
         place = HeldPlace(gate, token.agent)
         try:
-            # identifies a request, is no secret
-            call = Call(token, f"{getrandbits(128):032x}", "mcp", place=place)
+            call = Call(token, new_request_id(), "mcp", place=place)
             return await run_tool(self._parts.dispatcher, tool, arguments, call)
         finally:
             place.leave()

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from random import getrandbits
 from time import monotonic
-from typing import Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import structlog
 
@@ -28,9 +27,13 @@ from cstp_server.mcp.server import Context
 from cstp_server.mcp.stdio import answer
 from cstp_server.mcp.tools import Tool, call_of
 from cstp_server.process.malloc import spare_the_collector
+from cstp_server.rpc.bound import new_request_id
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token, TokenBook
+
+if TYPE_CHECKING:
+    from cstp_server.holding import Holding
 
 R = TypeVar("R")
 _OK: Final = 200
@@ -77,18 +80,7 @@ async def holder_ended(folder: Path) -> None:
         writer.close()
 
 
-class Holding(Protocol):
-    """The open folder; see `cstp_server.holding`."""
-
-    @property
-    def answers(self) -> bool: ...
-
-    async def keep(self) -> None: ...
-
-    async def run(self, tool: Tool | None, arguments: Mapping[str, object], token: Token) -> Outcome: ...
-
-
-def take_if_free(settings: Settings) -> Holding | None:
+def take_if_free(settings: Settings) -> "Holding | None":
     """Open the folder; None while another process holds it.
 
     Raises ConfigurationError or ComponentFailed, with nothing left open.
@@ -102,7 +94,7 @@ def take_if_free(settings: Settings) -> Holding | None:
     return make(settings, lock)
 
 
-async def answer_from_folder(settings: Settings, identify: Identify, holding: Holding | None) -> None:
+async def answer_from_folder(settings: Settings, identify: Identify, holding: "Holding | None") -> None:
     """Answer until standard input ends, or SIGTERM or SIGINT arrives; then close the folder if held.
 
     `identify` is asked in each call: a token that ends or is revoked ends the answers. `holding` is None if another
@@ -122,7 +114,7 @@ async def answer_from_folder(settings: Settings, identify: Identify, holding: Ho
 class FolderProcess:
     """Answers calls as the holder of the folder, or by asking the holder."""
 
-    def __init__(self, settings: Settings, identify: Identify, holding: Holding | None) -> None:
+    def __init__(self, settings: Settings, identify: Identify, holding: "Holding | None") -> None:
         self._settings = settings
         self._identify = identify
         self._holding = holding
@@ -157,7 +149,7 @@ class FolderProcess:
         except CstpError as error:
             return Outcome(error=error)
         except TimeoutError:
-            failure = QueryFailed("server", f"{getrandbits(128):032x}")
+            failure = QueryFailed("server", new_request_id())
             reason = "the process that holds the folder does not answer"
             _log.error("no_answer", request_id=failure.request_id, reason=reason)
             return Outcome(error=failure)

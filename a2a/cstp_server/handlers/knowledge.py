@@ -23,23 +23,9 @@ from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.fields import SNIPPET_BYTES
 from cstp.methods import contents
+from cstp.methods import knowledge as wire
 from cstp.methods import knowledge_records as records
-from cstp.methods.knowledge import (
-    GET_CHUNK,
-    SEARCH_KNOWLEDGE,
-    ChunkCluster,
-    GetChunkParams,
-    GetChunkResult,
-    KnowledgeCard,
-    KnowledgeFilters,
-    KnowledgeFound,
-    RelatedChunk,
-    SearchKnowledgeParams,
-    SearchKnowledgeResult,
-    SearchMetadata,
-    SourceReference,
-)
-from cstp_server.handlers.conversion import refusals, writer_of
+from cstp_server.handlers.conversion import refusals, to_wire, writer_of
 from cstp_server.handlers.searches import NO_TIME, Asked, Part, explained, fit, no_match, read_search, shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -57,7 +43,7 @@ _CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
 def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
-    async def get_chunk(params: GetChunkParams, call: Call) -> GetChunkResult:
+    async def get_chunk(params: wire.GetChunkParams, call: Call) -> wire.GetChunkResult:
         limit = params.related_limit if params.include_related else 0
         read = await engine.get_chunk(params.chunk_id, call.viewer, limit, call.agent)
         if read is None:
@@ -65,9 +51,9 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         found, related = read
         return _chunk(found, [_related(one) for one in related])
 
-    async def search_knowledge(params: SearchKnowledgeParams, call: Call) -> SearchKnowledgeResult:
+    async def search_knowledge(params: wire.SearchKnowledgeParams, call: Call) -> wire.SearchKnowledgeResult:
         asked = read_search(engine, params)
-        filters = params.filters or KnowledgeFilters()
+        filters = params.filters or wire.KnowledgeFilters()
         question = KnowledgeQuestion(
             params.query,
             call.viewer,
@@ -114,40 +100,31 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return records.StoreKnowledgeResult(records=states, indexed=done.indexed, seq=done.seq)
 
     return (
-        BoundMethod(GET_CHUNK, get_chunk),
-        BoundMethod(SEARCH_KNOWLEDGE, search_knowledge),
+        BoundMethod(wire.GET_CHUNK, get_chunk),
+        BoundMethod(wire.SEARCH_KNOWLEDGE, search_knowledge),
         BoundMethod(records.STORE_KNOWLEDGE, store_knowledge),
     )
 
 
-def _chunk(found: ChunkFound, related: list[RelatedChunk]) -> GetChunkResult:
-    chunk = found.chunk
-    assert chunk.id is not None
-    card, group = chunk.knowledge_card, cluster(found)
-    return GetChunkResult(
+def _chunk(found: ChunkFound, related: list[wire.RelatedChunk]) -> wire.GetChunkResult:
+    chunk, group = found.chunk, cluster(found)
+    return to_wire(
+        wire.GetChunkResult,
+        chunk,
         chunk_id=chunk.id,
         title=title(chunk, found.source),
         author=author(chunk, found.source),
-        source=chunk.source,
-        tags=list(chunk.tags),
-        content=chunk.content,
         chunk_info=place(chunk),
         place=shown_place(chunk),
-        knowledge_card=None if card is None else KnowledgeCard(summary=card.summary, takeaways=list(card.takeaways)),
-        cluster=None
-        if group is None
-        else ChunkCluster(cluster_id=list(group.ids), cluster_name=group.name, description=group.description),
+        cluster=group and to_wire(wire.ChunkCluster, group, cluster_id=group.ids, cluster_name=group.name),
         related_chunks=related,
-        readwise_url=chunk.readwise_url,
-        source_url=chunk.source_url,
-        highlight_url=chunk.highlight_url,
     )
 
 
-def _related(related: NearChunk) -> RelatedChunk:
+def _related(related: NearChunk) -> wire.RelatedChunk:
     chunk = related.chunk
     assert chunk.id is not None
-    return RelatedChunk(
+    return wire.RelatedChunk(
         chunk_id=chunk.id,
         title=title(chunk, related.source),
         author=author(chunk, related.source),
@@ -157,16 +134,16 @@ def _related(related: NearChunk) -> RelatedChunk:
 
 
 def _answer(
-    params: SearchKnowledgeParams,
+    params: wire.SearchKnowledgeParams,
     asked: Asked,
     matches: Sequence[KnowledgeMatch],
     items: Sequence[Wire | None],
-) -> SearchKnowledgeResult:
+) -> wire.SearchKnowledgeResult:
     """The answer with those of the items that are there, one of each match."""
-    kept = [(match, item) for match, item in zip(matches, items, strict=False) if isinstance(item, KnowledgeFound)]
-    return SearchKnowledgeResult(
+    kept = [(match, item) for match, item in zip(matches, items, strict=False) if isinstance(item, wire.KnowledgeFound)]
+    return wire.SearchKnowledgeResult(
         results=[item for _, item in kept],
-        metadata=SearchMetadata(
+        metadata=wire.SearchMetadata(
             query=params.query,
             sources_cited=titles(_citation(match) for match, _ in kept),
             result_count=len(kept),
@@ -179,7 +156,7 @@ def _answer(
     )
 
 
-def _part(item: KnowledgeFound, match: KnowledgeMatch) -> Part:
+def _part(item: wire.KnowledgeFound, match: KnowledgeMatch) -> Part:
     """A chunk can be cut, an extraction comes whole; the title of its source is cited in the answer, too."""
     cited = 0 if item.source is None else len(to_json(item.source.title)) + 1
     if not isinstance(item.content, str):
@@ -187,7 +164,7 @@ def _part(item: KnowledgeFound, match: KnowledgeMatch) -> Part:
     return Part(item, "content", extra=cited, record=match.record, own=item.content, window=match.window)
 
 
-def _types(filters: KnowledgeFilters) -> tuple[str, ...] | None:
+def _types(filters: wire.KnowledgeFilters) -> tuple[str, ...] | None:
     if filters.type is None:
         return None
     return tuple(each for name in filters.type for each in (EXTRACTION_TYPES if name == "extraction" else (name,)))
@@ -198,11 +175,11 @@ def _citation(match: KnowledgeMatch) -> Citation:
     return citation(match.record, {} if match.source is None or id is None else {id: match.source})
 
 
-def _found(match: KnowledgeMatch, cited: Citation) -> KnowledgeFound:
+def _found(match: KnowledgeMatch, cited: Citation) -> wire.KnowledgeFound:
     record = match.record
     assert record.id is not None
     extraction = record if isinstance(record, Extraction) else None
-    return KnowledgeFound(
+    return wire.KnowledgeFound(
         id=record.id,
         type="chunk" if extraction is None else "extraction",
         extraction_type=None if extraction is None else extraction.type,
@@ -214,7 +191,7 @@ def _found(match: KnowledgeMatch, cited: Citation) -> KnowledgeFound:
         chunk_id=record.id if isinstance(record, Chunk) else record.chunk_id,
         chunk_info=place(record) if isinstance(record, Chunk) else None,
         place=shown_place(record),
-        source=None if cited.title is None else SourceReference(source_id=cited.source_id, title=cited.title),
+        source=None if cited.title is None else wire.SourceReference(source_id=cited.source_id, title=cited.title),
         origin=match.origin.made_by,
         recorded_by=match.origin.recorded_by,
         explain=explained(match.explanation, match.window),

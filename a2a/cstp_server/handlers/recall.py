@@ -258,10 +258,8 @@ def _subject(event: Event) -> wire.SubjectRef | None:
 
 def _metadata(stored: StoredRecord, source: SourceName | None = None) -> wire.RecordMetadata:
     match stored.record:
-        case Artifact() as artifact:
-            return _artifact_metadata(stored, artifact)
-        case Turn() as turn:
-            return _turn_metadata(stored, turn)
+        case Artifact() | Turn() as memory:
+            return _artifact_metadata(stored, memory)
         case Event() as event:
             return _event_metadata(event)
         case Decision() as decision:
@@ -274,45 +272,26 @@ def _metadata(stored: StoredRecord, source: SourceName | None = None) -> wire.Re
             raise ValueError(f"{type(other).__name__}: recall shows no such record")
 
 
-def _artifact_metadata(stored: StoredRecord, artifact: Artifact) -> wire.ArtifactMetadata:
+def _artifact_metadata(stored: StoredRecord, memory: Artifact | Turn) -> wire.ArtifactMetadata:
+    artifact = memory if isinstance(memory, Artifact) else None
+    turn = memory if isinstance(memory, Turn) else None
     return wire.ArtifactMetadata(
-        title=artifact.title,
-        author=artifact.author,
-        source=artifact.source_system,
-        source_id=artifact.source_id,
-        source_url=artifact.source_url,
+        title=None if artifact is None else artifact.title,
+        author=None if artifact is None else artifact.author,
+        source=memory.source_system,
+        source_id=None if artifact is None else artifact.source_id,
+        source_url=None if artifact is None else artifact.source_url,
         sensitivity=LEVELS[stored.facets.sensitivity],
-        importance=artifact.importance,
-        ts=artifact.ts,
-        participants=list(artifact.participants),
-        conversation_id=None,
-        session=None,
-        turn_index=None,
-        role=None,
-        speaker=None,
-        given=artifact.metadata,
-        path=shown_path(stored.origin),
-    )
-
-
-def _turn_metadata(stored: StoredRecord, turn: Turn) -> wire.ArtifactMetadata:
-    return wire.ArtifactMetadata(
-        title=None,
-        author=None,
-        source=turn.source_system,
-        source_id=None,
-        source_url=None,
-        sensitivity=LEVELS[stored.facets.sensitivity],
-        importance=turn.importance,
-        ts=turn.ts,
-        participants=[],
-        conversation_id=turn.conversation_id,
-        session=turn.session,
-        turn_index=turn.turn_index,
-        role=turn.role,
-        speaker=turn.speaker,
-        given=turn.metadata,
-        conversation=conversation_name(turn),
+        importance=memory.importance,
+        ts=memory.ts,
+        participants=list(artifact.participants) if artifact else [],
+        conversation_id=None if turn is None else turn.conversation_id,
+        session=None if turn is None else turn.session,
+        turn_index=None if turn is None else turn.turn_index,
+        role=None if turn is None else turn.role,
+        speaker=None if turn is None else turn.speaker,
+        given=memory.metadata,
+        conversation=None if turn is None else conversation_name(turn),
         path=shown_path(stored.origin),
     )
 

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from random import getrandbits
 from typing import Final
 
 import structlog
@@ -21,7 +20,7 @@ from cstp_server.http.auth import Header, Network, Refusal, authenticate, client
 from cstp_server.limits.limiter import FailedAttempts, Limiter
 from cstp_server.limits.places import Bodies, BodyTooLarge, ClientGone, FollowerPlaces, Gate, HeldPlace, NoRoom
 from cstp_server.observe.metrics import CallMetrics
-from cstp_server.rpc.bound import Call
+from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Dispatcher, error_body
 from cstp_server.tokens import TokenBook
 
@@ -249,7 +248,7 @@ def request_id_of(headers: list[Header]) -> str:
     given = [value for name, value in headers if name == b"x-request-id"]
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return given[0].decode("ascii")
-    return f"{getrandbits(128):032x}"  # identifies a request, is no secret
+    return new_request_id()
 
 
 def refusal_bytes() -> bytes:

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from hashlib import blake2b
 from heapq import merge
-from itertools import accumulate
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from cstp_server.limits.memory_windows import MovingWindows, Step, WindowSize, until_gone
+from cstp_server.limits.memory_windows import MovingWindows, Step, until_free, until_gone
+from cstp_server.limits.prices import Window
 
 PAGES: Final = 65_536  # windows of keys that count at a time; a page takes memory once it is used
 STEPS: Final = 250  # of a window: what is taken within one leaves together, with the last of it
@@ -120,7 +120,7 @@ class CommonWindows:
     def close(self) -> None:
         os.close(self._file)
 
-    def take_all(self, key: str, windows: Sequence[WindowSize], cost: int, other: MovingWindows | None = None) -> bool:
+    def take_all(self, key: str, windows: Sequence[Window], cost: int, other: MovingWindows | None = None) -> bool:
         """Do as `MovingWindows.take_all`."""
         with self._locked():
             now = self._clock()
@@ -174,9 +174,7 @@ class CommonWindows:
         lacking = sum(step.units for step in steps) + cost - limit
         if lacking <= 0:
             return 0.0
-        gone = accumulate(step.units for step in steps)
-        step = next(step for step, units in zip(steps, gone, strict=True) if units >= lacking)
-        return until_gone(step, seconds, now)
+        return until_free(steps, lacking, seconds, now)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:

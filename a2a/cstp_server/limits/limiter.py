@@ -25,7 +25,8 @@ from limits.errors import StorageError
 
 from cognition_engines.errors import ComponentFailed
 from cstp.errors import RateLimited
-from cstp_server.limits.memory_windows import MovingWindows, Windows
+from cstp_server.limits.common_windows import CommonWindows
+from cstp_server.limits.memory_windows import MovingWindows
 from cstp_server.limits.prices import Plan, Window, writes_of
 from cstp_server.settings import LimitSettings
 
@@ -82,15 +83,15 @@ class Limiter:
         plan: Plan,
         redis: RedisStorage | None,
         redis_timeout: float,
-        local: Windows | None = None,
-        events: Windows | None = None,
+        local: CommonWindows | None = None,
+        events: CommonWindows | None = None,
     ) -> None:
         """`local` and `events` count for all workers of a server; by default they count in this process."""
         self._plan = plan
-        self._local: Windows = MovingWindows() if local is None else local
+        self._local = MovingWindows() if local is None else local
         self._others = MovingWindows()  # what other servers spent, as Redis last reported
         self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: when and how much was spent without Redis
-        self._events: Windows = MovingWindows() if events is None else events
+        self._events = MovingWindows() if events is None else events
         self._shared = _shared_windows(redis, redis_timeout) if redis else None
         self._counts = MovingWindowRateLimiter(redis) if redis else None
         self._redis: Storage | None = redis

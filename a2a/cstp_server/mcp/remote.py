@@ -1,7 +1,6 @@
 """Tools that are run by a CSTP server elsewhere, through the Python client."""
 
 from collections.abc import Mapping
-from random import getrandbits
 from typing import Any
 
 import structlog
@@ -12,6 +11,7 @@ from cstp.errors import CstpError, MethodNotFound, QueryFailed
 from cstp_server.mcp.server import Context, Run
 from cstp_server.mcp.stdio import answer
 from cstp_server.mcp.tools import Tool, call_of
+from cstp_server.rpc.bound import new_request_id
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 
@@ -35,7 +35,7 @@ def remote_run(client: AsyncClient) -> Run:
         except CstpError as error:
             return Outcome(error=error)
         except TransportError as error:
-            failure = QueryFailed("server", f"{getrandbits(128):032x}")
+            failure = QueryFailed("server", new_request_id())
             _log.error("no_answer", request_id=failure.request_id, reason=str(error), method=tool.method.name)
             return Outcome(error=failure)
 

@@ -20,7 +20,7 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from threading import Event, RLock, Thread, current_thread
 from time import monotonic
-from typing import Any, Final, Protocol, TextIO, cast
+from typing import Any, Final, TextIO, cast
 
 import orjson
 import structlog
@@ -108,14 +108,8 @@ def _now() -> str:
     return datetime.now(UTC).replace(tzinfo=None).isoformat() + "Z"
 
 
-class CallLine(Protocol):
-    """Writes the one line of a call."""
-
-    def __call__(self, *, method: str | None, agent: str, code: int, ms: float, request_id: str) -> None: ...
-
-
-def call_line() -> CallLine:
-    """Return the current writer of call lines.
+def call_line() -> Callable[..., None]:
+    """Return what writes the line of a call now, of its method, agent, code, ms and request_id, all by keyword.
 
     A JSON line is put together here: structlog's chain would take a fifth of the time of a cheap call.
     """
@@ -124,14 +118,9 @@ def call_line() -> CallLine:
         return partial(logger.info, "call")
     if not logger.is_enabled_for(logging.INFO):
         return lambda **_fields: None
-    return _JsonCallLine(structlog.get_config()["logger_factory"]())
+    file = structlog.get_config()["logger_factory"]()
 
-
-class _JsonCallLine:
-    def __init__(self, file: structlog.WriteLogger) -> None:
-        self._file = file
-
-    def __call__(self, *, method: str | None, agent: str, code: int, ms: float, request_id: str) -> None:
+    def write(*, method: str | None, agent: str, code: int, ms: float, request_id: str) -> None:
         line: Line = {
             "method": method,
             "agent": _clean(agent),
@@ -142,7 +131,9 @@ class _JsonCallLine:
             "level": "info",
             "timestamp": _now(),
         }
-        self._file.msg(_to_json(line))
+        file.msg(_to_json(line))
+
+    return write
 
 
 def _trace(_logger: object, _name: str, event: Line) -> Line:

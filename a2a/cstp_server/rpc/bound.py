@@ -7,7 +7,8 @@ write in its transaction.
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Generic, Protocol, TypeVar
+from random import getrandbits
+from typing import Any, Final, Generic, TypeVar
 
 from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.models import Viewer
@@ -16,6 +17,7 @@ from cstp.contract import Method, Wire
 from cstp.errors import Conflict, CstpError
 from cstp.methods.registry import METHODS
 from cstp.naming import named_records
+from cstp_server.limits.places import HeldPlace
 from cstp_server.tokens import Token
 
 P = TypeVar("P", bound=Wire)
@@ -23,13 +25,6 @@ R = TypeVar("R", bound=Wire)
 ANY_KIND: Final = "record"  # of a record whose kind an error does not say
 _READS: Final = frozenset(method.name for method in METHODS if method.audited and not method.writes)
 _WRITES: Final = frozenset(method.name for method in METHODS if method.audited and method.writes)
-
-
-class Place(Protocol):
-    """A place in flight that a request has."""
-
-    def leave(self) -> None:
-        """Give the place to another request, once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +38,7 @@ class Call:
     request_id: str
     via: str = "cstp"
     method: str = ""
-    place: Place | None = None
+    place: HeldPlace | None = None
     batched: bool = False
 
     @property
@@ -64,6 +59,11 @@ class BoundMethod(Generic[P, R]):
 
 
 AnyBound = BoundMethod[Any, Any]
+
+
+def new_request_id() -> str:
+    """Return an id for a request. It identifies it, and is no secret."""
+    return f"{getrandbits(128):032x}"
 
 
 @dataclass(slots=True)
