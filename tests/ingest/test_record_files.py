@@ -89,9 +89,7 @@ def tags_of(item: Item) -> tuple[str, ...]:
         (["1.10", "007"], ("1.10", "007")),
     ],
 )
-def test_tags_of_any_kind_that_are_numbers_booleans_or_one_text_are_texts(
-    path: str, value: object, texts: tuple[str, ...]
-) -> None:
+def test_plain_values_are_texts_in_the_tags_of_any_kind(path: str, value: object, texts: tuple[str, ...]) -> None:
     assert set(tags(value, path)) == {texts}
     assert len(tags(value, path)) == 6
 
