@@ -53,7 +53,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "indexes": "the indexes of a folder",
     "knowledge": "the family",
     "live": "an index that follows the records",
-    "memories": "what was said and written",
+    "memories": "artifacts, turns, events and the graph",
     "options": "what a command or a run is given",
     "reader": "a text to drafts",
     "recall": "the family",
@@ -66,7 +66,6 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "serve": "a server until it stops",
     "server": "the other side of a protocol",
     "system": "the family",
-    "validation": "checks before anything is done",
 }
 LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}

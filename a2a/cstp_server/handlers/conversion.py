@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from cognition_engines.engine import Engine
 from cognition_engines.models import SENSITIVITIES, Sensitivity
 from cognition_engines.store.values import StoredRecord
-from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused, WritesRefused
+from cognition_engines.writing import requests
 from cognition_engines.writing.requests import Request, WriteCaller, Written
 from cstp.contract import Wire
 from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound, Violation
@@ -82,14 +82,14 @@ def refusals() -> Iterator[None]:
     """Translate the errors of a write to those of the protocol."""
     try:
         yield
-    except WriteRefused as error:
+    except requests.WriteRefused as error:
         path = ".".join(to_camel(step) for step in error.member.split("."))
         raise InvalidParams((Violation(path, error.message),)) from None
-    except WritesRefused as error:
+    except requests.WritesRefused as error:
         raise InvalidParams(tuple(Violation(path, reason) for path, reason in error.faults)) from None
-    except WriteConflict as error:
+    except requests.WriteConflict as error:
         raise Conflict(error.id, error.reason, error.expected, error.found) from None
-    except RecordNotFound as error:
+    except requests.RecordNotFound as error:
         raise NotFound(error.id) from None
-    except ScopeNeeded as error:
+    except requests.ScopeNeeded as error:
         raise Forbidden(error.scope) from None

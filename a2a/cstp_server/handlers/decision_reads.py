@@ -8,9 +8,8 @@ from cognition_engines.kinds.reviews import Review
 from cognition_engines.models import Decision, DecisionDetails, Filters, Overdue, Sensitivity
 from cognition_engines.queries.decision_counts import DecisionStatistics
 from cognition_engines.queries.decisions import joined_links
-from cognition_engines.store.reads.decision_walk import GraphEdge as FoundEdge
-from cognition_engines.store.reads.decision_walk import GraphRequest
-from cognition_engines.store.reads.decisions import DecisionHistory
+from cognition_engines.store.reads.decisions import DecisionHistory, GraphRequest
+from cognition_engines.store.reads.decisions import GraphEdge as FoundEdge
 from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.writing.decisions import content_hash, ratified_by
 from cstp.errors import NotFound

@@ -17,7 +17,7 @@ from cognition_engines.queries.chunks import NearChunk, author, cluster, place, 
 from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion
 from cognition_engines.queries.lists import Citation, citation, titles
 from cognition_engines.store.reads.knowledge import ChunkFound
-from cognition_engines.writing.given_records import read_given
+from cognition_engines.writing.knowledge import read_given
 from cognition_engines.writing.memory_requests import StoreKnowledge
 from cstp.contract import Wire
 from cstp.errors import NotFound

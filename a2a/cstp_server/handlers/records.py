@@ -7,10 +7,9 @@ from cognition_engines.exchange.lines import UnreadableLine, origin_object, read
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.queries.imports import LookUp
 from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
-from cognition_engines.writing.bulk import check_import
-from cognition_engines.writing.errors import WritesRefused
+from cognition_engines.writing.knowledge import check_import
 from cognition_engines.writing.memory_requests import PutRecords
-from cognition_engines.writing.requests import ErasureReceipt, Forget
+from cognition_engines.writing.requests import ErasureReceipt, Forget, WritesRefused
 from cstp.errors import MAX_VIOLATIONS
 from cstp.methods import bulk, forgetting
 from cstp_server.handlers.conversion import LEVELS, refusals, to_wire, write, writer_of
