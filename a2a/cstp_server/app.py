@@ -178,7 +178,7 @@ def create_app(
 
 
 def _prepared(settings: Settings, gate: Gate | None) -> Prepared:
-    """Raises ConfigurationError for settings that are wrong."""
+    """Return what is made of the settings. Raises ConfigurationError for settings that are wrong."""
     server = settings.server
     failures, *others = parse_windows(settings.limits.auth_failures, "limits.auth_failures")
     if others:
@@ -201,7 +201,7 @@ def _holds(member: Membership | None) -> bool:
 
 @asynccontextmanager
 async def _with_others(member: Membership | None, engine: Engine, probes: Probes) -> AsyncIterator[None]:
-    """Answers other workers meanwhile, and looks for changes when one of them has written."""
+    """Answer other workers meanwhile, and look for changes when one of them has written."""
     if member is None or probes.siblings is None:
         yield
         return
@@ -222,7 +222,7 @@ def _limiter(prepared: Prepared, member: Membership | None) -> Limiter:
 
 
 def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMetrics, parser: BodyParser) -> Parts:
-    """What the endpoint works with."""
+    """Return the parts that the endpoint works with."""
     settings, server = prepared.settings, prepared.settings.server
     tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
     tokens.refresh(monotonic())
@@ -280,7 +280,7 @@ def _probes(
 
 
 async def _close(engine: Engine, seconds: float) -> None:
-    """Closes the records and the indexes; what does not end in time is left to the next start.
+    """Close the records and the indexes; a part that does not end in time is left to the next start.
 
     In a daemon thread: asyncio and the interpreter would wait for one of the default executor.
     """

@@ -31,7 +31,7 @@ class Holding:
     """The open folder. It answers while `keep` runs."""
 
     def __init__(self, settings: Settings, lock: FolderLock) -> None:
-        """Opens the folder of the lock. Raises as `open_engine`, and frees it then."""
+        """Open the folder of the lock. Raises as `open_engine`, and frees it then."""
         self._settings = settings
         self._engine = open_engine(settings, lock=lock)
         self._parts: Parts | None = None
@@ -70,7 +70,7 @@ class Holding:
             place.leave()
 
     async def _finish_calls(self, parts: Parts) -> None:
-        """Lets nothing new in, here or by the socket, and waits for what runs."""
+        """Admit nothing new, here or by the socket, and wait for running calls."""
         grace = Grace(self._settings.server.grace_seconds, 0.0)
         parts.gate.drain(monotonic() + grace.seconds)
         calls_until = parts.gate.ends_at - grace.after_calls

@@ -48,12 +48,12 @@ def check_names(environment: Mapping[str, str], settings: Iterable[str]) -> None
 
 
 def _is_known(variable: str, known: Set[str]) -> bool:
-    """Settings that are mappings take names of their own after one more `__`."""
+    """Return whether a variable is known; settings that are mappings take names after one more `__`."""
     return variable in _OTHERS or any(variable == one or variable.startswith(f"{one}__") for one in known)
 
 
 def _meant(variable: str, known: Set[str]) -> str:
-    """What may have been meant: the same letters with other underscores, else the nearest name."""
+    """Return a hint at the variable with the same letters and other underscores, else at the nearest name."""
     spelled = {_letters(name): name for name in sorted(known | _OTHERS)}
     near = get_close_matches(_letters(variable), spelled, 1, cutoff=0.75)
     return f"; did you mean {spelled[near[0]]}?" if near else "; see cstp config for the names, or unset it"
@@ -160,7 +160,7 @@ def _nest(leaves: Mapping[str, object]) -> dict[str, object]:
 
 
 def _environment_leaves() -> dict[str, object]:
-    """The values of CSTP_* variables. Raises ConfigurationError for those that name no setting or hold no JSON."""
+    """Return the values of CSTP_* variables. Raises ConfigurationError for unknown names and invalid JSON."""
     check_names(os.environ, (*_leaves(Settings().model_dump()), *_SECTIONS))
     try:
         # the source needs nothing of BaseSettings but the names and types of the fields
@@ -173,7 +173,7 @@ def _environment_leaves() -> dict[str, object]:
 
 
 def _not_json() -> str:
-    """The variables whose settings are lists or mappings and whose values are not JSON."""
+    """Return the variables whose settings are lists or mappings and whose values are not JSON."""
     wanted = {name for name, value in _leaves(Settings().model_dump()).items() if isinstance(value, dict | tuple)}
     names = []
     for variable, value in os.environ.items():

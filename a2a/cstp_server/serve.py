@@ -56,13 +56,13 @@ def reserve_descriptors(max_connections: int) -> None:
 
 
 def _start_failure(server: uvicorn.Server) -> Exception | None:
-    """The exception that kept the application from starting."""
+    """Return the exception that kept the application from starting."""
     found: Exception | None = getattr(cast(Starlette, server.config.app).state, "start_failure", None)
     return found
 
 
 def _ignore(*_: object) -> None:
-    """For a server that runs inside another program."""
+    """Do nothing, for a server that runs inside another program."""
 
 
 def make_server(

@@ -113,5 +113,5 @@ def _fields(members: wire.DecisionMembers, decision: str, confidence: float | No
 
 
 def _period(text: str | None) -> timedelta | None:
-    """`2w` as a timedelta."""
+    """Return `2w` as a timedelta."""
     return None if text is None else timedelta(days=int(text[:-1]) * _DAYS[text[-1]])

@@ -78,7 +78,7 @@ async def _fitted(
     found: Sequence[wire.DecisionSummary],
     empty: wire.QueryDecisionsResult,
 ) -> list[wire.DecisionSummary]:
-    """Those of the decisions that fit, with shorter snippets where they have to be."""
+    """Return the decisions that fit, with shorter snippets if needed."""
     assert params.max_tokens is not None
     parts = [Part(item, None if item.snippet is None else "snippet") for item in found]
     kept = zip(matches, await fit(cut, params.query, parts, params.max_tokens, empty), strict=True)
@@ -86,7 +86,7 @@ async def _fitted(
 
 
 def _marked(item: wire.DecisionSummary, match: Match) -> wire.DecisionSummary:
-    """With whether its snippet lacks some of the text, which a snippet does before it is made shorter."""
+    """Return the item with whether its snippet lacks some of the text, as it may before it is shortened."""
     if item.snippet is None:
         return item
     return item.model_copy(update={"truncated": item.snippet != match.decision.text.strip()})

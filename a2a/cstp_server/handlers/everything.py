@@ -98,7 +98,7 @@ async def _fitted(
     items: Sequence[SearchedRecord],
     max_tokens: int,
 ) -> list[SearchedRecord]:
-    """Those of the items that fit, with their contents cut, or without contents their snippets."""
+    """Return the items that fit, with their contents cut, or without contents their snippets."""
     field = "content" if params.include else "snippet"
     parts = [
         Part(item, field, record=each.stored.record, own=getattr(item, field), window=each.window)
@@ -162,7 +162,7 @@ def _title(found: FoundRecord) -> str | None:
 
 
 def _source(found: FoundRecord) -> tuple[str | None, str | None]:
-    """Where a record is from, and the id of the record that it belongs to."""
+    """Return the source of a record, and the id of the record that it belongs to."""
     record, facets = found.stored.record, found.stored.facets
     match record:
         case Decision():

@@ -139,7 +139,7 @@ def _answer(
     matches: Sequence[KnowledgeMatch],
     items: Sequence[Wire | None],
 ) -> wire.SearchKnowledgeResult:
-    """The answer with those of the items that are there, one of each match."""
+    """Return the answer with the items that are not None, one of each match."""
     kept = [(match, item) for match, item in zip(matches, items, strict=False) if isinstance(item, wire.KnowledgeFound)]
     return wire.SearchKnowledgeResult(
         results=[item for _, item in kept],
@@ -157,7 +157,7 @@ def _answer(
 
 
 def _part(item: wire.KnowledgeFound, match: KnowledgeMatch) -> Part:
-    """A chunk can be cut, an extraction comes whole; the title of its source is cited in the answer, too."""
+    """Return a chunk as it can be cut, an extraction whole; the title of its source is cited in the answer, too."""
     cited = 0 if item.source is None else len(to_json(item.source.title)) + 1
     if not isinstance(item.content, str):
         return Part(item, None, extra=cited)
@@ -203,7 +203,7 @@ def _content(type: str, content: Content) -> contents.AnyContent:
 
 
 def _plain(value: object) -> Any:
-    """Objects as members by name, tuples as lists."""
+    """Return objects as members by name, and tuples as lists."""
     if isinstance(value, Model):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     return [_plain(item) for item in value] if isinstance(value, tuple) else value

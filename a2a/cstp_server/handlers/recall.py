@@ -126,7 +126,7 @@ def _conversation(page: TurnPage, id: str | None) -> wire.RecallResult:
 async def _within(
     cut: Cutting, whole: wire.RecallResult, results: Sequence[Result], params: wire.RecallParams
 ) -> wire.RecallResult:
-    """The answer with its texts cut: what was found first, then its events, who is named, what is related."""
+    """Return the answer with its texts cut: found records first, then their events, entities and related records."""
     query = (params.query or "") if whole.selector == "query" else ""
     longest = SNIPPET_BYTES if params.snippets else None
     omitted = None if params.max_tokens is None else 0

@@ -165,7 +165,7 @@ async def fit(
 
 
 def _rooms(sized: Sequence[tuple[Part, int, int]], left: int) -> list[int | None]:
-    """The bytes for each text: at first a few for each item that fits, then the rest by rank, evenly."""
+    """Return the bytes for each text: at first a few for each item that fits, then the rest by rank, evenly."""
     rooms: list[int | None] = [size if part.whole else None for part, _, size in sized]
     left -= sum(cost + size for part, cost, size in sized if part.whole)
     for place, (part, cost, size) in enumerate(sized):
@@ -186,7 +186,7 @@ def _rooms(sized: Sequence[tuple[Part, int, int]], left: int) -> list[int | None
 
 
 def _measured(text: str) -> int:
-    """The bytes of a text within JSON."""
+    """Return the bytes of a text within JSON."""
     return len(to_json(text)) - 2
 
 

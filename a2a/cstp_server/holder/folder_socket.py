@@ -59,7 +59,7 @@ def remove(folder: Path) -> None:
 
 @contextmanager
 def _short(folder: Path) -> Iterator[Path]:
-    """The folder under a name that is short enough for a socket in it."""
+    """Yield the folder under a name that is short enough for a socket in it."""
     if len(os.fsencode(folder / _NAME)) <= _LONGEST:
         yield folder
         return

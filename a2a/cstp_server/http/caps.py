@@ -116,7 +116,7 @@ class CappedProtocol(UvicornProtocol):
                     raise _TooLarge
 
     def _parse_without_offer(self) -> None:
-        """Reads the same head again; with an offer to upgrade in it the parser would skip the body."""
+        """Read the same head again; with an offer to upgrade in it the parser would skip the body."""
         line = self.parser.get_method() + b" " + self.url + b" HTTP/" + self.parser.get_http_version().encode()
         fields = [name + b": " + value for name, value in self.headers if name not in _OFFER]
         if not self.parser.should_keep_alive():
@@ -199,7 +199,7 @@ class CappedProtocol(UvicornProtocol):
             self._read_on()
 
     def _read_on(self) -> None:
-        """Reads for a while before it closes: closing on unread bytes would take the answer from the client."""
+        """Read for a while before closing: closing on unread bytes would take the answer from the client."""
         self._refused = True
         self.pipeline.clear()
         if self.transport.can_write_eof():

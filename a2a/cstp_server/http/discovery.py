@@ -88,7 +88,7 @@ def _reply(scope: Scope, body: bytes, modified: datetime) -> Reply:
 
 
 def _unchanged(headers: Sequence[Header], tag: bytes, modified: datetime) -> bool:
-    """Whether `If-None-Match` names the tag, weakly, or any; without it, whether nothing is newer than it may be."""
+    """Return whether `If-None-Match` names the tag, weakly, or any; without it, whether the document is no newer."""
     given = any(name == b"if-none-match" and value for name, value in headers)
     since = [value.decode("latin-1") for name, value in headers if name == b"if-modified-since"]
     if not given and len(since) == 1:

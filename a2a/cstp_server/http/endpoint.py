@@ -155,7 +155,7 @@ async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Fac
 
 
 def _too_large(face: Face, call: Call) -> Reply:
-    """Ends the connection: what follows would be read for nothing, however much it is."""
+    """Return the answer that ends the connection: the rest of the body would be read for nothing."""
     reply = _refuse_call(413, InvalidRequest("the body exceeds server.max_body_bytes; send less"), face, call)
     reply.headers.append(_CLOSE)
     return reply

@@ -118,7 +118,7 @@ async def _follow(scope: Scope, send: Send, parts: Parts, call: Call) -> None:
 async def _events(
     stream: EventStream, parts: Parts, params: ChangesParams, cursor: int, call: Call
 ) -> AsyncIterator[bytes]:
-    """Blocks of events until the server or the token ends, or the records fail: then the client resumes."""
+    """Yield blocks of events until the server or the token ends, or the records fail: then the client resumes."""
 
     def ended() -> bool:
         return parts.followers.ended(call.token)

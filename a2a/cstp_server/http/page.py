@@ -155,7 +155,7 @@ def _file(scope: Scope, found: Asset) -> Reply:
 
 
 def _accepts_gzip(headers: Sequence[Header]) -> bool:
-    """Whether Accept-Encoding names gzip, or any coding, with a weight above zero; gzip's own weight decides."""
+    """Return whether Accept-Encoding names gzip, or any coding, with a weight above zero; gzip's own weight decides."""
     given = b",".join(value for name, value in headers if name == b"accept-encoding").lower()
     weights = {shape[1]: float(shape[2] or 1) for one in given.split(b",") if (shape := _CODING.fullmatch(one.strip()))}
     return weights.get(b"gzip", weights.get(b"*", 0.0)) > 0
@@ -240,7 +240,7 @@ async def _answer_claim(scope: Scope, receive: Receive, sessions: PageSessions, 
 
 
 def _code_of(data: bytes) -> str | None:
-    """The code, where the body is an object of it alone."""
+    """Return the code, if the body is an object of it alone."""
     try:
         found = parse_body(data)
     except (ParseError, InvalidRequest):

@@ -58,7 +58,7 @@ def _wait(reset: float, window: Window) -> int:
 
 
 def _refusal(wait: float, window: Window) -> RateLimited:
-    """What to answer when a window has enough units in `wait` seconds; no client expects more than the window."""
+    """Return the error for a window that has enough units in `wait` seconds, at most the length of the window."""
     return RateLimited(min(window.seconds, max(1, math.ceil(wait))), window.limit, window.seconds, window.policy)
 
 
@@ -86,7 +86,7 @@ class Limiter:
         local: CommonWindows | None = None,
         events: CommonWindows | None = None,
     ) -> None:
-        """`local` and `events` count for all workers of a server; by default they count in this process."""
+        """Count in this process, or with `local` and `events` for all workers of a server."""
         self._plan = plan
         self._local = MovingWindows() if local is None else local
         self._others = MovingWindows()  # what other servers spent, as Redis last reported
@@ -172,11 +172,11 @@ class Limiter:
         await _close(self._redis)
 
     def _take(self, windows: tuple[Window, ...], agent: str, cost: int) -> bool:
-        """Takes in this process, from all windows or from none."""
+        """Take in this process, from all windows or from none."""
         return self._local.take_all(agent, windows, cost, self._others if self.degraded else None)
 
     async def _hit(self, shared: "SharedWindows", windows: tuple[Window, ...], agent: str, cost: int) -> bool:
-        """Takes in Redis what was taken here already, and gives it back when Redis refuses.
+        """Take in Redis the units taken here already, and give them back if Redis refuses.
 
         Without an answer the windows here decide, with what other servers had spent.
         """
@@ -195,12 +195,12 @@ class Limiter:
         return allowed
 
     def _wait_here(self, window: Window, agent: str, cost: int) -> float:
-        """The seconds until this process allows `cost` units; what others spent counts while Redis does not answer."""
+        """Return the seconds until this process allows `cost` units, with others' units while Redis does not answer."""
         others = self._others if self.degraded else None
         return self._local.wait(agent, window.limit, window.seconds, cost, others)
 
     def _note(self, window: Window, agent: str, units: int, reset: float) -> _WindowState:
-        """Stores the state of a window that Redis returned: its units, and when (`time`) the first of them end."""
+        """Store the state of a window that Redis returned: its units, and when (`time`) the first of them end."""
         own, wait = self._local.state(agent, window.seconds)
         self._others.set_total(agent, window.seconds, max(0, units - own))
         if own > units:
@@ -209,13 +209,13 @@ class Limiter:
         return seen
 
     async def _refuse(self, windows: tuple[Window, ...], agent: str, cost: int) -> RateLimited:
-        """Reports the window with the longest wait: a caller who waits for a shorter one is refused again."""
+        """Return the error of the window with the longest wait: after a shorter one the caller is refused again."""
         waits = [await self._until(window, agent, cost) for window in windows]
         longest = max(waits)
         return _refusal(longest, windows[waits.index(longest)])
 
     async def _until(self, window: Window, agent: str, cost: int) -> float:
-        """The seconds until `cost` units are free here and in Redis; the state for the headers is read again."""
+        """Return the seconds until `cost` units are free here and in Redis; read the state for the headers again."""
         await self._read(window, agent)
         wait = self._wait_here(window, agent, cost)
         if self._shared is None or self.degraded:
@@ -265,7 +265,7 @@ class Limiter:
         _log.info("limits_shared", reason="Redis answers again")
 
     async def _send_unsent(self, shared: "SharedWindows") -> None:
-        """Counts in Redis what was spent without it."""
+        """Count in Redis the units spent without it."""
         while self._unsent:
             agent, spent = self._unsent.popitem()
             windows = self._plan.windows(agent)
@@ -297,7 +297,7 @@ class FailedAttempts:
 
 
 def _reason(error: StorageError | TimeoutError) -> str:
-    """What the client raised; the cause of a TimeoutError is a cancellation, which explains nothing."""
+    """Return the error's name; the cause of a TimeoutError is a cancellation, which explains nothing."""
     return type((isinstance(error, StorageError) and error.__cause__) or error).__name__
 
 

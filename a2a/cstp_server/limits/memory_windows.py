@@ -37,7 +37,7 @@ class _History:
     total: int = 0
 
     def forget(self, now: float) -> None:
-        """Evicts what is no longer in the window."""
+        """Evict the steps that have left the window."""
         while self.steps and self.steps[0].last <= now - self.seconds:
             self.total -= self.steps.popleft().units
 
@@ -51,7 +51,7 @@ class _History:
         self.total += units
 
     def drop_oldest(self, units: int) -> None:
-        """Drops up to that number of units of the oldest step."""
+        """Drop up to that number of units of the oldest step."""
         step = self.steps[0]
         gone = min(units, step.units)
         step.units -= gone
@@ -69,7 +69,7 @@ class MovingWindows:
         self._sweep_at = _FIRST_SWEEP
 
     def __len__(self) -> int:
-        """The number of histories held."""
+        """Return the number of histories held."""
         return len(self._histories)
 
     def take_all(self, key: str, windows: Sequence[Window], cost: int, other: "MovingWindows | None" = None) -> bool:
@@ -158,7 +158,7 @@ class MovingWindows:
         return tuple(history.steps)
 
     def _sweep(self) -> None:
-        """Evicts empty histories, once there are twice as many as the last time."""
+        """Evict empty histories, once there are twice as many as the last time."""
         if len(self._histories) < self._sweep_at:
             return
         for name, history in list(self._histories.items()):

@@ -62,7 +62,7 @@ def of_recall(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
 
 
 def _explained(error: errors.CstpError) -> str:
-    """What a caller can do with an error, in words."""
+    """Return in words how a caller can react to an error."""
     match error:
         case errors.RateLimited():
             return f"{error.limit} in {error.window} s are used up; retry after {error.retry_after} s"
@@ -101,7 +101,7 @@ def _named(text: errors.JsonValue, schema: Mapping[str, Any]) -> errors.JsonValu
 
 
 def _sentences(violations: Sequence[errors.Violation], schema: Mapping[str, Any]) -> list[str]:
-    """`limit must be between 1 and 100`: both bounds where there are two; what is wrong with several, once."""
+    """Return sentences such as `limit must be between 1 and 100`: a fault of several fields, once."""
     members, fields = _members(schema), dict[tuple[str, str], list[str]]()
     for one in _in_snake_case(violations):
         message = _both_bounds(one, schema)
@@ -112,7 +112,7 @@ def _sentences(violations: Sequence[errors.Violation], schema: Mapping[str, Any]
 
 
 def _members(schema: Mapping[str, Any]) -> set[str]:
-    """The names of all members, also of those that are objects."""
+    """Return the names of all members, also of those that are objects."""
     properties = schema.get("properties", {})
     return set(properties).union(*map(_members, properties.values()))
 
@@ -128,7 +128,7 @@ def _both_bounds(violation: errors.Violation, schema: Mapping[str, Any]) -> str:
 
 
 def _capital(sentence: str, schema: Mapping[str, Any]) -> str:
-    """With a capital where it begins with a parameter that is a word, such as `Query`; other names stay as they are."""
+    """Return the sentence with a capital if it begins with a parameter that is a word, such as `Query`."""
     name = sentence.partition(" ")[0]
     word = name.isalpha() and name in schema.get("properties", {})
     return sentence[:1].upper() + sentence[1:] if word else sentence

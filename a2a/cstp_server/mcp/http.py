@@ -81,7 +81,7 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
 
 
 def _for_browsers(origins: Sequence[str]) -> ASGIApp:
-    """The endpoint with CORS for these origins; `:*` at the end of one is any port, as the SDK has it."""
+    """Return the endpoint with CORS for these origins; `:*` at the end of one is any port, as the SDK has it."""
     patterns = [re.escape(one.removesuffix(":*")) + (":[0-9]+" if one.endswith(":*") else "") for one in origins]
     return CORSMiddleware(
         _answer_post,

@@ -137,7 +137,7 @@ def call_line() -> Callable[..., None]:
 
 
 def _trace(_logger: object, _name: str, event: Line) -> Line:
-    """Where an exception came from: types and places, no messages, for those may quote what a caller sent."""
+    """Add where an exception came from: types and places, no messages, for those may quote a caller."""
     error = event.pop("exc_info", None)
     error = error[1] if isinstance(error, tuple) else error
     if isinstance(error, BaseException):
@@ -150,7 +150,7 @@ def _trace(_logger: object, _name: str, event: Line) -> Line:
 
 
 def _last_cause(_logger: object, _name: str, event: Line) -> Line:
-    """The last line of a traceback that came as text, as that of a start that failed, for the rest would be cut."""
+    """Keep the last line of a traceback that came as text, as that of a failed start, for the rest would be cut."""
     text = event.get("event")
     if isinstance(text, str) and text.startswith("Traceback (most recent call last)"):
         event["event"] = text.rstrip().rpartition("\n")[2]
@@ -254,7 +254,7 @@ class LogOutput:
                 self._hurry.wait(GAP)
 
     def _take(self) -> tuple[list[str], Event | None]:
-        """The lines that wait, at least one unless a flush waits for their end; and its event."""
+        """Return the waiting lines, at least one unless a flush waits for their end; and its event."""
         item = self._waiting.get()
         lines: list[str] = []
         with suppress(Empty):
@@ -273,7 +273,7 @@ class LogOutput:
 
 
 def _piece_of(stream: TextIO | None) -> int:
-    """How many bytes are written at once: into a pipe no more than what other writers' lines cannot get into."""
+    """Return the bytes of one write: into a pipe, at most as many as other writers' lines cannot split."""
     with suppress(AttributeError, OSError, ValueError):
         if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):  # type: ignore[union-attr]
             return select.PIPE_BUF
@@ -281,7 +281,7 @@ def _piece_of(stream: TextIO | None) -> int:
 
 
 def _pieces(lines: Sequence[str], most: int) -> Iterator[str]:
-    """The lines in pieces of at most that many bytes, never split within a line."""
+    """Yield the lines in pieces of at most that many bytes, never split within a line."""
     piece: list[str] = []
     size = 0
     for line in lines:
@@ -295,7 +295,7 @@ def _pieces(lines: Sequence[str], most: int) -> Iterator[str]:
 
 
 def _put(stream: TextIO | None, text: str) -> bool:
-    """Writes it, however long that takes; False when it ends within a line because no more could be written.
+    """Write a text, however long that takes; return False if it ends within a line.
 
     Not through the stream's buffer: its lock would hold up all who print.
     """

@@ -97,7 +97,7 @@ class ReadinessCheck:
 
 
 def _audit(trail: AuditTrail) -> str:
-    """Rows that the store does not take wait; once there is no place for more, or where none may wait, calls fail."""
+    """Return `degraded` while rows wait for the store, `down` if no more can wait, since calls fail then."""
     state = trail.state
     if not state.failing:
         return "ready"
@@ -113,7 +113,7 @@ def _tokens(book: TokenBook) -> str:
 
 
 async def _works(pool: Pool) -> bool:
-    """Whether a pool has a thread, and what failed in it works again."""
+    """Return whether a pool has a thread, and its failed part works again."""
     if pool.stuck:
         return False
     try:

@@ -119,7 +119,7 @@ class AuditedCalls:
 
 
 def _refused(error: CstpError) -> tuple[AuditedRecord, ...]:
-    """The record that a conflict names, whatever its kind. What callers send themselves is not kept."""
+    """Return the record that a conflict names, whatever its kind. Parameters of callers are not kept."""
     if isinstance(error, Conflict) and error.id is not None:
         return (AuditedRecord(ANY_KIND, error.id),)
     return ()

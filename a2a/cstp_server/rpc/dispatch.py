@@ -201,7 +201,7 @@ class Dispatcher:
         return Answer(b"[" + b",".join(answered) + b"]" if answered else None)
 
     async def _refuse(self, error: CstpError, call: Call, identifier: object = None) -> Answer:
-        """The response to an invalid request, which costs a unit like a call."""
+        """Return the response to an invalid request, which costs a unit like a call."""
         began = perf_counter()
         error = await self.charge(call) or error
         self.note(UNKNOWN, call, error.code, began)
@@ -210,7 +210,7 @@ class Dispatcher:
     async def _answer(
         self, request: Request | Malformed, call: Call, room: _Room, begin_by: float = math.inf
     ) -> Answer:
-        """The response to one element; no body for a notification.
+        """Return the response to one element; no body for a notification.
 
         One for which `room` has no place fails; once that is used up, or after `begin_by`, it does without being run.
         """
@@ -246,7 +246,7 @@ class Dispatcher:
         await dispatch_request({method: guarded}, (call, outcome, validate), Element(method, [params], 0))
 
     def _guard(self, bound: AnyBound | None) -> Guarded:
-        """The method as jsonrpcserver calls it: with the params as one value, by name or not; never an exception.
+        """Return the method as jsonrpcserver calls it: with the params as one value; it never raises.
 
         None stands for every name that is not served: it is charged like a call, too.
         """
@@ -303,7 +303,7 @@ class Dispatcher:
         return result
 
     async def _add_to_audit(self, method: str, call: Call, outcome: Outcome) -> None:
-        """Leaves the row of a call before its answer does; the call fails where the store does not take it."""
+        """Add the row of a call before it is answered; the call fails if the store does not take it."""
         try:
             await self._audit.add(method, call, outcome.audit, outcome.error)
         except ComponentFailed as error:

@@ -116,7 +116,7 @@ class Crew:
         announce: Callable[[], object],
         stop_listening: Callable[[], object],
     ) -> None:
-        """`announce` is called once when all workers answer, `stop_listening` when the first signal comes."""
+        """Take `announce`, called once when all workers answer, and `stop_listening`, called at the first signal."""
         self._count = count
         self._common = CommonState.make(count, folder)
         self._grace = grace_seconds
@@ -146,7 +146,7 @@ class Crew:
         return self._code
 
     def _start(self, number: int) -> Worker | None:
-        """Forks; the worker, with all signals blocked, in the new process alone. Raises OSError in the beginning."""
+        """Fork; in the new process alone, return the worker, with all signals blocked. Raises OSError at first."""
         news, answers = os.pipe()
         sys.stdout.flush()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (*_HEEDED, STOP_AT_ONCE))
@@ -224,7 +224,7 @@ class Crew:
         self._stop(STOP)
 
     def _stop(self, number: int) -> None:
-        """One of `_HEEDED` came: the first asks all workers to stop, a further one to do so at once."""
+        """Handle a signal: the first asks all workers to stop, a further one to do so at once."""
         if number not in _HEEDED:
             return
         self._signals += 1
@@ -250,12 +250,12 @@ class Crew:
 
 @contextmanager
 def _woken_by_signals() -> Iterator[socket.socket]:
-    """A socket that has a byte, its number, for each signal that is heeded. SIGHUP is not where it is ignored."""
+    """Yield a socket that gets a byte, its number, for each handled signal; not for an ignored SIGHUP."""
     woken, waking = socket.socketpair()
     waking.setblocking(False)
 
     def heed(_number: int, _frame: FrameType | None) -> None:
-        """The number is in the socket."""
+        """Do nothing: the number is in the socket."""
 
     heeded = [one for one in _HEEDED if one != signal.SIGHUP or signal.getsignal(one) is not signal.SIG_IGN]
     before = {number: signal.signal(number, heed) for number in heeded}

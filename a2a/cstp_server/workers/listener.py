@@ -37,7 +37,7 @@ class SharedListener:
         tls: ssl.SSLContext | None,
         handshake_seconds: float,
     ) -> None:
-        """`held` is how many connections this worker has."""
+        """Take connections for one worker; `held` returns how many it has."""
         self._listener = listener
         self._make_protocol = make_protocol
         self._held = held

@@ -37,7 +37,7 @@ class WorkerFigures:
     """One number for each worker, which it alone writes while it runs."""
 
     def __init__(self, count: int) -> None:
-        """For this process and its later forks. No worker has one yet."""
+        """Make numbers for this process and its later forks. No worker has one yet."""
         self._count = count
         self._memory = mmap.mmap(-1, count * _FIGURE.size)
         for number in range(1, count + 1):
@@ -204,7 +204,7 @@ class Worker:
 
 
 def _follow(parent: int, watchdog: Watchdog, grace_seconds: float) -> None:
-    """Stops this process once the parent has ended, whatever its main thread does."""
+    """Stop this process once the parent has ended, whatever its main thread does."""
     os.read(parent, 1)
     _log.error("parent_gone", reason="the process that started this worker was killed")
     os.kill(os.getpid(), STOP)

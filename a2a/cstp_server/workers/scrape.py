@@ -202,7 +202,7 @@ class Siblings:
         return None if found is None else _unpacked(found)
 
     async def _ask(self, number: int, question: bytes) -> Any:
-        """The answer of a worker; None without one."""
+        """Return the answer of a worker; None without one."""
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 reader, writer = await asyncio.open_unix_connection(self._member.socket(number))
