@@ -35,7 +35,6 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "audit": "the family",
     "auth": "how a caller shows who it is",
     "backup": "a backup of the store",
-    "bulk": "the family",
     "call": "a call to send",
     "changes": "the family",
     "decision_reads": "the family",

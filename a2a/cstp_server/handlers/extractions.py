@@ -1,6 +1,7 @@
 """Answers the methods that list extractions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.extractions import (
@@ -10,6 +11,7 @@ from cognition_engines.kinds.extractions import (
     WarningContent,
 )
 from cognition_engines.queries.lists import ExtractionPage, ListedExtraction, titles
+from cstp.contract import Method, Wire
 from cstp.methods import extractions as wire
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -17,31 +19,19 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
-    async def page_of(type: ExtractionType, params: wire.ExtractionsParams, call: Call) -> ExtractionPage:
-        return await engine.list_extractions(type, params.topic, call.viewer, params.offset, params.limit, call.agent)
+    def bound(method: Method[Any, Any], kind: ExtractionType, shown: Callable[[ListedExtraction], Wire]) -> AnyBound:
+        async def list_extractions(params: wire.ExtractionsParams, call: Call) -> Any:
+            page = await engine.list_extractions(
+                kind, params.topic, call.viewer, params.offset, params.limit, call.agent
+            )
+            return method.result(results=[shown(one) for one in page.extractions], metadata=_metadata(params, page))
 
-    async def get_decisions(params: wire.ExtractionsParams, call: Call) -> wire.GetDecisionsResult:
-        page = await page_of("decision", params, call)
-        return wire.GetDecisionsResult(
-            results=[_decision(one) for one in page.extractions], metadata=_metadata(params, page)
-        )
-
-    async def get_patterns(params: wire.ExtractionsParams, call: Call) -> wire.GetPatternsResult:
-        page = await page_of("pattern", params, call)
-        return wire.GetPatternsResult(
-            results=[_pattern(one) for one in page.extractions], metadata=_metadata(params, page)
-        )
-
-    async def get_warnings(params: wire.ExtractionsParams, call: Call) -> wire.GetWarningsResult:
-        page = await page_of("warning", params, call)
-        return wire.GetWarningsResult(
-            results=[_warning(one) for one in page.extractions], metadata=_metadata(params, page)
-        )
+        return BoundMethod(method, list_extractions)
 
     return (
-        BoundMethod(wire.GET_DECISIONS, get_decisions),
-        BoundMethod(wire.GET_PATTERNS, get_patterns),
-        BoundMethod(wire.GET_WARNINGS, get_warnings),
+        bound(wire.GET_DECISIONS, "decision", _decision),
+        bound(wire.GET_PATTERNS, "pattern", _pattern),
+        bound(wire.GET_WARNINGS, "warning", _warning),
     )
 
 

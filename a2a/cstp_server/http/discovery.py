@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.agent_card import agent_card
 from cstp_server.http.auth import Header
-from cstp_server.http.endpoint import Reply, etag, known, reached, send_reply
+from cstp_server.http.endpoint import Reply, etag, known, reached, refuse_method, send_reply
 from cstp_server.limits.prices import Plan
 from cstp_server.settings import Settings
 from cstp_server.tokens import SCOPES
@@ -77,8 +77,8 @@ async def metadata(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _reply(scope: Scope, body: bytes, modified: datetime) -> Reply:
-    if scope["method"] not in ("GET", "HEAD"):
-        return Reply(405, None, [(b"allow", b"GET, HEAD")])
+    if refused := refuse_method(scope, "GET", "HEAD"):
+        return refused
     tag = etag(body)
     since = format_datetime(modified, usegmt=True).encode()
     validators: list[Header] = [(b"etag", tag), (b"last-modified", since), _CACHED]

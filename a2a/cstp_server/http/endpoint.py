@@ -119,8 +119,8 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
 
 async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, request_id: str) -> Reply:
     headers: list[Header] = scope["headers"]
-    if scope["method"] != "POST":
-        return Reply(405, None, [(b"allow", b"POST")])
+    if refused := refuse_method(scope, "POST"):
+        return refused
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
         return unauthenticated(scope, token, parts, request_id, face.error_body)
@@ -187,6 +187,11 @@ def _status(error: CstpError | None) -> tuple[int, list[Header]]:
 
 
 _JSON_RPC: Final = Face(_answer_json_rpc, error_body)
+
+
+def refuse_method(scope: Scope, *allowed: str) -> Reply | None:
+    """Return 405, or None if the request has one of the methods."""
+    return None if scope["method"] in allowed else Reply(405, None, [(b"allow", ", ".join(allowed).encode())])
 
 
 def refuse(status: int, error: CstpError, body: Callable[[CstpError], bytes] = error_body) -> Reply:

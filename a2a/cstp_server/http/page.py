@@ -20,17 +20,7 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.queries.pools import Pool
 from cognition_engines.queries.steps import Caller
 from cstp.errors import CstpError, InvalidRequest, ParseError, RateLimited
-from cstp_server.http.auth import (
-    Header,
-    Refusal,
-    allowed_hosts,
-    allowed_origins,
-    client_address,
-    client_network,
-    host_allowed,
-    origin_allowed,
-    same_origin,
-)
+from cstp_server.http import auth
 from cstp_server.http.endpoint import (
     JSON,
     NO_STORE,
@@ -42,6 +32,7 @@ from cstp_server.http.endpoint import (
     etag,
     is_json,
     known,
+    refuse_method,
     request_id_of,
     send_reply,
     unauthenticated,
@@ -60,7 +51,7 @@ _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_GUARDS: Final[Sequence[Header]] = (  # nosniff is in every answer of the server
+_GUARDS: Final[Sequence[auth.Header]] = (  # nosniff is in every answer of the server
     (b"content-security-policy", _POLICY.encode()),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -82,7 +73,7 @@ class Page:
 
     def __init__(self, settings: Settings) -> None:
         self.enabled = settings.ui_enabled
-        self.hosts = allowed_hosts(settings)
+        self.hosts = auth.allowed_hosts(settings)
         self._loading: asyncio.Future[Assets] | None = None
 
     async def assets(self) -> Assets:
@@ -132,7 +123,7 @@ async def root(scope: Scope, receive: Receive, send: Send) -> None:
     wanted = any(name == b"accept" and _HTML.search(value) for name, value in scope["headers"])
     if not (page.enabled and reads and wanted):
         reply = NOT_FOUND
-    elif not host_allowed(scope, page.hosts):
+    elif not auth.host_allowed(scope, page.hosts):
         reply = WRONG_HOST
     else:
         reply = Reply(303, None, [(b"location", b"ui/"), (b"vary", b"Accept")])
@@ -142,9 +133,9 @@ async def root(scope: Scope, receive: Receive, send: Send) -> None:
 def _refused(scope: Scope, page: Page) -> Reply | None:
     if not page.enabled:
         return NOT_FOUND
-    if scope["method"] not in ("GET", "HEAD"):
-        return Reply(405, None, [(b"allow", b"GET, HEAD")])
-    return None if host_allowed(scope, page.hosts) else WRONG_HOST
+    if refused := refuse_method(scope, "GET", "HEAD"):
+        return refused
+    return None if auth.host_allowed(scope, page.hosts) else WRONG_HOST
 
 
 def _file(scope: Scope, found: Asset) -> Reply:
@@ -154,7 +145,7 @@ def _file(scope: Scope, found: Asset) -> Reply:
     return Reply(200, found.content, headers)
 
 
-def _accepts_gzip(headers: Sequence[Header]) -> bool:
+def _accepts_gzip(headers: Sequence[auth.Header]) -> bool:
     """Return whether Accept-Encoding names gzip, or any coding, with a weight above zero; gzip's own weight decides."""
     given = b",".join(value for name, value in headers if name == b"accept-encoding").lower()
     weights = {shape[1]: float(shape[2] or 1) for one in given.split(b",") if (shape := _CODING.fullmatch(one.strip()))}
@@ -166,8 +157,8 @@ class PageSessions:
 
     def __init__(self, settings: Settings, pool: Pool) -> None:
         self.enabled = settings.ui_enabled
-        self.hosts = allowed_hosts(settings)
-        self.origins = allowed_origins(settings)
+        self.hosts = auth.allowed_hosts(settings)
+        self.origins = auth.allowed_origins(settings)
         self.bodies = Bodies(_LARGEST, LARGE)
         self._links = settings.ui_links_path
         self._tokens = settings.tokens_path
@@ -216,11 +207,11 @@ async def session(scope: Scope, receive: Receive, send: Send) -> None:
 def _refuse_claim(scope: Scope, sessions: PageSessions) -> Reply | None:
     if not sessions.enabled:
         return NOT_FOUND
-    if scope["method"] != "POST":
-        return Reply(405, None, [(b"allow", b"POST")])
-    if not host_allowed(scope, sessions.hosts):
+    if refused := refuse_method(scope, "POST"):
+        return refused
+    if not auth.host_allowed(scope, sessions.hosts):
         return WRONG_HOST
-    return None if same_origin(scope) or origin_allowed(scope, sessions.origins) else WRONG_ORIGIN
+    return None if auth.same_origin(scope) or auth.origin_allowed(scope, sessions.origins) else WRONG_ORIGIN
 
 
 async def _answer_claim(scope: Scope, receive: Receive, sessions: PageSessions, parts: Parts, request_id: str) -> Reply:
@@ -253,7 +244,7 @@ def _code_of(data: bytes) -> str | None:
 
 async def _claimed(scope: Scope, sessions: PageSessions, parts: Parts, code: str, request_id: str) -> Reply:
     peer = scope["client"][0] if scope.get("client") else ""
-    network = client_network(client_address(peer, scope["headers"], parts.proxies))
+    network = auth.client_network(auth.client_address(peer, scope["headers"], parts.proxies))
     try:
         made = await sessions.claim(code, network)
     except TokenRefused as error:
@@ -262,7 +253,7 @@ async def _claimed(scope: Scope, sessions: PageSessions, parts: Parts, code: str
         _log.error("no_session", reason=str(error), request_id=request_id)
         return _error(503, _FAILED)
     if made is None:
-        return unauthenticated(scope, Refusal(presented=True), parts, request_id, _in_words)
+        return unauthenticated(scope, auth.Refusal(presented=True), parts, request_id, _in_words)
     token, text = made
     _log.info("session", agent=token.agent, token_id=token.id, request_id=request_id)
     return Reply(200, orjson.dumps({"token": text, "expires": token.expires}), [])

@@ -9,25 +9,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+import mcp_types as types
 import orjson
 from mcp.server import Server, ServerRequestContext
 from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID, ResourceCsp
 from mcp.server.caching import CacheHint
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    Resource,
-    TextContent,
-    TextResourceContents,
-)
 
 import cstp
 from cstp.errors import MethodNotFound
@@ -48,33 +35,35 @@ def make_mcp_server(run: Run) -> Server[Any]:
 
     `tool` is None for a name that no tool has.     Raises OSError where the page of MCP Apps cannot be read.
     """
-    listed = ListToolsResult(tools=[tool.listed for tool in TOOLS.values()])
+    listed = types.ListToolsResult(tools=[tool.listed for tool in TOOLS.values()])
 
-    async def list_tools(_: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+    async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return listed
 
-    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = find_tool(params.name)
         outcome = await run(tool, params.arguments or {}, context)
         if isinstance(outcome.error, MethodNotFound):
-            raise MCPError(code=INVALID_PARAMS, message="Unknown tool; tools/list names those there are")
+            raise MCPError(code=types.INVALID_PARAMS, message="Unknown tool; tools/list names those there are")
         if outcome.error is not None:
             # no structured content: clients check it against the schema of results
             body = coded(outcome.error, {}) if tool is None else tool.failure(outcome.error)
-            return CallToolResult(content=[_as_text(body)], is_error=True)
+            return types.CallToolResult(content=[_as_text(body)], is_error=True)
         assert tool is not None
         found = tool.result(outcome.result)
-        return CallToolResult(content=[_as_text(found)], structured_content=found)
+        return types.CallToolResult(content=[_as_text(found)], structured_content=found)
 
     views, page = listed_views(), view_file().read_text(encoding="utf-8")
 
-    async def list_resources(_: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+    async def list_resources(_: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         return views
 
-    async def list_templates(_: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(resource_templates=[])
+    async def list_templates(
+        _: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=[])
 
-    async def read_resource(_: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         return read_view(params.uri, page)
 
     server = Server(
@@ -98,8 +87,8 @@ def make_mcp_server(run: Run) -> Server[Any]:
     return server
 
 
-def _as_text(members: Mapping[str, Any]) -> TextContent:
-    return TextContent(text=orjson.dumps(members).decode())
+def _as_text(members: Mapping[str, Any]) -> types.TextContent:
+    return types.TextContent(text=orjson.dumps(members).decode())
 
 
 def view_file() -> Path:
@@ -107,9 +96,9 @@ def view_file() -> Path:
     return Path(str(files("cstp_server"))) / "ui" / "mcp_app" / "decision.html"
 
 
-def listed_views() -> ListResourcesResult:
+def listed_views() -> types.ListResourcesResult:
     """Return the views as `resources/list` has them."""
-    view = Resource(
+    view = types.Resource(
         uri=DECISION_VIEW,
         name="decision",
         title="Decisions",
@@ -117,14 +106,14 @@ def listed_views() -> ListResourcesResult:
         mime_type=APP_MIME_TYPE,
         _meta=dict(_META),
     )
-    return ListResourcesResult(resources=[view])
+    return types.ListResourcesResult(resources=[view])
 
 
-def read_view(uri: str, page: str) -> ReadResourceResult:
+def read_view(uri: str, page: str) -> types.ReadResourceResult:
     """Return `page` as the resource at `uri`. Raises MCPError for any other address."""
     if uri != DECISION_VIEW:
         message = "Unknown resource; resources/list names those there are"
-        raise MCPError(code=INVALID_PARAMS, message=message, data={"uri": uri})
-    return ReadResourceResult(
-        contents=[TextResourceContents(uri=uri, mime_type=APP_MIME_TYPE, text=page, _meta=dict(_META))]
+        raise MCPError(code=types.INVALID_PARAMS, message=message, data={"uri": uri})
+    return types.ReadResourceResult(
+        contents=[types.TextResourceContents(uri=uri, mime_type=APP_MIME_TYPE, text=page, _meta=dict(_META))]
     )
