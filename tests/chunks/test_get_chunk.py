@@ -146,20 +146,6 @@ def test_calls_of_a_batch_that_run_at_once_share_its_room(serve: Serve) -> None:
     assert failed == ["answer"] * (count - len(answered))
 
 
-def test_what_is_out_of_bounds_is_refused_by_name_and_never_clamped(serve: Serve) -> None:
-    serving = serve()
-    serving.put([chunk("c-1")])
-    for value in (0, 21, -1, "5", 1.5, True):
-        assert serving.refused("getChunk", chunkId="c-1", relatedLimit=value) == ["relatedLimit"]
-    for value in ("yes", 1):
-        assert serving.refused("getChunk", chunkId="c-1", includeRelated=value) == ["includeRelated"]
-    for value in ("", 5, None, "x" * 513):
-        assert serving.refused("getChunk", chunkId=value) == ["chunkId"]
-    assert serving.refused("getChunk") == ["chunkId"]
-    assert serving.refused("getChunk", chunkId="c-1", chunk_id="c-1") == ["chunkId"]
-    assert serving.refused("getChunk", chunkId="c-1", relatedLimit=0, includeRelated=False) == ["relatedLimit"]
-
-
 @pytest.mark.long("starts a server or a process of its own")
 def test_the_score_is_the_cosine_nearest_first_of_both_signs(serve: Serve) -> None:
     serving = serve(SeededEmbedder())

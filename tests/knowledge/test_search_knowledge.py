@@ -228,33 +228,6 @@ def test_a_source_is_named_by_its_id_or_its_title_in_any_case(serve: Serve) -> N
     assert hidden["metadata"]["sourcesCited"] == ["s-4"]
 
 
-def test_what_is_out_of_bounds_is_refused_by_name(serve: Serve) -> None:
-    serving = serve()
-    for params, fields in (
-        ({}, ["query"]),
-        ({"query": ""}, ["query"]),
-        ({"query": " \n"}, ["query"]),
-        ({"query": "x" * 8193}, ["query"]),
-        ({"query": "x", "limit": 0}, ["limit"]),
-        ({"query": "x", "limit": 101}, ["limit"]),
-        ({"query": "x", "limit": True}, ["limit"]),
-        ({"query": "x", "mode": "fuzzy"}, ["mode"]),
-        ({"query": "x", "mode": "hybrid"}, ["mode"]),  # this server has no model
-        ({"query": "x", "filters": {"type": "book"}}, ["filters.type"]),
-        ({"query": "x", "filters": {"type": 5}}, ["filters.type"]),
-        ({"query": "x", "filters": {"type": []}}, ["filters.type"]),
-        ({"query": "x", "filters": {"type": ["chunk", "book"]}}, ["filters.type[1]"]),
-        ({"query": "x", "filters": {"topic": 5}}, ["filters.topic"]),
-        ({"query": "x", "filters": {"source": " "}}, ["filters.source"]),
-        ({"query": "x", "filters": {"project": "a"}}, ["filters.project"]),
-        ({"query": "x", "filters": []}, ["filters"]),
-        ({"query": "x", "offset": 1}, ["offset"]),
-    ):
-        assert serving.refused("searchKnowledge", **params) == fields, params
-    for taken in ({"limit": 100.0}, {"filters": None}, {"filters": {"type": None, "topic": "", "source": None}}):
-        assert serving.ask("searchKnowledge", query="x" * 8192, **taken)["results"] == []
-
-
 def made_up(random: Random, number: int) -> dict[str, Any]:
     """The members of a random record, with its vectors."""
     type = random.choice(["chunk", "chunk", "pattern", "warning", "persona"])

@@ -140,29 +140,6 @@ def test_a_filter_lets_through_what_it_says(serve: Serve) -> None:
         assert (ids(result), result["totalCount"]) == (expected, len(expected)), params
 
 
-REFUSED: list[tuple[dict[str, Any], list[str]]] = [
-    *(({"limit": value}, ["limit"]) for value in (0, 101, -1, "10", 10.5, True)),
-    *(({"offset": value}, ["offset"]) for value in (-1, "0", 0.5, False, 1e300)),
-    *(({name: "yesterday"}, [name]) for name in ("since", "dateFrom", "dateTo")),
-    *(({name: 5}, [name]) for name in ("since", "dateFrom", "dateTo")),
-    ({"dateFrom": day(1), "dateTo": day(0)}, ["dateFrom", "dateTo"]),
-    ({"since": day(1), "dateTo": day(0)}, ["since", "dateTo"]),
-    ({"tags": "rag"}, ["tags"]),
-    ({"tags": ["rag", 5]}, ["tags[1]"]),
-    ({"tags": [""]}, ["tags[0]"]),
-    ({"category": 5}, ["category"]),
-    ({"category": ""}, ["category"]),
-    ({"limit": 0, "offset": -1, "tags": 1, "category": 1}, ["limit", "offset", "tags", "category"]),
-    ({"reflection": True}, ["reflection"]),
-]
-
-
-def test_what_is_out_of_bounds_is_refused_by_name(serve: Serve) -> None:
-    serving = serve()
-    for params, fields in REFUSED:
-        assert serving.refused("listEpisodes", **params) == fields, params
-
-
 def test_bounds_and_whole_fractions_are_taken(serve: Serve) -> None:
     serving = serve()
     serving.put([episode(number) for number in range(1, 13)])

@@ -138,23 +138,6 @@ def test_a_topic_matches_whole_in_any_case_and_never_a_part(serve: Serve, type: 
         assert ("topics" in everything["metadata"]) is ("" in none.values())
 
 
-REFUSED: list[tuple[dict[str, Any], list[str]]] = [
-    *(({"limit": value}, ["limit"]) for value in (0, 501, -1, "10", 10.5, True)),
-    *(({"offset": value}, ["offset"]) for value in (-1, "0", 0.5)),
-    ({"topic": 5}, ["topic"]),
-    ({"topic": ["rag"]}, ["topic"]),
-    ({"topic": "x" * 257}, ["topic"]),
-    ({"topics": "rag"}, ["topics"]),
-]
-
-
-def test_what_is_out_of_bounds_is_refused_by_name(serve: Serve) -> None:
-    serving = serve()
-    for method in METHODS.values():
-        for params, fields in REFUSED:
-            assert serving.refused(method, **params) == fields, params
-
-
 @ALL
 def test_totals_count_past_the_limit_and_pages_are_disjoint(serve: Serve, type: str) -> None:
     serving = serve()
