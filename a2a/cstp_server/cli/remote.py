@@ -18,9 +18,9 @@ from rich.highlighter import JSONHighlighter
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.escapes import one_line, several_lines
 from cstp.call import Call, raw_call
+from cstp.client.connections import SyncHttp
 from cstp.client.errors import ConnectionLost, DeadlineExceeded, UnexpectedAnswer
 from cstp.client.messages import HttpAnswer, read_answer
-from cstp.client.sync_http import SyncHttp
 from cstp.client.transport import HEADERS, deadline_after
 from cstp.errors import (
     ERRORS,

@@ -7,7 +7,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.kinds.kind import Kind
 from cstp.errors import NotFound
 from cstp.methods.decision_reads import GET_DECISION
-from cstp.methods.episode_records import GET_EPISODE
+from cstp.methods.episodes import GET_EPISODE
 from cstp.methods.knowledge import GET_CHUNK
 from cstp.methods.recall import RECALL
 from cstp_server.cli.remote import Answer, Remote

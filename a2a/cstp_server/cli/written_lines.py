@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from cstp.contract import Wire
 from cstp.methods.decision_records import RecordDecisionResult, ReviewDecisionResult
-from cstp.methods.forgetting import ForgetResult
-from cstp.methods.memory_records import RememberResult
+from cstp.methods.memories import RememberResult
+from cstp.methods.records import ForgetResult
 
 
 def written_line(result: Wire, *, dry_run: bool) -> str | None:

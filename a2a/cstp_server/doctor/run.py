@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from cstp_server.doctor import components as parts
-from cstp_server.doctor import environment as places
-from cstp_server.doctor import indexes
+from cstp_server.doctor import components as parts, environment as places, indexes
 from cstp_server.doctor.finding import Finding, within
 from cstp_server.doctor.sources import check_sources
 from cstp_server.loaded_settings import LoadedSettings

@@ -13,8 +13,8 @@ import typer
 from cstp import DEFAULT_URL
 from cstp.contract import Method
 from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION
-from cstp.methods.forgetting import FORGET
-from cstp.methods.memory_records import REMEMBER
+from cstp.methods.memories import REMEMBER
+from cstp.methods.records import FORGET
 from cstp_server.cli.commands.call import parse_params, read_params
 from cstp_server.cli.common_options import JsonOption, command_family
 from cstp_server.cli.exit_codes import Unreachable
