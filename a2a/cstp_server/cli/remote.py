@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -12,6 +13,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import httpx
 import typer
+from pydantic.alias_generators import to_camel
 from rich.console import Console
 from rich.highlighter import JSONHighlighter
 
@@ -32,8 +34,7 @@ from cstp.errors import (
     RateLimited,
 )
 from cstp.methods.registry import METHODS
-from cstp_server.cli.exit_codes import FAMILIES, Unreachable
-from cstp_server.cli.suggestions import as_json_text
+from cstp_server.cli.common import FAMILIES, Unreachable
 from cstp_server.terminal import say, say_lines
 
 R = TypeVar("R")
@@ -256,7 +257,7 @@ def _next(error: Mapping[str, Any], method: str, given: Mapping[str, object], st
         return [f"use a token with the scope: cstp token create --agent NAME --scope {_printable(data.get('scope'))}"]
     if known is InvalidParams:
         wrong = [str(one.get("field")) for one in _violations(data)]
-        hints = [hint for field in wrong if (hint := as_json_text(method, given, field)) is not None]
+        hints = [hint for field in wrong if (hint := _as_json_text(method, given, field)) is not None]
         return [_printable(hint) for hint in hints] or [known.meaning]
     if known in (RateLimited, Overloaded) and isinstance(data, Mapping):
         return [f"wait {_printable(data.get('retryAfter'))} s and retry"]
@@ -266,3 +267,32 @@ def _next(error: Mapping[str, Any], method: str, given: Mapping[str, object], st
 def _printable(value: object) -> str:
     """One line without control characters, whatever a server sent."""
     return one_line(value if isinstance(value, str) else json.dumps(value))
+
+
+def _as_json_text(method: str, given: Mapping[str, object], wrong: str) -> str | None:
+    """Return how to write a parameter that is wrong because it was given as text; otherwise None.
+
+    `wrong` is its place as the server names it, such as `filters.stakes[0]`.
+    """
+    known = next((one for one in METHODS if one.name == method), None)
+    name = next((name for name in given if to_camel(name) == wrong), None)
+    text = None if name is None else given[name]
+    if known is None or not isinstance(text, str):
+        return None
+    types = [*types_of(known.params.model_json_schema().get("properties", {}).get(wrong, {}))]
+    if not any(types) or "string" in types:
+        return None
+    try:
+        meant = not isinstance(json.loads(text), str)
+    except ValueError:
+        meant = "array" in types
+        text = json.dumps([text], ensure_ascii=False)
+    return f"{name}=... is text; write {shlex.quote(f'{name}:={text}')}" if meant else None
+
+
+def types_of(schema: Mapping[str, Any]) -> Iterator[object]:
+    """Yield the types that a schema allows, None for one without a type."""
+    yield schema.get("type")
+    branches = schema.get("anyOf")
+    for branch in branches if isinstance(branches, list) else ():
+        yield branch.get("type")

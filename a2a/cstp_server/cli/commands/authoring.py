@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -11,16 +11,14 @@ from uuid import uuid4
 import typer
 
 from cstp import DEFAULT_URL
-from cstp.contract import Method
-from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION
-from cstp.methods.memories import REMEMBER
-from cstp.methods.records import FORGET
+from cstp.contract import Method, Wire
+from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION, RecordDecisionResult, ReviewDecisionResult
+from cstp.methods.memories import REMEMBER, RememberResult
+from cstp.methods.records import FORGET, ForgetResult
 from cstp_server.cli.commands.call import parse_params, read_params
-from cstp_server.cli.common_options import JsonOption, command_family
-from cstp_server.cli.exit_codes import Unreachable
+from cstp_server.cli.common import JsonOption, Unreachable, command_family
 from cstp_server.cli.forms import filled_form
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connected, print_error, required_token, show
-from cstp_server.cli.written_lines import warnings_of, written_line
 from cstp_server.terminal import say
 
 app = command_family()
@@ -278,3 +276,41 @@ def _reason(text: str) -> dict[str, str]:
 
 def _text(given: str | None) -> str | None:
     return sys.stdin.read().strip() if given == "-" else given
+
+
+def written_line(result: Wire, *, dry_run: bool) -> str | None:
+    """Return what was done with the record, in one line; None for a result that is shown whole."""
+    match result:
+        case RecordDecisionResult(created=False):
+            return f"{result.id} was already recorded with the same key ({result.status})"
+        case RecordDecisionResult():
+            return f"can be recorded ({result.status})" if dry_run else f"recorded {result.id} ({result.status})"
+        case ReviewDecisionResult():
+            again = "" if result.previous_outcome is None else f"; previous outcome: {result.previous_outcome}"
+            return f"{'can be reviewed:' if dry_run else 'reviewed'} {result.id}{again}"
+        case RememberResult():
+            return f"can be remembered ({result.status})" if dry_run else f"remembered {result.id} ({result.status})"
+        case ForgetResult():
+            return f"{'would forget' if dry_run else 'forgot'} {result.id} ({', '.join(_forgotten(result))})"
+        case _:
+            return None
+
+
+def _forgotten(result: ForgetResult) -> Iterator[str]:
+    """Yield the kind of the record, and how many of each kind go with it."""
+    yield str(result.kind)
+    for name, count in result.cascade.model_dump().items():
+        if count:
+            yield f"{count:,} {name.replace('_', ' ')}"
+
+
+def warnings_of(result: Wire) -> Iterator[str]:
+    """Yield what the caller should know though the record was written."""
+    match result:
+        case RecordDecisionResult():
+            yield from (f"warning: {warning.message}" for warning in result.warnings)
+            yield from (f"similar: {near.id} {near.title}" for near in result.possible_duplicates)
+        case ForgetResult(receipt=receipt) if receipt is not None:
+            yield from (f"{pending.part}: {pending.reason}" for pending in receipt.pending)
+        case _:
+            return

@@ -11,7 +11,7 @@ import typer
 from cstp import DEFAULT_URL
 from cstp.contract import Method
 from cstp.methods.registry import METHODS
-from cstp_server.cli.common_options import JsonOption, command_family
+from cstp_server.cli.common import JsonOption, command_family
 from cstp_server.cli.remote import (
     Answer,
     Remote,
@@ -22,12 +22,32 @@ from cstp_server.cli.remote import (
     print_error,
     required_token,
     show,
+    types_of,
 )
-from cstp_server.cli.suggestions import method_names, parameter_names
 
 app = command_family()
 _LARGEST: Final = 16 * 2**20  # bytes of a file of parameters; a server takes less
 _OF_METHOD: Final[Mapping[str, Method[Any, Any]]] = {method.name: method for method in METHODS}
+
+
+def method_names(incomplete: str) -> list[tuple[str, str]]:
+    """Return the methods with their summaries."""
+    return [(method.name, method.summary) for method in METHODS if method.name.startswith(incomplete)]
+
+
+def parameter_names(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return `query=` for a text and `limit:=` for other values, without parameters already given."""
+    method = next((one for one in METHODS if one.name == ctx.params.get("method")), None)
+    if method is None:
+        return []
+    given = {word.partition("=")[0].removesuffix(":") for word in ctx.params.get("params") or ()}
+    properties = method.params.model_json_schema().get("properties", {})
+    offered = [(name, schema) for name, schema in properties.items() if name not in given]
+    return [
+        (f"{name}{'=' if 'string' in types_of(schema) else ':='}", schema.get("description", ""))
+        for name, schema in offered
+        if name.startswith(incomplete)
+    ]
 
 
 @app.command("call")

@@ -13,8 +13,7 @@ from cstp.client.sync_client import Client
 from cstp.errors import CstpError
 from cstp.fields import format_instant
 from cstp.methods.records import CHANGES, NOW
-from cstp_server.cli.common_options import JsonOption, command_family
-from cstp_server.cli.exit_codes import Unreachable
+from cstp_server.cli.common import JsonOption, Unreachable, command_family
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
 from cstp_server.terminal import say
 

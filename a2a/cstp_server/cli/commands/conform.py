@@ -9,8 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from cstp_server.cli.common_options import JsonOption, command_family
-from cstp_server.cli.exit_codes import Unreachable
+from cstp_server.cli.common import JsonOption, Unreachable, command_family
 from cstp_server.cli.remote import TimeoutOption, base_of, connected, given_token, print_error
 from cstp_server.conformance.run import NEEDS_RIGHTS, Caller, Declared, Verdict, conversations, held
 from cstp_server.terminal import say

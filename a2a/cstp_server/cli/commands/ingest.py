@@ -8,7 +8,8 @@ import typer
 from cognition_engines.ingest.collections.addresses import FORMS
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.progress import reading_progress
-from cstp_server.cli.reading.options import (
+from cstp_server.cli.read_report import print_summary
+from cstp_server.cli.reading_options import (
     FOLDERS,
     AsOption,
     BotsOption,
@@ -27,10 +28,9 @@ from cstp_server.cli.reading.options import (
     options_of,
     with_messages,
 )
-from cstp_server.cli.reading.print_summary import print_summary
-from cstp_server.cli.reading.run_ingest import Target, run_elsewhere, run_here, sources_of
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
 from cstp_server.cli.remote_records import METHOD, RemoteRefused
+from cstp_server.cli.run_ingest import Target, run_elsewhere, run_here, sources_of
 from cstp_server.process.model import open_model
 
 app = command_family()

@@ -2,8 +2,9 @@
 
 import json
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -16,6 +17,10 @@ from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import NotFound
 from cstp.fields import format_instant
+from cstp.methods.decision_reads import GET_DECISION
+from cstp.methods.episodes import GET_EPISODE
+from cstp.methods.knowledge import GET_CHUNK
+from cstp.methods.recall import RECALL
 from cstp_server.cli.commands.authoring import Sending, forget_record
 from cstp_server.cli.options import (
     CommonOptions,
@@ -25,8 +30,16 @@ from cstp_server.cli.options import (
     command_family,
     settings_for,
 )
-from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connected, print_error, required_token
-from cstp_server.cli.remote_by_id import SHOWN, read_record
+from cstp_server.cli.remote import (
+    Answer,
+    Remote,
+    TimeoutOption,
+    TokenOption,
+    base_of,
+    connected,
+    print_error,
+    required_token,
+)
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say, say_lines
 
@@ -216,3 +229,47 @@ def _of_decision(stored: StoredRecord, decision: Decision) -> dict[str, object]:
         "updatedAt": format_instant(stored.updated_at),
         "text": decision.text,
     }
+
+
+_RECALLED: Final = frozenset({Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN, Kind.EVENT})
+_READ: Final = _RECALLED | {Kind.DECISION, Kind.CHUNK, Kind.EPISODE}
+_LABELS: Final = ", ".join(kind.label for kind in Kind if kind in _READ)
+SHOWN: Final = f"by its id a server shows {_LABELS}; --data-dir FOLDER shows any kind"
+
+
+def read_record(remote: Remote, id: str, kinds: list[Kind]) -> Answer:
+    """Return the members of the record, from the first method that knows the id, or the error of a call.
+
+    Raises ConfigurationError for a kind that no method reads by its id.
+    """
+    if not _READ.intersection(kinds):
+        raise ConfigurationError(f"--kind {kinds[0].label}: {SHOWN}")
+    answer = Answer(None, {"code": NotFound.code, "message": NotFound.message, "data": {"id": id}})
+    for method, params in _calls(id, kinds):
+        answer = remote.call(method, params)
+        if answer.error is None:
+            return Answer(_record_of(method, answer.result), None)
+        if answer.error["code"] != NotFound.code:
+            break
+    return answer
+
+
+def _calls(id: str, kinds: list[Kind]) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the calls that may know the id, in order."""
+    if Kind.DECISION in kinds:
+        yield GET_DECISION.name, {"id": id}
+    if Kind.CHUNK in kinds:
+        yield GET_CHUNK.name, {"chunkId": id, "includeRelated": False}
+    if Kind.EPISODE in kinds and id.isascii() and id.isdigit() and len(id) < 19:
+        yield GET_EPISODE.name, {"id": int(id)}
+    if _RECALLED.intersection(kinds):
+        yield RECALL.name, {"id": id}
+
+
+def _record_of(method: str, result: Any) -> dict[str, Any]:
+    """Return the record alone, of a result that has more."""
+    if method == GET_DECISION.name:
+        result = result["decision"]
+    elif method == RECALL.name:
+        result = result["results"][0]
+    return dict(result)

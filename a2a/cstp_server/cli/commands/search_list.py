@@ -14,7 +14,7 @@ from cstp.call import typed_call
 from cstp.errors import CstpError
 from cstp.fields import format_instant
 from cstp.methods.everything import FOUND_TYPES, SEARCH, SearchedRecord
-from cstp_server.cli.common_options import JsonOption, command_family
+from cstp_server.cli.common import JsonOption, command_family
 from cstp_server.cli.remote import (
     TimeoutOption,
     TokenOption,

@@ -39,9 +39,8 @@ from cstp_server.folder_methods import folder_methods, reading_token
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.observe.log import configure_logging, write_rest
 from cstp_server.terminal import say
-from cstp_server.ui.site_folder import FolderRefused, check_replaceable
-from cstp_server.ui.site_records import SITE_KINDS, SiteKind
-from cstp_server.ui.site_writing import WrittenSite, write_site
+from cstp_server.ui.site_files import FolderRefused, check_replaceable
+from cstp_server.ui.site_records import SITE_KINDS, SiteKind, WrittenSite, write_site
 
 app = command_family()
 KindOption = Annotated[

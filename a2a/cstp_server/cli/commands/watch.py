@@ -14,10 +14,11 @@ import typer
 from cognition_engines.errors import EngineError
 from cognition_engines.ingest.options import Options, Progress, Stopped, Summary, UntilStopped
 from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
-from cstp_server.cli.exit_codes import Unreachable
+from cstp_server.cli.common import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.cli.progress import reading_progress
-from cstp_server.cli.reading.options import (
+from cstp_server.cli.read_report import print_summary
+from cstp_server.cli.reading_options import (
     FOLDERS,
     AsOption,
     BotsOption,
@@ -36,10 +37,9 @@ from cstp_server.cli.reading.options import (
     options_of,
     with_messages,
 )
-from cstp_server.cli.reading.print_summary import print_summary
-from cstp_server.cli.reading.run_ingest import Sources, Target, existing_files, run_elsewhere, run_here
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
 from cstp_server.cli.remote_records import METHOD, RemoteRefused
+from cstp_server.cli.run_ingest import Sources, Target, existing_files, run_elsewhere, run_here
 from cstp_server.process.model import open_model
 from cstp_server.terminal import say
 
