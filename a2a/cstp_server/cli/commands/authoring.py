@@ -12,6 +12,7 @@ import typer
 
 from cstp import DEFAULT_URL
 from cstp.contract import Method, Wire
+from cstp.errors import CstpError
 from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION, RecordDecisionResult, ReviewDecisionResult
 from cstp.methods.memories import REMEMBER, RememberResult
 from cstp.methods.records import FORGET, ForgetResult
@@ -238,33 +239,39 @@ def _with_form(method: Method[Any, Any], params: Mapping[str, object], how: Send
 
 
 def _write(method: Method[Any, Any], params: Mapping[str, object], how: Sending) -> int:
-    """Calls a method that writes, once whatever the connection does, and prints its result."""
-    secret, key = required_token(how.token), how.key or uuid4().hex
+    """Call a method that writes, and print its result."""
+    key = how.key or uuid4().hex
     sent = {**params, "idempotencyKey": key, **({"dryRun": True} if how.dry_run else {})}
-    written = False
     try:
-        with connected(base_of(how.url, "--url"), secret, how.timeout) as remote:
-            answer = remote.call(method.name, sent, TRIES)
-        written = answer.error is None
-    except Unreachable:
-        say(f"it may have been written; run the same command with --key {key} to write it once", err=True)
-        raise
-    finally:
-        if how.form is not None and written:
-            how.form.unlink(missing_ok=True)
-        elif how.form is not None:
-            say(f"the form is kept; open it again with --form {how.form}", err=True)
-    if answer.error is not None:
-        return print_error(answer.error, method.name, sent, as_json=how.as_json, status=answer.status)
-    result = method.result.model_validate_json(json.dumps(answer.result), extra="ignore")
+        answer = _call_once(method, sent, key, how)
+    except CstpError as error:
+        return print_error(error, method.name, sent, as_json=how.as_json)
+    result = method.result.model_validate_json(json.dumps(answer), extra="ignore")
     line = None if how.as_json else written_line(result, dry_run=how.dry_run)
     if line is None:
-        show(answer.result, as_json=how.as_json)
+        show(answer, as_json=how.as_json)
         return 0
     say(line)
     for warning in warnings_of(result):
         say(warning, err=True)
     return 0
+
+
+def _call_once(method: Method[Any, Any], sent: Mapping[str, object], key: str, how: Sending) -> Any:
+    """Return the result of a write, done once whatever the connection does; a form is removed if it was written."""
+    secret, form = required_token(how.token), how.form
+    try:
+        with connected(base_of(how.url, "--url"), secret, how.timeout) as remote:
+            answer = remote.call(method.name, sent, TRIES)
+    except BaseException as error:
+        if isinstance(error, Unreachable):
+            say(f"it may have been written; run the same command with --key {key} to write it once", err=True)
+        if form is not None:
+            say(f"the form is kept; open it again with --form {form}", err=True)
+        raise
+    if form is not None:
+        form.unlink(missing_ok=True)
+    return answer
 
 
 def _reason(text: str) -> dict[str, str]:

@@ -55,8 +55,7 @@ def changes(
                 f"{url} does not answer ({error}); check the address, and that the server is running"
             ) from None
         except CstpError as error:
-            shown = {"code": error.code, "message": error.message, "data": error.data}
-            return print_error(shown, CHANGES.name, as_json=as_json)
+            return print_error(error, CHANGES.name, as_json=as_json)
         finally:
             say(f"next: --since {found.cursor}", err=True)
     return 0

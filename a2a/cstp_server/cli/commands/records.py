@@ -15,7 +15,7 @@ from cognition_engines.kinds.registry import adapter
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
-from cstp.errors import NotFound
+from cstp.errors import CstpError, NotFound
 from cstp.fields import format_instant
 from cstp.methods.decision_reads import GET_DECISION
 from cstp.methods.episodes import GET_EPISODE
@@ -31,7 +31,6 @@ from cstp_server.cli.options import (
     settings_for,
 )
 from cstp_server.cli.remote import (
-    Answer,
     Remote,
     TimeoutOption,
     TokenOption,
@@ -73,15 +72,14 @@ def show(
     """
     kinds = _kinds(kind)
     if (server := _server(ctx, url, data_dir, config)) is not None:
-        with connected(server, required_token(token), timeout) as remote:
-            answer = read_record(remote, id, kinds)
-        if answer.error is not None:
-            code = print_error(answer.error, "", {"id": id}, as_json=as_json, status=answer.status)
-            if answer.error["code"] == NotFound.code and not as_json:
+        try:
+            with connected(server, required_token(token), timeout) as remote:
+                members = read_record(remote, id, kinds)
+        except CstpError as error:
+            code = print_error(error, "", {"id": id}, as_json=as_json)
+            if isinstance(error, NotFound) and not as_json:
                 say(SHOWN, err=True)
             return code
-        assert isinstance(answer.result, dict)
-        members = answer.result
     else:
         with existing_records(settings_for(ctx, data_dir, config), reads_only=True) as records:
             found = _found(records, id, kinds)
@@ -237,21 +235,20 @@ _LABELS: Final = ", ".join(kind.label for kind in Kind if kind in _READ)
 SHOWN: Final = f"by its id a server shows {_LABELS}; --data-dir FOLDER shows any kind"
 
 
-def read_record(remote: Remote, id: str, kinds: list[Kind]) -> Answer:
-    """Return the members of the record, from the first method that knows the id, or the error of a call.
+def read_record(remote: Remote, id: str, kinds: list[Kind]) -> dict[str, Any]:
+    """Return the members of the record, from the first method that knows the id.
 
-    Raises ConfigurationError for a kind that no method reads by its id.
+    Raises CstpError for an error of a call, and ConfigurationError for a kind that no method reads by its id.
     """
     if not _READ.intersection(kinds):
         raise ConfigurationError(f"--kind {kinds[0].label}: {SHOWN}")
-    answer = Answer(None, {"code": NotFound.code, "message": NotFound.message, "data": {"id": id}})
+    missing = NotFound(id)
     for method, params in _calls(id, kinds):
-        answer = remote.call(method, params)
-        if answer.error is None:
-            return Answer(_record_of(method, answer.result), None)
-        if answer.error["code"] != NotFound.code:
-            break
-    return answer
+        try:
+            return _record_of(method, remote.call(method, params))
+        except NotFound as error:
+            missing = error
+    raise missing
 
 
 def _calls(id: str, kinds: list[Kind]) -> Iterator[tuple[str, Mapping[str, object]]]:

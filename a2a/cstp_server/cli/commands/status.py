@@ -15,6 +15,7 @@ from cognition_engines.store.inspection import Glance, glance, other_schema
 from cognition_engines.store.schema import HEAD
 from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer
+from cstp.errors import CstpError
 from cstp_server.cli.common import Unreachable
 from cstp_server.cli.options import (
     ConfigOption,
@@ -27,7 +28,6 @@ from cstp_server.cli.options import (
     without_secrets,
 )
 from cstp_server.cli.remote import (
-    Answer,
     Remote,
     TimeoutOption,
     TokenOption,
@@ -35,6 +35,7 @@ from cstp_server.cli.remote import (
     code_of,
     connected,
     given_token,
+    member_of,
     print_error,
 )
 from cstp_server.describe.agent_card import EXTENSION
@@ -158,13 +159,16 @@ def print_remote(url: str, token: str | None, timeout: float, *, as_json: bool) 
     """
     with connected(base_of(url, "URL"), token or "", timeout) as remote:
         found = _public(remote)
-        answer = Answer(None, None) if token is None else remote.call("cstp.whoami", {})
-    refused = answer.error
+        whoami, refused = None, None
+        try:
+            whoami = None if token is None else remote.call("cstp.whoami", {})
+        except CstpError as error:
+            refused = error
     if as_json:
-        failure = {} if refused is None else {"error": refused}
-        say(json.dumps(found | _private(answer.result) | failure))
+        failure = {} if refused is None else {"error": member_of(refused)}
+        say(json.dumps(found | _private(whoami) | failure))
         return 0 if refused is None else code_of(refused)
-    for name, value in (found | (_private(answer.result) if refused is None else {})).items():
+    for name, value in (found | (_private(whoami) if refused is None else {})).items():
         say(f"{name}: {_text_of(name, value)}")
     return 0 if refused is None else print_error(refused, "cstp.whoami", as_json=False)
 
