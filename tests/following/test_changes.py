@@ -39,9 +39,7 @@ def given(records: Records, viewer: Viewer = Viewer(), after: int = 0) -> list[t
 
 @pytest.mark.long("follows many writes")
 @pytest.mark.parametrize("seed", range(2))
-def test_a_dictionary_that_follows_is_what_its_viewer_sees_while_others_write(
-    records: Records, tmp_path: Path, stores: Stores, seed: int
-) -> None:
+def test_a_follower_has_what_its_viewer_sees(records: Records, tmp_path: Path, stores: Stores, seed: int) -> None:
     def work(number: int) -> None:
         own, random = open_records(stores.records(tmp_path)), Random(f"{seed} {number}")
         for _ in range(20):
