@@ -9,7 +9,7 @@ from cstp.call import raw_call
 from cstp.client.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError, UnexpectedAnswer
 from cstp.client.messages import HttpAnswer
 from cstp.client.target import make_target
-from cstp.client.transport import FIRST_PAUSE, LONGEST_SECONDS, pause_before_retry, read_retry_after
+from cstp.client.transport import FIRST_PAUSE, LONGEST_PAUSE, pause_before_retry, read_retry_after
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 
@@ -51,7 +51,7 @@ def test_there_are_as_many_further_tries_as_were_asked_for() -> None:
 
 @given(tried=st.integers(1, 10_000), draw=st.floats(0, 1, exclude_max=True))
 def test_a_pause_doubles_up_to_a_bound_and_half_of_it_is_drawn(tried: int, draw: float) -> None:
-    whole = min(LONGEST_SECONDS, FIRST_PAUSE * 2 ** (min(tried, 30) - 1))
+    whole = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (min(tried, 30) - 1))
     found = pause(answer(503), tried, retries=tried, draw=draw)
     assert found == pytest.approx(whole * (1 + draw) / 2)
 

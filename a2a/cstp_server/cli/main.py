@@ -206,7 +206,7 @@ def root(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code; see `exit_codes`."""
+    """Run one command and return its exit code; see `cli.common`."""
     command = typer.main.get_command(app)
     if _COMPLETE in os.environ:
         get_completion_inspect_parameters()  # which makes the shells known, as add_completion would
