@@ -50,8 +50,8 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "index": "the index over one library",
     "indexes": "the indexes of a folder",
     "knowledge": "the family",
-    "memories": "the family",
     "live": "an index that follows the records",
+    "memories": "the family",
     "options": "what a command or a run is given",
     "reader": "a text to drafts",
     "recall": "the family",
@@ -64,7 +64,6 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "serve": "a server until it stops",
     "server": "the other side of a protocol",
     "system": "the family",
-    "validation": "checks before anything is done",
 }
 LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}

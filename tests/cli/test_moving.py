@@ -19,9 +19,9 @@ import cstp as package
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
-from cognition_engines.store.database import open_store
+from cognition_engines.store.database import reading
+from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.transactions import reading
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import Contents, Source, contents
 from cognition_engines.store.values import Entry

@@ -10,7 +10,7 @@ import pytest
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
-from cognition_engines.store.numbering import BLOCK
+from cognition_engines.store.database import BLOCK
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from tests.following.readers import VIEWERS, Follower, any_entry, names, seen, write

@@ -19,7 +19,7 @@ import pytest
 import trustme
 import yaml
 
-from cognition_engines.store.database import OLDEST_POSTGRESQL, parse_url
+from cognition_engines.store.opening import OLDEST_POSTGRESQL, parse_url
 from cstp_server.loaded_settings import load_settings
 from cstp_server.tokens import create_token
 from tests.image.dockerfile import Build, command, context, stages, variables

@@ -18,7 +18,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.advisory_lock import SharedLock, shared_lock
+from cognition_engines.store.opening import SharedLock, shared_lock
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from tests.stores import Servers, Stores

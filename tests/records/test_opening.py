@@ -14,7 +14,7 @@ from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.store.database import open_store
+from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import HEAD, metadata
 from cognition_engines.store.values import Entry

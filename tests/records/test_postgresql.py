@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.database import open_store
+from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from tests.stores import PostgreSQL, free_port

@@ -10,15 +10,15 @@ import psycopg
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.store.advisory_lock import SharedLock, shared_lock
-from cognition_engines.store.database import Store, open_store
+from cognition_engines.store.database import Store
+from cognition_engines.store.opening import SharedLock, open_store, shared_lock
 from cognition_engines.store.records import open_records
 from tests.stores import PostgreSQL
 
 LEASE = 0.5
 HOLDER = """
 import sys
-from cognition_engines.store.advisory_lock import shared_lock
+from cognition_engines.store.opening import shared_lock
 from cognition_engines.store.records import open_records
 lock = shared_lock(open_records(sys.argv[1]).store, "index")
 assert lock.held()

@@ -15,10 +15,10 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Alternative, Decision, DecisionDetails, Reason, Sensitivity
-from cognition_engines.store.database import open_store
+from cognition_engines.store.database import reading
+from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import TABLES, metadata
-from cognition_engines.store.transactions import reading
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import PAGE, Source, Watcher, contents, copy_records
 from cognition_engines.store.values import Entry, FloatArray

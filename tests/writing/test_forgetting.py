@@ -25,7 +25,7 @@ from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.erasure.ledger import Erasure, append_ledger, read_ledger
-from cognition_engines.store.reads.decision_walk import GraphRequest
+from cognition_engines.store.reads.decisions import GraphRequest
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import records
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
