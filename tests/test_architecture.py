@@ -33,7 +33,6 @@ LONGEST_FILE = 400
 LARGEST_FOLDER = 25  # files
 SAME_NAMES = {  # of modules in several folders, and what the name means in each of them
     "audit": "the family",
-    "auth": "how a caller shows who it is",
     "backup": "a backup of the store",
     "call": "a call to send",
     "changes": "the family",
@@ -134,7 +133,7 @@ def test_http_requests_are_sent_by_the_client_and_what_reads_collections_alone()
         for node in nodes
         if isinstance(node, ast.Call) and senders.match(ast.unparse(node.func))
     }
-    assert found == {"cstp/client/async_client.py", "cstp/client/sync_http.py", READS_HTTP}
+    assert found == {"cstp/client/async_client.py", "cstp/client/connections.py", READS_HTTP}
 
 
 def test_neither_writing_nor_the_exchange_of_lines_imports_ingest() -> None:

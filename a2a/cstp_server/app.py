@@ -34,8 +34,7 @@ from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.records import record_methods
 from cstp_server.handlers.system import system_methods
 from cstp_server.holder.folder_calls import FolderCalls
-from cstp_server.http import discovery as documents
-from cstp_server.http import page as pages
+from cstp_server.http import discovery as documents, page as pages
 from cstp_server.http.auth import Network, allowed_hosts, parse_networks
 from cstp_server.http.endpoint import METADATA_PATH, Parts, cstp_endpoint
 from cstp_server.http.events import EventStream, changes_endpoint
@@ -228,7 +227,7 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
     tokens.refresh(monotonic())
     followers = FollowerPlaces(server.max_followers, prepared.gate, tokens)
     methods = (
-        *system_methods(engine, limiter, followers, settings.agent.id, prepared.document),
+        *system_methods(engine, limiter, settings.agent.id, prepared.document),
         *everything_methods(engine),
         *decision_methods(engine, settings.agent.id),
         *decision_read_methods(engine),
@@ -237,7 +236,7 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
         *episode_methods(engine),
         *knowledge_methods(engine),
         *memory_methods(engine),
-        *record_methods(engine),
+        *record_methods(engine, followers),
         *recall_methods(engine),
     )
     for bound in methods:  # here, and not on the loop in the first call of each

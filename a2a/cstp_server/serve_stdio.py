@@ -19,7 +19,7 @@ from cstp.call import Call
 from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer, read_answer, request_body
 from cstp.errors import AuthenticationRequired, CstpError, MethodNotFound, QueryFailed
-from cstp.methods.changes import LONGEST_WAIT
+from cstp.methods.records import LONGEST_WAIT
 from cstp_server.holder import folder_socket
 from cstp_server.holder.folder_socket import Caller, caller_line
 from cstp_server.holder.taking import MCP

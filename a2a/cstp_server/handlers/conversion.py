@@ -14,8 +14,9 @@ from cognition_engines.writing import requests
 from cognition_engines.writing.requests import Request, WriteCaller, Written
 from cstp.contract import Wire
 from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound, Violation
+from cstp.fields import Level
 from cstp.methods.decision_reads import RecordProvenance
-from cstp.writes import Level, WriteParams
+from cstp.writes import WriteParams
 from cstp_server.rpc.bound import Call
 
 A = TypeVar("A", bound=Written)

@@ -3,19 +3,16 @@
 from datetime import UTC, datetime
 
 from cognition_engines.engine import Engine
-from cognition_engines.indexes.columns.sorting import RECORDED, Order
-from cognition_engines.kinds.reviews import Review
+from cognition_engines.indexes.columns.listing import RECORDED, Order
+from cognition_engines.kinds.decisions import Review
 from cognition_engines.models import Decision, DecisionDetails, Filters, Overdue, Sensitivity
 from cognition_engines.queries.decision_counts import DecisionStatistics
 from cognition_engines.queries.decisions import joined_links
-from cognition_engines.store.reads.decisions import DecisionHistory, GraphRequest
-from cognition_engines.store.reads.decisions import GraphEdge as FoundEdge
+from cognition_engines.store.reads.decisions import DecisionHistory, GraphEdge as FoundEdge, GraphRequest
 from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.writing.decisions import content_hash, ratified_by
 from cstp.errors import NotFound
-from cstp.methods import decision_reads as wire
-from cstp.methods import statistics
-from cstp.methods.decision_graph import GET_GRAPH, GetGraphParams, GetGraphResult, GraphEdge, GraphNode
+from cstp.methods import decision_links as graph, decision_reads as wire
 from cstp_server.handlers.conversion import LEVELS, provenance_of, to_wire
 from cstp_server.handlers.decision_records import edge_of, ended_edge_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -49,17 +46,17 @@ def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
             offset=params.offset,
         )
 
-    async def get_stats(params: statistics.GetStatsParams, call: Call) -> statistics.GetStatsResult:
+    async def get_stats(params: wire.GetStatsParams, call: Call) -> wire.GetStatsResult:
         filters = Filters(project=params.project, date_after=params.date_from, date_before=params.date_to)
         return _counts(await engine.count_decisions(filters, call.viewer, call.agent))
 
-    async def get_graph(params: GetGraphParams, call: Call) -> GetGraphResult:
+    async def get_graph(params: graph.GetGraphParams, call: Call) -> graph.GetGraphResult:
         types = None if params.edge_types is None else frozenset(params.edge_types)
         request = GraphRequest(params.node_id, params.depth, types, params.direction, params.limit)
         found = await engine.decision_graph(request, call.viewer, call.agent)
         if found is None:
             raise NotFound(params.node_id)
-        return GetGraphResult(
+        return graph.GetGraphResult(
             center_id=found.center,
             depth=params.depth,
             nodes=[_node(stored, depth) for stored, depth in found.nodes],
@@ -70,8 +67,8 @@ def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
     return (
         BoundMethod(wire.GET_DECISION, get_decision),
         BoundMethod(wire.LIST_DECISIONS, list_decisions),
-        BoundMethod(statistics.GET_STATS, get_stats),
-        BoundMethod(GET_GRAPH, get_graph),
+        BoundMethod(wire.GET_STATS, get_stats),
+        BoundMethod(graph.GET_GRAPH, get_graph),
     )
 
 
@@ -143,8 +140,8 @@ def _revision(one: Revision) -> wire.RecordedRevision:
     return to_wire(wire.RecordedRevision, one, one.record, revision=one.number, by=one.agent)
 
 
-def _counts(found: DecisionStatistics) -> statistics.GetStatsResult:
-    return statistics.GetStatsResult(
+def _counts(found: DecisionStatistics) -> wire.GetStatsResult:
+    return wire.GetStatsResult(
         total=found.total,
         current=found.current,
         superseded=found.superseded,
@@ -153,18 +150,18 @@ def _counts(found: DecisionStatistics) -> statistics.GetStatsResult:
         by_stakes=dict(found.by_stakes),
         by_status=dict(found.by_status),
         by_agent=dict(found.by_agent),
-        by_day=[statistics.DayCount(date=day, count=count) for day, count in found.by_day],
-        top_tags=[statistics.TagCount(tag=tag, count=count) for tag, count in found.tags],
-        recent_activity=statistics.RecentActivity(
+        by_day=[wire.DayCount(date=day, count=count) for day, count in found.by_day],
+        top_tags=[wire.TagCount(tag=tag, count=count) for tag, count in found.tags],
+        recent_activity=wire.RecentActivity(
             last_24h=found.last_day, last_7d=found.last_week, last_30d=found.last_month
         ),
     )
 
 
-def _node(stored: StoredRecord, depth: int) -> GraphNode:
+def _node(stored: StoredRecord, depth: int) -> graph.GraphNode:
     decision = stored.record
     assert isinstance(decision, Decision)
-    return GraphNode(
+    return graph.GraphNode(
         id=str(decision.id),
         title=decision.title,
         category=decision.category,
@@ -177,9 +174,9 @@ def _node(stored: StoredRecord, depth: int) -> GraphNode:
     )
 
 
-def _edge(edge: FoundEdge) -> GraphEdge:
+def _edge(edge: FoundEdge) -> graph.GraphEdge:
     made = edge.made
-    return GraphEdge(
+    return graph.GraphEdge(
         source_id=edge.source,
         target_id=edge.target,
         edge_type=edge.type,

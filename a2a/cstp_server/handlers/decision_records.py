@@ -4,11 +4,10 @@ from datetime import timedelta
 from typing import Final
 
 from cognition_engines.engine import Engine
-from cognition_engines.kinds.reviews import DecisionLink, Evidence, ReviewContent
+from cognition_engines.kinds.decisions import DecisionLink, Evidence, ReviewContent
 from cognition_engines.models import SENSITIVITIES, AffectedPart, Alternative, CitedSource, Reason
 from cognition_engines.writing import requests
-from cstp.methods import decision_links as links
-from cstp.methods import decision_records as wire
+from cstp.methods import decision_links as links, decision_records as wire
 from cstp_server.handlers.conversion import from_wire, to_wire, write
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 

@@ -12,8 +12,7 @@ from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.entries import content_hash_of
 from cognition_engines.writing.memory_requests import StoreEpisode
 from cstp.errors import NotFound
-from cstp.methods import episode_records as wire
-from cstp.methods.episodes import LIST_EPISODES, EpisodeSummary, ListEpisodesParams, ListEpisodesResult
+from cstp.methods import episodes as wire
 from cstp_server.handlers.conversion import LEVELS, from_wire, provenance_of, to_wire, write
 from cstp_server.handlers.searches import explained, read_search
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
@@ -22,7 +21,7 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
-    async def list_episodes(params: ListEpisodesParams, call: Call) -> ListEpisodesResult:
+    async def list_episodes(params: wire.ListEpisodesParams, call: Call) -> wire.ListEpisodesResult:
         filters = EpisodeFilters(
             date_from=params.since if params.date_from is None else params.date_from,
             date_to=params.date_to,
@@ -30,7 +29,7 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
             category=params.category,
         )
         page = await engine.list_episodes(filters, call.viewer, params.offset, params.limit, call.agent)
-        return ListEpisodesResult(
+        return wire.ListEpisodesResult(
             episodes=[_summary(stored) for stored in page.stored],
             total_count=page.total,
             limit=params.limit,
@@ -74,18 +73,18 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
         return answer.model_copy(update=found | known)
 
     return (
-        BoundMethod(LIST_EPISODES, list_episodes),
+        BoundMethod(wire.LIST_EPISODES, list_episodes),
         BoundMethod(wire.STORE_EPISODE, store_episode),
         BoundMethod(wire.GET_EPISODE, get_episode),
         BoundMethod(wire.FIND_EPISODES, find_episodes),
     )
 
 
-def _summary(stored: StoredRecord) -> EpisodeSummary:
+def _summary(stored: StoredRecord) -> wire.EpisodeSummary:
     episode = stored.record
     assert isinstance(episode, Episode)
     assert episode.id is not None
-    return EpisodeSummary(
+    return wire.EpisodeSummary(
         id=episode.id,
         query=episode.query,
         reward=episode.reward,

@@ -21,22 +21,20 @@ from cognition_engines.writing.knowledge import read_given
 from cognition_engines.writing.memory_requests import StoreKnowledge
 from cstp.contract import Wire
 from cstp.errors import NotFound
-from cstp.fields import SNIPPET_BYTES
-from cstp.methods import contents
-from cstp.methods import knowledge as wire
-from cstp.methods import knowledge_records as records
+from cstp.methods import extractions, knowledge as wire
+from cstp.reads import SNIPPET_BYTES
 from cstp_server.handlers.conversion import refusals, to_wire, writer_of
 from cstp_server.handlers.searches import NO_TIME, Asked, Part, explained, fit, no_match, read_search, shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
-_CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
-    "decision": contents.DecisionContent,
-    "pattern": contents.PatternContent,
-    "warning": contents.WarningContent,
-    "methodology": contents.MethodologyContent,
-    "checklist": contents.ChecklistContent,
-    "persona": contents.PersonaContent,
-    "workflow": contents.WorkflowContent,
+_CONTENTS: Final[Mapping[str, type[extractions.AnyContent]]] = {
+    "decision": extractions.DecisionContent,
+    "pattern": extractions.PatternContent,
+    "warning": extractions.WarningContent,
+    "methodology": extractions.MethodologyContent,
+    "checklist": extractions.ChecklistContent,
+    "persona": extractions.PersonaContent,
+    "workflow": extractions.WorkflowContent,
 }
 
 
@@ -83,7 +81,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             answer = answered(matches, fitted)
         return answer
 
-    async def store_knowledge(params: records.StoreKnowledgeParams, call: Call) -> records.StoreKnowledgeResult:
+    async def store_knowledge(params: wire.StoreKnowledgeParams, call: Call) -> wire.StoreKnowledgeResult:
         with refusals():
             writer = writer_of(call, params)
             pools = engine.pools
@@ -94,15 +92,15 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
             )
             done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
         states = [
-            records.StoredRecordState(kind=one.kind, id=one.id, status=one.status, num_chunks=one.chunks)  # type: ignore[arg-type]
+            wire.StoredRecordState(kind=one.kind, id=one.id, status=one.status, num_chunks=one.chunks)  # type: ignore[arg-type]
             for one in done.records
         ]
-        return records.StoreKnowledgeResult(records=states, indexed=done.indexed, seq=done.seq)
+        return wire.StoreKnowledgeResult(records=states, indexed=done.indexed, seq=done.seq)
 
     return (
         BoundMethod(wire.GET_CHUNK, get_chunk),
         BoundMethod(wire.SEARCH_KNOWLEDGE, search_knowledge),
-        BoundMethod(records.STORE_KNOWLEDGE, store_knowledge),
+        BoundMethod(wire.STORE_KNOWLEDGE, store_knowledge),
     )
 
 
@@ -198,7 +196,7 @@ def _found(match: KnowledgeMatch, cited: Citation) -> wire.KnowledgeFound:
     )
 
 
-def _content(type: str, content: Content) -> contents.AnyContent:
+def _content(type: str, content: Content) -> extractions.AnyContent:
     return _CONTENTS[type].model_validate(_plain(content))
 
 

@@ -8,8 +8,7 @@ from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.chunks import snippet
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.memory_requests import Remember
-from cstp.methods import memory_lists as lists
-from cstp.methods import memory_records as wire
+from cstp.methods import memories as wire
 from cstp.methods.everything import SearchParams
 from cstp.methods.recall import RecallParams
 from cstp_server.handlers.conversion import from_wire, to_wire, write
@@ -20,10 +19,10 @@ from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
-    async def list_memories(params: lists.ListMemoriesParams, call: Call) -> lists.ListMemoriesResult:
+    async def list_memories(params: wire.ListMemoriesParams, call: Call) -> wire.ListMemoriesResult:
         filters = memory_filters(params)
         page = await engine.list_memories(filters, call.viewer, params.offset, params.limit, call.agent)
-        return lists.ListMemoriesResult(
+        return wire.ListMemoriesResult(
             memories=[_memory(stored) for stored in page.stored],
             total=page.total,
             limit=params.limit,
@@ -38,10 +37,10 @@ def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
         chunks = {"is_chunked": done.chunks > 0, "num_chunks": done.chunks}
         return to_wire(wire.RememberResult, done, token_count=done.tokens, **chunks)
 
-    return (BoundMethod(lists.LIST_MEMORIES, list_memories), BoundMethod(wire.REMEMBER, remember))
+    return (BoundMethod(wire.LIST_MEMORIES, list_memories), BoundMethod(wire.REMEMBER, remember))
 
 
-def memory_filters(params: lists.ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:
+def memory_filters(params: wire.ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:
     """Return the conditions that a memory must meet."""
     return MemoryFilters(
         context=params.context,
@@ -56,12 +55,12 @@ def memory_filters(params: lists.ListMemoriesParams | RecallParams | SearchParam
     )
 
 
-def _memory(stored: StoredRecord) -> lists.ListedMemory:
+def _memory(stored: StoredRecord) -> wire.ListedMemory:
     record = stored.record
     assert isinstance(record, Artifact | Turn)
     turn = record if isinstance(record, Turn) else None
     artifact = record if isinstance(record, Artifact) else None
-    return lists.ListedMemory(
+    return wire.ListedMemory(
         id=str(record.id),
         type="artifact" if turn is None else "turn",
         title=None if artifact is None else artifact.title,

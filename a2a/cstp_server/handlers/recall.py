@@ -20,9 +20,8 @@ from cognition_engines.store.reads.memories import TurnPage
 from cognition_engines.store.values import StoredRecord
 from cstp.contract import Wire
 from cstp.errors import NotFound
-from cstp.explained import Interpreted
-from cstp.fields import SNIPPET_BYTES
 from cstp.methods import recall as wire
+from cstp.reads import SNIPPET_BYTES, Interpreted
 from cstp_server.handlers.conversion import LEVELS
 from cstp_server.handlers.memories import memory_filters
 from cstp_server.handlers.searches import (

@@ -21,16 +21,14 @@ from cognition_engines.models import Mode
 from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.passages import PassageRequest
 from cognition_engines.retrieval.snippets import Room, Window
-from cstp.abstention import NearestRecord
 from cstp.contract import Wire
 from cstp.errors import InvalidParams, Violation
-from cstp.explained import Boosts, Explained, Interpreted, LegRanks, MatchedWindow
 from cstp.methods.decisions import QueryDecisionsParams
-from cstp.methods.episode_records import FindEpisodesParams
+from cstp.methods.episodes import FindEpisodesParams
 from cstp.methods.everything import SearchParams
 from cstp.methods.knowledge import SearchKnowledgeParams
 from cstp.methods.recall import RecallParams
-from cstp.passage_place import PassagePlace
+from cstp.reads import Boosts, Explained, Interpreted, LegRanks, MatchedWindow, NearestRecord, PassagePlace
 
 Cutting: TypeAlias = Callable[
     [str, Sequence[PassageRequest]], Awaitable[list[str]]

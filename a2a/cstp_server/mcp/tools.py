@@ -6,8 +6,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 import orjson
-from mcp_types import Tool as Listed
-from mcp_types import ToolAnnotations
+from mcp_types import Tool as Listed, ToolAnnotations
 from pydantic.alias_generators import to_camel, to_snake
 from pydantic_core import to_json
 

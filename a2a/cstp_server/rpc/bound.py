@@ -10,13 +10,12 @@ from datetime import UTC, datetime
 from random import getrandbits
 from typing import Any, Final, Generic, TypeVar
 
-from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.models import Viewer
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
-from cstp.contract import Method, Wire
+from cognition_engines.store.audit.trail import AuditTrail
+from cstp.contract import Method, Wire, named_records
 from cstp.errors import Conflict, CstpError
 from cstp.methods.registry import METHODS
-from cstp.naming import named_records
 from cstp_server.limits.places import HeldPlace
 from cstp_server.tokens import Token
 

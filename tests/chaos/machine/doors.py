@@ -17,7 +17,6 @@ from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.queries.pools import Pool
 from cstp.methods.registry import METHODS
-from cstp_server.describe.openrpc import discovered
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
@@ -26,7 +25,6 @@ from cstp_server.handlers.knowledge import knowledge_methods
 from cstp_server.handlers.memories import memory_methods
 from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.records import record_methods
-from cstp_server.handlers.system import system_methods
 from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import BodyParser, FollowerPlaces, Gate
 from cstp_server.limits.prices import make_plan
@@ -40,7 +38,6 @@ T = TypeVar("T")
 
 _LIMITS = LimitSettings(default="1000000000/second", writes="1000000000/second")
 _BOUNDS = Bounds(max_batch=1, concurrency=1, batch_seconds=inf, answer_bytes=1 << 24, batch_answer_bytes=1 << 24)
-_DOCUMENT = discovered(None)
 FOLLOWS_WITHIN = 20.0  # seconds, on a busy machine
 
 
@@ -81,9 +78,8 @@ class Doors:
             *episode_methods(engine),
             *knowledge_methods(engine),
             *memory_methods(engine),
-            *record_methods(engine),
+            *record_methods(engine, places),
             *recall_methods(engine),
-            *system_methods(engine, limiter, places, "tests", _DOCUMENT),
         )
         counted, audited = CallMetrics(CollectorRegistry()), AuditedCalls(engine.audit)
         return Dispatcher(methods, limiter, _BOUNDS, counted, BodyParser(self._parsing), engine.reached, audited)
