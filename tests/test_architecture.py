@@ -32,14 +32,11 @@ UNSET = {name: value for name, value in os.environ.items() if not name.startswit
 LONGEST_FILE = 400
 LARGEST_FOLDER = 25  # files
 SAME_NAMES = {  # of modules in several folders, and what the name means in each of them
-    "audit": "the family",
     "backup": "a backup of the store",
     "call": "a call to send",
-    "changes": "the family",
     "decision_reads": "the family",
     "decision_records": "the family",
     "decisions": "the family",
-    "forgetting": "the family",
     "episodes": "the family",
     "errors": "the errors of that room",
     "everything": "the family",
