@@ -1,15 +1,14 @@
 """The methods by which agents write decisions: from the wire's values to requests, and back."""
 
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.reviews import DecisionLink, Evidence, ReviewContent
-from cognition_engines.models import SENSITIVITIES, AffectedPart, Alternative, CitedSource, Reason
+from cognition_engines.models import SENSITIVITIES, AffectedPart, Alternative, CitedSource, Decision, Reason
 from cognition_engines.writing.requests import (
-    DecisionFields,
     LinkDecisions,
-    LinkedDecisions,
     RecordDecision,
     RelatedDecision,
     ReviewDecision,
@@ -17,6 +16,7 @@ from cognition_engines.writing.requests import (
     UnlinkDecisions,
     UpdateDecision,
 )
+from cognition_engines.writing.statements import stated_decision
 from cstp.methods.decision_links import (
     LINK_DECISIONS,
     UNLINK_DECISIONS,
@@ -33,8 +33,6 @@ from cstp.methods.decision_records import (
     UPDATE_DECISION,
     DecisionMembers,
     DecisionUpdates,
-    Duplicate,
-    Quality,
     RecordDecisionParams,
     RecordDecisionResult,
     ReviewDecisionParams,
@@ -44,31 +42,19 @@ from cstp.methods.decision_records import (
     UpdateDecisionParams,
     UpdateDecisionResult,
 )
-from cstp_server.handlers.writing import refusals, warnings_of, writer_of
+from cstp_server.handlers.writing import result_of, write
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _DAYS: Final = {"d": 1, "w": 7, "m": 30}
-# Members whose values on the wire are plain: the same in a request.
-_PLAIN: Final = (
-    "category",
-    "stakes",
-    "context",
-    "pattern",
-    "mental_state",
-    "review_by",
-    "feature",
-    "pr",
-    "file",
-    "line",
-    "commit",
-    "valid_from",
-    "valid_to",
-    "thread_id",
-    "trace",
-    "deliberation",
-    "bridge",
-    "pre_decision",
-)
+# Members that are lists on the wire, with what their items become.
+_LISTS: Final[Mapping[str, Callable[[Any], object]]] = {
+    "tags": str,
+    "kpi_indicators": str,
+    "reasons": lambda one: Reason(one.type, one.text, one.strength),
+    "alternatives": lambda one: Alternative(one.option, one.why),
+    "affects": lambda one: AffectedPart(one.type, one.pattern),
+    "sources": lambda one: CitedSource(one.uri, one.quote, one.hash),
+}
 
 
 def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
@@ -86,33 +72,15 @@ def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
 def _recording(engine: Engine) -> Any:
     async def record_decision(params: RecordDecisionParams, call: Call) -> RecordDecisionResult:
         request = RecordDecision(
-            fields=_fields(params, params.decision, params.confidence),
+            stated=_stated(params, params.decision, params.confidence),
             project=params.project,
             sensitivity=SENSITIVITIES[params.sensitivity],
             review_in=_period(params.review_in),
             supersedes=tuple(params.supersedes or ()),
             related_to=tuple(RelatedDecision(one.id, one.type, one.context) for one in params.related_to or ()),
         )
-        with refusals():
-            writer = writer_of(call, params)
-            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        return RecordDecisionResult(
-            id=done.id,
-            indexed=done.indexed,
-            seq=done.seq,
-            timestamp=done.at,
-            created=done.created,
-            status=done.status,
-            revision=done.revision,
-            content_hash=done.content_hash,
-            quality=Quality(
-                score=done.quality.score, rule=done.quality.rule, suggestions=list(done.quality.suggestions)
-            ),
-            possible_duplicates=[
-                Duplicate(id=one.id, title=one.title, distance=one.distance) for one in done.duplicates
-            ],
-            warnings=warnings_of(done.warnings),
-        )
+        done = await write(engine, call, params, request, dry_run=params.dry_run)
+        return result_of(RecordDecisionResult, done, timestamp=done.at, possible_duplicates=done.duplicates)
 
     return record_decision
 
@@ -123,17 +91,13 @@ def _updating(engine: Engine) -> Any:
         request = UpdateDecision(
             id=params.id,
             names=tuple(sorted(updates.model_fields_set)),
-            fields=_fields(updates, updates.decision or "", updates.confidence),
+            stated=_stated(updates, updates.decision or "", updates.confidence),
             reason=params.reason,
             expected_revision=params.expected_revision,
         )
-        with refusals():
-            writer = writer_of(call, params)
-            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        done = await write(engine, call, params, request, dry_run=params.dry_run)
         names = [DecisionUpdates.model_fields[name].alias or name for name in done.updated]
-        return UpdateDecisionResult(
-            id=done.id, indexed=done.indexed, seq=done.seq, updated_fields=names, revision=done.revision
-        )
+        return result_of(UpdateDecisionResult, done, updated_fields=names)
 
     return update_decision
 
@@ -149,21 +113,8 @@ def _reviewing(engine: Engine) -> Any:
             evidence=tuple(Evidence(one.uri, one.kind, one.hash) for one in params.evidence or ()),
         )
         request = ReviewDecision(id=params.id, outcome=params.outcome, content=content)
-        with refusals():
-            writer = writer_of(call, params)
-            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        return ReviewDecisionResult(
-            id=done.id,
-            indexed=done.indexed,
-            seq=done.seq,
-            status=done.status,
-            reviewed_at=done.at,
-            reindexed=done.indexed,
-            review_id=done.review_id,
-            revision=done.revision,
-            self_review=done.self_review,
-            previous_outcome=done.previous_outcome,
-        )
+        done = await write(engine, call, params, request, dry_run=params.dry_run)
+        return result_of(ReviewDecisionResult, done, reviewed_at=done.at, reindexed=done.indexed)
 
     return review_decision
 
@@ -171,17 +122,8 @@ def _reviewing(engine: Engine) -> Any:
 def _setting_status(engine: Engine) -> Any:
     async def set_status(params: SetStatusParams, call: Call) -> SetStatusResult:
         request = SetStatus(id=params.id, status=params.status, reason=params.reason)
-        with refusals():
-            writer = writer_of(call, params)
-            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        return SetStatusResult(
-            id=done.id,
-            indexed=done.indexed,
-            seq=done.seq,
-            status=done.status,
-            previous=done.previous,
-            ratified_by=done.ratified_by,
-        )
+        done = await write(engine, call, params, request, dry_run=params.dry_run)
+        return result_of(SetStatusResult, done)
 
     return set_status
 
@@ -195,10 +137,8 @@ def _linking(engine: Engine) -> Any:
             weight=params.weight,
             context=params.context,
         )
-        with refusals():
-            writer = writer_of(call, params)
-            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        return _linked(done)
+        done = await write(engine, call, params, request, dry_run=params.dry_run)
+        return result_of(LinkDecisionsResult, done, edge=edge_of(done.link))
 
     return link_decisions
 
@@ -206,22 +146,10 @@ def _linking(engine: Engine) -> Any:
 def _unlinking(engine: Engine) -> Any:
     async def unlink_decisions(params: UnlinkDecisionsParams, call: Call) -> LinkDecisionsResult:
         request = UnlinkDecisions(source_id=params.source_id, target_id=params.target_id, type=params.edge_type)
-        with refusals():
-            writer = writer_of(call, params)
-            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        return _linked(done)
+        done = await write(engine, call, params, request, dry_run=params.dry_run)
+        return result_of(LinkDecisionsResult, done, edge=edge_of(done.link))
 
     return unlink_decisions
-
-
-def _linked(done: LinkedDecisions) -> LinkDecisionsResult:
-    return LinkDecisionsResult(
-        id=done.id,
-        indexed=done.indexed,
-        seq=done.seq,
-        edge=edge_of(done.link),
-        warnings=warnings_of(done.warnings),
-    )
 
 
 def edge_of(link: DecisionLink) -> DecisionEdge:
@@ -244,19 +172,10 @@ def ended_edge_of(link: DecisionLink) -> EndedEdge:
     return EndedEdge(**edge_of(link).model_dump(), ended_at=link.ended_at, ended_by=link.ended_by)
 
 
-def _fields(members: DecisionMembers, decision: str, confidence: float | None) -> DecisionFields:
-    plain: dict[str, Any] = {name: getattr(members, name) for name in _PLAIN}
-    return DecisionFields(
-        decision=decision,
-        confidence=confidence,
-        reasons=tuple(Reason(one.type, one.text, one.strength) for one in members.reasons or ()),
-        alternatives=tuple(Alternative(one.option, one.why) for one in members.alternatives or ()),
-        tags=tuple(members.tags or ()),
-        kpi_indicators=tuple(members.kpi_indicators or ()),
-        affects=tuple(AffectedPart(one.type, one.pattern) for one in members.affects or ()),
-        sources=tuple(CitedSource(one.uri, one.quote, one.hash) for one in members.sources or ()),
-        **plain,
-    )
+def _stated(members: DecisionMembers, decision: str, confidence: float | None) -> Decision:
+    given = {name: value for name in DecisionMembers.model_fields if (value := getattr(members, name)) is not None}
+    lists = {name: tuple(map(make, given[name])) for name, make in _LISTS.items() if name in given}
+    return stated_decision(decision=decision, confidence=confidence, **given | lists)
 
 
 def _period(text: str | None) -> timedelta | None:

@@ -28,7 +28,7 @@ from cstp.methods.episode_records import (
 )
 from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode
-from cstp_server.handlers.writing import refusals, writer_of
+from cstp_server.handlers.writing import result_of, write
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _LEVELS: Final = {level: name for name, level in SENSITIVITIES.items()}
@@ -47,18 +47,9 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
             project=params.project,
             sensitivity=SENSITIVITIES[params.sensitivity],
         )
-        with refusals():
-            writer = writer_of(call, params)
-            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
-        return StoreEpisodeResult(
-            id=int(done.id),
-            query=params.query,
-            reward=params.reward,
-            created_at=done.at,
-            created=done.created,
-            indexed=done.indexed,
-            seq=done.seq,
-        )
+        done = await write(engine, call, params, request, dry_run=params.dry_run)
+        own = {"id": int(done.id), "query": params.query, "reward": params.reward, "created_at": done.at}
+        return result_of(StoreEpisodeResult, done, **own)
 
     async def get_episode(params: GetEpisodeParams, call: Call) -> GetEpisodeResult:
         found = await engine.get_episode(params.id, call.viewer, call.agent)

@@ -4,17 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from secrets import token_hex
-from typing import Final
+from typing import Any, Final
 
 from cognition_engines.drafts.ids import decision_digest, with_place
 from cognition_engines.kinds.decisions import UNDECIDED
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import ACYCLIC, DecisionLink, LinkType, Review
 from cognition_engines.kinds.spec import WRITTEN, Origin
-from cognition_engines.models import Decision, DecisionDetails
+from cognition_engines.models import Decision
+from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
 from cognition_engines.store.values import Entry, Revision, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.entries import (
     RATIFY,
+    Handler,
     Prepared,
     check_link_owner,
     check_links,
@@ -26,11 +29,11 @@ from cognition_engines.writing.entries import (
 )
 from cognition_engines.writing.requests import (
     ChangedStatus,
-    DecisionFields,
     LinkDecisions,
     LinkedDecisions,
     RecordDecision,
     RecordedDecision,
+    Request,
     ReviewDecision,
     ReviewedDecision,
     ScopeNeeded,
@@ -42,41 +45,17 @@ from cognition_engines.writing.requests import (
     WriteCaller,
     WriteConflict,
     WriteRefused,
+    Written,
 )
-from cognition_engines.writing.text import completeness, title_and_text
+from cognition_engines.writing.statements import completeness, details_of, stated_members, updated_decision
 
 FIRST_STATUS: Final = "pending"
 ACCEPTED: Final = "accepted"
 SUPERSEDES: Final[LinkType] = "supersedes"
-# Where a member of a decision is kept, if not under its own name.
-_IN_DETAILS: Final = frozenset(DecisionDetails.__dataclass_fields__) - {"statement"}
-_ON_DECISION: Final = frozenset(DecisionFields.__dataclass_fields__) - _IN_DETAILS - {"decision"}
 
 
 class Outdated(Exception):
     """The record has changed since the vectors were made."""
-
-
-def decision_from(fields: DecisionFields, before: Decision) -> Decision:
-    """A decision of these fields, with the id, rights, status, outcome and date of `before`."""
-    title, text = title_and_text(fields)
-    details = DecisionDetails(fields.decision, **{name: getattr(fields, name) for name in _IN_DETAILS})
-    own = {name: getattr(fields, name) for name in _ON_DECISION}
-    return replace(before, title=title, text=text, details=details, **own)
-
-
-def fields_of(decision: Decision) -> DecisionFields:
-    """What an agent stated of a decision."""
-    assert decision.details is not None
-    own = {name: getattr(decision, name) for name in _ON_DECISION}
-    details = {name: getattr(decision.details, name) for name in _IN_DETAILS}
-    return DecisionFields(decision=decision.details.statement, **own, **details)
-
-
-def updated_fields(fields: DecisionFields, request: UpdateDecision) -> DecisionFields:
-    """The fields with the values that an update gives."""
-    values: Mapping[str, object] = {name: getattr(request.fields, name) for name in request.names}
-    return replace(fields, **values)  # type: ignore[arg-type]
 
 
 def record(
@@ -86,19 +65,19 @@ def record(
     project = project_for(writer, asked.project)
     check_sensitivity(writer, asked.sensitivity)
     at = transaction.author.at
-    fields = asked.fields
+    details = details_of(asked.stated)
     if asked.review_in is not None:
-        fields = replace(fields, review_by=at + asked.review_in)
-    bare = Decision(
+        details = replace(details, review_by=at + asked.review_in)
+    decision = replace(
+        asked.stated,
         id=f"dec_{token_hex(8)}",
-        title="",
         status=FIRST_STATUS,
         status_text=FIRST_STATUS,
         date=at,
+        details=details,
         project=project,
         sensitivity=asked.sensitivity,
     )
-    decision = decision_from(fields, bare)
     targets = _targets(transaction, writer, asked)
     entry = _entry(decision, writer, made)
     stored = transaction.put(entry, made.model, None)
@@ -115,7 +94,7 @@ def record(
         status=FIRST_STATUS,
         revision=stored.revision,
         content_hash=content_hash(decision),
-        quality=completeness(fields, project),
+        quality=completeness(decision, details),
         duplicates=made.duplicates,
         warnings=tuple(warnings),
     )
@@ -153,15 +132,16 @@ def update(
     if stored.revision != made.revision:
         raise Outdated
     before = own_content(transaction, stored)
-    fields = updated_fields(fields_of(before), asked)
-    _check_validity(fields, asked.names)
-    changed = tuple(name for name in asked.names if getattr(fields, name) != getattr(fields_of(before), name))
+    after = updated_decision(before, asked)
+    _check_validity(after, asked.names)
+    given, had = stated_members(asked.stated), stated_members(before)
+    changed = tuple(name for name in asked.names if given[name] != had[name])
     if "confidence" in changed and transaction.reviews(stored):
         raise WriteConflict(id, "state", "a decision without a review", "a review, which froze the confidence")
     check_validity(before, changed, writer)
     if not changed:
         return UpdatedDecision(id=id, seq=stored.seq, updated=(), revision=stored.revision)
-    entry = _entry(decision_from(fields, before), writer, made, stored)
+    entry = _entry(after, writer, made, stored)
     stored = transaction.put(entry, made.model, stored)
     transaction.revise(stored, entry, changed, asked.reason)
     return UpdatedDecision(id=id, seq=transaction.seq(), updated=changed, revision=stored.revision)
@@ -264,6 +244,41 @@ def unlink(transaction: WriteTransaction, writer: WriteCaller, asked: UnlinkDeci
     return LinkedDecisions(id=id, seq=transaction.seq(), link=kept, removed=True)
 
 
+def _named(_: object, answer: Written, __: bool) -> tuple[AuditedRecord, ...]:
+    return (record_of(Kind.DECISION, answer.id),)
+
+
+def _named_new(_: object, answer: RecordedDecision, stored: bool) -> tuple[AuditedRecord, ...]:
+    ids = [answer.id] if stored else []
+    return tuple(record_of(Kind.DECISION, id) for id in (*ids, *(one.id for one in answer.duplicates)))
+
+
+def _named_ends(_: object, answer: LinkedDecisions, __: bool) -> tuple[AuditedRecord, ...]:
+    return record_of(Kind.DECISION, answer.link.source), record_of(Kind.DECISION, answer.link.target)
+
+
+def _new_again(transaction: WriteTransaction, writer: WriteCaller, answer: RecordedDecision) -> RecordedDecision:
+    seen = [one for one in answer.duplicates if transaction.find(Kind.DECISION, one.id, writer.viewer)]
+    return replace(answer, created=False, duplicates=tuple(seen))
+
+
+def _link_again(transaction: WriteTransaction, writer: WriteCaller, answer: LinkedDecisions) -> LinkedDecisions | None:
+    ends = (answer.link.source, answer.link.target)
+    return answer if all(transaction.find(Kind.DECISION, id, writer.viewer) for id in ends) else None
+
+
+HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
+    RecordDecision: Handler(
+        record, RecordedDecision, _named_new, lambda asked, _: (asked.stated,), shown_again=_new_again
+    ),
+    UpdateDecision: Handler(update, UpdatedDecision, _named, lambda asked, own: (updated_decision(own, asked),)),
+    ReviewDecision: Handler(review, ReviewedDecision, _named),
+    SetStatus: Handler(set_status, ChangedStatus, _named, lambda _, own: (own,)),
+    LinkDecisions: Handler(link, LinkedDecisions, _named_ends, shown_again=_link_again),
+    UnlinkDecisions: Handler(unlink, LinkedDecisions, _named_ends, shown_again=_link_again),
+}
+
+
 def content_hash(decision: Decision) -> str:
     """Of all that a decision says, 64 hexadecimal digits."""
     return sha256(decision_digest(decision).encode()).hexdigest()
@@ -325,9 +340,9 @@ def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[W
     return [Warning("supersessionWithoutEffect", message)]
 
 
-def _check_validity(fields: DecisionFields, given: Sequence[str]) -> None:
-    """Raises WriteRefused for an update after which a decision would end before it begins."""
-    if fields.valid_from is not None and fields.valid_to is not None and fields.valid_from > fields.valid_to:
+def _check_validity(after: Decision, given: Sequence[str]) -> None:
+    """Raise WriteRefused for an update after which a decision would end before it begins."""
+    if after.valid_from is not None and after.valid_to is not None and after.valid_from > after.valid_to:
         member = "valid_from" if "valid_from" in given else "valid_to"
         raise WriteRefused(f"updates.{member}", "validFrom must not be later than validTo, as the decision has it")
 

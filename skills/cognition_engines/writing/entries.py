@@ -1,9 +1,9 @@
 """What all writes share: the rules of who may write what, and a record's origin, digest and vectors."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 from cognition_engines.drafts.ids import digest, with_place
 from cognition_engines.kinds.decisions import UNDECIDED
@@ -12,16 +12,21 @@ from cognition_engines.kinds.registry import OtherRecord, Record, embedding_text
 from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.models import Decision, Sensitivity
+from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.requests import (
+    A,
     PossibleDuplicate,
     RecordNotFound,
+    Request,
     ScopeNeeded,
     WriteCaller,
     WriteConflict,
     WriteRefused,
 )
+
+R = TypeVar("R", bound=Request[Any])
 
 AMEND_OTHERS: Final = "admin"
 REVIEW: Final = "review"
@@ -100,6 +105,32 @@ class Prepared:
         """Return the vectors of a record; None if it has nothing to embed, or there is no model."""
         text = embedding_text(record)
         return None if text is None or self.model is None else self.vectors[text]
+
+
+def _no_records(*_: object) -> Sequence[Record]:
+    return ()
+
+
+def _unchanged(_: WriteTransaction, __: WriteCaller, answer: A) -> A | None:
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Handler(Generic[R, A]):
+    """The functions that carry out the requests of one type.
+
+    `store` writes, inside a transaction. `named` returns the records in an answer, for the audit; it is given False
+    for a request that was only tried. `stated` returns the records whose texts are embedded, of the request and of the
+    content of the decision that it changes. `shown_again` returns a kept answer as the writer may see it now, None if
+    it may not; with `shows_record` only an agent that sees the record is answered again.
+    """
+
+    store: Callable[[WriteTransaction, WriteCaller, R, Prepared], A]
+    answer: type[A]
+    named: Callable[[R, A, bool], tuple[AuditedRecord, ...]]
+    stated: Callable[[R, Any], Sequence[Record]] = _no_records
+    shown_again: Callable[[WriteTransaction, WriteCaller, A], A | None] = _unchanged
+    shows_record: bool = True
 
 
 def texts_of(records: Iterable[Record]) -> list[str]:

@@ -2,12 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from cognition_engines.clock_guard import ClockGuard
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
@@ -18,17 +18,19 @@ from cognition_engines.indexes.space import HeldKeys
 from cognition_engines.indexes.workers import ALONE, WorkerNumber
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.steps import Caller
+from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.codec import moment
 from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked, read_locked
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import WriteTransaction, now
-from cognition_engines.writing.entries import AMEND_OTHERS, Prepared, check_owner
+from cognition_engines.writing.entries import AMEND_OTHERS, Handler, Prepared, check_owner
 from cognition_engines.writing.requests import (
     ErasureReceipt,
     Forget,
     Forgotten,
     PendingErasure,
     RecordNotFound,
+    Request,
     ScopeNeeded,
     WriteCaller,
     WriteRefused,
@@ -111,12 +113,24 @@ def forget(transaction: WriteTransaction, writer: WriteCaller, request: Forget, 
     )
 
 
-def check_repeated(done: Forgotten, writer: WriteCaller) -> None:
+def _forgotten_again(_: WriteTransaction, writer: WriteCaller, done: Forgotten) -> Forgotten:
     """Raise what a token gets that asks for an answer about an erasure again, and may not have it."""
     if not writer.viewer.covers(done.viewer):
         raise RecordNotFound(done.id)
     if done.gone[0].owner != writer.agent and AMEND_OTHERS not in writer.scopes:
         raise ScopeNeeded(AMEND_OTHERS)
+    return done
+
+
+HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
+    Forget: Handler(
+        forget,
+        Forgotten,
+        lambda _, answer, __: (AuditedRecord(answer.kind, answer.id),),
+        shown_again=_forgotten_again,
+        shows_record=False,
+    )
+}
 
 
 class ErasureCheck:

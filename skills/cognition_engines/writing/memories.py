@@ -1,11 +1,11 @@
 """Writes of what was said and written, each inside one transaction: a turn, or an artifact with its chunks; events;
 and episodes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from secrets import randbelow, token_hex
-from typing import Final
+from typing import Any, Final
 
 from cognition_engines.drafts.chunking import chunks_of, count_tokens, is_long, pieces_of
 from cognition_engines.kinds.artifacts import ARTIFACT, Artifact, ArtifactChunk, Turn
@@ -15,9 +15,11 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import OtherRecord
 from cognition_engines.kinds.spec import WRITTEN
+from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
 from cognition_engines.store.values import PART, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.entries import (
+    Handler,
     Prepared,
     check_owner,
     check_sensitivity,
@@ -27,7 +29,7 @@ from cognition_engines.writing.entries import (
     project_for,
 )
 from cognition_engines.writing.memory_requests import Remember, Remembered, RememberedEvent, StoredEpisode, StoreEpisode
-from cognition_engines.writing.requests import WriteCaller, WriteRefused
+from cognition_engines.writing.requests import Request, WriteCaller, WriteRefused
 
 _HIGHEST: Final = 2**52 - 1  # what every JSON reader takes as a whole number
 _NO_ID: Final = "art_0"  # of a memory that is only compared, or whose texts are only embedded
@@ -241,3 +243,27 @@ def store_episode(
     stored = transaction.put(entry, made.model, None)
     transaction.revise(stored, entry, ("query", "reward", "reflection"), None)
     return StoredEpisode(id=str(id), seq=transaction.seq(), at=at)
+
+
+def _named_memory(asked: Remember, answer: Remembered, stored: bool) -> tuple[AuditedRecord, ...]:
+    kind = Kind.ARTIFACT if asked.conversation_id is None else Kind.TURN
+    events = (record_of(Kind.EVENT, one.id) for one in answer.events)
+    return (record_of(kind, answer.id), *events) if stored else ()
+
+
+HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
+    StoreEpisode: Handler(
+        store_episode,
+        StoredEpisode,
+        lambda _, answer, stored: (record_of(Kind.EPISODE, answer.id),) if stored else (),
+        lambda asked, _: (episode_from(asked, None, None, None),),
+        lambda _, __, answer: replace(answer, created=False),
+    ),
+    Remember: Handler(
+        remember,
+        Remembered,
+        _named_memory,
+        lambda asked, _: memory_from(asked).records,
+        lambda _, __, answer: replace(answer, status="unchanged"),
+    ),
+}

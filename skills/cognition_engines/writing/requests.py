@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-from pydantic import JsonValue
-
 from cognition_engines.errors import EngineError
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import DecisionLink, LinkType, OutcomeName, ReviewContent
-from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, CitedSource, Reason, Sensitivity, Viewer
+from cognition_engines.models import EVERYTHING, Decision, Sensitivity, Viewer
 from cognition_engines.store.erasure.cascade import Cascade, Doomed
 
 A = TypeVar("A", bound="Written")
@@ -49,42 +47,13 @@ class RelatedDecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionFields:
-    """What a decision may state. Texts are not blank; `confidence` and `strength` of a reason are 0 to 1."""
-
-    decision: str = ""
-    confidence: float | None = None
-    category: str | None = None
-    stakes: str | None = None
-    context: str | None = None
-    reasons: tuple[Reason, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
-    tags: tuple[str, ...] = ()
-    pattern: str | None = None
-    kpi_indicators: tuple[str, ...] = ()
-    mental_state: str | None = None
-    review_by: datetime | None = None
-    feature: str | None = None
-    pr: str | None = None
-    file: str | None = None
-    line: int | None = None
-    commit: str | None = None
-    affects: tuple[AffectedPart, ...] = ()
-    sources: tuple[CitedSource, ...] = ()
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
-    thread_id: str | None = None
-    trace: JsonValue = None
-    deliberation: JsonValue = None
-    bridge: JsonValue = None
-    pre_decision: JsonValue = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordDecision(Request["RecordedDecision"]):
-    """A new decision. `review_in` counts from when it is recorded; the ids must be of decisions that are seen."""
+    """A new decision: what is `stated` of it, a value of `stated_decision`.
 
-    fields: DecisionFields
+    `review_in` counts from when it is recorded; the ids must be of decisions that are seen.
+    """
+
+    stated: Decision
     project: str | None = None
     sensitivity: Sensitivity = Sensitivity.NORMAL
     review_in: timedelta | None = None
@@ -94,11 +63,11 @@ class RecordDecision(Request["RecordedDecision"]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateDecision(Request["UpdatedDecision"]):
-    """Other values for the members of a decision that `names` lists, as `fields` has them."""
+    """Other values for the members of a decision that `names` lists, as `stated` has them."""
 
     id: str
     names: tuple[str, ...]
-    fields: DecisionFields
+    stated: Decision
     reason: str | None = None
     expected_revision: int | None = None
 
