@@ -12,7 +12,6 @@ from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.entries import content_hash_of
 from cognition_engines.writing.memory_requests import StoreEpisode
 from cstp.errors import NotFound
-from cstp.methods.decision_reads import RecordProvenance
 from cstp.methods.episode_records import (
     FIND_EPISODES,
     GET_EPISODE,
@@ -26,6 +25,7 @@ from cstp.methods.episode_records import (
     StoreEpisodeParams,
     StoreEpisodeResult,
 )
+from cstp_server.handlers.decision_reads import provenance_of
 from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode
 from cstp_server.handlers.writing import result_of, write
@@ -125,20 +125,5 @@ def _whole(stored: StoredRecord) -> GetEpisodeResult:
         **_members(episode),
         project=episode.project,
         sensitivity=_LEVELS[stored.facets.sensitivity],  # type: ignore[arg-type]
-        provenance=_provenance(stored, episode),
-    )
-
-
-def _provenance(stored: StoredRecord, episode: Episode) -> RecordProvenance:
-    origin = stored.origin
-    known = origin.path and origin.path != origin.source
-    return RecordProvenance(
-        recorded_by=origin.recorded_by,
-        recorded_at=stored.recorded_at,
-        via=origin.via,
-        origin="wire" if origin.written else "file",
-        path=None if origin.written else origin.path if known else origin.source.rpartition("/")[2],
-        revision=stored.revision,
-        content_hash=content_hash_of(episode),
-        ratified_by=None,
+        provenance=provenance_of(stored, content_hash_of(episode)),
     )

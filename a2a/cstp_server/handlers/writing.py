@@ -16,7 +16,6 @@ from cognition_engines.writing.requests import (
     WriteConflict,
     WriteRefused,
     WritesRefused,
-    Written,
 )
 from cstp.contract import WireResult
 from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound, Violation
@@ -57,8 +56,10 @@ async def write(engine: Engine, call: Call, params: WriteParams, request: Reques
         return await engine.write(writer_of(call, params), request, params.idempotency_key, dry_run)
 
 
-def result_of(result: type[W], done: Written, **others: object) -> W:
-    """Return a result whose members are the attributes of `done` of the same names, and `others`."""
-    names = result.model_fields.keys() - others.keys()
-    known = {name: getattr(done, name) for name in names if hasattr(done, name)}
+def result_of(result: type[W], *parts: object, **others: object) -> W:
+    """Return a result whose members are the attributes of `parts` of the same names, and `others`.
+
+    It is for single records, not for lists: a validation costs more than a constructor.
+    """
+    known = {name: getattr(part, name) for part in parts for name in result.model_fields if hasattr(part, name)}
     return result.model_validate(known | others, strict=False, from_attributes=True)
