@@ -19,6 +19,7 @@ from cstp.methods.decision_reads import (
     ListDecisionsParams,
     ListDecisionsResult,
     ListedDecision,
+    RecordedEvidence,
     RecordedReview,
     RecordedRevision,
     RecordProvenance,
@@ -136,8 +137,34 @@ def provenance_of(stored: StoredRecord, content_hash: str, ratifier: str | None 
 
 
 def _review(one: Review) -> RecordedReview:
-    return result_of(RecordedReview, one.content, one, review_id=one.id, reviewed_at=one.at, reviewed_by=one.agent)
+    content = one.content
+    return RecordedReview(
+        review_id=one.id,
+        reviewed_at=one.at,
+        reviewed_by=one.agent,
+        self_review=one.self_review,
+        outcome=one.outcome,
+        previous_outcome=one.previous_outcome,
+        actual_result=content.actual_result,
+        lessons=content.lessons,
+        notes=content.notes,
+        affected_kpis=dict(content.affected_kpis),
+        observed_at=content.observed_at,
+        evidence=[RecordedEvidence(uri=each.uri, kind=each.kind, hash=each.hash) for each in content.evidence],
+    )
 
 
 def _revision(one: Revision) -> RecordedRevision:
-    return result_of(RecordedRevision, one.record, one, revision=one.number, by=one.agent)
+    decision = one.record
+    assert isinstance(decision, Decision)
+    return RecordedRevision(
+        revision=one.number,
+        at=one.at,
+        by=one.agent,
+        reason=one.reason,
+        changed=list(one.changed),
+        title=decision.title,
+        text=decision.text,
+        confidence=decision.confidence,
+        status=decision.status,
+    )

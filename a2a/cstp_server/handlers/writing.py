@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TypeVar
 
 from pydantic.alias_generators import to_camel
@@ -61,5 +62,10 @@ def result_of(result: type[W], *parts: object, **others: object) -> W:
 
     It is for single records, not for lists: a validation costs more than a constructor.
     """
-    known = {name: getattr(part, name) for part in parts for name in result.model_fields if hasattr(part, name)}
+    known = {name: getattr(part, name) for part in parts for name in _names(result) if hasattr(part, name)}
     return result.model_validate(known | others, strict=False, from_attributes=True)
+
+
+@cache
+def _names(result: type[WireResult]) -> tuple[str, ...]:
+    return tuple(result.model_fields)
