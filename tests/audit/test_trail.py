@@ -31,7 +31,7 @@ from cognition_engines.writing.requests import (
     UpdateDecision,
     WriteCaller,
 )
-from cognition_engines.writing.statements import stated_decision
+from cognition_engines.writing.stated_decisions import stated_decision
 from tests.stores import Stores, wait_for
 from tests.writing.conftest import engine
 from tests.writing.written import new
@@ -233,7 +233,7 @@ import asyncio, json, sys
 from cognition_engines.engine import Engine
 from cognition_engines.models import EVERYTHING
 from cognition_engines.writing.requests import RecordDecision, WriteCaller
-from cognition_engines.writing.statements import stated_decision
+from cognition_engines.writing.stated_decisions import stated_decision
 
 async def run(engine, name):
     writer = WriteCaller(name, EVERYTHING, frozenset({"write"}))

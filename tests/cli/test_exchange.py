@@ -23,7 +23,7 @@ from cognition_engines.kinds.kind import KINDS
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.records import open_records
 from cognition_engines.writing.requests import RecordDecision, WriteCaller
-from cognition_engines.writing.statements import stated_decision
+from cognition_engines.writing.stated_decisions import stated_decision
 from cstp_server.generate.reference import ROOT
 from tests.stores import Stores
 

@@ -13,7 +13,7 @@ from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.retrieval.phrases import BEST, pairs_of, share_of
 from cognition_engines.writing.requests import RecordDecision, UpdateDecision, WriteCaller
-from cognition_engines.writing.statements import stated_decision
+from cognition_engines.writing.stated_decisions import stated_decision
 from tests.recall.conftest import WordEmbedder
 from tests.stores import Stores
 

@@ -27,7 +27,7 @@ from cognition_engines.writing.requests import (
     UpdateDecision,
     WriteCaller,
 )
-from cognition_engines.writing.statements import stated_decision
+from cognition_engines.writing.stated_decisions import stated_decision
 from tests.serving import SeededEmbedder
 from tests.writing.written import Quiet, written
 

@@ -16,7 +16,7 @@ from cognition_engines.queries.decisions import Question
 from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.copy import copy_records
 from cognition_engines.writing.requests import RecordDecision, ReviewDecision, SetStatus, WriteCaller
-from cognition_engines.writing.statements import stated_decision
+from cognition_engines.writing.stated_decisions import stated_decision
 
 ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
 OLD = {"id": "old", "title": "Lanterns burn oil", "status": "accepted", "date": "2020-01-01"}

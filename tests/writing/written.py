@@ -12,7 +12,7 @@ from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.store.values import Entry, FloatArray
 from cognition_engines.writing.requests import RecordDecision, ReviewDecision, UpdateDecision
-from cognition_engines.writing.statements import stated_decision
+from cognition_engines.writing.stated_decisions import stated_decision
 
 
 class Quiet:

@@ -16,7 +16,7 @@ from cognition_engines.writing.requests import (
     UnlinkDecisions,
     UpdateDecision,
 )
-from cognition_engines.writing.statements import stated_decision
+from cognition_engines.writing.stated_decisions import stated_decision
 from cstp.methods.decision_links import (
     LINK_DECISIONS,
     UNLINK_DECISIONS,

@@ -47,7 +47,7 @@ from cognition_engines.writing.requests import (
     WriteRefused,
     Written,
 )
-from cognition_engines.writing.statements import completeness, details_of, stated_members, updated_decision
+from cognition_engines.writing.stated_decisions import completeness, details_of, stated_members, updated_decision
 
 FIRST_STATUS: Final = "pending"
 ACCEPTED: Final = "accepted"

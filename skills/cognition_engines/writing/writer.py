@@ -47,7 +47,7 @@ from cognition_engines.writing.requests import (
     WriteConflict,
     Written,
 )
-from cognition_engines.writing.statements import stated_members
+from cognition_engines.writing.stated_decisions import stated_members
 
 INDEX_SECONDS: Final = 0.25  # that an answer waits for the indexes
 _ATTEMPTS: Final = 5
