@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from cognition_engines.errors import EngineError
+from cognition_engines.kinds.decisions import DecisionLink, LinkType, OutcomeName, ReviewContent
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import DecisionLink, LinkType, OutcomeName, ReviewContent
 from cognition_engines.models import EVERYTHING, Decision, Sensitivity, Viewer
 from cognition_engines.store.erasure.cascade import Cascade, Doomed
 
