@@ -14,19 +14,22 @@ from cstp.errors import NotFound
 from cstp.methods.decision_reads import (
     GET_DECISION,
     LIST_DECISIONS,
+    AffectedPart,
+    CitedSource,
     GetDecisionParams,
     GetDecisionResult,
     ListDecisionsParams,
     ListDecisionsResult,
     ListedDecision,
+    RecordedAlternative,
     RecordedEvidence,
+    RecordedReason,
     RecordedReview,
     RecordedRevision,
     RecordProvenance,
     WholeDecision,
 )
 from cstp_server.handlers.decision_records import edge_of, ended_edge_of
-from cstp_server.handlers.writing import result_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _COLUMNS = {name: name for name in ("confidence", "category", "stakes", "status")} | {
@@ -103,16 +106,46 @@ def _listed(stored: StoredRecord) -> ListedDecision:
 def _whole(found: DecisionHistory, params: GetDecisionParams) -> WholeDecision:
     decision = found.stored.record
     assert isinstance(decision, Decision)
+    details = decision.details or DecisionDetails(decision.text)
     links = joined_links(str(decision.id), found.stated, found.links)
-    return result_of(
-        WholeDecision,
-        decision.details or DecisionDetails(decision.text),
-        decision,
+    return WholeDecision(
+        id=str(decision.id),
+        title=decision.title,
+        text=decision.text,
+        category=decision.category,
+        confidence=decision.confidence,
+        stakes=decision.stakes,
+        status=decision.status,
+        outcome=decision.outcome,
+        date=decision.date,
+        context=details.context,
+        reasons=[RecordedReason(type=one.type, text=one.text, strength=one.strength) for one in decision.reasons],
+        alternatives=[RecordedAlternative(option=one.option, why=one.why) for one in details.alternatives],
+        tags=list(decision.tags),
+        pattern=details.pattern,
+        kpi_indicators=list(details.kpi_indicators),
+        mental_state=details.mental_state,
+        review_by=decision.review_by,
+        project=decision.project,
         sensitivity=_LEVELS[decision.sensitivity or Sensitivity.NORMAL],
-        supersedes=links.supersedes,
-        superseded_by=links.superseded_by,
+        feature=decision.feature,
+        pr=decision.pr,
+        file=details.file,
+        line=details.line,
+        commit=details.commit,
+        affects=[AffectedPart(type=one.type, pattern=one.pattern) for one in details.affects],
+        sources=[CitedSource(uri=one.uri, quote=one.quote, hash=one.hash) for one in details.sources],
+        valid_from=decision.valid_from,
+        valid_to=decision.valid_to,
+        supersedes=list(links.supersedes),
+        superseded_by=list(links.superseded_by),
+        thread_id=details.thread_id,
+        trace=details.trace,
+        deliberation=details.deliberation,
+        bridge=details.bridge,
+        pre_decision=details.pre_decision,
         given=decision.metadata,
-        provenance=provenance_of(found.stored, content_hash(decision), ratified_by(found.revisions)),
+        provenance=_provenance(found, decision),
         reviews=[_review(one) for one in found.reviews] if params.include_reviews else None,
         links=[edge_of(one) for one in found.links] if params.include_links else None,
         history=[_revision(one) for one in found.revisions] if params.include_history else None,
@@ -120,19 +153,18 @@ def _whole(found: DecisionHistory, params: GetDecisionParams) -> WholeDecision:
     )
 
 
-def provenance_of(stored: StoredRecord, content_hash: str, ratifier: str | None = None) -> RecordProvenance:
-    """Return where a record came from; its content has the hash."""
-    origin = stored.origin
+def _provenance(found: DecisionHistory, decision: Decision) -> RecordProvenance:
+    origin = found.stored.origin
     known = origin.path and origin.path != origin.source
     return RecordProvenance(
         recorded_by=origin.recorded_by,
-        recorded_at=stored.recorded_at,
+        recorded_at=found.stored.recorded_at,
         via=origin.via,
         origin="wire" if origin.written else "file",
         path=None if origin.written else origin.path if known else origin.source.rpartition("/")[2],
-        revision=stored.revision,
-        content_hash=content_hash,
-        ratified_by=ratifier,
+        revision=found.stored.revision,
+        content_hash=content_hash(decision),
+        ratified_by=ratified_by(found.revisions),
     )
 
 

@@ -9,6 +9,7 @@ from cognition_engines.kinds.decisions import DecisionLink, Evidence, ReviewCont
 from cognition_engines.models import SENSITIVITIES, AffectedPart, Alternative, CitedSource, Decision, Reason
 from cognition_engines.writing.requests import (
     LinkDecisions,
+    LinkedDecisions,
     RecordDecision,
     RelatedDecision,
     ReviewDecision,
@@ -33,6 +34,8 @@ from cstp.methods.decision_records import (
     UPDATE_DECISION,
     DecisionMembers,
     DecisionUpdates,
+    Duplicate,
+    Quality,
     RecordDecisionParams,
     RecordDecisionResult,
     ReviewDecisionParams,
@@ -42,7 +45,7 @@ from cstp.methods.decision_records import (
     UpdateDecisionParams,
     UpdateDecisionResult,
 )
-from cstp_server.handlers.writing import result_of, write
+from cstp_server.handlers.writing import refusals, warnings_of, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _DAYS: Final = {"d": 1, "w": 7, "m": 30}
@@ -79,8 +82,26 @@ def _recording(engine: Engine) -> Any:
             supersedes=tuple(params.supersedes or ()),
             related_to=tuple(RelatedDecision(one.id, one.type, one.context) for one in params.related_to or ()),
         )
-        done = await write(engine, call, params, request, dry_run=params.dry_run)
-        return result_of(RecordDecisionResult, done, timestamp=done.at, possible_duplicates=done.duplicates)
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        return RecordDecisionResult(
+            id=done.id,
+            indexed=done.indexed,
+            seq=done.seq,
+            timestamp=done.at,
+            created=done.created,
+            status=done.status,
+            revision=done.revision,
+            content_hash=done.content_hash,
+            quality=Quality(
+                score=done.quality.score, rule=done.quality.rule, suggestions=list(done.quality.suggestions)
+            ),
+            possible_duplicates=[
+                Duplicate(id=one.id, title=one.title, distance=one.distance) for one in done.duplicates
+            ],
+            warnings=warnings_of(done.warnings),
+        )
 
     return record_decision
 
@@ -95,9 +116,13 @@ def _updating(engine: Engine) -> Any:
             reason=params.reason,
             expected_revision=params.expected_revision,
         )
-        done = await write(engine, call, params, request, dry_run=params.dry_run)
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
         names = [DecisionUpdates.model_fields[name].alias or name for name in done.updated]
-        return result_of(UpdateDecisionResult, done, updated_fields=names)
+        return UpdateDecisionResult(
+            id=done.id, indexed=done.indexed, seq=done.seq, updated_fields=names, revision=done.revision
+        )
 
     return update_decision
 
@@ -113,8 +138,21 @@ def _reviewing(engine: Engine) -> Any:
             evidence=tuple(Evidence(one.uri, one.kind, one.hash) for one in params.evidence or ()),
         )
         request = ReviewDecision(id=params.id, outcome=params.outcome, content=content)
-        done = await write(engine, call, params, request, dry_run=params.dry_run)
-        return result_of(ReviewDecisionResult, done, reviewed_at=done.at, reindexed=done.indexed)
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        return ReviewDecisionResult(
+            id=done.id,
+            indexed=done.indexed,
+            seq=done.seq,
+            status=done.status,
+            reviewed_at=done.at,
+            reindexed=done.indexed,
+            review_id=done.review_id,
+            revision=done.revision,
+            self_review=done.self_review,
+            previous_outcome=done.previous_outcome,
+        )
 
     return review_decision
 
@@ -122,8 +160,17 @@ def _reviewing(engine: Engine) -> Any:
 def _setting_status(engine: Engine) -> Any:
     async def set_status(params: SetStatusParams, call: Call) -> SetStatusResult:
         request = SetStatus(id=params.id, status=params.status, reason=params.reason)
-        done = await write(engine, call, params, request, dry_run=params.dry_run)
-        return result_of(SetStatusResult, done)
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        return SetStatusResult(
+            id=done.id,
+            indexed=done.indexed,
+            seq=done.seq,
+            status=done.status,
+            previous=done.previous,
+            ratified_by=done.ratified_by,
+        )
 
     return set_status
 
@@ -137,8 +184,10 @@ def _linking(engine: Engine) -> Any:
             weight=params.weight,
             context=params.context,
         )
-        done = await write(engine, call, params, request, dry_run=params.dry_run)
-        return result_of(LinkDecisionsResult, done, edge=edge_of(done.link))
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        return _linked(done)
 
     return link_decisions
 
@@ -146,10 +195,22 @@ def _linking(engine: Engine) -> Any:
 def _unlinking(engine: Engine) -> Any:
     async def unlink_decisions(params: UnlinkDecisionsParams, call: Call) -> LinkDecisionsResult:
         request = UnlinkDecisions(source_id=params.source_id, target_id=params.target_id, type=params.edge_type)
-        done = await write(engine, call, params, request, dry_run=params.dry_run)
-        return result_of(LinkDecisionsResult, done, edge=edge_of(done.link))
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        return _linked(done)
 
     return unlink_decisions
+
+
+def _linked(done: LinkedDecisions) -> LinkDecisionsResult:
+    return LinkDecisionsResult(
+        id=done.id,
+        indexed=done.indexed,
+        seq=done.seq,
+        edge=edge_of(done.link),
+        warnings=warnings_of(done.warnings),
+    )
 
 
 def edge_of(link: DecisionLink) -> DecisionEdge:

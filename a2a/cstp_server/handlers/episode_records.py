@@ -12,6 +12,7 @@ from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.entries import content_hash_of
 from cognition_engines.writing.memory_requests import StoreEpisode
 from cstp.errors import NotFound
+from cstp.methods.decision_reads import RecordProvenance
 from cstp.methods.episodes import (
     FIND_EPISODES,
     GET_EPISODE,
@@ -25,10 +26,9 @@ from cstp.methods.episodes import (
     StoreEpisodeParams,
     StoreEpisodeResult,
 )
-from cstp_server.handlers.decision_reads import provenance_of
 from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode
-from cstp_server.handlers.writing import result_of, write
+from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _LEVELS: Final = {level: name for name, level in SENSITIVITIES.items()}
@@ -47,9 +47,18 @@ def episode_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
             project=params.project,
             sensitivity=SENSITIVITIES[params.sensitivity],
         )
-        done = await write(engine, call, params, request, dry_run=params.dry_run)
-        own = {"id": int(done.id), "query": params.query, "reward": params.reward, "created_at": done.at}
-        return result_of(StoreEpisodeResult, done, **own)
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        return StoreEpisodeResult(
+            id=int(done.id),
+            query=params.query,
+            reward=params.reward,
+            created_at=done.at,
+            created=done.created,
+            indexed=done.indexed,
+            seq=done.seq,
+        )
 
     async def get_episode(params: GetEpisodeParams, call: Call) -> GetEpisodeResult:
         found = await engine.get_episode(params.id, call.viewer, call.agent)
@@ -125,5 +134,20 @@ def _whole(stored: StoredRecord) -> GetEpisodeResult:
         **_members(episode),
         project=episode.project,
         sensitivity=_LEVELS[stored.facets.sensitivity],  # type: ignore[arg-type]
-        provenance=provenance_of(stored, content_hash_of(episode)),
+        provenance=_provenance(stored, episode),
+    )
+
+
+def _provenance(stored: StoredRecord, episode: Episode) -> RecordProvenance:
+    origin = stored.origin
+    known = origin.path and origin.path != origin.source
+    return RecordProvenance(
+        recorded_by=origin.recorded_by,
+        recorded_at=stored.recorded_at,
+        via=origin.via,
+        origin="wire" if origin.written else "file",
+        path=None if origin.written else origin.path if known else origin.source.rpartition("/")[2],
+        revision=stored.revision,
+        content_hash=content_hash_of(episode),
+        ratified_by=None,
     )

@@ -1,5 +1,6 @@
 """The method by which records are forgotten: from the wire's values to a request, and back."""
 
+from dataclasses import asdict
 from typing import Any
 
 from cognition_engines.engine import Engine
@@ -7,13 +8,14 @@ from cognition_engines.kinds.kind import KINDS
 from cognition_engines.writing.requests import ErasureReceipt, Forget
 from cstp.methods.records import (
     FORGET,
+    ForgetCascade,
     ForgetParams,
     ForgetPending,
     ForgetReceipt,
     ForgetRemaining,
     ForgetResult,
 )
-from cstp_server.handlers.writing import result_of, write
+from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -26,9 +28,18 @@ def _forgetting(engine: Engine) -> Any:
     async def forget(params: ForgetParams, call: Call) -> ForgetResult:
         kind = None if params.kind is None else KINDS[params.kind]
         request = Forget(id=params.id, kind=kind, reason=params.reason)
-        done = await write(engine, call, params, request, dry_run=params.dry_run)
-        receipt = None if done.receipt is None else _receipt(done.receipt)
-        return result_of(ForgetResult, done, deleted=not params.dry_run, receipt=receipt)
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        return ForgetResult(
+            id=done.id,
+            indexed=done.indexed,
+            seq=done.seq,
+            deleted=not params.dry_run,
+            kind=done.kind,
+            cascade=ForgetCascade(**asdict(done.cascade)),
+            receipt=None if done.receipt is None else _receipt(done.receipt),
+        )
 
     return forget
 

@@ -6,8 +6,8 @@ from cognition_engines.engine import Engine
 from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.writing.memory_requests import Remember
-from cstp.methods.memories import REMEMBER, GivenEvent, RememberParams, RememberResult
-from cstp_server.handlers.writing import result_of, write
+from cstp.methods.memories import REMEMBER, GivenEvent, RememberParams, RememberResult, StoredEvent
+from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 # Members whose values on the wire are plain: the same in a request.
@@ -40,9 +40,19 @@ def memory_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
             events=None if params.events is None else tuple(map(_event, params.events)),
             **plain,
         )
-        done = await write(engine, call, params, request, dry_run=params.dry_run)
-        counts = {"is_chunked": done.chunks > 0, "num_chunks": done.chunks, "token_count": done.tokens}
-        return result_of(RememberResult, done, **counts)
+        with refusals():
+            writer = writer_of(call, params)
+            done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+        return RememberResult(
+            id=done.id,
+            status=done.status,  # type: ignore[arg-type]
+            is_chunked=done.chunks > 0,
+            num_chunks=done.chunks,
+            token_count=done.tokens,
+            events=[StoredEvent(id=one.id, category=one.category, narrative=one.narrative) for one in done.events],
+            indexed=done.indexed,
+            seq=done.seq,
+        )
 
     return (BoundMethod(REMEMBER, remember),)
 

@@ -2,28 +2,21 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from typing import TypeVar
 
 from pydantic.alias_generators import to_camel
 
-from cognition_engines.engine import Engine
 from cognition_engines.writing.requests import (
-    A,
     RecordNotFound,
-    Request,
     ScopeNeeded,
+    Warning,
     WriteCaller,
     WriteConflict,
     WriteRefused,
     WritesRefused,
 )
-from cstp.contract import WireResult
 from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound, Violation
-from cstp.writes import WriteParams
+from cstp.writes import WriteParams, WriteWarning
 from cstp_server.rpc.bound import Call
-
-W = TypeVar("W", bound=WireResult)
 
 
 def writer_of(call: Call, params: WriteParams) -> WriteCaller:
@@ -51,21 +44,6 @@ def refusals() -> Iterator[None]:
         raise Forbidden(error.scope) from None
 
 
-async def write(engine: Engine, call: Call, params: WriteParams, request: Request[A], *, dry_run: bool) -> A:
-    """Write what a call asks for. Raises errors of the protocol."""
-    with refusals():
-        return await engine.write(writer_of(call, params), request, params.idempotency_key, dry_run)
-
-
-def result_of(result: type[W], *parts: object, **others: object) -> W:
-    """Return a result whose members are the attributes of `parts` of the same names, and `others`.
-
-    It is for single records, not for lists: a validation costs more than a constructor.
-    """
-    known = {name: getattr(part, name) for part in parts for name in _names(result) if hasattr(part, name)}
-    return result.model_validate(known | others, strict=False, from_attributes=True)
-
-
-@cache
-def _names(result: type[WireResult]) -> tuple[str, ...]:
-    return tuple(result.model_fields)
+def warnings_of(found: tuple[Warning, ...]) -> list[WriteWarning]:
+    """Return warnings in wire form."""
+    return [WriteWarning(code=one.code, message=one.message) for one in found]
