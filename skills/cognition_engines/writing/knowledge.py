@@ -26,7 +26,6 @@ from cognition_engines.writing.entries import (
     Handler,
     Prepared,
     check_owner,
-    check_sensitivity,
     entry_of,
     owned_as,
     project_for,
@@ -176,8 +175,7 @@ def _with_rights(writer: WriteCaller, asked: StoreKnowledge) -> list[GivenRecord
         level = asked.sensitivity if record.sensitivity is None else record.sensitivity
         project = record.project
         try:
-            project = project_for(writer, asked.project if project is None else project)
-            check_sensitivity(writer, level)
+            project = project_for(writer, asked.project if project is None else project, level)
         except WriteRefused as error:
             faults.append((f"records[{place}].{error.member}", error.message))
         found.append(replace(one, record=replace(record, project=project, sensitivity=level)))

@@ -8,6 +8,7 @@ from secrets import randbelow, token_hex
 from typing import Any, Final
 
 from cognition_engines.drafts.chunking import chunks_of, count_tokens, is_long, pieces_of
+from cognition_engines.drafts.ids import digest
 from cognition_engines.kinds.artifacts import ARTIFACT, Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.graph import EVENT, Event
@@ -22,8 +23,6 @@ from cognition_engines.writing.entries import (
     Handler,
     Prepared,
     check_owner,
-    check_sensitivity,
-    content_digest,
     entry_of,
     owned_as,
     project_for,
@@ -66,8 +65,7 @@ def memory_from(asked: Remember, id: str = _NO_ID, project: str | None = None, a
 
 def remember(transaction: WriteTransaction, writer: WriteCaller, asked: Remember, made: Prepared) -> Remembered:
     """Stores a memory, or another content of the one that the request names; see `_known`."""
-    project = project_for(writer, asked.project)
-    check_sensitivity(writer, asked.sensitivity)
+    project = project_for(writer, asked.project, asked.sensitivity)
     known = _known(transaction, writer, asked, project)
     at = transaction.author.at
     if asked.expires_at is not None and asked.expires_at <= at:
@@ -116,7 +114,7 @@ def _is_same(transaction: WriteTransaction, memory: Memory, known: StoredRecord)
     """Whether nothing of a memory differs from what is stored."""
     stored = known.record
     assert isinstance(stored, Turn | Artifact)
-    if content_digest(stored) != content_digest(memory.head):
+    if digest(stored) != digest(memory.head):
         return False
     if memory.events is None:
         return True
@@ -125,7 +123,7 @@ def _is_same(transaction: WriteTransaction, memory: Memory, known: StoredRecord)
 
 def _sayings(events: Sequence[Event]) -> list[str]:
     """What events say, whenever they were noted."""
-    return sorted(content_digest(replace(one, created_at=None, sensitivity=None)) for one in events)
+    return sorted(digest(replace(one, created_at=None, sensitivity=None)) for one in events)
 
 
 def _put(
@@ -233,8 +231,7 @@ def store_episode(
     transaction: WriteTransaction, writer: WriteCaller, asked: StoreEpisode, made: Prepared
 ) -> StoredEpisode:
     """Stores a new episode, under a random number that no record has."""
-    project = project_for(writer, asked.project)
-    check_sensitivity(writer, asked.sensitivity)
+    project = project_for(writer, asked.project, asked.sensitivity)
     at = transaction.author.at
     id = 1 + randbelow(_HIGHEST)
     while transaction.is_taken(Kind.EPISODE, str(id)):

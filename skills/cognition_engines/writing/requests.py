@@ -12,7 +12,6 @@ from cognition_engines.models import EVERYTHING, Decision, Sensitivity, Viewer
 from cognition_engines.store.erasure.cascade import Cascade, Doomed
 
 A = TypeVar("A", bound="Written")
-Scope: TypeAlias = Literal["read", "write", "review", "ratify", "admin"]
 Status: TypeAlias = Literal["draft", "proposed", "pending", "accepted", "rejected", "deprecated", "superseded"]
 ConflictReason: TypeAlias = Literal["idempotency", "revision", "fileOwned", "state"]
 
