@@ -221,7 +221,7 @@ def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem
 
 
 def _taken(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _Line]) -> Iterator[Problem]:
-    """Yield ids that the store has given to records of another origin or kind, and records that it has under other ids."""
+    """Yield a problem for each id that a record of another origin or kind has, and for each record stored otherwise."""
     for page in _pages(lines.items(), 1000):
         of_page = dict(page)
         by_identity = {(line.origin.identity, line.project): name for name, line in page if line.origin.identity}
