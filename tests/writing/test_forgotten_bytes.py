@@ -18,8 +18,8 @@ from cognition_engines.kinds.decisions import Evidence, ReviewContent
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, CitedSource, Reason
 from cognition_engines.spaces import SEARCHED
+from cognition_engines.writing.erasing import Forget
 from cognition_engines.writing.requests import (
-    Forget,
     LinkDecisions,
     RecordDecision,
     ReviewDecision,

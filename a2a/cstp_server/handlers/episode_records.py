@@ -10,7 +10,7 @@ from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.episodes import EpisodeMatch, EpisodeQuestion
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.entries import content_hash
-from cognition_engines.writing.memory_requests import StoreEpisode
+from cognition_engines.writing.requests import StoreEpisode
 from cstp.errors import NotFound
 from cstp.methods.decision_reads import RecordProvenance
 from cstp.methods.episodes import (

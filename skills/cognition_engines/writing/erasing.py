@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -16,24 +17,24 @@ from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.space import HeldKeys
 from cognition_engines.indexes.workers import ALONE, WorkerNumber
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.steps import Caller
 from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.codec import moment
+from cognition_engines.store.erasure.cascade import Cascade, Doomed
 from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked, read_locked
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import WriteTransaction, now
 from cognition_engines.writing.entries import AMEND_OTHERS, Handler, Prepared, check_owner
 from cognition_engines.writing.requests import (
-    ErasureReceipt,
-    Forget,
-    Forgotten,
-    PendingErasure,
     RecordNotFound,
     Request,
     ScopeNeeded,
     WriteCaller,
     WriteRefused,
+    Written,
 )
 
 T = TypeVar("T")
@@ -55,6 +56,54 @@ MOST_TEXTS: Final = 20_000
 PAUSE_SECONDS: Final = 10.0  # between two compactions, at least
 PAUSES: Final = 20  # times as long as the last one took
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forget(Request["Forgotten"]):
+    """The end of a record of any kind; `kind` is for an id that several kinds have. The ledger keeps the reason."""
+
+    id: str
+    kind: Kind | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingErasure:
+    """A part that was not looked at, or that may hold bytes of what was forgotten until something is done."""
+
+    part: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureReceipt:
+    """What a look into every store and index found of what was to go; None where it could not be looked at.
+
+    `records` counts rows, `keywords` texts and `vectors` windows. `seq` is of the last deletion.
+    """
+
+    seq: int
+    verified_at: datetime
+    records: int | None
+    keywords: int | None
+    vectors: int | None
+    pending: tuple[PendingErasure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten(Written):
+    """A record was forgotten, and with it all of `gone`; `of_files` and `of_others`: see `Erasable`.
+
+    `viewer` is the rights of the token that asked: the counts are those that it saw.
+    """
+
+    kind: str
+    cascade: Cascade
+    gone: tuple[Doomed, ...] = ()
+    of_files: int = 0
+    of_others: int = 0
+    viewer: Viewer = EVERYTHING
+    receipt: ErasureReceipt | None = None
 
 
 class LedgerFile:

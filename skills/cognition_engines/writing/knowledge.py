@@ -30,17 +30,15 @@ from cognition_engines.writing.entries import (
     owned_as,
     project_for,
 )
-from cognition_engines.writing.memory_requests import (
+from cognition_engines.writing.requests import (
     GivenRecord,
     KnowledgeRecord,
     PutOutcomes,
     PutRecords,
-    StoredKnowledge,
-    StoreKnowledge,
-)
-from cognition_engines.writing.requests import (
     RecordNotFound,
     Request,
+    StoredKnowledge,
+    StoreKnowledge,
     WriteCaller,
     WriteConflict,
     WriteRefused,

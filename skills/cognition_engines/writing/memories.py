@@ -27,8 +27,16 @@ from cognition_engines.writing.entries import (
     owned_as,
     project_for,
 )
-from cognition_engines.writing.memory_requests import Remember, Remembered, RememberedEvent, StoredEpisode, StoreEpisode
-from cognition_engines.writing.requests import Request, WriteCaller, WriteRefused
+from cognition_engines.writing.requests import (
+    Remember,
+    Remembered,
+    RememberedEvent,
+    Request,
+    StoredEpisode,
+    StoreEpisode,
+    WriteCaller,
+    WriteRefused,
+)
 
 _HIGHEST: Final = 2**52 - 1  # what every JSON reader takes as a whole number
 _NO_ID: Final = "art_0"  # of a memory that is only compared, or whose texts are only embedded

@@ -32,13 +32,11 @@ from cognition_engines.store.write_transaction import (
 from cognition_engines.writing import decisions, erasing, knowledge, memories
 from cognition_engines.writing.decisions import Outdated, own_content
 from cognition_engines.writing.entries import Prepared, check_owner, decision_of, texts_of
-from cognition_engines.writing.erasing import ErasureCheck, LedgerFile
-from cognition_engines.writing.memory_requests import PutRecords
+from cognition_engines.writing.erasing import ErasureCheck, Forget, Forgotten, LedgerFile
 from cognition_engines.writing.requests import (
     A,
-    Forget,
-    Forgotten,
     PossibleDuplicate,
+    PutRecords,
     RecordDecision,
     Request,
     SetStatus,
