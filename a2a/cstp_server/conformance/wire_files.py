@@ -143,7 +143,7 @@ def _direct(found: Conversation, kind: str, text: str) -> None:
             found.token |= dict(word.split("=", 1) for word in text.split())
         case "chunk":
             found.chunk = int(text)
-        case _:  # gate, records, needs or edge
+        case "gate" | "records" | "needs" | "edge":
             setattr(found, kind, text)
 
 
