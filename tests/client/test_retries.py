@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cstp.call import raw_call
-from cstp.client.errors import DeadlineExceeded, TransportError, UnexpectedAnswer
 from cstp.client.messages import HttpAnswer
 from cstp.client.target import make_target
 from cstp.client.transport import FIRST_PAUSE, LONGEST_PAUSE, pause_before_retry, read_retry_after
+from cstp.errors import DeadlineExceeded, TransportError, UnexpectedAnswer
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 
