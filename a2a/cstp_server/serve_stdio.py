@@ -16,9 +16,8 @@ import structlog
 from cognition_engines.errors import EngineError, FolderInUse
 from cognition_engines.indexes.folder_lock import FolderLock
 from cstp.call import Call
-from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer, read_answer, request_body
-from cstp.errors import AuthenticationRequired, CstpError, MethodNotFound, QueryFailed
+from cstp.errors import AuthenticationRequired, CstpError, MethodNotFound, QueryFailed, TransportError
 from cstp.methods.records import LONGEST_WAIT
 from cstp_server.holder import folder_socket
 from cstp_server.holder.folder_socket import Caller, caller_line

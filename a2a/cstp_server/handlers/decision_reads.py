@@ -10,7 +10,8 @@ from cognition_engines.queries.decision_counts import DecisionStatistics
 from cognition_engines.queries.decisions import joined_links
 from cognition_engines.store.reads.decisions import DecisionHistory, GraphEdge as FoundEdge, GraphRequest
 from cognition_engines.store.values import Revision, StoredRecord
-from cognition_engines.writing.decisions import content_hash, ratified_by
+from cognition_engines.writing.decisions import ratified_by
+from cognition_engines.writing.entries import content_hash
 from cstp.errors import NotFound
 from cstp.methods import decision_links as graph, decision_reads as wire
 from cstp_server.handlers.conversion import LEVELS, provenance_of, to_wire

@@ -1,16 +1,25 @@
 """The methods by which agents write decisions: from the wire's values to requests, and back."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.decisions import DecisionLink, Evidence, ReviewContent
-from cognition_engines.models import SENSITIVITIES, AffectedPart, Alternative, CitedSource, Reason
+from cognition_engines.models import SENSITIVITIES, AffectedPart, Alternative, CitedSource, Decision, Reason
 from cognition_engines.writing import requests
+from cognition_engines.writing.stated_decisions import stated_decision
 from cstp.methods import decision_links as links, decision_records as wire
 from cstp_server.handlers.conversion import from_wire, to_wire, write
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
+# Members that are lists of objects, with what these become.
+_ITEMS: Final[Mapping[str, type[object]]] = {
+    "reasons": Reason,
+    "alternatives": Alternative,
+    "affects": AffectedPart,
+    "sources": CitedSource,
+}
 _DAYS: Final = {"d": 1, "w": 7, "m": 30}
 
 
@@ -19,7 +28,7 @@ def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
     async def record_decision(params: wire.RecordDecisionParams, call: Call) -> wire.RecordDecisionResult:
         request = requests.RecordDecision(
-            fields=_fields(params, params.decision, params.confidence),
+            stated=_stated(params, params.decision, params.confidence),
             project=params.project,
             sensitivity=SENSITIVITIES[params.sensitivity],
             review_in=_period(params.review_in),
@@ -39,7 +48,7 @@ def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
         request = requests.UpdateDecision(
             id=params.id,
             names=tuple(sorted(updates.model_fields_set)),
-            fields=_fields(updates, updates.decision or "", updates.confidence),
+            stated=_stated(updates, updates.decision or "", updates.confidence),
             reason=params.reason,
             expected_revision=params.expected_revision,
         )
@@ -98,17 +107,11 @@ def ended_edge_of(link: DecisionLink) -> links.EndedEdge:
     return links.EndedEdge(**edge_of(link).model_dump(), ended_at=link.ended_at, ended_by=link.ended_by)
 
 
-def _fields(members: wire.DecisionMembers, decision: str, confidence: float | None) -> requests.DecisionFields:
-    return from_wire(
-        requests.DecisionFields,
-        members,
-        decision=decision,
-        confidence=confidence,
-        reasons=tuple(from_wire(Reason, one) for one in members.reasons or ()),
-        alternatives=tuple(from_wire(Alternative, one) for one in members.alternatives or ()),
-        affects=tuple(from_wire(AffectedPart, one) for one in members.affects or ()),
-        sources=tuple(from_wire(CitedSource, one) for one in members.sources or ()),
-    )
+def _stated(members: wire.DecisionMembers, decision: str, confidence: float | None) -> Decision:
+    given = {name: value for name in wire.DecisionMembers.model_fields if (value := getattr(members, name)) is not None}
+    lists = {name: tuple(given[name]) for name in ("tags", "kpi_indicators") if name in given}
+    items = {name: tuple(from_wire(kind, one) for one in given[name]) for name, kind in _ITEMS.items() if name in given}
+    return stated_decision(decision=decision, confidence=confidence, **given | lists | items)
 
 
 def _period(text: str | None) -> timedelta | None:

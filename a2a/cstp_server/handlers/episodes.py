@@ -9,8 +9,8 @@ from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.episodes import EpisodeMatch, EpisodeQuestion
 from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.store.values import StoredRecord
-from cognition_engines.writing.entries import content_hash_of
-from cognition_engines.writing.memory_requests import StoreEpisode
+from cognition_engines.writing.entries import content_hash
+from cognition_engines.writing.requests import StoreEpisode
 from cstp.errors import NotFound
 from cstp.methods import episodes as wire
 from cstp_server.handlers.conversion import LEVELS, from_wire, provenance_of, to_wire, write
@@ -129,5 +129,5 @@ def _whole(stored: StoredRecord) -> wire.GetEpisodeResult:
         wire.GetEpisodeResult,
         episode,
         sensitivity=LEVELS[stored.facets.sensitivity],
-        provenance=provenance_of(stored, content_hash_of(episode)),
+        provenance=provenance_of(stored, content_hash(episode)),
     )

@@ -18,7 +18,7 @@ from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestio
 from cognition_engines.queries.lists import Citation, citation, titles
 from cognition_engines.store.reads.knowledge import ChunkFound
 from cognition_engines.writing.knowledge import read_given
-from cognition_engines.writing.memory_requests import StoreKnowledge
+from cognition_engines.writing.requests import StoreKnowledge
 from cstp.contract import Wire
 from cstp.errors import NotFound
 from cstp.methods import extractions, knowledge as wire

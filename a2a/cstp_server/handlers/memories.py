@@ -7,7 +7,7 @@ from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.chunks import snippet
 from cognition_engines.store.values import StoredRecord
-from cognition_engines.writing.memory_requests import Remember
+from cognition_engines.writing.requests import Remember
 from cstp.methods import memories as wire
 from cstp.methods.everything import SearchParams
 from cstp.methods.recall import RecallParams

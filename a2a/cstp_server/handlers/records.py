@@ -10,9 +10,9 @@ from cognition_engines.queries.imports import LookUp
 from cognition_engines.store.codec import moment
 from cognition_engines.store.reads.viewer_changes import SeenChange
 from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
+from cognition_engines.writing.erasing import ErasureReceipt, Forget
 from cognition_engines.writing.knowledge import check_import
-from cognition_engines.writing.memory_requests import PutRecords
-from cognition_engines.writing.requests import ErasureReceipt, Forget, WritesRefused
+from cognition_engines.writing.requests import PutRecords, WritesRefused
 from cstp.errors import MAX_VIOLATIONS, Conflict, InvalidParams, Overloaded, Violation
 from cstp.methods import records as wire
 from cstp_server.handlers.conversion import LEVELS, refusals, to_wire, write, writer_of

@@ -6,8 +6,7 @@ from typing import Any
 import structlog
 
 from cstp.client.async_client import AsyncClient
-from cstp.client.errors import TransportError
-from cstp.errors import CstpError, MethodNotFound, QueryFailed
+from cstp.errors import CstpError, MethodNotFound, QueryFailed, TransportError
 from cstp_server.mcp.server import Context, Run
 from cstp_server.mcp.stdio import answer
 from cstp_server.mcp.tools import Tool, call_of
