@@ -18,7 +18,7 @@ Name: TypeAlias = Annotated[str, Line(500)]
 Short: TypeAlias = Annotated[tuple[str, ...], Lines(20_000, 200)]
 Item: TypeAlias = Annotated[str, Line(20_000)]
 ExtractionType: TypeAlias = Literal["decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow"]
-EXTRACTION_TYPES: Final = ("decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow")
+EXTRACTION_TYPES: Final[tuple[str, ...]] = get_args(ExtractionType)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

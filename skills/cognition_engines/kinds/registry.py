@@ -9,12 +9,11 @@ from pydantic import JsonValue, TypeAdapter
 
 from cognition_engines.kinds.artifacts import ARTIFACTS, Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.decisions import DECISION
-from cognition_engines.kinds.episodes import EPISODE, Episode
 from cognition_engines.kinds.extractions import EXTRACTION, Extraction
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import GRAPH, Edge, Entity, Event
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.knowledge import KNOWLEDGE_KINDS, Chunk, Cluster, Source
+from cognition_engines.kinds.knowledge import EPISODE, KNOWLEDGE_KINDS, Chunk, Cluster, Episode, Source
 from cognition_engines.kinds.spec import TARGETS, KindSpec, Origin, Reference, Role
 from cognition_engines.models import Decision
 

@@ -80,9 +80,8 @@ _CLOCK: Final = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_0
 class RecordCache:
     """The records that were used last; one that changed has a new `seq`. Safe for use by several threads."""
 
-    def __init__(self, room: int = ROOM) -> None:
-        self._left = room
-        self._longest = room // 16
+    def __init__(self) -> None:
+        self._left = ROOM
         self._known: OrderedDict[int, tuple[StoredRecord, int]] = OrderedDict()
         self._lock = Lock()
 
@@ -106,7 +105,7 @@ class RecordCache:
         with self._lock:
             if (before := self._known.pop(record.key, None)) is not None:
                 self._left += before[1]
-            if size > self._longest:
+            if size > ROOM // 16:
                 return
             self._known[record.key] = (record, size)
             self._left -= size
@@ -223,6 +222,11 @@ def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
     """Yield `values` in pieces that fit one statement."""
     for start in range(0, len(values), _PAGE):
         yield values[start : start + _PAGE]
+
+
+def count_rows(connection: sa.Connection, source: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:
+    """Return how many rows of a table or a join meet the conditions."""
+    return connection.execute(sa.select(sa.func.count()).select_from(source).where(*conditions)).scalar_one()
 
 
 _STORE_ID: Final = sa.select(meta.c.value).where(meta.c.name == "store_id").scalar_subquery()

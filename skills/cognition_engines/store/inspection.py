@@ -14,7 +14,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import Space
 from cognition_engines.store.codec import stored
-from cognition_engines.store.database import Store, failures, reading
+from cognition_engines.store.database import Store, count_rows, failures, reading
 from cognition_engines.store.opening import SETTING, parse_url, refuse_unknown, schema_of
 from cognition_engines.store.reads.by_key import EMBEDDED, SELECT_STORED, Reads, counts_of, models_of, stored_dimension
 from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
@@ -108,15 +108,10 @@ def position(url: str, space: Space, seq: int) -> Position:
         last_seq: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
         kinds = [int(kind) for kind in space.kinds]
         missed = (
-            sa.select(sa.func.count()).where(table.c.kind.in_(kinds), table.c.seq > seq, table.c.seq <= last_seq)
+            count_rows(connection, table, table.c.kind.in_(kinds), table.c.seq > seq, table.c.seq <= last_seq)
             for table in (records, tombstones)
         )
-        texts = sa.select(sa.func.count()).select_from(records).where(records.c.kind.in_(kinds), *EMBEDDED)
-        return Position(
-            last_seq,
-            sum(connection.execute(statement).scalar_one() for statement in missed),
-            connection.execute(texts).scalar_one(),
-        )
+        return Position(last_seq, sum(missed), count_rows(connection, records, records.c.kind.in_(kinds), *EMBEDDED))
 
 
 def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
@@ -257,9 +252,8 @@ def _held(connection: sa.Connection, model: str | None) -> StoreContents:
     store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
     last_seq, kinds = connection.execute(sa.select(counter.c.seq)).scalar_one(), counts_of(connection)
     has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
-    embedded = sa.select(sa.func.count()).select_from(records).where(*EMBEDDED)
-    lacking = connection.execute(embedded.where(~has_vectors)).scalar_one()
-    everything = connection.execute(embedded).scalar_one()
+    lacking = count_rows(connection, records, *EMBEDDED, ~has_vectors)
+    everything = count_rows(connection, records, *EMBEDDED)
     dimension = None if model is None else stored_dimension(connection, model)
     return StoreContents(store_id, last_seq, kinds, models_of(connection), everything, lacking, dimension)
 

@@ -51,7 +51,9 @@ def check_batch(batch: Sequence[Entry], model: str | None) -> list[tuple[Kind, s
             raise ValueError(f"id: {id!r} is twice in the batch")
         seen.add((space, id))
         names.append((kind, id))
-        _check_entry(entry, id, model)
+        wanted = model is not None and embedding_text(entry.record) is not None
+        if (entry.vectors is not None) is not wanted:
+            raise ValueError(f"vectors: {id!r} must have vectors exactly when a model is named and it says something")
     if model is not None:
         check_model(model)
     check_vectors([entry.vectors for entry in batch if entry.vectors is not None])
@@ -67,12 +69,6 @@ def _checked_id(entry: Entry) -> str:
     if prefixed(kind, id) != id:
         raise ValueError(f"id: {id!r} must begin with {prefixed(kind, '')}")
     return id
-
-
-def _check_entry(entry: Entry, id: str, model: str | None) -> None:
-    wanted = model is not None and embedding_text(entry.record) is not None
-    if (entry.vectors is not None) is not wanted:
-        raise ValueError(f"vectors: {id!r} must have vectors exactly when a model is named and it says something")
 
 
 def check_model(model: str) -> None:
@@ -115,8 +111,9 @@ def put_checked(
     replaces: Sequence[Replaces],
 ) -> tuple[Outcome, ...]:
     """Put a batch as `Records.put` does, in a `writing` transaction; `names` are those that `check_batch` returns."""
-    for each in replaces:
-        _drop_others(connection, each)
+    for document in replaces:
+        found = parts_of(connection, document.kind, [document.id])
+        bury(connection, [each for each in found if each[:2] not in document.kept])
     known = _stored_digests(connection, names, model)
     _check_origins(connection, batch, names)
     outcomes = tuple(_outcome(entry, known.get(name), model) for entry, name in zip(batch, names, strict=True))
@@ -131,11 +128,6 @@ def put_checked(
         _store(connection, work, model)
         repoint(connection, [entry for entry, held in work if held is None])
     return outcomes
-
-
-def _drop_others(connection: sa.Connection, document: Replaces) -> None:
-    found = parts_of(connection, document.kind, [document.id])
-    bury(connection, [each for each in found if each[:2] not in document.kept])
 
 
 def parts_of(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[tuple[Kind, str, int]]:

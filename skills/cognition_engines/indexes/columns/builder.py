@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cognition_engines.indexes.columns.saved import SavedColumns, living_columns
 from cognition_engines.indexes.columns.sketches import sketch, word_count
 from cognition_engines.indexes.columns.snapshot import ABSENT, Bools, Fetch, Ints, MaskCache, Snapshot
-from cognition_engines.spaces import Number, Space
+from cognition_engines.spaces import Space
 from cognition_engines.store.values import Page
 
 S = TypeVar("S", bound=np.generic)
@@ -128,10 +128,6 @@ def _split(texts: Sequence[str | int], rows: NDArray[Any], ends: NDArray[Any]) -
     return found
 
 
-def _number_column(number: Number) -> _GrowingArray[Any]:
-    return _GrowingArray(np.int64) if number.whole else _GrowingArray(np.float64)
-
-
 class Columns:
     """The one writer of a space's snapshots. `apply` pages of changes, then `publish`; readers take `snapshot` once."""
 
@@ -209,7 +205,10 @@ class Columns:
         self._ids: list[str] = []
         self._keys, self._seqs = _GrowingArray(np.int64), _GrowingArray(np.int64)
         self._sensitivity = _GrowingArray(np.int8)
-        self._numbers = {number.name: _number_column(number) for number in self._space.numbers}
+        self._numbers: dict[str, _GrowingArray[Any]] = {
+            number.name: _GrowingArray(np.int64) if number.whole else _GrowingArray(np.float64)
+            for number in self._space.numbers
+        }
         self._starts, self._counts = _GrowingArray(np.int64), _GrowingArray(np.int64)
         self._labels = {label.name: _Label(self._read[label.name]) for label in self._space.labels}
         self._posted = {name: _PostingLists() for name in ("parent", *(each.name for each in self._space.sets))}

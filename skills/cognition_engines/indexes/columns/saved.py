@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -134,7 +134,7 @@ class ColumnsFile:
         saved = living_columns(snapshot)
         layout = {
             "format": FORMAT,
-            "of": _listed(self._identity),
+            "of": astuple(self._identity),
             "seq": saved.seq,
             "single": saved.single,
             "ids": saved.ids,
@@ -175,14 +175,10 @@ def remove_columns(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def _listed(identity: Identity) -> list[str | int | None]:
-    return [identity.store_id, identity.columns, identity.model, identity.dim]
-
-
 def _read(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
     """The columns of a file; None for one of another store, model, columns or format. A wrong byte raises."""
     layout = json.loads(file.read(_LAYOUT))
-    if (layout["format"], layout["of"]) != (FORMAT, _listed(identity)):
+    if (layout["format"], layout["of"]) != (FORMAT, [*astuple(identity)]):
         return None
     arrays = {
         name: np.frombuffer(file.read(name), np.dtype(kind)).reshape(shape)

@@ -65,9 +65,7 @@ class _Waiter:
 class AuditTrail:
     """Takes the rows of calls and writes them. Its thread begins with the first one, or with `start`."""
 
-    def __init__(
-        self, chain: AuditChain, options: AuditOptions, call_seconds: float, clock: ClockGuard | None = None
-    ) -> None:
+    def __init__(self, chain: AuditChain, options: AuditOptions, call_seconds: float) -> None:
         self.options: Final = options
         self._chain: Final = chain
         self._call_seconds: Final = call_seconds
@@ -81,7 +79,7 @@ class AuditTrail:
         self._attempts: list[ChainHead] = []  # of the batch that failed last, which is tried again as it was
         self._failed_size = 0  # of that batch
         self._thread: Thread | None = None
-        self._clock = ClockGuard("audit rows are not pruned") if clock is None else clock
+        self._clock = ClockGuard("audit rows are not pruned")
 
     @property
     def state(self) -> TrailState:

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import WRITTEN, Role
 from cognition_engines.models import Viewer
-from cognition_engines.store.database import pages
+from cognition_engines.store.database import count_rows, pages
 from cognition_engines.store.reads.by_key import visible
 from cognition_engines.store.schema import decision_links, links, records, reviews, revisions
 from cognition_engines.store.values import PART
@@ -131,9 +131,9 @@ def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer
         entities=kinds.count(Kind.ENTITY),
         edges=kinds.count(Kind.EDGE),
         extractions=kinds.count(Kind.EXTRACTION),
-        reviews=_count(connection, reviews, reviews.c.key == root.key),
+        reviews=count_rows(connection, reviews, reviews.c.key == root.key),
         links=_links(connection, root, viewer),
-        revisions=_count(connection, revisions, revisions.c.key == root.key),
+        revisions=count_rows(connection, revisions, revisions.c.key == root.key),
     )
 
 
@@ -149,10 +149,6 @@ def _links(connection: sa.Connection, root: Doomed, viewer: Viewer | None) -> in
         to_it.where(decision_links.c.target == root.id, decision_links.c.key != root.key, *visible(viewer)),
     )
     return sum(connection.execute(statement).scalar_one() for statement in found)
-
-
-def _count(connection: sa.Connection, table: sa.Table, *chosen: sa.ColumnElement[bool]) -> int:
-    return int(connection.execute(sa.select(sa.func.count()).select_from(table).where(*chosen)).scalar_one())
 
 
 def doomed(connection: sa.Connection, column: sa.ColumnElement[Any], values: Sequence[Any]) -> list[Doomed]:

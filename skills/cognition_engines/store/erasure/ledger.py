@@ -175,11 +175,16 @@ def append_ledger(file: Path, fresh: Sequence[Erasure]) -> None:
         out.flush()
         os.fsync(out.fileno())
     if new:
-        folder = os.open(file.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(file.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names of a folder's files are on the disk. Raise OSError."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _members(one: Erasure) -> dict[str, object]:
@@ -208,11 +213,7 @@ def _without(answer: str, id: str) -> str | None:
     members = json.loads(answer)
     members["duplicates"] = [one for one in members.get("duplicates", ()) if one["id"] != id]
     left = json.dumps(members, ensure_ascii=False)
-    return None if _quoted(id) in left else left
-
-
-def _quoted(id: str) -> str:
-    return json.dumps(id, ensure_ascii=False)
+    return None if json.dumps(id, ensure_ascii=False) in left else left
 
 
 def erase_again(connection: sa.Connection, found: Sequence[Erasure]) -> int:

@@ -16,7 +16,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, moment, record_of
 from cognition_engines.store.database import Store, pages, reading
-from cognition_engines.store.reads.by_key import found_by_ids, guards, named_record, rights_of
+from cognition_engines.store.reads.by_key import Guard, found_by_ids, guard_of, guards, named_record, rights_of
 from cognition_engines.store.reads.supersession import Supersession, stated_ends, supersessions_of
 from cognition_engines.store.schema import TABLES, decision_links, ended_links, records, reviews, revisions
 from cognition_engines.store.values import Revision, StoredRecord
@@ -188,7 +188,7 @@ class DecisionWalk:
 
     def _made(self, ids: Sequence[str], *, within: bool = False) -> dict[tuple[str, str, str], GraphEdge]:
         """The links that agents made of these decisions, in the direction asked for, or with `within` between them."""
-        statements = _select_links(decision_links, guarded=True, bounded=self._viewer.projects is not None)
+        statements = _select_links(decision_links, guard_of(self._viewer))
         directions = {"outgoing": statements[:1], "incoming": statements[1:2], "both": statements[:2]}
         chosen = statements[2:] if within else directions[self._request.direction]
         found: dict[tuple[str, str, str], GraphEdge] = {}
@@ -242,9 +242,7 @@ def reviews_of(connection: sa.Connection, stored: StoredRecord) -> list[Review]:
 
 def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | None = None) -> list[DecisionLink]:
     """The links that begin or end at one of these decisions and whose ends the viewer sees both, in order."""
-    seen = {} if viewer is None else rights_of(viewer)
-    bounded = viewer is not None and viewer.projects is not None
-    statements = _select_links(decision_links, guarded=viewer is not None, bounded=bounded)
+    statements, seen = _select_links(decision_links, guard_of(viewer)), rights_of(viewer)
     found: dict[tuple[str, str, str], DecisionLink] = {}
     for page in pages(list(ids)):
         for statement in statements[:2]:
@@ -255,14 +253,14 @@ def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | Non
 
 def _ended_links_of(connection: sa.Connection, id: str, viewer: Viewer) -> list[DecisionLink]:
     """Return the links of a decision that agents ended, if the viewer sees both ends, the first one first."""
-    statements = _select_links(ended_links, guarded=True, bounded=viewer.projects is not None)
+    statements = _select_links(ended_links, guard_of(viewer))
     values = {"ids": [id], **rights_of(viewer)}
     rows = {tuple(row) for statement in statements[:2] for row in connection.execute(statement, values)}
     return sorted((_link(*row) for row in rows), key=lambda each: (each.ended_at, each.source, each.target, each.type))
 
 
 @cache
-def _select_links(table: sa.Table, *, guarded: bool, bounded: bool) -> tuple[sa.Select[Any], ...]:
+def _select_links(table: sa.Table, guard: Guard) -> tuple[sa.Select[Any], ...]:
     """Return statements for the links of a table that begin at some decisions, end at some, and do both; made once."""
     source, target = records.alias("source"), records.alias("target")
     names = ("type", "agent", "at", "weight", "context", "effective_at", "number", "ended_at", "ended_by")
@@ -272,9 +270,8 @@ def _select_links(table: sa.Table, *, guarded: bool, bounded: bool) -> tuple[sa.
         .select_from(table)
         .join(source, sa.and_(source.c.key == table.c.key, source.c.kind == int(Kind.DECISION)))
         .join(target, sa.and_(target.c.id == table.c.target, target.c.kind == int(Kind.DECISION)))
+        .where(*guards(source, guard), *guards(target, guard))
     )
-    if guarded:
-        statement = statement.where(*guards(source, bounded=bounded), *guards(target, bounded=bounded))
     statement = statement.order_by(source.c.id, table.c.type, target.c.id)
     begin, end = (each.c.id.in_(sa.bindparam("ids", expanding=True)) for each in (source, target))
     return statement.where(begin), statement.where(end), statement.where(begin, end)

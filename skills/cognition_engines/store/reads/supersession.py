@@ -29,7 +29,7 @@ from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import place_key
 from cognition_engines.store.database import pages
-from cognition_engines.store.reads.by_key import found_by_keys, guards, rights_of
+from cognition_engines.store.reads.by_key import Guard, found_by_keys, guard_of, guards, rights_of
 from cognition_engines.store.schema import TABLES, links, records, reviews
 from cognition_engines.store.values import DanglingReferences, StoredRecord
 
@@ -72,9 +72,8 @@ def supersessions_of(
         wanted.update(dict.fromkeys(names_of(str(decision.id), one.origin)))
         for reference in (*decision.supersedes, *decision.superseded_by):
             wanted.update(dict.fromkeys(named_by(reference, one.origin)))
-    seen = {} if viewer is None else rights_of(viewer) | ({"now": 0} if expired else {})
-    bounded = viewer is not None and viewer.projects is not None
-    statement = _select_named(guarded=viewer is not None, bounded=bounded)
+    seen = rights_of(viewer) | ({"now": 0} if expired else {})
+    statement = _select_named(guard_of(viewer))
     named = _ids(connection, list(wanted), statement, seen)
     nearer = [name for (_, name), ids in named.items() for name in _nearer(name, ids)]
     named |= _ids(connection, nearer, statement, seen)
@@ -138,7 +137,7 @@ def _ids(
 
 
 @cache
-def _select_named(*, guarded: bool, bounded: bool) -> sa.Select[Any]:
+def _select_named(guard: Guard) -> sa.Select[Any]:
     """Role, name, id and repository; made once, for to make it takes longer than to run it."""
     roles = [int(role) for role in (Role.CALLED, Role.SUPERSEDES, Role.SUPERSEDED_BY)]
     place = sa.func.row_number().over(partition_by=(links.c.target, links.c.role), order_by=records.c.id)
@@ -146,7 +145,7 @@ def _select_named(*, guarded: bool, bounded: bool) -> sa.Select[Any]:
         sa.select(links.c.role, links.c.target, records.c.id, records.c.repository, place.label("place"))
         .join_from(links, records, records.c.key == links.c.key)
         .where(links.c.target.in_(sa.bindparam("names", expanding=True)), links.c.role.in_(roles))
-        .where(*(guards(records, bounded=bounded) if guarded else ()))
+        .where(*guards(records, guard))
         .subquery()
     )
     columns = (ranked.c.role, ranked.c.target, ranked.c.id, ranked.c.repository)

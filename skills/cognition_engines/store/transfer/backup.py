@@ -24,7 +24,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import BackupFailed, ComponentFailed, ConfigurationError
 from cognition_engines.store.database import Store, scanning, writing
-from cognition_engines.store.erasure.ledger import Erasure, erase_again
+from cognition_engines.store.erasure.ledger import Erasure, erase_again, sync_folder
 from cognition_engines.store.opening import create_tables, schema_of
 from cognition_engines.store.schema import HEAD
 from cognition_engines.store.transfer.copy import (
@@ -107,7 +107,7 @@ def write_backup(
         if not notes.contents.records:
             _refuse_to_empty(file)
         partial.replace(file)
-        _sync_folder(file.parent)
+        sync_folder(file.parent)
     return notes
 
 
@@ -322,11 +322,3 @@ def _refuse(found: Loss) -> None:
             f"the store holds {found.records} records; --replace makes it equal to the backup, and what is not in "
             f"it is lost: {found.missing} are not in the backup, {found.differing} are otherwise there"
         )
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -18,7 +18,7 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.audit.chain import carry_audit, head_of
 from cognition_engines.store.codec import COLUMNS, ORIGIN, Cell, origin_of, record_of
-from cognition_engines.store.database import Store, failures, pages, scanning, writing
+from cognition_engines.store.database import Store, count_rows, failures, pages, scanning, writing
 from cognition_engines.store.decision_state import show_all
 from cognition_engines.store.erasure.ledger import ledger, note
 from cognition_engines.store.schema import (
@@ -152,7 +152,7 @@ def copy_records(source: Store, target: Store, watcher: Watcher) -> Contents:
     `ConfigurationError` for a target that holds records; `ComponentFailed` naming `target` when that fails.
     """
     with scanning(source) as read, writing(target, "target") as write:
-        if held := _count(write):
+        if held := count_rows(write, records):
             raise ConfigurationError(
                 f"the target holds {held} records already; name an empty database, or make that one equal to this "
                 "store with cstp backup and cstp restore --replace"
@@ -166,7 +166,7 @@ def copy_records(source: Store, target: Store, watcher: Watcher) -> Contents:
 
 def loss(source: Source, target: sa.Connection, watcher: Watcher) -> Loss:
     """What `transfer` would take from the target; changes nothing."""
-    held = _count(target)
+    held = count_rows(target, records)
     if not held:
         return Loss(0, 0, 0)
     watcher.start("comparing", _source_count(source))
@@ -185,7 +185,7 @@ def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> Transfe
     What is equal already keeps its `seq`; what is known keeps its key. Errors of the source are ComponentFailed,
     those of the target are SQLAlchemy's.
     """
-    held = _count(target)
+    held = count_rows(target, records)
     watcher.start("copying", _source_count(source))
     tally = _Tally()
     common = changed = 0
@@ -385,8 +385,4 @@ def _copy_receipts(source: Source, target: sa.Connection) -> None:
 
 def _source_count(source: Source) -> int:
     with failures(source.component):
-        return _count(source.connection)
-
-
-def _count(connection: sa.Connection) -> int:
-    return connection.execute(sa.select(sa.func.count()).select_from(records)).scalar_one()
+        return count_rows(source.connection, records)
