@@ -205,7 +205,7 @@ class Episode(Model):
 
 
 def lesson(episode: Episode) -> str:
-    """What an episode is found by: what was tried and, where it is known, what was learned of it."""
+    """Return the text that an episode is found by: the query and, if known, the reflection."""
     return episode.query if episode.reflection is None else f"{episode.query}\n\n{episode.reflection}"
 
 

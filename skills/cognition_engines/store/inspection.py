@@ -53,7 +53,7 @@ class StoreState:
 
 
 def inspect_store(url: str, model: str | None) -> StoreState | None:
-    """The state of the database at `url`; None for an SQLite file that does not exist.
+    """Return the state of the database at `url`; None for an SQLite file that does not exist.
 
     Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
@@ -72,7 +72,7 @@ class Glance:
 
 
 def glance(url: str) -> Glance | None:
-    """What the database at `url` holds; None where no store is: no file, or none of our tables.
+    """Return what the database at `url` holds; None without a store: no file, or none of our tables.
 
     Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
@@ -81,12 +81,12 @@ def glance(url: str) -> Glance | None:
 
 
 def schema_at(url: str) -> str | None:
-    """The schema of the database at `url`, or None; as `glance`."""
+    """Return the schema of the database at `url`, or None; as `glance`."""
     return _looked_at(url, lambda file: _schema(url, file))
 
 
 def other_schema(schema: str) -> tuple[str, str]:
-    """What to say of a schema that is not HEAD, and what to do about it."""
+    """Return words for a schema that is not HEAD, and for what to do about it."""
     if schema < HEAD:
         return f"the schema is {schema}, of a time before the first release", "ingest into a new data folder"
     return f"the schema is {schema}, newer than this program's ({HEAD})", "upgrade the program"
@@ -103,7 +103,7 @@ class Position:
 
 
 def position(url: str, space: Space, seq: int) -> Position:
-    """A current store of one moment, compared with an index that has every change up to `seq`."""
+    """Compare a current store, of one moment, with an index that has every change up to `seq`."""
     with _translated(), _read_only(url, sqlite_file(url)) as store, reading(store) as connection:
         last_seq: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
         kinds = [int(kind) for kind in space.kinds]
@@ -115,20 +115,20 @@ def position(url: str, space: Space, seq: int) -> Position:
 
 
 def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
-    """How many vectors of `model` the records of a space have that did not change after `seq`."""
+    """Return how many vectors of `model` the records of a space have that did not change after `seq`."""
     with _translated(), _read_only(url, sqlite_file(url)) as store:
         return Reads(store).windows(space, model, seq)
 
 
 def may_be_written(url: str, named: str = SETTING) -> bool:
-    """Whether this user may write the database at `url`, as far as its file and folder say."""
+    """Return whether this user may write the database at `url`, as far as its file and folder say."""
     file = sqlite_file(url, named)
     return file is None or not file.exists() or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
 
 
 @contextmanager
 def read_only_store(url: str, named: str = SETTING) -> Iterator[Store]:
-    """The store at `url`, for reading alone: no file is made or changed.
+    """Open the store at `url` for reading alone: no file is made or changed.
 
     Raises ConfigurationError for a newer schema; ComponentFailed if the log of another process cannot be followed, or
     one has begun to write meanwhile.
@@ -145,13 +145,13 @@ def read_only_store(url: str, named: str = SETTING) -> Iterator[Store]:
 
 
 def sqlite_file(url: str, named: str = SETTING) -> Path | None:
-    """The file of an SQLite URL; None for PostgreSQL. Raises ConfigurationError for another kind; see `parse_url`."""
+    """Return the file of an SQLite URL; None for PostgreSQL. Raise ConfigurationError as `parse_url` does."""
     target = parse_url(url, named)
     return Path(str(target.database)) if target.get_backend_name() == "sqlite" else None
 
 
 def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
-    """What `look` finds, given the file of an SQLite URL; None for a file that does not exist."""
+    """Return what `look` finds, given the file of an SQLite URL; None for a file that does not exist."""
     file = sqlite_file(url)
     if file is None:
         return look(None)
@@ -203,7 +203,7 @@ def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
 
 
 def _damaged_tables(file: Path) -> str | None:
-    """What SQLite's quick_check says, and of which tables; None where it finds nothing."""
+    """Return the findings of SQLite's quick_check with their tables; None if it finds nothing."""
     with closing(_connect(file)) as connection:
         found = _quick_check(connection, "PRAGMA quick_check(1)")
         if found is None:
@@ -216,7 +216,7 @@ def _damaged_tables(file: Path) -> str | None:
 
 
 def _quick_check(connection: sqlite3.Connection, pragma: str) -> str | None:
-    """What is wrong; None where nothing is. A table that is absent is not damaged."""
+    """Return the finding of a check; None if there is none. A table that is absent is not damaged."""
     try:
         found = str(connection.execute(pragma).fetchone()[0])
     except sqlite3.DatabaseError as error:
@@ -231,7 +231,7 @@ def _missing_tables(connection: sa.Connection) -> str | None:
 
 
 def _damaged_records(connection: sa.Connection) -> str | None:
-    """The first records that cannot be read back; None where all can."""
+    """Return the first records that cannot be read back; None if all can."""
     damaged: list[str] = []
     for kind in Kind:
         after = 0

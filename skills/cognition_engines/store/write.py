@@ -40,7 +40,7 @@ _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key
 
 
 def check_batch(batch: Sequence[Entry], model: str | None) -> list[tuple[Kind, str]]:
-    """The kinds and ids of a batch; raises ValueError as `Records.put` says."""
+    """Return the kinds and ids of a batch. Raise ValueError as `Records.put` says."""
     names: list[tuple[Kind, str]] = []
     seen: set[tuple[Kind, str]] = set()
     for entry in batch:
@@ -72,13 +72,13 @@ def _checked_id(entry: Entry) -> str:
 
 
 def check_model(model: str) -> None:
-    """Raises ValueError for a model whose name is too long, or empty."""
+    """Raise ValueError for a model whose name is too long, or empty."""
     if not 1 <= len(model) <= MAX_ID:
         raise ValueError(f"model: must have 1 to {MAX_ID} characters")
 
 
 def check_vectors(given: Iterable[FloatArray]) -> None:
-    """Raises ValueError unless all are finite float32 of one dimension."""
+    """Raise ValueError unless all are finite float32 of one dimension."""
     dimensions = set()
     for array in given:
         if array.dtype != np.float32 or array.ndim != 2 or 0 in array.shape:
@@ -98,7 +98,7 @@ class _StoredDigest:
     expires_at: int | None  # microseconds since 1970
 
     def says_the_same(self, entry: Entry) -> bool:
-        """Whether a record that is stored is as the entry has it, but for its vectors."""
+        """Return whether a record that is stored is as the entry has it, but for its vectors."""
         expires_at = None if entry.expires_at is None else microseconds(entry.expires_at)
         return self.digest == entry.origin.digest and self.expires_at == expires_at
 
@@ -131,7 +131,7 @@ def put_checked(
 
 
 def parts_of(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[tuple[Kind, str, int]]:
-    """What ingest cut documents of a kind with these ids into: by kind, id and key."""
+    """Return the parts that ingest cut documents of a kind with these ids into: by kind, id and key."""
     statement = (
         sa.select(records.c.kind, records.c.id, records.c.key)
         .join_from(links, records)
@@ -329,7 +329,7 @@ def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> No
 
 
 def settle_dimension(connection: sa.Connection, model: str, dim: int) -> None:
-    """Notes the dimension of a model's first vectors, and refuses others: the model answers wrongly."""
+    """Note the dimension of a model's first vectors, and refuse others: the model answers wrongly."""
     known = stored_dimension(connection, model)
     if known is None:
         connection.execute(sa.insert(meta).values(name=dimension_name(model), value=str(dim)))
@@ -338,7 +338,7 @@ def settle_dimension(connection: sa.Connection, model: str, dim: int) -> None:
 
 
 def insert_vectors(connection: sa.Connection, windows: Iterable[tuple[int, FloatArray]], model: str) -> None:
-    """Adds vectors of one model."""
+    """Add vectors of one model."""
     rows = [row for key, array in windows for row in window_rows(key, model, array)]
     for page in pages(rows):
         connection.execute(sa.insert(vectors), page)

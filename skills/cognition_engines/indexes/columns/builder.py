@@ -44,13 +44,13 @@ class _GrowingArray(Generic[S]):
         self.size = needed
 
     def reserve(self, capacity: int) -> None:
-        """Reserves room for this many values in all."""
+        """Reserve room for this many values in all."""
         larger = np.empty((capacity, *self._shape), self._array.dtype)
         larger[: self.size] = self._array[: self.size]
         self._array = larger
 
     def hold(self, values: NDArray[S]) -> None:
-        """Holds these values and no others, without a copy: what is added later goes into a longer array."""
+        """Hold these values and no others, without a copy: what is added later goes into a longer array."""
         self._array, self.size = values, len(values)
 
     def view(self) -> NDArray[S]:
@@ -76,7 +76,7 @@ class _Label:
         self.column.extend(np.array([code_of[text] for text in texts], np.int64))
 
     def hold(self, texts: Sequence[str], values: NDArray[Any]) -> None:
-        """Holds these codes and no others; `texts` are what they stand for, from 0 on."""
+        """Hold these codes and no others; `texts` are what they stand for, from 0 on."""
         self.codes = {text: code for code, text in enumerate(texts)}
         self.column = _GrowingArray(values.dtype.type)
         self.column.hold(values)
@@ -118,7 +118,7 @@ def _filled(array: NDArray[S], needed: int, fill: int | bool) -> NDArray[S]:
 
 
 def _split(texts: Sequence[str | int], rows: NDArray[Any], ends: NDArray[Any]) -> "dict[str | int, array[int]]":
-    """The rows of each text, which stand one after the other."""
+    """Return the rows of each text, which stand one after the other."""
     data, size = rows.astype(np.int32).tobytes(), array("i").itemsize
     found: dict[str | int, array[int]] = {}
     start = 0
@@ -164,7 +164,7 @@ class Columns:
             self._changed = True
 
     def reserve(self, windows: int) -> None:
-        """Reserves room for this many windows at once: to grow there by doubling takes a tenth of a start."""
+        """Reserve room for this many windows at once: to grow there by doubling takes a tenth of a start."""
         if windows > self._owners.size:
             if self._fetch is None:
                 self._vectors.reserve(windows)
@@ -173,7 +173,7 @@ class Columns:
                 words.reserve(windows)
 
     def apply(self, page: Page) -> None:
-        """Adds the changes that come after `seq`. Raises ValueError for a page that begins elsewhere."""
+        """Add the changes that come after `seq`. Raises ValueError for a page that begins elsewhere."""
         if page.after != self._seq:
             raise ValueError(f"page: begins after {page.after} instead of {self._seq}")
         if page:
@@ -187,7 +187,7 @@ class Columns:
         self._seq = page.seq
 
     def publish(self) -> Snapshot:
-        """Makes what was applied visible. Copies one byte and one key-map entry per record, no vectors."""
+        """Make visible what was applied. Copy one byte and one key-map entry per record, no vectors."""
         if not self._changed:
             self.snapshot = replace(self.snapshot, seq=self._seq)
             return self.snapshot

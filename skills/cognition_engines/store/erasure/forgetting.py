@@ -54,7 +54,7 @@ class CompactedDatabase:
 
 
 def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[StoredRecord]:
-    """The records of any kind that an id means for the viewer; by the ids of files where no record has it."""
+    """Return the records of any kind that an id means for the viewer; by the ids of files where no record has it."""
     found: list[StoredRecord] = []
     of_id = sa.select(records.c.key, records.c.kind, records.c.id).where(
         records.c.id.in_(sorted({prefixed(kind, id) for kind in Kind})), *visible(viewer)

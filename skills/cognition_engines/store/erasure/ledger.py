@@ -92,7 +92,7 @@ def note(connection: sa.Connection, found: Sequence[Erasure]) -> None:
 
 
 def ledger(connection: sa.Connection, after: int = 0) -> list[Erasure]:
-    """What was forgotten, from the `seq` above `after`, in order."""
+    """Return the erasures with a `seq` above `after`, in order."""
     statement = sa.select(*_COLUMNS).where(erasures.c.seq > after)
     rows = connection.execute(statement.order_by(erasures.c.seq, erasures.c.kind, erasures.c.id))
     return [Erasure(Kind(kind), *rest) for kind, *rest in rows]
@@ -111,7 +111,7 @@ def erased(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> dict
 
 @contextmanager
 def ledger_locked(file: Path) -> Iterator[None]:
-    """Keeps other processes that ask for it from adding to the file, by a lock of its folder. Raises OSError."""
+    """Keep other processes that ask for it from adding to the file, by a lock of its folder. Raises OSError."""
     folder = os.open(file.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -209,7 +209,7 @@ def spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
 
 
 def _without(answer: str, id: str) -> str | None:
-    """An answer about another record without what it quotes of this one; None where all of it is about both."""
+    """Return an answer about another record without what it quotes of this one; None if all of it is about both."""
     members = json.loads(answer)
     members["duplicates"] = [one for one in members.get("duplicates", ()) if one["id"] != id]
     left = json.dumps(members, ensure_ascii=False)

@@ -62,7 +62,7 @@ def models_of(connection: sa.Connection) -> dict[str, int]:
 
 
 def stored_dimension(connection: sa.Connection, model: str) -> int | None:
-    """The dimension of the vectors stored of `model`; None before there were any."""
+    """Return the dimension of the vectors stored of `model`; None before there were any."""
     noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == dimension_name(model))).scalar_one_or_none()
     return None if noted is None else int(noted)
 
@@ -211,7 +211,7 @@ def vectors_by_key(connection: sa.Connection, keys: Sequence[int], model: str) -
 
 
 def named_record(connection: sa.Connection, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
-    """The record of an id, or of one that a file gives where the viewer sees just one such record."""
+    """Return the record of an id, or of one that a file gives where the viewer sees just one such record."""
     named = records.c.kind == int(kind), records.c.id == id
     key = connection.execute(sa.select(records.c.key).where(*named, *visible(viewer))).scalar()
     if key is None:
@@ -235,7 +235,7 @@ def found_by_ids(
 def only_given(
     connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None
 ) -> dict[str, StoredRecord]:
-    """By id, the records that files give these ids, where the viewer sees just one."""
+    """Return the records that files give these ids, by id, if the viewer sees just one."""
     found: dict[str, list[StoredRecord]] = {}
     for page in pages(ids):
         of_given = records.c.given.in_(page), records.c.kind == int(kind)
@@ -248,7 +248,7 @@ def only_given(
 def _known(
     store: Store, rows: Iterable[Sequence[Any]], kinds: Sequence[Kind] | None
 ) -> tuple[dict[int, StoredRecord], dict[Kind, list[int]]]:
-    """Of rows of `_seqs`, the records that are cached, and the keys of the others; those of `kinds` alone."""
+    """Return the cached records of rows of `_seqs`, and the keys of the others by kind; those of `kinds` alone."""
     found: dict[int, StoredRecord] = {}
     lacking: dict[Kind, list[int]] = defaultdict(list)
     for key, kind, seq in rows:
@@ -262,7 +262,7 @@ def _known(
 
 
 def _plain_seqs(connection: sqlite3.Connection, keys: Sequence[int], viewer: Viewer | None) -> sqlite3.Cursor:
-    """The rows of `_seqs`, by SQLite's driver."""
+    """Return the rows of `_seqs`, by SQLite's driver."""
     projects = () if viewer is None else sorted(viewer.projects or ())
     text = _seqs_text(guard_of(viewer), len(keys), len(projects))
     return connection.execute(text, {**rights_of(viewer), **_numbered("keys", keys), **_numbered("projects", projects)})
@@ -277,7 +277,7 @@ def _seqs_text(guard: Guard, keys: int, projects: int) -> str:
 
 
 def _numbered(name: str, values: Sequence[object]) -> dict[str, object]:
-    """The names that a list of values has in a statement."""
+    """Return the names that a list of values has in a statement."""
     return {f"{name}_{place}": value for place, value in enumerate(values, 1)}
 
 
@@ -370,7 +370,7 @@ def visible(viewer: Viewer | None) -> list[sa.ColumnElement[bool]]:
 
 
 def _lasts(source: sa.FromClause, now: Any) -> sa.ColumnElement[bool]:
-    """That neither a record nor what it is a part of has expired at a moment, in microseconds.
+    """Return the condition that neither a record nor its whole has expired at a moment, in microseconds.
 
     Both may be there until a server forgets them.
     """

@@ -161,13 +161,13 @@ class DecisionWalk:
         return DecisionGraph(str(center.record.id), tuple(found.values()), self._between(found), self._truncated)
 
     def _next(self, edges: _Edges, ids: set[str]) -> set[str]:
-        """What the links lead to from these decisions, in the direction asked for."""
+        """Return the ends of the links from these decisions, in the direction asked for."""
         out = {edge.target for edge in edges.values() if edge.source in ids}
         back = {edge.source for edge in edges.values() if edge.target in ids}
         return {"outgoing": out, "incoming": back, "both": out | back}[self._request.direction]
 
     def _between(self, found: Mapping[str, tuple[StoredRecord, int]]) -> tuple[GraphEdge, ...]:
-        """All links between the decisions found."""
+        """Return all links between the decisions found."""
         stated = self._stated([one for one, _ in found.values()])
         inside = {name: edge for name, edge in stated.items() if {edge.source, edge.target} <= found.keys()}
         edges = {**inside, **self._made(list(found), within=True)}
@@ -175,7 +175,7 @@ class DecisionWalk:
         return tuple(edges[name] for name in sorted(edges)[:MOST_LINKS])
 
     def _stated(self, decisions: Sequence[StoredRecord]) -> dict[tuple[str, str, str], GraphEdge]:
-        """The supersessions that files state of these decisions."""
+        """Return the supersessions that files state of these decisions."""
         if self._request.types is not None and SUPERSEDES not in self._request.types:
             return {}
         known = supersessions_of(self._connection, decisions, self._viewer)
@@ -187,7 +187,7 @@ class DecisionWalk:
         return {(one, SUPERSEDES, other): GraphEdge(one, other, SUPERSEDES, None) for one, other in pairs}
 
     def _made(self, ids: Sequence[str], *, within: bool = False) -> dict[tuple[str, str, str], GraphEdge]:
-        """The links that agents made of these decisions, in the direction asked for, or with `within` between them."""
+        """Return the links that agents made of these decisions, in the direction asked for, or `within` them."""
         statements = _select_links(decision_links, guard_of(self._viewer))
         directions = {"outgoing": statements[:1], "incoming": statements[1:2], "both": statements[:2]}
         chosen = statements[2:] if within else directions[self._request.direction]
@@ -216,7 +216,7 @@ def _own(connection: sa.Connection, stored: StoredRecord) -> Decision:
 
 
 def revisions_of(connection: sa.Connection, stored: StoredRecord) -> list[Revision]:
-    """All contents that a record had, the first one first."""
+    """Return all contents that a record had, the first one first."""
     columns = (revisions.c[name] for name in ("number", "at", "agent", "via", "changed", "reason", "content"))
     statement = sa.select(*columns).where(revisions.c.key == stored.key).order_by(revisions.c.number)
     found = []
@@ -229,7 +229,7 @@ def revisions_of(connection: sa.Connection, stored: StoredRecord) -> list[Revisi
 
 
 def reviews_of(connection: sa.Connection, stored: StoredRecord) -> list[Review]:
-    """All reviews of a decision, the first one first."""
+    """Return all reviews of a decision, the first one first."""
     names = ("id", "number", "at", "agent", "via", "self_review", "outcome", "previous_outcome", "content")
     statement = sa.select(*(reviews.c[name] for name in names)).where(reviews.c.key == stored.key)
     return [
@@ -241,7 +241,7 @@ def reviews_of(connection: sa.Connection, stored: StoredRecord) -> list[Review]:
 
 
 def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | None = None) -> list[DecisionLink]:
-    """The links that begin or end at one of these decisions and whose ends the viewer sees both, in order."""
+    """Return the links that begin or end at one of these decisions and whose ends the viewer sees both, in order."""
     statements, seen = _select_links(decision_links, guard_of(viewer)), rights_of(viewer)
     found: dict[tuple[str, str, str], DecisionLink] = {}
     for page in pages(list(ids)):

@@ -94,7 +94,7 @@ class KnowledgeReads:
 
 
 def source_of(one: StoredRecord) -> str | None:
-    """The id of the source that a chunk or an extraction names."""
+    """Return the id of the source that a chunk or an extraction names."""
     return one.record.source_id if isinstance(one.record, Chunk | Extraction) else None
 
 
@@ -109,5 +109,5 @@ def _source_names(connection: sa.Connection, ids: Iterable[str | None], viewer: 
 
 
 def _possible(ids: Iterable[str | None]) -> list[str]:
-    """Each once; PostgreSQL takes no text with NUL, and no id has one."""
+    """Return each once; PostgreSQL takes no text with NUL, and no id has one."""
     return list(dict.fromkeys(id for id in ids if id is not None and "\0" not in id))

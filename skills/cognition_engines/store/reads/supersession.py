@@ -90,7 +90,7 @@ def supersessions_of(
 def _both(
     one: StoredRecord, decision: Decision, references: Sequence[str], other: Role, named: _Named
 ) -> tuple[str, ...]:
-    """What a decision names, and what names it in the role that says the same from the other side."""
+    """Return the decisions that one names, and those that name it in the opposite role."""
     ids: list[str] = []
     for reference in references:
         ids += _meant(one, reference, named)
@@ -104,13 +104,13 @@ def _meant(one: StoredRecord, reference: str, named: _Named) -> Sequence[str]:
 
 
 def _called(name: str, named: _Named) -> list[str]:
-    """The decisions of a name. One that a file gives, and that several have, means none of them."""
+    """Return the decisions of a name. One that a file gives, and that several have, means none of them."""
     ids = [id for id, _ in named.get((Role.CALLED, name), ())]
     return [] if name.startswith(ANYWHERE) and len(ids) > 1 else ids
 
 
 def _naming(name: str, origin: Origin, role: Role, named: _Named) -> Iterator[str]:
-    """The decisions that mean a decision of this origin by one of its names, and not one of their own repository."""
+    """Yield the decisions that mean one of this origin by one of its names, and none of their own repository."""
     if name.startswith(ANYWHERE) and len(_called(name, named)) != 1:
         return
     for id, repository in named.get((role, name), ()):
@@ -120,7 +120,7 @@ def _naming(name: str, origin: Origin, role: Role, named: _Named) -> Iterator[st
 
 
 def _nearer(name: str, found: Iterable[tuple[str, str]]) -> list[str]:
-    """What the same reference means first in the repositories of these decisions."""
+    """Return the names that the same reference means first in the repositories of these decisions."""
     id = of_any_repository(name)
     return [] if id is None else [in_repository(repository, id) for _, repository in found]
 
@@ -128,7 +128,7 @@ def _nearer(name: str, found: Iterable[tuple[str, str]]) -> list[str]:
 def _ids(
     connection: sa.Connection, names: Sequence[str], statement: sa.Select[Any], seen: Mapping[str, object]
 ) -> dict[tuple[Role, str], list[tuple[str, str]]]:
-    """The decisions that the statement selects, by name and role, at most MOST_NAMED of each, by id."""
+    """Return the decisions that the statement selects, by name and role, at most MOST_NAMED of each, by id."""
     found: dict[tuple[Role, str], list[tuple[str, str]]] = {}
     for page in pages(list(dict.fromkeys(names))):
         for role, target, id, repository in connection.execute(statement, {"names": list(page), **seen}):
