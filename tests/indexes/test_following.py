@@ -122,40 +122,6 @@ def noise(path: Path) -> None:
     path.write_bytes(bytes(content))  # the size stays
 
 
-def truncated(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-@pytest.mark.long("makes many records, or rebuilds indexes")
-@pytest.mark.embedded_only("damages Chroma's folder")
-@pytest.mark.parametrize("spoil", [noise, truncated])
-@pytest.mark.parametrize("what", ["sqlite3", "bin"])
-def test_damaged_files_of_chroma_cost_a_rebuild_and_no_answer(
-    run: Run, wait_until: Callable[..., None], spoil: Callable[[Path], None], what: str
-) -> None:
-    run.put(run.seeded(), *NAMES)
-    run.put(run.seeded(), *(f"d-{n}" for n in range(1200)))
-    run.opened(run.seeded()).close()
-    files = list((run.files / "chroma-1").rglob(f"*.{what}"))
-    assert files
-    for file in files:
-        spoil(file)
-    indexes = run.opened(run.seeded(), ready=False)
-    vectors = indexes[DECISIONS].vectors
-    assert all(run.finds(indexes, name) for name in NAMES)
-    # a search may be what finds the damage: it is answered exactly, and the index built anew
-    vectors.nearest(run.seeded().embed_query("x"), 50)
-    assert all(run.finds(indexes, name) for name in NAMES)
-
-    def whole() -> bool:
-        found = vectors.nearest(run.seeded().embed_query("otter\n"), 2000)
-        return vectors.state == "ready" and found is not None and len(found) == 1200 + len(NAMES)
-
-    wait_until(whole)
-    assert (run.files / "chroma-2").is_dir()
-    assert all(run.finds(indexes, name) for name in NAMES)
-
-
 @pytest.mark.embedded_only("copies an SQLite file")
 def test_records_older_than_the_indexes_make_all_of_them_start_over(run: Run, tmp_path: Path) -> None:
     model = run.seeded()
@@ -242,19 +208,6 @@ def words_are_back(run: Run, indexes: Any) -> bool:
         indexes[DECISIONS].words(Viewer(), indexes[DECISIONS].snapshot)
         return all(run.finds(indexes, name) for name in NAMES)
     return False
-
-
-@pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_damaged_keyword_index_is_rebuilt_during_answers(run: Run, wait_until: Callable[..., None]) -> None:
-    run.put(run.seeded(), *NAMES)
-    run.opened(run.seeded()).close()
-    for file in (run.files / "keywords").glob("*.idx"):
-        noise(file)
-    indexes = run.opened(run.seeded())
-    assert indexes[DECISIONS].keywords.set_aside is not None
-    assert run.nearest(indexes, run.seeded().embed_query("otter\n"), 1) == ["otter"]
-    wait_until(lambda: words_are_back(run, indexes))
-    assert indexes[DECISIONS].keywords_state == "ready"
 
 
 def removed(path: Path) -> None:
