@@ -22,16 +22,7 @@ from cognition_engines.kinds.fields import (
     placed,
 )
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import (
-    Facets,
-    KindSpec,
-    Role,
-    first,
-    named_ids,
-    own,
-    plain_facets,
-    titled,
-)
+from cognition_engines.kinds.spec import Facets, KindSpec, Role, first, named_ids, own, plain_facets, titled
 from cognition_engines.unicode_forms import fold_text
 
 

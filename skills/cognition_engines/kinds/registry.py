@@ -87,8 +87,7 @@ def _references(record: Record, origin: Origin) -> Iterator[Reference]:
 
 def names_in(record: Record) -> Iterator[tuple[Role, str]]:
     """Whom and what a record names, as it spells them."""
-    names = spec_of(record).names
-    return iter(()) if names is None else names(record)
+    return spec_of(record).names(record)
 
 
 def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:

@@ -161,7 +161,7 @@ class KindSpec:
     day: Callable[[Any], date | None] = lambda _: None
     shown_text: Callable[[Any], str] | None = None
     ids: Mapping[str, Role] = field(default_factory=dict)
-    names: Callable[[Any], Iterator[tuple[Role, str]]] | None = None
+    names: Callable[[Any], Iterator[tuple[Role, str]]] = lambda _: iter(())
     references: Callable[[Any, Origin], Iterator[Reference]] = lambda _record, _origin: iter(())
     aliases: Mapping[str, str] = field(default_factory=dict)
     storage: frozenset[str] = frozenset()

@@ -161,13 +161,11 @@ def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
     try:
         found = look(file)
     except ComponentFailed:
-        if not (closed and _log_of(file).exists()):
+        if not closed or not _log_of(file).exists():
             raise
-    else:
-        if not (closed and _log_of(file).exists()):
-            return found
-    # another process opened it meanwhile, and what was read without locks may be of two moments
-    return look(file)
+        return look(file)
+    # if another process opened it meanwhile, what was read without locks may be of two moments
+    return look(file) if closed and _log_of(file).exists() else found
 
 
 def _schema(url: str, file: Path | None) -> str | None:

@@ -4,17 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from cognition_engines.filters import (
-    AtLeast,
-    AtMost,
-    Condition,
-    Conditions,
-    HasAll,
-    HasAny,
-    Not,
-    OneOf,
-    microseconds,
-)
+from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf, microseconds
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, references_of

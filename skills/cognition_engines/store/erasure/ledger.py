@@ -20,15 +20,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.store.database import pages
-from cognition_engines.store.erasure.cascade import (
-    PARTS,
-    Doomed,
-    Sight,
-    doomed,
-    drawn_from_only,
-    edges_of,
-    referring,
-)
+from cognition_engines.store.erasure.cascade import PARTS, Doomed, Sight, doomed, drawn_from_only, edges_of, referring
 from cognition_engines.store.schema import counter, erasures, receipt_names, receipts, records
 from cognition_engines.store.write import bury
 
