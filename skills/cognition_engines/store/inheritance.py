@@ -5,9 +5,9 @@ rights that it had, for viewers who do not see it any more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import sqlalchemy as sa
 
@@ -208,8 +208,7 @@ _LENT_TO: Final = _select_turns(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rights:
+class Rights(NamedTuple):
     """What isolation goes by: an effective project and sensitivity."""
 
     project: str | None
@@ -231,17 +230,9 @@ def note_departures(connection: sa.Connection, before: Mapping[int, Rights]) -> 
 
     The note has the `seq` of the record, which is a new one by now.
     """
-    columns = (records.c[name] for name in ("seq", "key", "kind", "id", "project", "sensitivity"))
-    statement = sa.select(*columns)
+    statement = sa.select(*(records.c[name] for name in ("seq", "key", "kind", "id", "project", "sensitivity")))
     rows = [
-        {
-            "seq": row.seq,
-            "key": row.key,
-            "kind": row.kind,
-            "id": row.id,
-            "project": before[row.key].project,
-            "sensitivity": before[row.key].sensitivity,
-        }
+        row._asdict() | before[row.key]._asdict()
         for page in pages(sorted(before))
         for row in connection.execute(statement.where(records.c.key.in_(page)))
         if not _kept(before[row.key], Rights(row.project, row.sensitivity))

@@ -308,14 +308,7 @@ def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> No
     numbers = allocate(connection, len(gone))
     rights = rights_of(connection, keys)
     stones = [
-        {
-            "seq": seq,
-            "key": key,
-            "kind": int(kind),
-            "id": id,
-            "project": rights[key].project,
-            "sensitivity": rights[key].sensitivity,
-        }
+        {"seq": seq, "key": key, "kind": int(kind), "id": id, **rights[key]._asdict()}
         for (kind, id, key), seq in zip(gone, numbers, strict=True)
     ]
     connection.execute(sa.insert(tombstones), stones)
