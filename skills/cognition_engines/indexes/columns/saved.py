@@ -208,8 +208,9 @@ def living_columns(snapshot: Snapshot) -> SavedColumns:
     """Return the living rows of a snapshot, and the texts that they have."""
     rows = np.flatnonzero(snapshot.alive)
     everything = len(rows) == len(snapshot.keys)
-    counts = snapshot.counts[rows] if len(snapshot.counts) else snapshot.counts
-    windows = np.arange(0) if everything else window_indices(snapshot.starts[rows], counts)
+    with_windows = rows if len(snapshot.counts) else rows[:0]  # the rows of a listing have none
+    counts = snapshot.counts[with_windows]
+    windows = np.arange(0) if everything else window_indices(snapshot.starts[with_windows], counts)
 
     def of_rows(column: NDArray[Any]) -> NDArray[Any]:
         return column if everything else column[rows]
