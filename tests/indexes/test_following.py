@@ -1,6 +1,5 @@
 """The indexes of one store: following, rebuilding, changing the model, closing."""
 
-import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.records import Records
 from tests.stored import models
 
 
@@ -102,52 +101,12 @@ def test_a_collection_is_loaded_by_the_first_search_without_delay(run: Run, wait
     assert not (run.files / "chroma-2").exists(), "it is the same one still"
 
 
-@pytest.mark.embedded_only("looks at Chroma's folder")
-def test_without_the_mark_of_a_clean_close_the_neighbours_are_built_anew(run: Run) -> None:
-    run.put(run.seeded(), *NAMES)
-    run.opened(run.seeded()).close()
-    (run.files / "chroma.clean.json").unlink()
-    indexes = run.opened(run.seeded(), ready=False)
-    assert all(run.finds(indexes, name) for name in NAMES), "answers are exact from the first moment"
-    assert indexes[DECISIONS].vectors.wait_until_ready()
-    assert (run.files / "chroma-2").is_dir()
-    assert len(indexes[DECISIONS].vectors.nearest(run.seeded().embed_query("x"), 50)) == len(NAMES)
-
-
 def noise(path: Path) -> None:
     content = bytearray(path.read_bytes())
     random = Random(1)
     for place in range(0, len(content), 97):
         content[place] = random.randrange(256)
     path.write_bytes(bytes(content))  # the size stays
-
-
-@pytest.mark.embedded_only("copies an SQLite file")
-def test_records_older_than_the_indexes_make_all_of_them_start_over(run: Run, tmp_path: Path) -> None:
-    model = run.seeded()
-    run.put(model, "otter", "falcon")
-    backup = tmp_path / "backup.sqlite3"
-    with sqlite3.connect(tmp_path / "records.sqlite3") as source, sqlite3.connect(backup) as target:
-        source.backup(target)
-    source.close()
-    target.close()
-    run.put(model, "otter", text="later")
-    run.put(model, "gecko")
-    run.opened(model).close()
-    older = open_records(f"sqlite:///{backup}")
-    assert older.store_id == run.records.store_id
-    indexes = open_indexes(run.folder, older, model, VectorChoice("chroma", None))
-    indexes.start()
-    try:
-        assert indexes[DECISIONS].vectors is not None
-        assert indexes[DECISIONS].vectors.wait_until_ready()
-        assert run.finds(indexes, "otter")
-        assert run.worded(indexes, "gecko") == run.worded(indexes, "later") == []
-        assert indexes[DECISIONS].keywords.count == 2
-        assert len(indexes[DECISIONS].vectors.nearest(model.embed_query("x"), 9)) == 2  # type: ignore[arg-type]
-    finally:
-        indexes.close()
-        older.close()
 
 
 def test_another_model_embeds_and_never_meets_old_vectors(run: Run, wait_until: Callable[..., None]) -> None:

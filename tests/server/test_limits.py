@@ -321,15 +321,6 @@ def test_windows_are_read_shortest_first_and_named_for_the_headers() -> None:
     ]
 
 
-def test_two_servers_share_one_bucket(live_server: Any, shared_redis: Any) -> None:
-    shared_redis.command("FLUSHALL")
-    names = {"limits.redis_url": shared_redis.url, "limits.default": "6/minute", "limits.redis_timeout_seconds": 5}
-    first, second = live_server(names), live_server(names)
-    one, two = first.token("shared"), second.token("shared")
-    statuses = [server.post(CALL, token).status for _ in range(4) for server, token in ((first, one), (second, two))]
-    assert statuses == [200] * 6 + [429] * 2
-
-
 def test_limits_hold_without_redis(live_server: Any, redis_server: Any, request_bytes: Any, wait_until: Any) -> None:
     redis = redis_server()
     names = {"limits.redis_url": redis.url, "limits.default": "9/minute; 8/10 second"}
