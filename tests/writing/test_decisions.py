@@ -14,13 +14,16 @@ from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.copy import copy_records
-from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.requests import (
     LinkDecisions,
     RecordedDecision,
+    RecordNotFound,
+    ScopeNeeded,
     SetStatus,
     UnlinkDecisions,
     WriteCaller,
+    WriteConflict,
+    WriteRefused,
 )
 from tests.stores import Stores
 from tests.writing.written import new, review, update

@@ -31,18 +31,20 @@ from cognition_engines.store.schema import records
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import PART, Entry
-from cognition_engines.writing.erasing import LedgerFile
-from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
+from cognition_engines.writing.erasing import LedgerFile, Retention
 from cognition_engines.writing.memory_requests import PutRecords
 from cognition_engines.writing.requests import (
     Forget,
     Forgotten,
     LinkDecisions,
     RecordedDecision,
+    RecordNotFound,
     ReviewDecision,
+    ScopeNeeded,
     WriteCaller,
+    WriteConflict,
+    WriteRefused,
 )
-from cognition_engines.writing.retention import Retention
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 from tests.writing.written import Quiet, new, written

@@ -12,8 +12,7 @@ from cognition_engines.exchange.decision_files import decision_files
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, Decision, Reason, Sensitivity
 from cognition_engines.store.reads.decisions import DecisionHistory
-from cognition_engines.writing.errors import WriteConflict
-from cognition_engines.writing.requests import LinkDecisions, SetStatus
+from cognition_engines.writing.requests import LinkDecisions, SetStatus, WriteConflict
 from tests.writing.test_decisions import ANN, BEN, JUDGE, titles
 from tests.writing.written import new, review, update
 

@@ -21,9 +21,8 @@ from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.copy import copy_records
 from cognition_engines.store.write_transaction import Author, read_transaction
-from cognition_engines.writing.errors import ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.memory_requests import Remember, Remembered, StoredEpisode, StoreEpisode
-from cognition_engines.writing.requests import Forget, Forgotten, WriteCaller
+from cognition_engines.writing.requests import Forget, Forgotten, ScopeNeeded, WriteCaller, WriteConflict, WriteRefused
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 from tests.writing.written import written

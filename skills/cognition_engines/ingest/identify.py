@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final, TypeAlias, TypeVar
 
-from cognition_engines.drafts.document_chunks import chunks_of
+from cognition_engines.drafts.chunking import chunks_of
 from cognition_engines.drafts.ids import (
     artifact_chunk_id,
     content_identity,
