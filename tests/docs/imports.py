@@ -47,7 +47,8 @@ def draw_imports() -> str:
     """Return the pictures between their marks."""
     parts = [BEGIN]
     for folder in FOLDERS:
-        arrows = [f"  {one}_[{one}] --> {other}_[{other}]" for one, other in sorted(reduce_pairs(folder_imports(folder)))]
+        pairs = sorted(reduce_pairs(folder_imports(folder)))
+        arrows = [f"  {one}_[{one}] --> {other}_[{other}]" for one, other in pairs]
         parts.append("\n".join([f"`{folder}`:\n", "```mermaid", "flowchart TD", *arrows, "```"]))
     return "\n\n".join([*parts, END])
 

@@ -232,9 +232,7 @@ async def test_a_dry_run_remembers_nothing(engine: Engine) -> None:
     assert (await remembered(engine, ANN, page("Other."), "key")).status == "created", "the key was not spent"
 
 
-async def test_a_copy_of_the_store_has_memories_with_their_authors_and_revisions(
-    engine: Engine, tmp_path: Path, stores: Stores
-) -> None:
+async def test_a_copy_has_memories_authors_and_revisions(engine: Engine, tmp_path: Path, stores: Stores) -> None:
     id = (await remembered(engine, ANN, page("Noon."))).id
     await remembered(engine, ANN, page("One."))
     target = open_records(f"sqlite:///{tmp_path / 'copy.sqlite3'}")

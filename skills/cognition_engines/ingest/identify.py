@@ -35,10 +35,9 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Source
-from cognition_engines.kinds.registry import Record, kind_of, prefixed
+from cognition_engines.kinds.registry import PARENTS, Record, kind_of, prefixed
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity
-from cognition_engines.store.links import PARENTS
 from cognition_engines.store.origins import full_id
 from cognition_engines.store.values import PART, KnownRecord
 
