@@ -19,9 +19,8 @@ import pytest
 import trustme
 
 from cstp_server.cli.commands.demo import demo_paths
-from cstp_server.cli.demo_calls import CALLS
-from cstp_server.cli.demo_writes import STEPS
-from cstp_server.cli.exit_codes import FAILED
+from cstp_server.cli.common import FAILED
+from cstp_server.cli.demo_calls import CALLS, STEPS
 from cstp_server.conformance.run import conversations
 from tests.cli.answers import Demo, demo, differences, replies, section, shown
 from tests.mcp.conftest import over_http
