@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.engine import Engine, EngineOptions
-from cognition_engines.ingest.collections.chroma_names import parsed_address
+from cognition_engines.ingest.collections.addresses import parsed_address
 from cognition_engines.ingest.options import FollowedSource
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, Mode, Sensitivity, Viewer

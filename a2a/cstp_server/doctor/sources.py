@@ -6,8 +6,8 @@ from typing import Final
 from cognition_engines.errors import EngineError
 from cognition_engines.ingest.collections.addresses import checked_address, shown_address
 from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.follow import file_states
 from cognition_engines.ingest.options import Selection
-from cognition_engines.ingest.watching.watched import file_states
 from cstp_server.doctor.finding import CheckResult, Finding, Level
 from cstp_server.settings import Settings, SourceSettings
 

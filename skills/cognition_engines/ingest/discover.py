@@ -1,8 +1,8 @@
-"""Which files of a folder may hold records, and what else is in it."""
+"""The files that a run reads: which files of folders may hold records, and what else is in these."""
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from errno import ESTALE
@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from cognition_engines.ingest.detect import SUFFIXES
-from cognition_engines.ingest.file_filter import IGNORE_FILE, Filter, filter_of, patterns_in
-from cognition_engines.ingest.options import ALL_FILES, Selection
-from cognition_engines.ingest.parse.patterns import BadPattern
+from cognition_engines.ingest.formats.converted import format_of
+from cognition_engines.ingest.formats.reader import FormatReader
+from cognition_engines.ingest.moved_files import KnownFiles, RunFile
+from cognition_engines.ingest.options import ALL_FILES, Options, Selection
+from cognition_engines.ingest.parse.patterns import IGNORE_FILE, BadPattern, Filter, filter_of, patterns_in
+from cognition_engines.ingest.report import Tally, is_gone
+from cognition_engines.ingest.repository import Places
 from cognition_engines.models import Problem
 from cognition_engines.open_file import kind_of_place
 
@@ -150,3 +154,51 @@ def _look(entry: os.DirEntry[str], within: _Folder, chosen: Filter, state: _Walk
         state.warnings.append(Problem(path, None, reason))
         return None
     return FoundFile(Path(path), found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def files_of(
+    paths: Iterable[Path],
+    options: Options,
+    places: Places,
+    known: KnownFiles,
+    tally: Tally,
+    formats: FormatReader | None,
+) -> list[RunFile]:
+    """Return the files to read, each once; what folders hold besides goes to the tally. Raises FileNotFoundError."""
+    paths = [Path(os.path.abspath(path)) for path in paths]
+    selection = options.selection
+    for path in paths:
+        if not (options.gone or os.path.lexists(path)):
+            raise FileNotFoundError(path)
+    found: dict[Path, RunFile] = {}
+    left: set[Path] = set()  # whose format cannot be read
+    for path in paths:
+        if options.gone and is_gone(path):
+            continue
+        if not path.is_dir():
+            if selection.only is None or path in selection.only:
+                found.setdefault(path, RunFile(path, known.place_of(places.of(path, path)), None, _size(path)))
+            continue
+        walked = walk(path, selection)
+        tally.skipped.update(walked.skipped)
+        tally.ignored += walked.ignored
+        tally.warnings += walked.warnings
+        tally.rejected += walked.refused
+        tally.unlisted = tally.unlisted or bool(walked.refused)
+        for file in walked.files:
+            name = str(file.path)
+            if format_of(name) is not None and (formats is None or formats.leave(name)):
+                left.add(file.path)
+                continue
+            place = known.place_of(places.of(file.path, path))
+            found.setdefault(file.path, RunFile(file.path, place, path, file.size))
+    tally.skipped.update(path.suffix.lower() for path in left)
+    return list(found.values())
+
+
+def _size(path: Path) -> int:
+    """In bytes; 0 for a link that leads nowhere."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -1,9 +1,12 @@
-"""A Markdown or plain text file that records no decision to a source and the chunks of its text."""
+"""A text that records no decision, in Markdown or made of another format, to a source and the chunks of its text."""
 
+import json
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 from cognition_engines.drafts.chunking import Piece, cut, in_whole, too_long
@@ -12,15 +15,15 @@ from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.adr.reader import is_form
 from cognition_engines.ingest.adr.titles import name_of_text
 from cognition_engines.ingest.dates import date_of_note, first_date
-from cognition_engines.ingest.formats.converted import Mark
-from cognition_engines.ingest.formats.converted_document import placed
-from cognition_engines.ingest.items import DocumentDraft, Item, RejectedRecord, Warned
+from cognition_engines.ingest.formats.converted import Converted, Format, Mark
+from cognition_engines.ingest.items import DocumentDraft, Item, Warned, rejected, warned
 from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.fields import sound
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Source
-from cognition_engines.markdown.document import Document
+from cognition_engines.markdown.document import Document, read_markdown
+from cognition_engines.markdown.front_block import Member
 from cognition_engines.markdown.inline import bare, is_title, one_line, plain_text, without_links
 from cognition_engines.models import Problem
 
@@ -61,6 +64,38 @@ _FENCES: Final = ("---", "...")
 MEMBERS: Final = _RIGHTS.keys() | _FIELDS.keys()
 
 
+def as_document(converted: Converted, format: Format) -> Document:
+    """The document, with what its metadata say as front matter; what its front matter gives itself comes first.
+
+    Only where the converter found front matter is the beginning of the text looked at as such.
+    """
+    document = read_markdown(converted.text, indented_code=False, front_matter=converted.front)
+    given = {plain_name(member.name) for member in document.front}
+    given |= {"authors"} if "author" in given else {"date"} if given & {"created", "createdat"} else set()
+    given -= {"project", "sensitivity"}  # two of these are refused as given twice
+    kept = (each for each in converted.members if each.name not in given)
+    said = [Member(each.name, _source(each.name, each.values), 1) for each in kept]
+    typed = [] if "type" in given else [Member("type", json.dumps(format.value), 1)]
+    return replace(document, front=(*document.front, *said, *typed))
+
+
+def placed(pieces: Iterable[Piece], marks: Sequence[Mark]) -> list[Piece]:
+    """The pieces with the page, slide or cell where each begins. `marks` are in the order of their characters."""
+    if not marks:
+        return list(pieces)
+    found: list[Piece] = []
+    for piece in pieces:
+        at = bisect_right(marks, piece.start, key=attrgetter("at")) - 1
+        mark = marks[at] if at >= 0 else Mark(0)
+        found.append(replace(piece, page=mark.page, slide=mark.slide, cell=mark.cell))
+    return found
+
+
+def _source(name: str, values: Sequence[str]) -> str:
+    """The value as YAML: JSON is that."""
+    return json.dumps(list(values) if name in ("authors", "tags") else values[0], ensure_ascii=False)
+
+
 @dataclass(frozen=True, slots=True)
 class _Head:
     """What the front matter gives: the members of a source, and what was noticed."""
@@ -91,7 +126,7 @@ def read(
         return None
     stem = re.split(r"[/\\]", path)[-1].rpartition(".")[0]
     if not explicit and _LICENCE.fullmatch(stem) and _OF_LICENCES.search(text[:_LOOKED_AT]):
-        return iter([Warned(Problem(path, None, "the text of a licence is not read; name the file itself to read it"))])
+        return iter([warned(path, "the text of a licence is not read; name the file itself to read it")])
     if not explicit and markdown and is_index(document):
         return None
     front = read_front_matter(document.front, document.flaw)
@@ -101,13 +136,13 @@ def read(
     if not pieces and front.flaw is None:
         return None
     if front.flaw is not None:
-        return iter([RejectedRecord(Problem(path, front.flaw.line, front.flaw.reason))])
+        return iter([rejected(path, front.flaw.reason, front.flaw.line)])
     try:
         _check(text, pieces)
         head = _head(path, front, _title(path, document, markdown, converted))
         source = read_other(Kind.SOURCE, head.members, named_kind=True).record
     except Unacceptable as error:
-        return iter([RejectedRecord(Problem(path, _line(document, str(error)), str(error)))])
+        return iter([rejected(path, str(error), _line(document, str(error)))])
     assert isinstance(source, Source)
     return chain(map(Warned, head.notices), [DocumentDraft(source, tuple(pieces), 0, 1, is_file=True)])
 

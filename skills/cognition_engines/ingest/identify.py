@@ -25,8 +25,7 @@ from cognition_engines.drafts.ids import (
     turn_identity,
     with_place,
 )
-from cognition_engines.ingest.candidates import Candidate, Identity, Unit
-from cognition_engines.ingest.items import DocumentDraft, RecordDraft
+from cognition_engines.ingest.items import Candidate, DocumentDraft, Identity, RecordDraft, Unit
 from cognition_engines.ingest.repository import FilePlace
 from cognition_engines.ingest.rights import Rights, RunOptions, rights_of
 from cognition_engines.kinds.artifacts import ArtifactChunk, Turn

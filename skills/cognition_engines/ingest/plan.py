@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from cognition_engines.drafts.refusal_messages import a
-from cognition_engines.ingest.candidates import Candidate, Identity, Unit, with_head, with_id
+from cognition_engines.ingest.items import Candidate, Identity, Unit, with_head, with_id
 from cognition_engines.ingest.report import Tally, content_of, is_gone, is_later, only_by_place, taken
 from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.kinds.kind import Kind

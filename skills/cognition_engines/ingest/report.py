@@ -7,8 +7,8 @@ from pathlib import Path
 from shlex import quote
 
 from cognition_engines.drafts.refusal_messages import kinds
-from cognition_engines.ingest.candidates import Candidate, Identity, Unit
 from cognition_engines.ingest.identify import EarlierOption
+from cognition_engines.ingest.items import Candidate, Identity, Unit
 from cognition_engines.ingest.repository import EVERYTHING, STREAM, UNNAMED, FilePlace
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.kind import Kind

@@ -16,19 +16,24 @@ from typing import Final
 
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.ingest.candidates import Candidate, Unit
 from cognition_engines.ingest.detect import MARKDOWN, read
-from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere
+from cognition_engines.ingest.discover import files_of
+from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere, prune
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.identify import Identified, Settling
-from cognition_engines.ingest.items import Collection, Item, RejectedRecord, Warned
+from cognition_engines.ingest.items import Candidate, Collection, Item, RejectedRecord, Unit, Warned, rejected
+from cognition_engines.ingest.moved_files import (
+    KnownFiles,
+    RunFile,
+    as_stored,
+    maybe_moved,
+    move_of,
+    place_of,
+    recognised,
+    relocated,
+)
 from cognition_engines.ingest.options import Amount, HeldBack, MovedFolder, Options, Progress, Pruned, Summary, Texts
-from cognition_engines.ingest.places.known_files import KnownFiles
-from cognition_engines.ingest.places.recognise import as_stored, maybe_moved, move_of, place_of, recognised
-from cognition_engines.ingest.places.relocate import relocated
-from cognition_engines.ingest.places.run_files import RunFile, files_of
 from cognition_engines.ingest.plan import Batch, RecordSink, compare, settled
-from cognition_engines.ingest.pruning import prune
 from cognition_engines.ingest.report import Tally, content_of
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Guards, RunOptions
@@ -279,7 +284,7 @@ def _read(
         source.encode()
     except UnicodeEncodeError:
         legible = os.fsencode(source).decode(errors="backslashreplace")
-        yield RejectedRecord(Problem(legible, None, "the name of the file must be UTF-8; rename it")), 0
+        yield rejected(legible, "the name of the file must be UTF-8; rename it"), 0
         return
     try:
         with open_file(file.path, file.below) as opened:
@@ -291,9 +296,9 @@ def _read(
             for item in items:
                 yield item, opened.tell()
     except NotAFile as error:
-        yield RejectedRecord(Problem(source, None, str(error))), 0
+        yield rejected(source, str(error)), 0
     except OSError as error:
-        yield RejectedRecord(Problem(source, None, f"cannot be read: {error.strerror}")), 0
+        yield rejected(source, f"cannot be read: {error.strerror}"), 0
 
 
 def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iterator[tuple[list[Unit], Amount]]:

@@ -13,13 +13,12 @@ from cognition_engines.ingest.adr.titles import name_of_text
 from cognition_engines.ingest.conversations.irc import Log, read_log
 from cognition_engines.ingest.dates import first_date, iso_date
 from cognition_engines.ingest.documents import MEMBERS
-from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
+from cognition_engines.ingest.items import Item, RecordDraft, rejected, warned
 from cognition_engines.ingest.parse.front_matter import FrontMatter, read_front_matter
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.markdown.front_block import front_block
 from cognition_engines.markdown.inline import bare
-from cognition_engines.models import Problem
 
 _LEAST: Final = 4  # turns
 _LONGEST_NAME: Final = 60
@@ -122,7 +121,7 @@ def read(path: str, text: str, *, is_transcript: bool = False) -> Iterator[Item]
     items = _transcript(path, text, is_transcript)
     if items is None and is_transcript:
         reason = "a transcript must have turns that begin with a line `Name:` or `Name: text`"
-        return iter([RejectedRecord(Problem(path, 1, reason))])
+        return iter([rejected(path, reason, 1)])
     return items
 
 
@@ -138,7 +137,7 @@ def _transcript(path: str, text: str, certain: bool) -> Iterator[Item] | None:
     if spoken is None:
         return None
     if front.flaw is not None:
-        return iter([RejectedRecord(Problem(path, front.flaw.line, front.flaw.reason))])
+        return iter([rejected(path, front.flaw.reason, front.flaw.line)])
     above = "\n".join(lines[start + 1 : block.end - 1]).strip()
     spoken = replace(spoken, preamble=f"{above}\n\n{spoken.preamble}".strip(), day=spoken.day or _day(front))
     return _with_rights(path, spoken, front)
@@ -157,7 +156,7 @@ def _with_rights(path: str, spoken: _Spoken, front: FrontMatter) -> Iterator[Ite
         try:
             read_other(Kind.TURN, {"conversation_id": "a", "content": "a", name: rights[name]}, named_kind=True)
         except Unacceptable as error:
-            return iter([RejectedRecord(Problem(path, front.line(name), str(error)))])
+            return iter([rejected(path, str(error), front.line(name))])
     return _turns(path, spoken, rights)
 
 
@@ -264,7 +263,7 @@ def _turns(path: str, spoken: _Spoken, rights: Mapping[str, Value]) -> Iterator[
         below = spoken.lines[header.line + 1 : bounds[place + 1]]
         content = "\n".join([header.rest, *below]).strip()
         if not content:
-            yield Warned(Problem(path, header.line + 1, "a turn without words is left out"))
+            yield warned(path, "a turn without words is left out", header.line + 1)
             continue
         metadata: dict[str, Value] = {"preamble": spoken.preamble} if spoken.preamble and not index else {}
         moment = times[place]
@@ -285,7 +284,7 @@ def _turns(path: str, spoken: _Spoken, rights: Mapping[str, Value]) -> Iterator[
         index += 1
     if spoken.events:
         reason = f"lines of the program in a log, such as who joined, are left out: {spoken.events:,}"
-        yield Warned(Problem(path, None, reason))
+        yield warned(path, reason)
 
 
 def _times(spoken: _Spoken) -> list[datetime | None]:
@@ -324,4 +323,4 @@ def _turn(path: str, members: Mapping[str, Value], ordinal: int, line: int) -> I
     try:
         return RecordDraft(read_other(Kind.TURN, members, named_kind=True).record, ordinal, line, of_file=True)
     except Unacceptable as error:
-        return RejectedRecord(Problem(path, line, str(error)))
+        return rejected(path, str(error), line)

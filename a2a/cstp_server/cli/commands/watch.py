@@ -12,8 +12,8 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.errors import EngineError
+from cognition_engines.ingest.follow import ChangeEvents, WatchedPaths
 from cognition_engines.ingest.options import Options, Progress, Stopped, Summary, UntilStopped
-from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
 from cstp_server.cli.exit_codes import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.cli.progress import reading_progress

@@ -13,11 +13,11 @@ import typer
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.ingest.collections.addresses import checked_address, is_address
 from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.detect import Stream, opened_stream
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.items import Collection
 from cognition_engines.ingest.options import Options, Progress, Summary, Texts
 from cognition_engines.ingest.run import ingest
-from cognition_engines.ingest.streams import Stream, opened_stream
 from cognition_engines.kinds.fields import is_line
 from cognition_engines.store.records import Records
 from cstp_server.cli.remote import connected

@@ -10,8 +10,14 @@ from cognition_engines.ingest.adr.header import StatedText
 from cognition_engines.ingest.adr.references import OTHER_RELATIONS
 from cognition_engines.ingest.dates import date_in_name, find_dates, first_date
 from cognition_engines.ingest.items import Notice
-from cognition_engines.ingest.parse.status_words import meanings, tokens_of
-from cognition_engines.ingest.statuses import begins_with_status, chosen, is_of_decisions, normalise_status
+from cognition_engines.ingest.statuses import (
+    begins_with_status,
+    chosen,
+    is_of_decisions,
+    meanings,
+    normalise_status,
+    tokens_of,
+)
 from cognition_engines.markdown.inline import bare, excerpt, one_line, without_links, without_marks
 
 STATUS_LENGTH: Final = 200

@@ -6,10 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from cognition_engines.ingest.adr.fields import FIELDS, KINDS, fields_of, kind_of_cell, name_of
-from cognition_engines.ingest.adr.link_targets import link_targets, with_targets
 from cognition_engines.ingest.adr.references import listed_references
-from cognition_engines.ingest.adr.statements import read_statements
+from cognition_engines.ingest.adr.statements import (
+    FIELDS,
+    KINDS,
+    fields_of,
+    kind_of_cell,
+    link_targets,
+    name_of,
+    read_statements,
+    with_targets,
+)
 from cognition_engines.ingest.dates import first_date
 from cognition_engines.ingest.statuses import begins_with_status, normalise_status
 from cognition_engines.markdown.document import Document, Heading, Line, Table

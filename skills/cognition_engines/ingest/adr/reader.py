@@ -30,11 +30,10 @@ from cognition_engines.ingest.adr.titles import (
     title_heading,
 )
 from cognition_engines.ingest.dates import find_dates
-from cognition_engines.ingest.items import Item, Notice, RecordDraft, RejectedRecord, Warned
+from cognition_engines.ingest.items import Item, Notice, RecordDraft, Warned, rejected
 from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.statuses import chosen, is_of_decisions, normalise_status
-from cognition_engines.ingest.structured.decisions import read_decision
-from cognition_engines.ingest.structured.sections import HEADINGS
+from cognition_engines.ingest.structured.decisions import HEADINGS, read_decision
 from cognition_engines.kinds.decisions import TEXT_LENGTH, TITLE_LENGTH
 from cognition_engines.kinds.fields import sound
 from cognition_engines.markdown.document import Document, Heading
@@ -326,14 +325,14 @@ def read_adr(
         return None
     if title is None:
         reason = "a decision must have a title: a heading, `title` in front matter, or words in the name of the file"
-        return iter([RejectedRecord(Problem(path, 1, reason))])
+        return iter([rejected(path, reason, 1)])
     if not is_decision and not _is_decision(file, title, folders):
         return None
     if (flaw := file.front.flaw) is not None:
-        return iter([RejectedRecord(Problem(path, flaw.line, flaw.reason))])
+        return iter([rejected(path, flaw.reason, flaw.line)])
     draft, warnings = _draft(file, title)
     if isinstance(draft, str):
-        refused = RejectedRecord(Problem(path, _line_of(file, draft) or title.line, draft))
+        refused = rejected(path, draft, _line_of(file, draft) or title.line)
         return chain([refused], map(Warned, warnings))
     return chain(map(Warned, warnings), [draft])
 

@@ -1,6 +1,6 @@
 """An existing Chroma collection as records: each item is what its metadata say, else a chunk.
 
-How one is named: see chroma_names.py. What imports this imports Chroma.
+A module that imports this one imports Chroma.
 """
 
 import sqlite3
@@ -20,22 +20,35 @@ from chromadb.errors import NotFoundError
 from cognition_engines.drafts.plain_values import Value, named
 from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.embedding.base import Embedder, FloatArray
-from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.vectors.chroma.address import ServerAddress
 from cognition_engines.indexes.vectors.chroma.index import close_client, open_client
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
-from cognition_engines.ingest.collections.chroma_names import DATABASE, PREFIX, server_of
-from cognition_engines.ingest.foreign.foreign_vectors import of_the_model, unit, warned_of
-from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
-from cognition_engines.ingest.structured.detect_kind import KIND, kind_of_members
-from cognition_engines.ingest.structured.objects import Candidate, ObjectReader, drafted
-from cognition_engines.ingest.structured.records import ReadRecord, check_rights, read_other
+from cognition_engines.ingest.collections.addresses import DATABASE, chroma_place
+from cognition_engines.ingest.collections.open_collection import (
+    COMPONENT,
+    named_there,
+    of_the_model,
+    unit,
+    unknown_collection,
+    unreadable,
+    warned_of,
+)
+from cognition_engines.ingest.items import Item, RecordDraft, rejected, warned
+from cognition_engines.ingest.structured.aliases import KIND, kind_of_members
+from cognition_engines.ingest.structured.records import (
+    Candidate,
+    ObjectReader,
+    ReadRecord,
+    check_rights,
+    drafted,
+    read_other,
+)
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
 from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.models import Problem
 
-COMPONENT: Final = "collection"
 _PAGE: Final = 500  # items a request
 _ALL: Final = cast("Include", ["documents", "metadatas", "embeddings"])
 _PLAIN_KINDS: Final = (None, Kind.DECISION, Kind.CHUNK)  # what an item that names no kind is read as a chunk for
@@ -98,7 +111,7 @@ class ChromaSource:
                 ordinal += 1
         if kept:
             names = ", ".join(dict.fromkeys(named(name, "an unknown member").strip("'") for name in kept))
-            yield Warned(Problem(self._address, None, f"members kept in the metadata: {names}"))
+            yield warned(self._address, f"members kept in the metadata: {names}")
 
     def _ids(self) -> Iterator[list[str]]:
         """All ids, a page at a time, read in one call: pages by offset shift while others delete items."""
@@ -139,7 +152,7 @@ class ChromaSource:
             read = _checked(item)
             draft = drafted(read, ordinal, ordinal + 1)
         except Unacceptable as error:
-            yield RejectedRecord(Problem(self._address, ordinal + 1, f"{named(item.id, 'an item')}: {error}"))
+            yield rejected(self._address, f"{named(item.id, 'an item')}: {error}", ordinal + 1)
             return
         kept |= dict.fromkeys(read.kept)
         if isinstance(draft, RecordDraft) and self._reuses(item, read):
@@ -213,19 +226,19 @@ def _calls(address: str) -> Iterator[None]:
             yield
     except ComponentFailed as error:
         detail = str(error).partition(": ")[2]
-        raise ComponentFailed(COMPONENT, f"{address} cannot be read ({detail}); check that it is up") from error
+        raise unreadable(address, detail, "check that it is up") from error
 
 
 @contextmanager
-def opened(address: str, embedder: Embedder | None, deadline_seconds: float = 30.0) -> Iterator[ChromaSource]:
+def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float = 30.0) -> Iterator[ChromaSource]:
     """The collection at an address that `checked_address` gave.
 
     Raises ConfigurationError when there is none of that name, with the names there are; ComponentFailed when Chroma
     does not answer, or not within `deadline_seconds`.
     """
-    place, _, name = address.removeprefix(PREFIX).rpartition("/")
-    if place.startswith(("http://", "https://")):
-        server = ChromaServer(server_of(address, place), deadline_seconds)
+    place, name = chroma_place(address)
+    if isinstance(place, ServerAddress):
+        server = ChromaServer(place, deadline_seconds)
         try:
             with _calls(address):
                 collection, names = server.existing(name), server.names()
@@ -233,9 +246,9 @@ def opened(address: str, embedder: Embedder | None, deadline_seconds: float = 30
         finally:
             server.close()
         return
-    _check_made(address, Path(place))
+    _check_made(address, place)
     with _calls(address):
-        client = open_client(Path(place))
+        client = open_client(place)
     try:
         with _calls(address):
             found, names = _existing(client, name), [one.name for one in client.list_collections()]
@@ -257,7 +270,7 @@ def _check_made(address: str, folder: Path) -> None:
     except sqlite3.DatabaseError:  # of which Chroma says what is wrong
         return
     if not made:
-        raise ConfigurationError(f"{address}: no collection of this name; there are none")
+        raise unknown_collection(address, named_there(()))
 
 
 def _existing(client: Client, name: str) -> Collection | None:
@@ -269,6 +282,5 @@ def _existing(client: Client, name: str) -> Collection | None:
 
 def _present(address: str, collection: Collection | None, names: Sequence[str]) -> Collection:
     if collection is None:
-        there = f"there are {', '.join(sorted(names))}" if names else "there are none"
-        raise ConfigurationError(f"{address}: no collection of this name; {there}")
+        raise unknown_collection(address, named_there(names))
     return collection

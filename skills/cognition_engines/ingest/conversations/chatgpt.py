@@ -8,12 +8,23 @@ from typing import Final
 
 from cognition_engines.drafts.plain_values import Value
 from cognition_engines.drafts.storable import Unacceptable
-from cognition_engines.ingest.conversations.export_file import ExportFile
-from cognition_engines.ingest.conversations.json_stream import first_of, items_of
-from cognition_engines.ingest.conversations.left_out import BRANCH, LeftOut
-from cognition_engines.ingest.conversations.members import branch, listed_texts, member, objects, stated, text
-from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, drafts, instant
+from cognition_engines.ingest.conversations.export_file import BRANCH, ExportFile, LeftOut
+from cognition_engines.ingest.conversations.messages import (
+    Message,
+    Wrong,
+    branch,
+    built,
+    conversation_name,
+    drafts,
+    instant,
+    listed_texts,
+    member,
+    objects,
+    stated,
+    text,
+)
 from cognition_engines.ingest.items import Item
+from cognition_engines.ingest.parse.json_values import first_of, items_of
 from cognition_engines.kinds.artifacts import Role
 
 _OTHERS: Final = frozenset(

@@ -1,5 +1,6 @@
 """The export of a Claude account: `conversations.json`, each conversation with its `chat_messages`."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -7,13 +8,15 @@ from typing import Final
 
 from cognition_engines.drafts.plain_values import Value
 from cognition_engines.drafts.storable import Unacceptable
-from cognition_engines.ingest.conversations.blocks import block_words
-from cognition_engines.ingest.conversations.export_file import ExportFile
-from cognition_engines.ingest.conversations.json_stream import first_of, items_of
-from cognition_engines.ingest.conversations.left_out import BRANCH, SYSTEM, LeftOut
-from cognition_engines.ingest.conversations.members import (
+from cognition_engines.ingest.conversations.export_file import BRANCH, SYSTEM, ExportFile, LeftOut
+from cognition_engines.ingest.conversations.messages import (
+    Message,
+    Wrong,
     branch,
+    built,
     content_text,
+    conversation_name,
+    drafts,
     listed_texts,
     member,
     objects,
@@ -21,13 +24,70 @@ from cognition_engines.ingest.conversations.members import (
     stated,
     text,
 )
-from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, drafts
 from cognition_engines.ingest.items import Item
+from cognition_engines.ingest.parse.json_values import first_of, items_of
 from cognition_engines.kinds.artifacts import Role
 
+_LONGEST_INPUT: Final = 100_000  # characters of what a tool was called with
 _OTHERS: Final = frozenset({"projects.json", "users.json", "memories.json"})
 _ROLES: Final[Mapping[str, Role]] = {"human": "user", "user": "user", "assistant": "assistant"}
 _SPEAKERS: Final[Mapping[Role, str]] = {"assistant": "Claude"}
+
+
+def block_words(content: Value, *, with_tools: bool) -> tuple[str, int]:
+    """What the blocks say, and how many were left out. Raises `Unacceptable` where they are no blocks.
+
+    A text is one block. An image is named; calls, results and thoughts are read `with_tools`.
+    """
+    if content is None or isinstance(content, str):
+        return content or "", 0
+    if not isinstance(content, list):
+        raise Unacceptable("content must be text or a list of blocks")
+    said: list[str] = []
+    hidden = 0
+    for block in content:
+        words = block if isinstance(block, str) else _spoken(block)
+        if words is None and with_tools:
+            words = _of_tool(block)
+        elif words is None:
+            hidden += 1
+        if words:
+            said.append(words)
+    return "\n\n".join(said), hidden
+
+
+def _spoken(block: Value) -> str | None:
+    """None for a block that is not spoken."""
+    kind = text(block, "type")
+    if kind == "text":
+        return text(block, "text") or ""
+    return f"[{kind}]" if kind in ("image", "document") else None
+
+
+def _of_tool(block: Value) -> str:
+    match text(block, "type"):
+        case "tool_use" | "server_tool_use":
+            return f"[{text(block, 'name') or 'tool'}] {_dumped(member(block, 'input'))}"
+        case "tool_result":
+            return _result(member(block, "content"))
+        case "thinking":
+            return text(block, "thinking") or ""
+        case _:
+            return ""
+
+
+def _result(content: Value) -> str:
+    if isinstance(content, str):
+        return content
+    found = content if isinstance(content, list) else []
+    return "\n\n".join(words for each in found if (words := _spoken(each)))
+
+
+def _dumped(value: Value) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)[:_LONGEST_INPUT]
+    except (RecursionError, ValueError):
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,22 @@ from typing import Final
 
 from cognition_engines.drafts.plain_values import MalformedText, Value
 from cognition_engines.drafts.storable import Unacceptable
-from cognition_engines.ingest.conversations.blocks import block_words
-from cognition_engines.ingest.conversations.export_file import ExportFile
-from cognition_engines.ingest.conversations.left_out import REPEATED, SYSTEM, LeftOut
-from cognition_engines.ingest.conversations.members import member, required, stated, text
-from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, draft
-from cognition_engines.ingest.items import Item, Warned
+from cognition_engines.ingest.conversations.claude import block_words
+from cognition_engines.ingest.conversations.export_file import REPEATED, SYSTEM, ExportFile, LeftOut
+from cognition_engines.ingest.conversations.messages import (
+    Message,
+    Wrong,
+    built,
+    conversation_name,
+    draft,
+    member,
+    required,
+    stated,
+    text,
+)
+from cognition_engines.ingest.items import Item, Warned, warned
 from cognition_engines.ingest.parse.json_values import parse_json
 from cognition_engines.kinds.artifacts import Role
-from cognition_engines.models import Problem
 from cognition_engines.open_file import LONGEST_LINE, lines_of
 
 _ROLES: Final[Mapping[str, Role]] = {"user": "user", "assistant": "assistant", "system": "system"}
@@ -177,7 +184,7 @@ def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[st
             continue
         if _is_unfinished(line):
             reason = "the last line is not written to its end, and left for the next run"
-            yield number, Warned(Problem(file.path, number, reason))
+            yield number, warned(file.path, reason, number)
             continue
         try:
             entry = _entry(line)

@@ -10,17 +10,14 @@ from typing import Final
 
 from cognition_engines.drafts.plain_values import Value
 from cognition_engines.drafts.storable import Unacceptable
-from cognition_engines.ingest.conversations.export_file import ExportFile
-from cognition_engines.ingest.conversations.json_stream import (
-    BrokenJson,
-    first_of,
-    items_of,
-    items_under,
-    members_before,
-)
-from cognition_engines.ingest.conversations.left_out import LeftOut
-from cognition_engines.ingest.conversations.members import (
+from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut
+from cognition_engines.ingest.conversations.messages import (
+    Message,
+    Wrong,
+    built,
     content_text,
+    conversation_name,
+    drafts,
     listed_texts,
     member,
     number_text,
@@ -29,8 +26,14 @@ from cognition_engines.ingest.conversations.members import (
     stated,
     text,
 )
-from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, drafts
 from cognition_engines.ingest.items import Item
+from cognition_engines.ingest.parse.json_values import (
+    BrokenJson,
+    first_of,
+    items_of,
+    items_under,
+    members_before,
+)
 from cognition_engines.models import Sensitivity
 
 _WRITTEN: Final = frozenset({"Default", "Reply", "ThreadStarterMessage", "ApplicationCommand", "ChatInputCommand"})

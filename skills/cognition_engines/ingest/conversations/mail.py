@@ -15,12 +15,22 @@ from hashlib import sha256
 from typing import BinaryIO, Final
 
 from cognition_engines.drafts.storable import Unacceptable
-from cognition_engines.ingest.conversations.charsets import NO_CHARACTER, decode_base64, decode_text, decode_words
-from cognition_engines.ingest.conversations.export_file import HEAD, ExportFile
-from cognition_engines.ingest.conversations.html_words import html_words
-from cognition_engines.ingest.conversations.left_out import LeftOut
-from cognition_engines.ingest.conversations.members import listed_texts, stated
-from cognition_engines.ingest.conversations.turn_drafts import Message, built, conversation_name, draft
+from cognition_engines.ingest.conversations.export_file import HEAD, ExportFile, LeftOut
+from cognition_engines.ingest.conversations.mail_text import (
+    NO_CHARACTER,
+    decode_base64,
+    decode_text,
+    decode_words,
+    html_words,
+)
+from cognition_engines.ingest.conversations.messages import (
+    Message,
+    built,
+    conversation_name,
+    draft,
+    listed_texts,
+    stated,
+)
 from cognition_engines.ingest.items import Item
 from cognition_engines.open_file import LARGEST_WHOLE
 

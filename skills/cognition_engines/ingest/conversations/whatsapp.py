@@ -9,10 +9,15 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final
 
-from cognition_engines.ingest.conversations.export_file import ExportFile
-from cognition_engines.ingest.conversations.left_out import LeftOut
-from cognition_engines.ingest.conversations.members import listed_texts, stated
-from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, conversation_name, draft
+from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut
+from cognition_engines.ingest.conversations.messages import (
+    Message,
+    Wrong,
+    conversation_name,
+    draft,
+    listed_texts,
+    stated,
+)
 from cognition_engines.ingest.conversations.whatsapp_dates import MARKS, Order, Stamp, begun, moment, order_of
 from cognition_engines.ingest.items import Item
 from cognition_engines.open_file import LARGEST_WHOLE, lines_of

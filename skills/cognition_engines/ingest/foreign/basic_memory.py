@@ -10,14 +10,13 @@ from typing import Final
 
 from cognition_engines.drafts.plain_values import Value
 from cognition_engines.drafts.storable import Unacceptable
-from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, rejected
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.markdown.document import Document, Line
 from cognition_engines.markdown.front_block import Member
-from cognition_engines.models import Problem
 
 # possessive, so that a run of blanks is shared out in one way
 _RELATION: Final = re.compile(
@@ -62,7 +61,7 @@ def _graph(path: str, document: Document, draft: DocumentDraft) -> Iterator[Item
         try:
             record = read_other(kind, members | rights, named_kind=True).record
         except Unacceptable as error:
-            yield RejectedRecord(Problem(path, line, f"{kind.label} of a note: {error}"))
+            yield rejected(path, f"{kind.label} of a note: {error}", line)
             continue
         if isinstance(record, Edge):
             key = normal(record.target_id), record.type

@@ -18,8 +18,7 @@ from cognition_engines.ingest.formats.converted import (
     members_of,
     right_of,
 )
-from cognition_engines.ingest.formats.markup import markdown_of, parsed
-from cognition_engines.ingest.formats.web_page import decoded
+from cognition_engines.ingest.formats.web_page import decoded, markdown_of, parsed
 
 _CONTAINER: Final = "META-INF/container.xml"
 _ENCRYPTION: Final = "META-INF/encryption.xml"

@@ -16,8 +16,7 @@ from typing import Final, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from cognition_engines.ingest.formats.converted import Converted, Unreadable
-from cognition_engines.ingest.formats.suffixes import LIBRARIES, Format, format_of
+from cognition_engines.ingest.formats.converted import LIBRARIES, Converted, Format, Unreadable, format_of
 from cognition_engines.models import Problem
 
 REMEDY: Final = "the libraries of the extra [documents], which `make documents` installs"

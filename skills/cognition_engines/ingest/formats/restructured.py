@@ -31,7 +31,7 @@ from cognition_engines.ingest.formats.converted import (
     split_front,
     text_of,
 )
-from cognition_engines.ingest.formats.markup import markdown_of_part, parsed
+from cognition_engines.ingest.formats.web_page import markdown_of_part, parsed
 
 _SETTINGS: Final = {
     "file_insertion_enabled": False,

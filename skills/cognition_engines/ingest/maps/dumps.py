@@ -6,17 +6,16 @@ from typing import BinaryIO, Final
 
 from cognition_engines.drafts.plain_values import LISTS, MalformedText, ParsedDocument, Value
 from cognition_engines.ingest.foreign.systems import LISTED, SYSTEMS, plain_members, recognised
-from cognition_engines.ingest.items import Item, Warned
+from cognition_engines.ingest.items import Item, warned
 from cognition_engines.ingest.maps.field_map import FieldMap, at
 from cognition_engines.ingest.maps.map_files import shipped
 from cognition_engines.ingest.maps.mapped import Found, MappedReader
 from cognition_engines.ingest.parse.json_values import parse_json
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
-from cognition_engines.ingest.structured.detect_kind import named_kind
-from cognition_engines.ingest.structured.objects import Candidate
+from cognition_engines.ingest.structured.aliases import named_kind
 from cognition_engines.ingest.structured.reader import LOOKED_AT, parsed_lines, starts_lines
+from cognition_engines.ingest.structured.records import Candidate
 from cognition_engines.kinds.kind import KIND_NAMES
-from cognition_engines.models import Problem
 from cognition_engines.open_file import LARGEST_WHOLE
 
 _PEEKED: Final = 2**16  # bytes in which a dump has one of the marks
@@ -145,4 +144,4 @@ def object_name(value: Value) -> str | None:
 
 def _not_whole(path: str, documents: Iterable[ParsedDocument]) -> Iterator[Item]:
     if any(at(document.value, more) not in (None, "") for document in documents for more in _MORE):
-        yield Warned(Problem(path, None, "this is one page of an answer: what comes after it is not in the file"))
+        yield warned(path, "this is one page of an answer: what comes after it is not in the file")

@@ -6,7 +6,7 @@ from typing import Any, Final
 from pydantic.alias_generators import to_camel
 
 from cognition_engines.drafts.plain_values import LABELS
-from cognition_engines.ingest.structured.detect_kind import KIND
+from cognition_engines.ingest.structured.aliases import KIND
 from cognition_engines.ingest.structured.records import AS_TEXT
 from cognition_engines.kinds.extractions import LONG, content_lists
 from cognition_engines.kinds.kind import KIND_NAMES, Kind

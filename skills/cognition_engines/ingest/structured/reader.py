@@ -16,13 +16,12 @@ from cognition_engines.drafts.plain_values import (
     listed,
 )
 from cognition_engines.drafts.storable import RIGHTS
-from cognition_engines.ingest.items import Item, RejectedRecord, Warned
+from cognition_engines.ingest.items import Item, rejected, warned
 from cognition_engines.ingest.parse.json_values import parse_json
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
-from cognition_engines.ingest.structured.detect_kind import is_called_decisions, is_record
-from cognition_engines.ingest.structured.objects import Candidate, ObjectReader
+from cognition_engines.ingest.structured.aliases import is_called_decisions, is_record
+from cognition_engines.ingest.structured.records import Candidate, ObjectReader
 from cognition_engines.kinds.kind import KIND_NAMES
-from cognition_engines.models import Problem
 from cognition_engines.open_file import LONGEST_LINE, lines_of
 
 LOOKED_AT: Final = 100  # lines that are not blank, by which JSONL is recognised
@@ -120,7 +119,7 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
         items = _read_documents(path, error.before, explicit)
         if items is None:
             return _broken(path, text, error, explicit)
-        return chain(items, [RejectedRecord(Problem(path, error.line, error.reason))])
+        return chain(items, [rejected(path, error.reason, error.line)])
     return _read_whole(path, text, documents, explicit)
 
 
@@ -176,7 +175,7 @@ def _rights_beside(path: str, parsed: ParsedDocument) -> Item | None:
     if not given or (name is None and len(given) < len(value)):
         return None
     reason = f"{given[0]} is not read together with {name or 'records'}: give it in each record, or as an option"
-    return RejectedRecord(Problem(path, parsed.line, reason))
+    return rejected(path, reason, parsed.line)
 
 
 def _left_out(path: str, documents: Sequence[ParsedDocument]) -> Iterator[Item]:
@@ -185,7 +184,7 @@ def _left_out(path: str, documents: Sequence[ParsedDocument]) -> Iterator[Item]:
         if name is not None and isinstance(parsed.value, dict) and len(parsed.value) > 1:
             others = listed(member for member in parsed.value if member != name)
             reason = f"only {name} is read here; the other members are left out: {others}"
-            yield Warned(Problem(path, parsed.line, reason))
+            yield warned(path, reason, parsed.line)
 
 
 def _is_empty_list(value: Value) -> bool:
@@ -195,5 +194,5 @@ def _is_empty_list(value: Value) -> bool:
 
 def _broken(path: str, text: str, error: MalformedText, explicit: bool) -> Iterator[Item] | None:
     if explicit or any(mark.search(text) for mark in (_TITLE, _JSON_TITLE, _KIND)):
-        return iter([RejectedRecord(Problem(path, error.line, error.reason))])
+        return iter([rejected(path, error.reason, error.line)])
     return None

@@ -1,19 +1,34 @@
-"""From the members of an object to a checked record of any kind but a decision."""
+"""From objects to checked records, documents and refusals."""
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from pydantic import JsonValue, ValidationError
 
-from cognition_engines.drafts.plain_values import LABELS, Value, labels, named, whole
-from cognition_engines.drafts.refusal_messages import a, reasons
+from cognition_engines.drafts.document_chunks import is_long, pieces_of
+from cognition_engines.drafts.plain_values import LABELS, RefusedValue, Value, labels, listed, named, whole
+from cognition_engines.drafts.refusal_messages import a, kinds, reasons
 from cognition_engines.drafts.storable import Unacceptable, joined, misspelled_right, unsound
-from cognition_engines.ingest.structured.aliases import VECTORS, DuplicateField, Members, read_members, snake
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, rejected, warned
+from cognition_engines.ingest.structured.aliases import (
+    KIND,
+    VECTORS,
+    DuplicateField,
+    Members,
+    kind_of_members,
+    named_kind,
+    read_members,
+    snake,
+)
+from cognition_engines.ingest.structured.decisions import read_decision
+from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_lists
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import OtherRecord, validated
+from cognition_engines.kinds.kind import KIND_NAMES, Kind
+from cognition_engines.kinds.knowledge import Source
+from cognition_engines.kinds.registry import NAMESAKES, OtherRecord, validated
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 # What an extraction says whose content is a mere text, by its type.
@@ -150,3 +165,87 @@ def _items(value: Value) -> Value:
     if "\n" not in value:
         return [value]
     return [_MARK.sub("", line).strip() for line in value.splitlines() if line.strip()]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What may be a record, and its 1-based line. `broken` when it could not be parsed at all: then `text` is it."""
+
+    value: Value
+    line: int
+    broken: bool = False
+    text: str = ""
+
+
+class ObjectReader:
+    """Reads the objects of one file. Those that are of no kind by their members are taken for decisions."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._seen: defaultdict[Kind, set[str]] = defaultdict(set)  # ids, by the first of the kinds that share theirs
+        # what went to metadata, and the vectors that were left out, by kind
+        self._kept: dict[Kind, dict[str, None]] = {}
+        self._vectors: dict[Kind, dict[str, None]] = {}
+
+    def read(self, candidates: Iterable[Candidate]) -> Iterator[Item]:
+        """What each one is, in order; in the end one warning for each kind whose members are not all known."""
+        for ordinal, candidate in enumerate(candidates):
+            try:
+                yield from self._items(candidate, ordinal)
+            except Unacceptable as error:
+                yield rejected(self._path, str(error), candidate.line)
+        for kind, names in self._kept.items():
+            yield warned(self._path, f"members kept in the metadata of {kinds(kind)}: {listed(names)}")
+        for kind, names in self._vectors.items():
+            yield warned(self._path, f"members of {kinds(kind)} that are not read: {listed(names)}")
+
+    def _items(self, candidate: Candidate, ordinal: int) -> Iterator[Item]:
+        """Raises `Unacceptable`."""
+        value = candidate.value
+        if isinstance(value, RefusedValue):
+            raise Unacceptable(value.reason)
+        if not isinstance(value, dict):
+            raise Unacceptable("a record must be an object with a title, or one that names its kind")
+        name = named_kind(value)
+        if (name is not None and name not in KIND_NAMES) or (name is None and value.get(KIND) is not None):
+            raise Unacceptable(f"kind must be one of {', '.join(kind.label for kind in Kind)}")
+        kind = KIND_NAMES[name] if name is not None else kind_of_members(value) or Kind.DECISION
+        members = {spelling: member for spelling, member in value.items() if spelling != KIND or name is None}
+        if kind is Kind.DECISION:
+            yield from self._decision(members, candidate.line, ordinal, named_kind=name is not None)
+        else:
+            read = read_other(kind, members, named_kind=name is not None)
+            draft = drafted(read, ordinal, candidate.line)
+            self._first(kind, None if read.record.id is None else str(read.record.id))
+            self._note(kind, read.kept, read.vectors)
+            yield draft
+
+    def _first(self, kind: Kind, id: str | None) -> None:
+        if id is None:
+            return
+        seen = self._seen[NAMESAKES[0] if kind in NAMESAKES else kind]
+        if id in seen:
+            raise Unacceptable("id is the id of an earlier record of this file")
+        seen.add(id)
+
+    def _note(self, kind: Kind, kept: Sequence[str], vectors: Sequence[str]) -> None:
+        if kept:
+            self._kept.setdefault(kind, {}).update(dict.fromkeys(kept))
+        if vectors:
+            self._vectors.setdefault(kind, {}).update(dict.fromkeys(vectors))
+
+    def _decision(self, members: dict[str, Value], line: int, ordinal: int, *, named_kind: bool) -> Iterator[Item]:
+        read = read_decision(members, named_kind=named_kind, titled=True)
+        self._first(Kind.DECISION, read.decision.id)
+        self._note(Kind.DECISION, read.kept, read.vectors)
+        yield RecordDraft(read.decision, ordinal, line)
+
+
+def drafted(read: ReadRecord, ordinal: int, line: int) -> RecordDraft | DocumentDraft:
+    """A record; or a document, where its text is to be cut. Raises `Unacceptable` for what no chunk can hold."""
+    record = read.record
+    if isinstance(record, Source) and read.text is not None:
+        return DocumentDraft(record, pieces_of(read.text.replace("\r\n", "\n")), ordinal, line)
+    if isinstance(record, Artifact) and is_long(record):
+        return DocumentDraft(replace(record, chunked=True), pieces_of(record.content), ordinal, line)
+    return RecordDraft(record, ordinal, line)

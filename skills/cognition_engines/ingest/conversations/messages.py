@@ -1,4 +1,4 @@
-"""A message of an export to a checked turn."""
+"""The members of what an export holds, and its messages as checked turns."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,17 +10,83 @@ from typing import Final, TypeVar
 
 from cognition_engines.drafts.plain_values import Value, named
 from cognition_engines.drafts.storable import Unacceptable
-from cognition_engines.ingest.conversations.json_stream import BrokenJson
-from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord
+from cognition_engines.ingest.items import Item, RecordDraft, rejected
+from cognition_engines.ingest.parse.json_values import BrokenJson
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.artifacts import Role
 from cognition_engines.kinds.fields import PRINTABLE
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Problem, Sensitivity
+from cognition_engines.models import Sensitivity
 
 T = TypeVar("T")
 _LONGEST_ID: Final = 190
 _IS_PRINTABLE: Final = compiled(PRINTABLE)
+
+
+def member(value: Value, *names: str) -> Value:
+    """What stands under one name after the other; None where there is nothing."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def text(value: Value, *names: str) -> str | None:
+    """As `member`, if it is a text that is not blank."""
+    found = member(value, *names)
+    return found if isinstance(found, str) and found.strip() else None
+
+
+def number_text(value: Value, *names: str) -> str | None:
+    """As `text`; a whole number as its digits."""
+    found = member(value, *names)
+    return str(found) if isinstance(found, int) and not isinstance(found, bool) else text(value, *names)
+
+
+def objects(value: Value, *names: str) -> list[dict[str, Value]]:
+    """The objects of a list."""
+    found = member(value, *names)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def texts(value: Value, *names: str) -> list[str]:
+    """The texts of a list."""
+    found = member(value, *names)
+    return [each for each in found if isinstance(each, str) and each.strip()] if isinstance(found, list) else []
+
+
+def required(value: Value, *names: str) -> str:
+    """As `number_text`. Raises `Unacceptable` where there is none."""
+    found = number_text(value, *names)
+    if found is None:
+        raise Unacceptable(f"{'.'.join(names)} must be text")
+    return found
+
+
+def content_text(value: Value, name: str) -> str:
+    """A text that may be blank or absent. Raises `Unacceptable` for anything else."""
+    found = member(value, name)
+    if found is not None and not isinstance(found, str):
+        raise Unacceptable(f"{name} must be text")
+    return found or ""
+
+
+def stated(**members: Value) -> dict[str, Value]:
+    """The members that say something."""
+    return {name: value for name, value in members.items() if value not in (None, False, "", [], {})}
+
+
+def listed_texts(found: Iterable[str | None]) -> list[Value]:
+    return [each for each in found if each]
+
+
+def branch(parents: Mapping[str, str | None], leaf: str) -> list[str]:
+    """The ids from the root to `leaf`. `parents` gives the parent of each; one that is not there is the root's."""
+    found: dict[str, None] = {}
+    current: str | None = leaf
+    while current is not None and current in parents and current not in found:
+        found[current] = None
+        current = parents[current]
+    return list(found)[::-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,14 +145,14 @@ def drafts(
             for message in messages(item):
                 yield draft(path, message, number)
     except BrokenJson as error:
-        yield RejectedRecord(Problem(path, None, f"after item {number}: {error}; what follows is not read"))
+        yield rejected(path, f"after item {number}: {error}; what follows is not read")
 
 
 def draft(path: str, message: Message | Wrong, number: int, line: int | None = None) -> Item:
     """The checked turn, or its refusal. `number` is its position in the file, from 1; `line` that of a text."""
     where = f"item {number}: " if line is None else ""
     if isinstance(message, Wrong):
-        return RejectedRecord(Problem(path, line, f"{where}{message.reason}"))
+        return rejected(path, f"{where}{message.reason}", line)
     members: dict[str, Value] = {
         "id": identifier(message.system, *message.ids),
         "conversation_id": message.conversation,
@@ -104,7 +170,7 @@ def draft(path: str, message: Message | Wrong, number: int, line: int | None = N
         record = read_other(Kind.TURN, members, named_kind=True).record
     except Unacceptable as error:
         which = named(message.ids[-1].replace(".", "-"), "a message")
-        return RejectedRecord(Problem(path, line, f"{where}{which}: {error}"))
+        return rejected(path, f"{where}{which}: {error}", line)
     export = None if message.local else message.system
     return RecordDraft(record, message.place, line or number, export=export, guard=message.guard)
 
