@@ -30,16 +30,9 @@ STRONG: Final[Mapping[str, str]] = MappingProxyType(
 # Words too common in prose to mean a status unless they come first.
 WEAK: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "active": "accepted",
-        "final": "accepted",
-        "finalised": "accepted",
-        "finalized": "accepted",
-        "done": "accepted",
-        "completed": "accepted",
-        "current": "accepted",
-        "merged": "accepted",
-        "open": "proposed",
-        "rfc": "proposed",
+        **dict.fromkeys(("active", "final", "finalised", "finalized"), "accepted"),
+        **dict.fromkeys(("done", "completed", "current", "merged"), "accepted"),
+        **dict.fromkeys(("open", "rfc"), "proposed"),
         "review": "pending",
     }
 )
@@ -62,21 +55,7 @@ _STRUCK: Final = re.compile(r"~~[^~\n]{1,200}~~")
 _RELATES: Final = re.compile(r"super(?:s|c|sc)ed|replace|obsolete|amend|refine|relate|extend|clarif|complet|require")
 _PARTLY: Final = frozenset({"partly", "partially", "partial", "mostly", "largely"})
 _NEGATIONS: Final = frozenset(
-    {
-        "not",
-        "no",
-        "never",
-        "non",
-        "without",
-        "be",
-        "nothing",
-        "none",
-        "nor",
-        "neither",
-        "cannot",
-        "isn",
-        "hasn",
-    }
+    {"not", "no", "never", "non", "without", "be", "nothing", "none", "nor", "neither", "cannot", "isn", "hasn"}
     | {"wasn", "aren", "won"}
 )
 _HAVING: Final = frozenset({"has", "have", "had"})  # "has superseded" is about another record
@@ -84,39 +63,11 @@ _OBJECTS: Final = frozenset({"the", "a", "an", "our", "its", "their", "this", "t
 NO_RECORD: Final = frozenset({"none", "n", "na", "no", "null", "nil", "nothing", "tbd", "anything"})
 # The words that may stand before "superseded" in its clause if the record itself is meant.
 _OWN: Final = frozenset(
-    {
-        "this",
-        "the",
-        "it",
-        "itself",
-        "adr",
-        "madr",
-        "rfc",
-        "record",
-        "decision",
-        "document",
-        "proposal",
-        "design",
-        "page",
-    }
-    | {
-        "architecture",
-        "architectural",
-        "is",
-        "was",
-        "has",
-        "have",
-        "had",
-        "been",
-        "became",
-        "and",
-        "but",
-        "now",
-        "then",
-    }
-    | {"later", "since", "already", "also", "completely", "fully", "entirely", "wholly", "currently", "subsequently"}
-    | {"finally", "eventually", "recently", "afterwards", "meanwhile", "therefore", "so", "status", "state"}
-    | {"on", "in", "at", "note", "that"}
+    {"this", "the", "it", "itself", "adr", "madr", "rfc", "record", "decision", "document", "proposal", "design"}
+    | {"page", "architecture", "architectural", "is", "was", "has", "have", "had", "been", "became", "and", "but"}
+    | {"now", "then", "later", "since", "already", "also", "completely", "fully", "entirely", "wholly", "currently"}
+    | {"subsequently", "finally", "eventually", "recently", "afterwards", "meanwhile", "therefore", "so", "status"}
+    | {"state", "on", "in", "at", "note", "that"}
 )
 _OF_DECISIONS: Final = frozenset({"proposed", "accepted", "rejected", "deprecated", "superseded", "decided"})
 _WORD: Final = re.compile(r"[a-z]+")

@@ -46,29 +46,18 @@ _OF_MINUTES: Final = _NO_NAMES | frozenset(
     | {"issues", "remark", "remarks", "reason", "idea", "ideas", "aob", "reminder", "announcement", "announcements"}
     | {"beschluss", "beschlüsse", "entscheidung", "aufgabe", "aufgaben", "hinweis", "anmerkung", "thema", "themen"}
     | {"tagesordnung", "protokoll", "teilnehmer", "anwesend", "frage", "fragen", "ergebnis", "notiz", "termin", "top"}
-    | {"décision", "décisions", "ordre", "remarque", "présents", "absents", "sujet", "résultat", "acuerdo", "acuerdos"}
-    | {
-        "decisión",
-        "nota",
-        "notas",
-        "tema",
-        "temas",
-        "asistentes",
-        "tarea",
-        "tareas",
-        "decisão",
-        "ação",
-        "ações",
-        "pauta",
-    }
+    | {"décision", "décisions", "ordre", "remarque", "présents", "absents", "sujet", "résultat", "acuerdo"}
+    | {"acuerdos", "decisión", "nota", "notas", "tema", "temas", "asistentes", "tarea", "tareas", "decisão", "ação"}
+    | {"ações", "pauta"}
 )
 # Names of fields rather than of people: a text in which no person speaks is a list of settings or of records.
 _FIELDS: Final = _NO_NAMES | frozenset(
     {"host", "hostname", "user", "username", "password", "port", "server", "client", "key", "value", "name", "id"}
-    | {"address", "email", "e-mail", "phone", "city", "country", "url", "path", "file", "size", "type", "kind", "level"}
-    | {"time", "timestamp", "author", "description", "priority", "category", "owner", "state", "question", "answer"}
-    | {"q", "a", "input", "output", "request", "response", "method", "message", "code", "result", "step", "start"}
-    | {"end", "location", "place", "price", "color", "colour", "comment", "action", "expected", "actual", "word"}
+    | {"address", "email", "e-mail", "phone", "city", "country", "url", "path", "file", "size", "type", "kind"}
+    | {"level", "time", "timestamp", "author", "description", "priority", "category", "owner", "state", "question"}
+    | {"answer", "q", "a", "input", "output", "request", "response", "method", "message", "code", "result", "step"}
+    | {"start", "end", "location", "place", "price", "color", "colour", "comment", "action", "expected", "actual"}
+    | {"word"}
 )
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’»)\]*_]{0,4}$")
 _LEAST_WORDS: Final = 3

@@ -14,38 +14,17 @@ from cognition_engines.ingest.statuses import begins_with_status, is_status_alon
 from cognition_engines.markdown.document import Line, Table
 from cognition_engines.markdown.inline import LONGEST_LINE, bare, one_line, plain_text
 
-_STATUS_NAMES: Final = frozenset(
-    {"status", "adr status", "decision status", "current status", "state", "adr state", "statut"}
-)
-_DATE_NAMES: Final = frozenset(
-    {"date", "decision date", "date decided", "date of decision", "decided on", "adr date", "created", "created on"}
-)
-_OVER_NAMES: Final = frozenset({"supersedes", "supercedes", "replaces", "superseding"})
-_BY_NAMES: Final = frozenset({"superseded by", "superceded by", "replaced by", "superseded", "superseded with"})
-_CHANGE_NAMES: Final = frozenset(
-    {
-        "changelog",
-        "change log",
-        "changes",
-        "history",
-        "revision history",
-        "revisions",
-        "release history",
-        "version history",
-        "document history",
-    }
-)
-_LINK_NAMES: Final = frozenset({"links", "related", "related decisions", "related adrs", "relations", "see also"})
-_META_NAMES: Final = frozenset({"metadata", "meta", "info", "information", "details", "decision details", "header"})
-KINDS: Final = {
-    **dict.fromkeys(_STATUS_NAMES, "status"),
-    **dict.fromkeys(_DATE_NAMES, "date"),
-    **dict.fromkeys(_OVER_NAMES, "supersedes"),
-    **dict.fromkeys(_BY_NAMES, "superseded_by"),
-    **dict.fromkeys(_CHANGE_NAMES, "changes"),
-    **dict.fromkeys(_LINK_NAMES, "links"),
-    **dict.fromkeys(_META_NAMES, "meta"),
+_NAMES: Final = {
+    "status": "status, adr status, decision status, current status, state, adr state, statut",
+    "date": "date, decision date, date decided, date of decision, decided on, adr date, created, created on",
+    "supersedes": "supersedes, supercedes, replaces, superseding",
+    "superseded_by": "superseded by, superceded by, replaced by, superseded, superseded with",
+    "changes": "changelog, change log, changes, history, revision history, revisions, release history, version history"
+    ", document history",
+    "links": "links, related, related decisions, related adrs, relations, see also",
+    "meta": "metadata, meta, info, information, details, decision details, header",
 }
+KINDS: Final = {name: kind for kind, names in _NAMES.items() for name in names.split(", ")}
 # Other languages' names of a date and a status, which a heading may have as its words.
 _IN_LINES: Final = {
     **KINDS,

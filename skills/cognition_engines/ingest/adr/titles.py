@@ -18,35 +18,12 @@ DECISION_HEADINGS: Final = frozenset(
     | {"decision made", "decision taken", "architecture decision", "architectural decision", "chosen option"}
 )
 _MINUTES_HEADINGS: Final = frozenset({"attendees", "participants", "agenda", "minutes", "action items", "apologies"})
-# The folders whose numbered files are decision records.
-TYPICAL_HEADINGS: Final = DECISION_HEADINGS | frozenset(
-    {
-        "context",
-        "context and problem statement",
-        "problem statement",
-        "problem",
-        "background",
-        "motivation",
-        "proposal",
-        "solution",
-        "approach",
-        "options",
-        "considered options",
-        "options considered",
-        "considered alternatives",
-        "alternatives considered",
-        "alternatives",
-        "rationale",
-        "consequences",
-        "positive consequences",
-        "negative consequences",
-        "implications",
-        "impact",
-        "outcome",
-        "drawbacks",
-        "pros and cons of the options",
-        "pros and cons of the alternatives",
-    }
+_TYPICAL_HEADINGS: Final = DECISION_HEADINGS | frozenset(
+    {"context", "context and problem statement", "problem statement", "problem", "background", "motivation"}
+    | {"proposal", "solution", "approach", "options", "considered options", "options considered"}
+    | {"considered alternatives", "alternatives considered", "alternatives", "rationale", "consequences"}
+    | {"positive consequences", "negative consequences", "implications", "impact", "outcome", "drawbacks"}
+    | {"pros and cons of the options", "pros and cons of the alternatives"}
 )
 _RECORD: Final = r"(?:M?ADR|architect(?:ure|ural)\s+decision(?:\s+record)?|decision\s+record)"
 _PREFIXES: Final = tuple(
@@ -153,7 +130,7 @@ def form_sections(document: Document) -> frozenset[str]:
 def typical_name(heading: Heading) -> str | None:
     """The heading's name when it is one that decision records use."""
     name = name_of(heading.text).replace("&", "and")
-    return name if name in TYPICAL_HEADINGS else None
+    return name if name in _TYPICAL_HEADINGS else None
 
 
 def is_minutes(document: Document) -> bool:

@@ -24,30 +24,12 @@ from cognition_engines.kinds.registry import DETECTED, SPECS
 
 VECTORS: Final = frozenset({"embedding", "embeddings", "vector", "centroid_768d", "centroid_5d", "context_embedding"})
 # What other systems note about their storage, in records of any kind and of one.
-_STORAGE: Final = VECTORS | {
-    "artifact_uid",
-    "content_hash",
-    "content_type",
-    "embedding_dimensions",
-    "embedding_model",
-    "embedding_provider",
-    "embedding_status",
-    "extraction_run_id",
-    "ingested_at",
-    "is_chunked",
-    "is_latest",
-    "last_embedded_at",
-    "last_error",
-    "normalized_name",
-    "num_chunks",
-    "project_id",
-    "retry_count",
-    "revision_id",
-    "schema_version",
-    "token_count",
-    "updated_at",
-    "vector_id",
-}
+_STORAGE: Final = VECTORS | frozenset(
+    {"artifact_uid", "content_hash", "content_type", "embedding_dimensions", "embedding_model", "embedding_provider"}
+    | {"embedding_status", "extraction_run_id", "ingested_at", "is_chunked", "is_latest", "last_embedded_at"}
+    | {"last_error", "normalized_name", "num_chunks", "project_id", "retry_count", "revision_id", "schema_version"}
+    | {"token_count", "updated_at", "vector_id"}
+)
 # Members of an extraction's content that other systems write next to it, or into it.
 _CONTENT_NAMES: Final = {"tradeoffs": "trade_offs"}
 _TITLE: Final = "extraction_title"  # another system's name for what the content is called
