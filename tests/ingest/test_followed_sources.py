@@ -13,7 +13,7 @@ import pytest
 
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.ingest.collections.addresses import parsed_address
-from cognition_engines.ingest.options import FollowedSource
+from cognition_engines.ingest.options import FollowedSource, Options
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, Mode, Sensitivity, Viewer
 from cognition_engines.queries.knowledge import KnowledgeQuestion
@@ -61,7 +61,7 @@ def test_fields_are_mapped_and_rights_given_as_ingest_does(
 ) -> None:
     metadatas = [{"title": "Birds", "author": "Ana", "page_number": 3}, {"sensitivity": "highly_sensitive"}]
     address = place.fill(name, {"a": "The heron waits.", "b": "The heron sleeps."}, embedder, metadatas)
-    engine = follow(FollowedSource(address, project="fauna", sensitivity=Sensitivity.SENSITIVE))
+    engine = follow(FollowedSource(address, Options(project="fauna", sensitivity=Sensitivity.SENSITIVE)))
     wait_until(lambda: found(engine, "heron") == ["a", "b"])
     held = engine.records.reads.by_ids(Kind.CHUNK, ["a", "b"])
     first: Any = held["a"].record
@@ -202,7 +202,9 @@ def test_a_folder_is_followed_and_while_it_is_away_its_records_stay(
     docs.mkdir()
     (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")
     (docs / "b.md").write_text("# Otters\n\nThe otter swims.\n")
-    engine = follow(FollowedSource(str(docs), prune=True), FollowedSource(str(docs / "a.md"), project="fauna"))
+    engine = follow(
+        FollowedSource(str(docs), Options(prune=True)), FollowedSource(str(docs / "a.md"), Options(project="fauna"))
+    )
     wait_until(lambda: len(found(engine, "otter")) == 1)
     docs.rename(tmp_path / "mounted")
     assert engine.sources is not None

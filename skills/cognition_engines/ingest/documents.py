@@ -254,17 +254,13 @@ def _read_field(front: FrontMatter, name: str, field: str) -> Value:
         return None if hit is None or hit.date is None or hit.short_year else hit.date.isoformat()
     if field == "title":
         value = one_line(plain_text(front.text(name)))
-    elif field == "tags" and (isinstance(value, str) or _is_texts(value)):
+    elif field == "tags" and all(isinstance(item, str) for item in (value if isinstance(value, list) else [value])):
         value = list(front.tags(name))
     try:
         read_other(Kind.SOURCE, {"title": "title", field: value}, named_kind=True)
     except Unacceptable:
         return None
     return value
-
-
-def _is_texts(value: Value) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _line(document: Document, reason: str) -> int:

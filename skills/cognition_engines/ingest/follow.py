@@ -211,18 +211,10 @@ class _Followed:
         self._digest: bytes | None = None
         self._rejected: frozenset[str] = frozenset()
         self._held_back: tuple[HeldBack, ...] = ()
-        options = Options(
-            source.project,
-            source.sensitivity,
-            source.repository,
-            prune=source.prune or is_address(source.address),
-            texts=source.texts,
-            selection=source.selection,
-            sure=is_address(source.address),
-        )
-        self._options = options
-        self.path = None if is_address(source.address) else Path(source.address)  # of a folder or file
-        self._watched = None if self.path is None else WatchedPaths([self.path], options)
+        collected = is_address(source.address)
+        self._options = replace(source.options, prune=True, sure=True) if collected else source.options
+        self.path = None if collected else Path(source.address)  # of a folder or file
+        self._watched = None if self.path is None else WatchedPaths([self.path], self._options)
 
     def state(self) -> SourceState:
         read_at = self._read_at
@@ -252,7 +244,7 @@ class _Followed:
     def _read_collection(self, until: UntilStopped) -> Summary | None:
         """Brings the store in line with the collection, unless it holds what it held the last time."""
         checked_address(self._source.address)
-        with opened(self._source.address, self._embedder, map=self._source.texts.map) as collection:
+        with opened(self._source.address, self._embedder, map=self._options.texts.map) as collection:
             digest = collection.digest()
             if digest == self._digest:
                 return None

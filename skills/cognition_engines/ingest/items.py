@@ -93,14 +93,6 @@ class Collection(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something to warn of: a 1-based line and the words."""
-
-    line: int
-    reason: str
-
-
 class Identity(StrEnum):
     """What an id is made of: given, or out of the file's path, a document's title, or what the record says.
 

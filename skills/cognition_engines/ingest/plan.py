@@ -1,7 +1,7 @@
 """What has to be written of what was read: compared with what the store holds, where each record gets its id."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -10,7 +10,6 @@ from cognition_engines.ingest.items import Candidate, Identity, Unit, with_head,
 from cognition_engines.ingest.report import Tally, content_of, is_gone, is_later, only_by_place, taken
 from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Viewer
 from cognition_engines.store.origins import namesakes
 from cognition_engines.store.values import (
@@ -72,12 +71,27 @@ class Batch:
     `pending` are the units that something is written of; `alike` has records that say the same as another file's.
     """
 
-    fresh: Sequence[Fresh] = ()
-    replaces: Sequence[Replaces] = ()
-    pending: Sequence[Unit] = ()
-    unchanged: Sequence[Candidate] = ()
-    alike: Sequence[tuple[Candidate, str]] = ()
-    refused: Sequence[tuple[Candidate, str]] = ()
+    fresh: list[Fresh] = field(default_factory=list)
+    replaces: list[Replaces] = field(default_factory=list)
+    pending: list[Unit] = field(default_factory=list)
+    unchanged: list[Candidate] = field(default_factory=list)
+    alike: list[tuple[Candidate, str]] = field(default_factory=list)
+    refused: list[tuple[Candidate, str]] = field(default_factory=list)
+
+    def add(self, candidate: Candidate, stored: KnownRecord | None, *, again: bool) -> None:
+        """`again` says that the run has met the record before, in an earlier export."""
+        if stored is None:
+            self.fresh.append(Fresh(candidate, Outcome.CHANGED if again else Outcome.NEW))
+        elif stored.origin.written:  # handed over
+            self.fresh.append(Fresh(candidate, Outcome.CHANGED))
+        elif stored.origin.digest == candidate.origin.digest or (
+            _same_elsewhere(candidate, stored) and not only_by_place(candidate)
+        ):
+            self.unchanged.append(candidate)
+        elif _elsewhere(candidate, stored) and not is_later(candidate, stored.origin.source):
+            self.alike.append((candidate, stored.origin.source))
+        else:
+            self.fresh.append(Fresh(candidate, Outcome.CHANGED, stored.origin.place))
 
 
 class _Conflict(Exception):
@@ -123,7 +137,7 @@ class _Store:
 def compare(units: Sequence[Unit], tally: Tally, records: RecordSink) -> Batch:
     """Which records need writing; what must not be written is that whose id another file has."""
     store = _Store(units, records)
-    batch = _Parts([], [], [], [], [], [])
+    batch = Batch()
     for unit in _latest(units, batch):
         again = unit.head.identity is Identity.EXPORT and tally.has(*unit.head.name)
         try:
@@ -142,37 +156,10 @@ def compare(units: Sequence[Unit], tally: Tally, records: RecordSink) -> Batch:
         if kind in (Kind.SOURCE, Kind.ARTIFACT) and stored is not None:
             kept = frozenset(part.name for part, _ in named[1:])
             batch.replaces.append(Replaces(kind, id, kept))
-    return Batch(batch.fresh, batch.replaces, batch.pending, batch.unchanged, batch.alike, batch.refused)
+    return batch
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """A batch that is being made."""
-
-    fresh: list[Fresh]
-    replaces: list[Replaces]
-    pending: list[Unit]
-    unchanged: list[Candidate]
-    alike: list[tuple[Candidate, str]]
-    refused: list[tuple[Candidate, str]]
-
-    def add(self, candidate: Candidate, stored: KnownRecord | None, *, again: bool) -> None:
-        """`again` says that the run has met the record before, in an earlier export."""
-        if stored is None:
-            self.fresh.append(Fresh(candidate, Outcome.CHANGED if again else Outcome.NEW))
-        elif stored.origin.written:  # handed over
-            self.fresh.append(Fresh(candidate, Outcome.CHANGED))
-        elif stored.origin.digest == candidate.origin.digest or (
-            _same_elsewhere(candidate, stored) and not only_by_place(candidate)
-        ):
-            self.unchanged.append(candidate)
-        elif _elsewhere(candidate, stored) and not is_later(candidate, stored.origin.source):
-            self.alike.append((candidate, stored.origin.source))
-        else:
-            self.fresh.append(Fresh(candidate, Outcome.CHANGED, stored.origin.place))
-
-
-def _latest(units: Sequence[Unit], batch: _Parts) -> Sequence[Unit]:
+def _latest(units: Sequence[Unit], batch: Batch) -> Sequence[Unit]:
     """The units without messages that a later export in the same batch has as well."""
     last = {_export(unit.head): unit for unit in units if unit.head.identity is Identity.EXPORT}
     earlier = [unit for unit in units if last.get(_export(unit.head), unit) is not unit]
@@ -248,8 +235,4 @@ def _elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
         return False
     if stored.origin.source.startswith(UNNAMED):
         return candidate.identity is not Identity.GIVEN and candidate.origin.ordinal != PART
-    return _there(stored.origin)
-
-
-def _there(origin: Origin) -> bool:
-    return origin.source.startswith(COLLECTION) or not is_gone(Path(origin.source))
+    return stored.origin.source.startswith(COLLECTION) or not is_gone(Path(stored.origin.source))

@@ -76,7 +76,8 @@ def ingest(
     """
     tally = Tally()
     places = Places(options.repository)
-    known = _known_files(places, records)
+    stored = records.origins.files() if isinstance(records, Records) else ()
+    known = KnownFiles(one for one in stored if places.override in (None, one.repository))
     files = files_of(paths, options, places, known, tally, formats)
     files, changes, moved = _moved_files(files, known, options, records, formats, tally)
     if isinstance(records, Records) and changes and not (options.dry_run or options.strict):
@@ -128,12 +129,6 @@ def _summary(
         held_back,
         moved,
     )
-
-
-def _known_files(places: Places, records: RecordSink) -> KnownFiles:
-    """Return the files of the store; only those of the repository that the run gives all files."""
-    stored = records.origins.files() if isinstance(records, Records) else ()
-    return KnownFiles(one for one in stored if places.override in (None, one.repository))
 
 
 def _moved_files(
@@ -326,7 +321,7 @@ def _begun(
     for found, size in _batches(units, options):
         batch = compare(found, tally, records)
         if options.strict and (tally.rejected or batch.refused):
-            batch = replace(batch, fresh=(), replaces=())
+            batch = replace(batch, fresh=[], replaces=[])
         yield _Ready(batch, embed.begin(batch), size)
 
 

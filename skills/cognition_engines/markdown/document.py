@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
-from itertools import islice
 from typing import Final
 
 from markdown_it import MarkdownIt
@@ -12,7 +11,7 @@ from markdown_it.token import Token
 
 from cognition_engines.markdown.blobs import Shortened, without_blobs
 from cognition_engines.markdown.front_block import Block as FrontBlock
-from cognition_engines.markdown.front_block import Flaw, Member, after_comments, front_block
+from cognition_engines.markdown.front_block import Member, Notice, after_comments, front_block
 from cognition_engines.markdown.inline import LONGEST_LINE, is_title, one_line, plain_text
 
 MOST_LINES: Final = 250_000  # beyond which a text is refused before it is parsed
@@ -86,7 +85,7 @@ class Document:
     headings: tuple[Heading, ...]
     entries: tuple[Line | Table, ...]
     blocks: tuple[Block, ...]
-    flaw: Flaw | None = None  # of the front matter: then nothing of the file may be stored
+    flaw: Notice | None = None  # of the front matter: then nothing of the file may be stored
     shortened: Shortened = field(default_factory=Shortened)
 
 
@@ -221,7 +220,9 @@ def _found(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
     parser.core.ruler.enableOnly(["block"])
     if not indented_code:
         parser.disable("code")
-    found = _LineFacts(lines, {name: at for name in _RAW_NAMES for at in _last(lines, f"</{name}")})
+    found = _LineFacts(
+        lines, {name: at for name in _RAW_NAMES for at, line in enumerate(lines) if f"</{name}" in line.lower()}
+    )
     tokens = parser.parse("\n".join(_bounded(lines[body:])))
     for place, token in enumerate(tokens):
         found.lists += token.nesting if token.type.endswith("_list_open") or token.type.endswith("_list_close") else 0
@@ -307,12 +308,6 @@ def _without_comments(text: str) -> str:
             at = end + 3
         start = text.find("<!--", at)
     return "".join([*kept, text[at:]])
-
-
-def _last(lines: Sequence[str], mark: str) -> Iterator[int]:
-    """The last line that has a mark, in any case; none when there is none."""
-    found = (at for at in range(len(lines) - 1, -1, -1) if mark in lines[at].lower())
-    yield from islice(found, 1)
 
 
 def _closed(lines: Sequence[str], start: int, name: str) -> int:

@@ -9,7 +9,6 @@ from typing import Final
 from cognition_engines.ingest.adr.header import StatedText
 from cognition_engines.ingest.adr.references import OTHER_RELATIONS
 from cognition_engines.ingest.dates import date_in_name, find_dates, first_date
-from cognition_engines.ingest.items import Notice
 from cognition_engines.ingest.statuses import (
     begins_with_status,
     chosen,
@@ -18,6 +17,7 @@ from cognition_engines.ingest.statuses import (
     normalise_status,
     tokens_of,
 )
+from cognition_engines.markdown.front_block import Notice
 from cognition_engines.markdown.inline import bare, excerpt, one_line, without_links, without_marks
 
 STATUS_LENGTH: Final = 200

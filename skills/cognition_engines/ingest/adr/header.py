@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Final
 
 from cognition_engines.ingest.adr.references import listed_references
@@ -85,7 +86,7 @@ class _Reader:
     def section(self, start: int, end: int, kind: str, late: bool = False) -> None:
         """Read lines `start` to `end` (0-based, end exclusive) as a section of this kind."""
         status: list[StatedText] = []
-        place, stop = (bisect_left(self.document.entries, at, key=_place) for at in (start, end))
+        place, stop = (bisect_left(self.document.entries, at, key=attrgetter("at")) for at in (start, end))
         numbered = _with_days(self.document.entries[place:stop], self.document.lines)
         entries = list(read_statements(with_targets(numbered, self.targets)))
         place = 0
@@ -174,10 +175,6 @@ def _is_date(text: str) -> bool:
     plain = bare(text).strip(" .*_()")
     hit = first_date(plain)
     return hit is not None and hit.date is not None and (hit.start, hit.end) == (0, len(plain))
-
-
-def _place(entry: Line | Table) -> int:
-    return entry.at
 
 
 def _states_value(cells: Sequence[str]) -> bool:

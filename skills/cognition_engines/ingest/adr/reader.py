@@ -30,13 +30,14 @@ from cognition_engines.ingest.adr.titles import (
     title_heading,
 )
 from cognition_engines.ingest.dates import find_dates
-from cognition_engines.ingest.items import Item, Notice, RecordDraft, Warned, rejected
+from cognition_engines.ingest.items import Item, RecordDraft, Warned, rejected
 from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.statuses import chosen, is_of_decisions, normalise_status
 from cognition_engines.ingest.structured.decisions import HEADINGS, read_decision
 from cognition_engines.kinds.decisions import TEXT_LENGTH, TITLE_LENGTH
 from cognition_engines.kinds.fields import sound
 from cognition_engines.markdown.document import Document, Heading
+from cognition_engines.markdown.front_block import Notice
 from cognition_engines.markdown.inline import LONGEST_LINE, bare, excerpt
 from cognition_engines.models import Decision, Problem
 
@@ -216,7 +217,7 @@ def _checked(front: FrontMatter) -> Decision:
     metadata = given.get("metadata", {})
     if isinstance(metadata, dict):
         given["metadata"] = {**_others(front, _READ | _OF_TEXT), **metadata}
-    return read_decision(given).decision
+    return read_decision(given).record
 
 
 def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
@@ -226,15 +227,6 @@ def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
         front.members[name].name: front.text(name) if isinstance(value, RefusedValue) else value
         for name, value in found.items()
     }
-
-
-def _noticed_members(front: FrontMatter) -> Iterator[Notice]:
-    if names := _others(front, _READ | _OF_TEXT | _QUIET):
-        yield Notice(1, f"members kept in the metadata of decisions: {listed(names)}")
-
-
-def _problem(file: _File, notice: Notice) -> Problem:
-    return Problem(file.path, notice.line, notice.reason)
 
 
 def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem, ...]]:
@@ -250,8 +242,10 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
     consumed |= {status_member} if status is not None and status_member else set()
     consumed |= set(members) if date.source is not None and date.source in stated[: len(members)] else set()
     text = _body(file, title, frozenset(consumed))
-    notices += [*_noticed_title(title), *file.front.notices, *date.notices, *_noticed_members(file.front)]
-    warnings = tuple(_problem(file, notice) for notice in notices)
+    notices += [*_noticed_title(title), *file.front.notices, *date.notices]
+    if names := _others(file.front, _READ | _OF_TEXT | _QUIET):
+        notices.append(Notice(1, f"members kept in the metadata of decisions: {listed(names)}"))
+    warnings = tuple(Problem(file.path, notice.line, notice.reason) for notice in notices)
     try:
         decision = _fields(file.front, title.text, text)
     except Unacceptable as error:

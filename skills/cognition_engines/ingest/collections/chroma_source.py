@@ -37,10 +37,10 @@ from cognition_engines.ingest.collections.open_collection import (
 )
 from cognition_engines.ingest.items import Item, RecordDraft, rejected, warned
 from cognition_engines.ingest.structured.aliases import KIND, kind_of_members
+from cognition_engines.ingest.structured.decisions import ReadRecord
 from cognition_engines.ingest.structured.records import (
     Candidate,
     ObjectReader,
-    ReadRecord,
     check_rights,
     drafted,
     read_other,
@@ -48,6 +48,7 @@ from cognition_engines.ingest.structured.records import (
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
 from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.registry import OtherRecord
 
 _PAGE: Final = 500  # items a request
 _ALL: Final = cast("Include", ["documents", "metadatas", "embeddings"])
@@ -159,14 +160,14 @@ class ChromaSource:
             draft = replace(draft, vectors=cast("FloatArray", item.vector)[None])
         yield draft
 
-    def _reuses(self, item: _Item, read: ReadRecord) -> bool:
+    def _reuses(self, item: _Item, read: ReadRecord[OtherRecord]) -> bool:
         """Whether the vector is what the embedder would give for the document, but for a title above it."""
         if not self._reusing or item.vector is None or not isinstance(read.record, Chunk | ArtifactChunk | Artifact):
             return False
         return self._embedder is not None and self._embedder.windows(item.document or "") == 1
 
 
-def _checked(item: _Item) -> ReadRecord:
+def _checked(item: _Item) -> ReadRecord[OtherRecord]:
     """The record that an item is. Raises `Unacceptable`."""
     check_rights(item.metadata)  # before any refusal leaves a member to the metadata
     members = {name: value for name, value in item.metadata.items() if name not in ("id", "content", "metadata")}

@@ -16,7 +16,6 @@ from cognition_engines.ingest.conversations.messages import (
     built,
     conversation_name,
     drafts,
-    instant,
     listed_texts,
     member,
     objects,
@@ -142,6 +141,6 @@ def _time(message: Value) -> str | None:
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise Unacceptable("create_time must be a number of seconds")
     try:
-        return instant(datetime.fromtimestamp(seconds, UTC))
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
     except (OverflowError, ValueError, OSError):
         raise Unacceptable("create_time must lie in the years 1970 to 9999") from None

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from hashlib import sha256
 from re import compile as compiled
 from typing import Final, TypeVar
@@ -133,6 +132,11 @@ def built(build: Callable[[T], Message | None], values: Iterable[T]) -> Iterator
                 yield message
 
 
+def one_each(build: Callable[[Value], Message | None]) -> Callable[[Value], Iterator[Message | Wrong]]:
+    """Return what makes one message of each item, or none: see `built`."""
+    return lambda item: built(build, [item])
+
+
 def drafts(
     path: str,
     items: Iterator[Value],
@@ -188,7 +192,3 @@ def conversation_name(system: str, name: str | None, id: str) -> str:
     shown = f"{name}-{id}" if name else id
     made = f"{system}:{shown}"
     return made if len(made) <= _LONGEST_ID else f"{system}:{sha256(json.dumps(shown).encode()).hexdigest()[:32]}"
-
-
-def instant(found: datetime | None) -> str | None:
-    return None if found is None else found.isoformat()

@@ -15,14 +15,13 @@ from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut, Neighbours
 from cognition_engines.ingest.conversations.messages import (
     Message,
-    Wrong,
-    built,
     content_text,
     conversation_name,
     drafts,
     listed_texts,
     member,
     objects,
+    one_each,
     required,
     stated,
     text,
@@ -200,7 +199,7 @@ def read(file: ExportFile) -> Iterator[Item] | None:
     workspace = workspace_of(file.name.parent.parent, file.around)
     day = _Day(workspace.channel_of(folder), folder in workspace.channels, workspace)
     file.left_out.broken.update(workspace.broken)
-    return drafts(file.path, items_of(file.file), partial(_messages, day, file.left_out))
+    return drafts(file.path, items_of(file.file), one_each(partial(_message, day, file.left_out)))
 
 
 def _is_list(file: ExportFile) -> bool:
@@ -218,11 +217,7 @@ def _is_message(first: Value) -> bool:
     return member(first, "type") == "message" and ts is not None and _TS.fullmatch(ts) is not None
 
 
-def _messages(day: _Day, left_out: LeftOut, item: Value) -> Iterator[Message | Wrong]:
-    return built(partial(_message, day, left_out=left_out), [item])
-
-
-def _message(day: _Day, item: Value, left_out: LeftOut) -> Message | None:
+def _message(day: _Day, left_out: LeftOut, item: Value) -> Message | None:
     if not isinstance(item, dict):
         raise Unacceptable("a message must be an object")
     ts, subtype, user = required(item, "ts"), text(item, "subtype"), text(item, "user")

@@ -16,7 +16,6 @@ from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.markdown.document import Document, Line
-from cognition_engines.markdown.front_block import Member
 
 # possessive, so that a run of blanks is shared out in one way
 _RELATION: Final = re.compile(
@@ -33,12 +32,8 @@ def with_graph(path: str, document: Document, items: Iterator[Item]) -> Iterator
     """
     for item in items:
         yield item
-        if isinstance(item, DocumentDraft) and any(_is_permalink(member) for member in document.front):
+        if isinstance(item, DocumentDraft) and any(member.name == "permalink" for member in document.front):
             yield from _graph(path, document, item)
-
-
-def _is_permalink(member: Member) -> bool:
-    return member.name == "permalink"
 
 
 def _graph(path: str, document: Document, draft: DocumentDraft) -> Iterator[Item]:

@@ -17,13 +17,11 @@ _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _MARKUP: Final = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
 _ENTITY: Final = ("<!ENTITY", "<!entity")
 _CORE: Final = "{http://purl.org/dc/elements/1.1/}"
-_TERMS: Final = "{http://purl.org/dc/terms/}"
-_WORDS: Final = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}keywords"
 _WANTED: Final = {
     "title": f"{_CORE}title",
     "creator": f"{_CORE}creator",
-    "created": f"{_TERMS}created",
-    "words": _WORDS,
+    "created": "{http://purl.org/dc/terms/}created",
+    "words": "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}keywords",
 }
 _DECLARED: Final = re.compile(rb"<\?xml\s[^>]{0,200}?\sencoding\s{0,9}=\s{0,9}[\"']([A-Za-z][\w.:-]{0,39})[\"']")
 _ENCODINGS: Final = ("ascii", "utf-16-le", "utf-16-be")
@@ -85,13 +83,7 @@ def office_members(archive: ZipFile) -> tuple[Member, ...]:
                 said[name] = "".join(str(text) for text in element.itertext())
     if "docProps/core.xml" in names:
         core = element_of(part(archive, "docProps/core.xml"))
-        wanted = {
-            "title": f"{_CORE}title",
-            "creator": f"{_CORE}creator",
-            "created": f"{_TERMS}created",
-            "words": _WORDS,
-        }
-        said |= {name: str(core.findtext(tag) or "") for name, tag in wanted.items()}
+        said |= {name: str(core.findtext(tag) or "") for name, tag in _WANTED.items()}
     return members_of(
         said.get("title"),
         said.get("creator", "").split(";"),

@@ -5,11 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from struct import Struct
 from typing import Final
 
 from cognition_engines.markdown.front_block import after_comments, front_block
 from cognition_engines.markdown.inline import is_title
 
+LENGTH: Final = Struct(">Q")  # before what is sent to and by the process that reads documents: its bytes
 _LONGEST_LINE: Final = 500  # characters of a title or a name
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _DATE: Final = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)")

@@ -24,7 +24,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import BinaryIO, Final, TypeVar, cast
 
-from cognition_engines.ingest.formats.converted import Converted, Format, Unreadable
+from cognition_engines.ingest.formats.converted import LENGTH, Converted, Format, Unreadable
 
 # their numbers on x86_64 and aarch64, None if the machine has no such call
 _REFUSED_CALLS: Final[Mapping[str, tuple[int | None, int | None]]] = {
@@ -59,7 +59,6 @@ _LOAD: Final = 0x20
 _IF_EQUAL: Final = 0x15
 _IF_GREATER: Final = 0x25
 _RETURN: Final = 0x06
-LENGTH: Final = struct.Struct(">Q")  # before each content and each answer: its bytes
 _MODULES: Final[Mapping[Format, str]] = {
     Format.HTML: "web_page",
     Format.PDF: "pdf",
@@ -142,7 +141,10 @@ def main() -> None:
     source, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # a library may print
     status = os.open(_STATUS, os.O_RDONLY) if os.path.exists(_STATUS) else None
-    readers = {format: _reader(format) for format in map(Format, sys.argv[3:])}
+    readers = {
+        format: _attempt(format, partial(import_module, f"cognition_engines.ingest.formats.{_MODULES[format]}"))
+        for format in map(Format, sys.argv[3:])
+    }
     _load_what_python_loads_late()
     _send(answers, {"missing": confine(memory)})
     while name := source.readline():
@@ -151,10 +153,6 @@ def main() -> None:
         format = Format(name.decode().strip())
         answer = _answer(format, readers[format], source.read(size))
         _send(answers, answer | {"peak": _peak(status)})
-
-
-def _reader(format: Format) -> _Attempt[ModuleType]:
-    return _attempt(format, partial(import_module, f"cognition_engines.ingest.formats.{_MODULES[format]}"))
 
 
 def _load_what_python_loads_late() -> None:

@@ -9,19 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from struct import Struct
 from threading import Event, Timer
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from cognition_engines.ingest.formats.converted import LIBRARIES, Converted, Format, Unreadable, format_of
+from cognition_engines.ingest.formats.converted import LENGTH, LIBRARIES, Converted, Format, Unreadable, format_of
 from cognition_engines.models import Problem
 
 REMEDY: Final = "the libraries of the extra [documents], which `make documents` installs"
 _WORKER: Final = "cognition_engines.ingest.formats.format_worker"
-_LENGTH: Final = Struct(">Q")
 _LONGEST_ANSWER: Final = 512 * 2**20  # bytes
 _PATIENCE: Final = 5.0  # seconds
 _LONGEST_START: Final = 60.0  # seconds
@@ -213,7 +211,7 @@ class FormatReader:
 def _ask(process: subprocess.Popen[bytes], format: Format, content: bytes) -> _Answer:
     """Raises EOFError or OSError when the process ends, ValidationError for an answer that is none."""
     assert process.stdin is not None
-    process.stdin.write(f"{format.value}\n".encode() + _LENGTH.pack(len(content)))
+    process.stdin.write(f"{format.value}\n".encode() + LENGTH.pack(len(content)))
     process.stdin.write(content)
     process.stdin.flush()
     return _ANSWER.validate_json(_receive(process))
@@ -222,10 +220,10 @@ def _ask(process: subprocess.Popen[bytes], format: Format, content: bytes) -> _A
 def _receive(process: subprocess.Popen[bytes]) -> bytes:
     """Raises EOFError or OSError when the process ends."""
     assert process.stdout is not None
-    header = process.stdout.read(_LENGTH.size)
-    if len(header) < _LENGTH.size:
+    header = process.stdout.read(LENGTH.size)
+    if len(header) < LENGTH.size:
         raise EOFError
-    (size,) = _LENGTH.unpack(header)
+    (size,) = LENGTH.unpack(header)
     answer = process.stdout.read(size) if size <= _LONGEST_ANSWER else b""
     if len(answer) < size:
         raise EOFError

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -11,6 +10,7 @@ import yaml
 
 from cognition_engines.drafts.plain_values import LISTS, MalformedText, RefusedValue, Value
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.ingest.dates import iso_date
 from cognition_engines.ingest.foreign.systems import LISTED, SYSTEMS, plain_members, recognised
 from cognition_engines.ingest.maps.dumps import listed_objects, parsed_documents, plain
 from cognition_engines.ingest.maps.field_map import DETECTED, at, is_given
@@ -85,11 +85,8 @@ def sample_of(path: Path) -> Sample:
 
 def _of_lines(file: BinaryIO) -> Sample:
     values = [candidate.value for candidate in islice(parsed_lines(file), MOST)]
-    return _sample([one for value in values for one, _ in listed_objects(value, None)] if _is_known(values) else values)
-
-
-def _is_known(values: Sequence[Value]) -> bool:
-    return any(recognised(one) for value in values for one, _ in listed_objects(value, None))
+    inner = [one for value in values for one, _ in listed_objects(value, None)]
+    return _sample(inner if any(map(recognised, inner)) else values)
 
 
 def _of_documents(path: Path, file: BinaryIO) -> Sample:
@@ -262,13 +259,7 @@ def _is_role(value: Value) -> bool:
 
 
 def _is_time(value: Value) -> bool:
-    if isinstance(value, str):
-        try:
-            datetime.fromisoformat(value)
-        except ValueError:
-            return False
-        return True
-    return _epoch(value) is not None
+    return iso_date(value) is not None if isinstance(value, str) else _epoch(value) is not None
 
 
 def _epoch(value: Value) -> str | None:

@@ -7,9 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from cognition_engines.drafts.plain_values import MalformedText, RefusedValue, Value, labels, named
-from cognition_engines.ingest.items import Notice
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
-from cognition_engines.markdown.front_block import Flaw, Member, swallowed
+from cognition_engines.markdown.front_block import Member, Notice, swallowed
 from cognition_engines.markdown.inline import one_line
 
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
@@ -28,7 +27,7 @@ class FrontMatter:
     values: Mapping[str, Value]
     ignored: tuple[Member, ...]  # what counts for nothing, but stays in the text
     notices: tuple[Notice, ...]
-    flaw: Flaw | None = None
+    flaw: Notice | None = None
 
     def has(self, name: str) -> bool:
         return name in self.members
@@ -106,7 +105,7 @@ def _says_something(item: Value) -> bool:
     return item is not None and not (isinstance(item, str) and not item.strip())
 
 
-def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> FrontMatter:
+def read_front_matter(members: Sequence[Member], flaw: Notice | None = None) -> FrontMatter:
     """The members by name; one that is not closed is noticed and kept as text, one that is repeated is a flaw.
 
     `flaw` is that of the block they stand in.
@@ -122,10 +121,10 @@ def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> Fr
             notices.append(Notice(member.line, f"{named(member.name, 'a member')} has empty items: they are left out"))
             value = list(filter(_says_something, value))
         if name in first:
-            flaw = flaw or Flaw(member.line, f"{named(member.name, 'a member')} is given twice")
+            flaw = flaw or Notice(member.line, f"{named(member.name, 'a member')} is given twice")
         elif (isinstance(value, RefusedValue) or (name in _LENIENT and isinstance(value, dict))) and swallowed(member):
             reason = f"{named(member.name, 'a member')} is no plain value: the line below may be a member"
-            flaw = flaw or Flaw(member.line, reason)
+            flaw = flaw or Notice(member.line, reason)
         elif name in _LENIENT and isinstance(value, RefusedValue) and member.source.lstrip()[:1] in _OPENING:
             notices.append(Notice(member.line, "a quote or bracket is not closed: the member is not read"))
             ignored.append(member)

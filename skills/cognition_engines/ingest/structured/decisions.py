@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Final, cast, get_type_hints
+from typing import Final, Generic, TypeVar, cast, get_type_hints
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_snake
@@ -21,7 +21,7 @@ from cognition_engines.ingest.structured.aliases import VECTORS, own_names, snak
 from cognition_engines.kinds.decisions import GivenDecision
 from cognition_engines.kinds.fields import Metadata
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import validated
+from cognition_engines.kinds.registry import Record, validated
 from cognition_engines.models import Decision, Reason
 
 # In the order of the text. Of several names of one section each that is given has its own section.
@@ -113,13 +113,20 @@ def _section_item(value: Value) -> str | None:
     return ": ".join(str(text).strip() for text in texts) if named and not given else None
 
 
-@dataclass(frozen=True, slots=True)
-class ReadDecision:
-    """A checked decision; `kept` names the members that went to its metadata, `vectors` those that were left out."""
+R = TypeVar("R", bound=Record, covariant=True)
 
-    decision: Decision
-    kept: tuple[str, ...]
-    vectors: tuple[str, ...]
+
+@dataclass(frozen=True, slots=True)
+class ReadRecord(Generic[R]):
+    """A record, the text to be cut into its chunks, and the names of the members that went to its metadata.
+
+    `text` is that of a source; an artifact has its own. `vectors` names members that were left out.
+    """
+
+    record: R
+    kept: tuple[str, ...] = ()
+    vectors: tuple[str, ...] = ()
+    text: str | None = None
 
 
 @dataclass(slots=True)
@@ -241,7 +248,9 @@ def _checked(given: Mapping[str, Value], wrong: list[str]) -> GivenDecision | No
     return read
 
 
-def read_decision(record: Mapping[str, Value], *, named_kind: bool = False, titled: bool = False) -> ReadDecision:
+def read_decision(
+    record: Mapping[str, Value], *, named_kind: bool = False, titled: bool = False
+) -> ReadRecord[Decision]:
     """Check the members of a record. Raises `Unacceptable` with all that breaks its rule.
 
     Members that no field holds go to the text or the metadata. In a record that names its kind (`named_kind`) one that
@@ -266,4 +275,4 @@ def read_decision(record: Mapping[str, Value], *, named_kind: bool = False, titl
         "metadata": metadata,
     }
     vectors = tuple(name for name in found.others if name in VECTORS)
-    return ReadDecision(Decision(**given), tuple(name for name in found.others if name not in VECTORS), vectors)
+    return ReadRecord(Decision(**given), tuple(name for name in found.others if name not in VECTORS), vectors)

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
@@ -23,12 +23,12 @@ from cognition_engines.ingest.structured.aliases import (
     read_members,
     snake,
 )
-from cognition_engines.ingest.structured.decisions import read_decision
+from cognition_engines.ingest.structured.decisions import ReadRecord, read_decision
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_lists
 from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Source
-from cognition_engines.kinds.registry import NAMESAKES, OtherRecord, validated
+from cognition_engines.kinds.registry import NAMESAKES, OtherRecord, Record, validated
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 # What an extraction says whose content is a mere text, by its type.
@@ -39,20 +39,7 @@ AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRecord:
-    """A record, the text to be cut into its chunks, and the names of the members that went to its metadata.
-
-    `text` is that of a source; an artifact has its own. `vectors` names members that were left out.
-    """
-
-    record: OtherRecord
-    text: str | None = None
-    kept: tuple[str, ...] = ()
-    vectors: tuple[str, ...] = ()
-
-
-def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> ReadRecord:
+def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> ReadRecord[OtherRecord]:
     """Check the members of a record. Raises `Unacceptable` with all that is wrong.
 
     Members that are not the kind's are refused when the record names its kind, else kept in the metadata.
@@ -82,7 +69,7 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     if wrong:
         raise Unacceptable(joined(wrong))
     left_out = tuple(name for name in members.others if name in VECTORS)
-    return ReadRecord(record, text if isinstance(text, str) else None, tuple(kept), left_out)
+    return ReadRecord(record, tuple(kept), left_out, text if isinstance(text, str) else None)
 
 
 def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str, str]]:
@@ -191,7 +178,7 @@ class ObjectReader:
         """What each one is, in order; in the end one warning for each kind whose members are not all known."""
         for ordinal, candidate in enumerate(candidates):
             try:
-                yield from self._items(candidate, ordinal)
+                yield self._read(candidate, ordinal)
             except Unacceptable as error:
                 yield rejected(self._path, str(error), candidate.line)
         for kind, names in self._kept.items():
@@ -199,8 +186,8 @@ class ObjectReader:
         for kind, names in self._vectors.items():
             yield warned(self._path, f"members of {kinds(kind)} that are not read: {listed(names)}")
 
-    def _items(self, candidate: Candidate, ordinal: int) -> Iterator[Item]:
-        """Raises `Unacceptable`."""
+    def _read(self, candidate: Candidate, ordinal: int) -> Item:
+        """Return the draft of a candidate. Raises `Unacceptable`."""
         value = candidate.value
         if isinstance(value, RefusedValue):
             raise Unacceptable(value.reason)
@@ -211,37 +198,25 @@ class ObjectReader:
             raise Unacceptable(f"kind must be one of {', '.join(kind.label for kind in Kind)}")
         kind = KIND_NAMES[name] if name is not None else kind_of_members(value) or Kind.DECISION
         members = {spelling: member for spelling, member in value.items() if spelling != KIND or name is None}
-        if kind is Kind.DECISION:
-            yield from self._decision(members, candidate.line, ordinal, named_kind=name is not None)
-        else:
-            read = read_other(kind, members, named_kind=name is not None)
-            draft = drafted(read, ordinal, candidate.line)
-            self._first(kind, None if read.record.id is None else str(read.record.id))
-            self._note(kind, read.kept, read.vectors)
-            yield draft
-
-    def _first(self, kind: Kind, id: str | None) -> None:
-        if id is None:
-            return
-        seen = self._seen[NAMESAKES[0] if kind in NAMESAKES else kind]
-        if id in seen:
-            raise Unacceptable("id is the id of an earlier record of this file")
-        seen.add(id)
-
-    def _note(self, kind: Kind, kept: Sequence[str], vectors: Sequence[str]) -> None:
-        if kept:
-            self._kept.setdefault(kind, {}).update(dict.fromkeys(kept))
-        if vectors:
-            self._vectors.setdefault(kind, {}).update(dict.fromkeys(vectors))
-
-    def _decision(self, members: dict[str, Value], line: int, ordinal: int, *, named_kind: bool) -> Iterator[Item]:
-        read = read_decision(members, named_kind=named_kind, titled=True)
-        self._first(Kind.DECISION, read.decision.id)
-        self._note(Kind.DECISION, read.kept, read.vectors)
-        yield RecordDraft(read.decision, ordinal, line)
+        named = name is not None
+        read: ReadRecord[Record] = (
+            read_decision(members, named_kind=named, titled=True)
+            if kind is Kind.DECISION
+            else read_other(kind, members, named_kind=named)
+        )
+        draft = drafted(read, ordinal, candidate.line)
+        if read.record.id is not None:
+            seen, id = self._seen[NAMESAKES[0] if kind in NAMESAKES else kind], str(read.record.id)
+            if id in seen:
+                raise Unacceptable("id is the id of an earlier record of this file")
+            seen.add(id)
+        for noted, names in ((self._kept, read.kept), (self._vectors, read.vectors)):
+            if names:
+                noted.setdefault(kind, {}).update(dict.fromkeys(names))
+        return draft
 
 
-def drafted(read: ReadRecord, ordinal: int, line: int) -> RecordDraft | DocumentDraft:
+def drafted(read: ReadRecord[Record], ordinal: int, line: int) -> RecordDraft | DocumentDraft:
     """A record; or a document, where its text is to be cut. Raises `Unacceptable` for what no chunk can hold."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:
