@@ -45,6 +45,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "forgetting": "the family",
     "episodes": "the family",
     "knowledge_records": "the family",
+    "memories": "artifacts, turns, events and the graph",
     "memory_lists": "the family",
     "memory_records": "the family",
     "errors": "the errors of that room",
@@ -69,7 +70,6 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "serve": "a server until it stops",
     "server": "the other side of a protocol",
     "system": "the family",
-    "validation": "checks before anything is done",
 }
 LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}

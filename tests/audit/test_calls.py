@@ -129,9 +129,7 @@ def test_a_row_names_both_ends_of_the_links_of_a_decision_that_was_found(serve: 
 
 @pytest.mark.long("asks every method, over records of all kinds")
 @pytest.mark.parametrize("method", [method.name for method in METHODS if method.name in QUESTIONS and method.audited])
-def test_a_row_names_every_record_that_the_answer_names_and_no_other(
-    serving: Serving, world: World, method: str
-) -> None:
+def test_a_row_names_exactly_the_records_in_the_answer(serving: Serving, world: World, method: str) -> None:
     ids: dict[str, set[str]] = {}
     for kind in Kind:
         for id in serving.records.ids(kind):
@@ -233,9 +231,7 @@ def test_pages_follow_each_other_and_every_filter_is_heeded(serving: Serving, wo
 
 
 @pytest.mark.long("asks every method, over records of all kinds")
-def test_rows_wait_while_the_store_takes_none_and_the_server_says_so(
-    serve: Callable[..., Serving], tmp_path: Path
-) -> None:
+def test_rows_wait_while_the_store_is_down_and_readyz_says_so(serve: Callable[..., Serving], tmp_path: Path) -> None:
     serving = serve()
     probe = serving.url.replace("/cstp", "")
     database = sa.create_engine(serving.settings.store_url)

@@ -133,7 +133,7 @@ FULL: Mapping[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def test_an_extraction_of_each_type_is_told_with_its_content_as_an_object_and_steps_stay_what_they_were(
+def test_an_extraction_of_each_type_comes_whole(
     serve: Serve,
 ) -> None:
     serving = serve()

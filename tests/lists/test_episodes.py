@@ -43,9 +43,7 @@ def test_an_empty_store_is_an_empty_page_with_the_defaults(serve: Serve) -> None
     ]
 
 
-def test_lists_that_wait_for_what_changed_keep_no_other_call_from_the_records(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_lists_block_no_other_call(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     serving = serve()
     serving.put([entry(Kind.CHUNK, "c-1", content="text"), episode(1)])
     begun, go_on = Event(), Event()

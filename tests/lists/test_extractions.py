@@ -156,9 +156,7 @@ def test_what_is_out_of_bounds_is_refused_by_name(serve: Serve) -> None:
 
 
 @ALL
-def test_the_total_counts_past_the_limit_and_pages_are_disjoint_and_complete_under_ties(
-    serve: Serve, type: str
-) -> None:
+def test_totals_count_past_the_limit_and_pages_are_disjoint(serve: Serve, type: str) -> None:
     serving = serve()
     days = ["2026-01-01", "2026-01-02", None]
     made = [(f"e-{number:03}", days[number % 3]) for number in range(50)]

@@ -123,18 +123,14 @@ def test_a_filter_leaves_exactly_what_meets_it(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_filters_apply_before_the_limit_however_far_below_the_matches_rank(
-    ids: Callable[..., list[str]], mode: str
-) -> None:
+def test_filters_apply_before_the_limit(ids: Callable[..., list[str]], mode: str) -> None:
     assert ids(mode, 3, category="far") == FAR[:3]
     assert ids(mode, 7, stakes=["low", "high"]) == FAR
     assert not set(ids(mode, 50)) & set(FAR)
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_filter_alone_and_together_equals_the_reference(
-    kit: ModuleType, varied: tuple[Any, Any, str], mode: str
-) -> None:
+def test_filters_equal_the_reference(kit: ModuleType, varied: tuple[Any, Any, str], mode: str) -> None:
     crowd, reference, token = varied
     random = Random(mode)
     for _ in range(40):
@@ -187,9 +183,7 @@ def wire(filters: Filters) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_distance_of_a_record_is_the_same_in_every_mode_and_within_0_and_2(
-    crowd: Any, token: str, mode: str
-) -> None:
+def test_a_distance_is_the_same_in_every_mode(crowd: Any, token: str, mode: str) -> None:
     for category, distance in (("far", 2.0), ("near", 0.0)):
         result = crowd.ask("queryDecisions", token, query=QUERY, mode=mode, filters={"category": category})
         assert {one["distance"] for one in result["decisions"]} == {distance}
@@ -339,9 +333,7 @@ def test_any_text_is_a_query(crowd: Any, token: str, mode: str, query: str) -> N
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_a_wrong_parameter_is_refused_by_name(
-    crowd: Any, token: str, params: dict[str, Any], fields: list[str]
-) -> None:
+def test_a_wrong_parameter_is_named(crowd: Any, token: str, params: dict[str, Any], fields: list[str]) -> None:
     error = crowd.send("queryDecisions", token, **params)["error"]
     assert (error["code"], error["message"]) == (-32602, "Invalid params")
     assert set(error["data"]) == {"violations"}
@@ -350,9 +342,7 @@ def test_a_wrong_parameter_is_refused_by_name(
     assert sorted(one["field"] for one in violations) == sorted(fields)
 
 
-def test_without_a_model_keyword_is_the_default_and_semantic_is_refused(
-    kit: ModuleType, asking: Callable[..., Any]
-) -> None:
+def test_semantic_needs_a_model(kit: ModuleType, asking: Callable[..., Any]) -> None:
     plain = asking(None, [kit.Known(Decision("a", "one database"), None), kit.Known(Decision("b", "else"), None)])
     token = plain.token()
     for params in ({}, {"mode": "keyword"}):

@@ -57,9 +57,7 @@ def token(memory: Any) -> str:
         ("chk-1", "chk-1", "chunk"),
     ],
 )
-def test_records_resolve_by_id_with_and_without_prefix(
-    memory: Any, token: str, id: str, stored: str, type: str
-) -> None:
+def test_ids_resolve_with_and_without_prefix(memory: Any, token: str, id: str, stored: str, type: str) -> None:
     answer = memory.recall(token, id=id)
     assert set(answer) == MEMBERS
     assert (answer["selector"], answer["totalCount"]) == ("id", 1)

@@ -114,9 +114,7 @@ def follow(records: Records, columns: Columns, limit: int) -> Snapshot:
 @pytest.mark.long("writes many records")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(writes=st.lists(WRITES, max_size=15), limit=st.integers(1, 5), stops=st.sets(st.integers(0, 15)))
-def test_columns_made_at_once_or_in_steps_are_what_the_decisions_state(
-    records: Records, writes: list[Any], limit: int, stops: set[int]
-) -> None:
+def test_columns_agree_with_the_decisions(records: Records, writes: list[Any], limit: int, stops: set[int]) -> None:
     in_steps = Columns(SPACE, DIM)
     for step, change in enumerate(writes):
         write(records, step, change)

@@ -2,7 +2,7 @@
 
 from cognition_engines.engine import Engine
 from cognition_engines.models import SENSITIVITIES
-from cognition_engines.writing.given_records import read_given
+from cognition_engines.writing.knowledge import read_given
 from cognition_engines.writing.memory_requests import StoreKnowledge
 from cstp.methods.knowledge_records import (
     STORE_KNOWLEDGE,

@@ -17,8 +17,8 @@ from cognition_engines.models import Decision, Mode, Sensitivity, Viewer
 from cognition_engines.queries.chunks import author, place, title
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selectors import content_of
-from cognition_engines.store.reads.conversations import TurnPage
 from cognition_engines.store.reads.knowledge import SourceName
+from cognition_engines.store.reads.memories import TurnPage
 from cognition_engines.store.values import StoredRecord
 from cstp.contract import Wire
 from cstp.errors import NotFound

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
-from cognition_engines.drafts.plain_values import RefusedValue, Value, listed
-from cognition_engines.drafts.storable import Unacceptable, joined
+from cognition_engines.drafts.plain_values import RefusedValue, Unacceptable, Value, joined, listed
 from cognition_engines.ingest.adr.decide import (
     STATUS_LENGTH,
     Status,

@@ -8,8 +8,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Final
 
-from cognition_engines.drafts.plain_values import RefusedValue, Value
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import RefusedValue, Unacceptable, Value
 from cognition_engines.ingest.conversations.claude import block_words
 from cognition_engines.ingest.conversations.export_file import REPEATED, SYSTEM, ExportFile, LeftOut
 from cognition_engines.ingest.conversations.messages import (

@@ -14,7 +14,7 @@ from email.utils import getaddresses, parsedate_to_datetime
 from hashlib import sha256
 from typing import BinaryIO, Final
 
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import Unacceptable
 from cognition_engines.ingest.conversations.export_file import HEAD, ExportFile, LeftOut
 from cognition_engines.ingest.conversations.mail_text import (
     NO_CHARACTER,

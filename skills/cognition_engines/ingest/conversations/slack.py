@@ -10,8 +10,7 @@ from html import unescape
 from pathlib import PurePosixPath
 from typing import Final
 
-from cognition_engines.drafts.plain_values import Value
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut, Neighbours
 from cognition_engines.ingest.conversations.messages import (
     Message,

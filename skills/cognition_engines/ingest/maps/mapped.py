@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from cognition_engines.drafts.plain_values import RefusedValue, Value, first_refusal, named
-from cognition_engines.drafts.storable import RIGHTS, misspelled_right
+from cognition_engines.drafts.plain_values import RIGHTS, RefusedValue, Value, first_refusal, misspelled_right, named
 from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, warned
 from cognition_engines.ingest.maps.field_map import (
     DETECTED,

@@ -8,10 +8,21 @@ from typing import Final, cast
 
 from pydantic import JsonValue, ValidationError
 
-from cognition_engines.drafts.document_chunks import is_long, pieces_of
-from cognition_engines.drafts.plain_values import LABELS, RefusedValue, Value, labels, listed, named, whole
+from cognition_engines.drafts.chunking import is_long, pieces_of
+from cognition_engines.drafts.plain_values import (
+    LABELS,
+    RefusedValue,
+    Unacceptable,
+    Value,
+    joined,
+    labels,
+    listed,
+    misspelled_right,
+    named,
+    unsound,
+    whole,
+)
 from cognition_engines.drafts.refusal_messages import a, kinds, reasons
-from cognition_engines.drafts.storable import Unacceptable, joined, misspelled_right, unsound
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, rejected, warned
 from cognition_engines.ingest.structured.aliases import (
     KIND,
