@@ -14,7 +14,7 @@ from cognition_engines.ingest.formats.converted import format_of
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.moved_files import KnownFiles, RunFile
 from cognition_engines.ingest.options import ALL_FILES, Options, Selection
-from cognition_engines.ingest.parse.patterns import IGNORE_FILE, BadPattern, Filter, filter_of, patterns_in
+from cognition_engines.ingest.patterns import IGNORE_FILE, BadPattern, Filter, filter_of, patterns_in
 from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import Places
 from cognition_engines.models import Problem

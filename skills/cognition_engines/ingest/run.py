@@ -76,8 +76,7 @@ def ingest(
     """
     tally = Tally()
     places = Places(options.repository)
-    stored = records.origins.files() if isinstance(records, Records) else ()
-    known = KnownFiles(one for one in stored if places.override in (None, one.repository))
+    known = _known_files(places, records)
     files = files_of(paths, options, places, known, tally, formats)
     files, changes, moved = _moved_files(files, known, options, records, formats, tally)
     if isinstance(records, Records) and changes and not (options.dry_run or options.strict):
@@ -129,6 +128,12 @@ def _summary(
         held_back,
         moved,
     )
+
+
+def _known_files(places: Places, records: RecordSink) -> KnownFiles:
+    """Return the files of the store; only those of the repository that the run gives all files."""
+    stored = records.origins.files() if isinstance(records, Records) else ()
+    return KnownFiles(one for one in stored if places.override in (None, one.repository))
 
 
 def _moved_files(

@@ -8,7 +8,7 @@ import typer
 
 from cognition_engines.ingest.maps.map_files import opened_map
 from cognition_engines.ingest.options import DECISION_FOLDERS, Options, Selection, TextKind, Texts, bare_name
-from cognition_engines.ingest.parse.patterns import BadPattern, parse_patterns
+from cognition_engines.ingest.patterns import BadPattern, parse_patterns
 from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
 

@@ -25,7 +25,7 @@ from cognition_engines.ingest.collections.open_collection import (
     unknown_collection,
     unreadable,
 )
-from cognition_engines.ingest.foreign.values import document_members
+from cognition_engines.ingest.foreign.typed_values import document_members
 from cognition_engines.ingest.maps.field_map import FieldMap
 from cognition_engines.ingest.parse.json_values import parse_json
 

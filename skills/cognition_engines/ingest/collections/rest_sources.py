@@ -21,7 +21,7 @@ from cognition_engines.ingest.collections.open_collection import (
     unknown_collection,
     unreadable,
 )
-from cognition_engines.ingest.foreign.values import DOCUMENT_ID, is_typed_document, point_members, typed_members
+from cognition_engines.ingest.foreign.typed_values import DOCUMENT_ID, is_typed_document, point_members, typed_members
 from cognition_engines.ingest.maps.field_map import FieldMap, at
 from cognition_engines.ingest.parse.json_values import parse_json
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.conversations.export_file import BRANCH, SYSTEM, ExportFile, LeftOut
-from cognition_engines.ingest.conversations.messages import (
+from cognition_engines.ingest.conversations.turn_drafts import (
     Message,
     Wrong,
     branch,

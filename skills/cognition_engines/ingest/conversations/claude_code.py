@@ -11,7 +11,7 @@ from typing import Final
 from cognition_engines.drafts.plain_values import RefusedValue, Unacceptable, Value
 from cognition_engines.ingest.conversations.claude import block_words
 from cognition_engines.ingest.conversations.export_file import REPEATED, SYSTEM, ExportFile, LeftOut
-from cognition_engines.ingest.conversations.messages import (
+from cognition_engines.ingest.conversations.turn_drafts import (
     Message,
     Wrong,
     built,

@@ -10,7 +10,7 @@ from typing import Final
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut
-from cognition_engines.ingest.conversations.messages import (
+from cognition_engines.ingest.conversations.turn_drafts import (
     Message,
     content_text,
     conversation_name,

@@ -23,7 +23,7 @@ from cognition_engines.ingest.conversations.mail_text import (
     decode_words,
     html_words,
 )
-from cognition_engines.ingest.conversations.messages import (
+from cognition_engines.ingest.conversations.turn_drafts import (
     Message,
     built,
     conversation_name,

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import BinaryIO, Final
 
 from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut
-from cognition_engines.ingest.conversations.messages import (
+from cognition_engines.ingest.conversations.turn_drafts import (
     Message,
     Wrong,
     conversation_name,

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Final
 
 from cognition_engines.drafts.plain_values import Value
-from cognition_engines.ingest.foreign.values import (
+from cognition_engines.ingest.foreign.typed_values import (
     document_members,
     is_document,
     is_point,
