@@ -37,13 +37,7 @@ from cognition_engines.ingest.collections.open_collection import (
 from cognition_engines.ingest.items import Item, RecordDraft, rejected, warned
 from cognition_engines.ingest.structured.aliases import KIND, kind_of_members
 from cognition_engines.ingest.structured.decisions import ReadRecord
-from cognition_engines.ingest.structured.records import (
-    Candidate,
-    ObjectReader,
-    check_rights,
-    drafted,
-    read_other,
-)
+from cognition_engines.ingest.structured.records import Candidate, ObjectReader, check_rights, drafted, read_other
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
 from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Chunk

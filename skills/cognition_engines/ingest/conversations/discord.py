@@ -25,13 +25,7 @@ from cognition_engines.ingest.conversations.turn_drafts import (
     text,
 )
 from cognition_engines.ingest.items import Item
-from cognition_engines.ingest.parse.json_values import (
-    BrokenJson,
-    first_of,
-    items_of,
-    items_under,
-    members_before,
-)
+from cognition_engines.ingest.parse.json_values import BrokenJson, first_of, items_of, items_under, members_before
 from cognition_engines.models import Sensitivity
 
 _WRITTEN: Final = frozenset({"Default", "Reply", "ThreadStarterMessage", "ApplicationCommand", "ChatInputCommand"})

@@ -136,11 +136,7 @@ def one_each(build: Callable[[Value], Message | None]) -> Callable[[Value], Iter
     return lambda item: built(build, [item])
 
 
-def drafts(
-    path: str,
-    items: Iterator[Value],
-    messages: Callable[[Value], Iterator[Message | Wrong]],
-) -> Iterator[Item]:
+def drafts(path: str, items: Iterator[Value], messages: Callable[[Value], Iterator[Message | Wrong]]) -> Iterator[Item]:
     """The turns of what a file holds item by item; one that is wrong is refused, with its number in the file."""
     number = 0
     try:

@@ -9,15 +9,7 @@ from docutils import nodes
 from docutils.core import publish_doctree, publish_from_doctree
 from docutils.languages import en as _english  # noqa: F401  docutils imports by name: later, this process cannot
 from docutils.parsers.rst import Directive, directives, languages, roles
-from docutils.parsers.rst.directives import (  # noqa: F401
-    admonitions,
-    body,
-    images,
-    misc,
-    parts,
-    references,
-    tables,
-)
+from docutils.parsers.rst.directives import admonitions, body, images, misc, parts, references, tables  # noqa: F401
 from docutils.parsers.rst.languages import en as _english_names  # noqa: F401
 from docutils.readers import doctree, standalone  # noqa: F401
 from docutils.writers import html5_polyglot, null  # noqa: F401

@@ -7,14 +7,7 @@ from typing import Any, Final
 from pptx import Presentation
 
 from cognition_engines.ingest.formats.archives import office_members, opened_archive
-from cognition_engines.ingest.formats.converted import (
-    Converted,
-    Part,
-    Unreadable,
-    clean,
-    join_parts,
-    literal,
-)
+from cognition_engines.ingest.formats.converted import Converted, Part, Unreadable, clean, join_parts, literal
 
 _DEEPEST: Final = 20  # groups in each other
 
