@@ -19,23 +19,14 @@ from cognition_engines.store.records import Records
 from cognition_engines.store.values import PART, DanglingReferences, ExposedRecords, KnownRecord
 
 _MOST: Final = 3  # a run that is not sure deletes at most a third of the records of a source
-_TARGETS: Final[Mapping[Role, str]] = {
-    Role.SOURCE: "a source",
-    Role.CLUSTER: "a cluster",
-    Role.CHUNK: "a chunk",
-    Role.ARTIFACT: "an artifact or turn",
-    Role.FROM: "an entity",
-    Role.TO: "an entity",
-    Role.SUPERSEDED_BY: "a successor",
-}
-_KINDS: Final[Mapping[Role, Sequence[Kind]]] = {
-    Role.SOURCE: (Kind.SOURCE,),
-    Role.CLUSTER: (Kind.CLUSTER,),
-    Role.CHUNK: (Kind.CHUNK,),
-    Role.ARTIFACT: PARENTS,
-    Role.FROM: (Kind.ENTITY,),
-    Role.TO: (Kind.ENTITY,),
-    Role.SUPERSEDED_BY: (Kind.DECISION,),
+_TARGETS: Final[Mapping[Role, tuple[str, Sequence[Kind]]]] = {
+    Role.SOURCE: ("a source", (Kind.SOURCE,)),
+    Role.CLUSTER: ("a cluster", (Kind.CLUSTER,)),
+    Role.CHUNK: ("a chunk", (Kind.CHUNK,)),
+    Role.ARTIFACT: ("an artifact or turn", PARENTS),
+    Role.FROM: ("an entity", (Kind.ENTITY,)),
+    Role.TO: ("an entity", (Kind.ENTITY,)),
+    Role.SUPERSEDED_BY: ("a successor", (Kind.DECISION,)),
 }
 
 
@@ -142,8 +133,9 @@ def _kept(count: int) -> str:
 def pointing_nowhere(found: DanglingReferences, records: RecordSink) -> Problem:
     """`12 chunks name a source that is not here, for example 'src-9'`."""
     many = f"{found.count} {kinds(found.kind, found.count)} {'names' if found.count == 1 else 'name'}"
-    reason = f"{many} {_TARGETS[found.role]} that is not here, for example {found.example}"
-    meant = records.origins.meant(_KINDS[found.role], found.example, None)
+    target, of = _TARGETS[found.role]
+    reason = f"{many} {target} that is not here, for example {found.example}"
+    meant = records.origins.meant(of, found.example, None)
     if len(meant) > 1:
         several = ", ".join(f"{full} (from {stored.origin.source})" for full, stored in meant)
         reason += f", which several records are called: {several}"

@@ -124,7 +124,7 @@ class ChromaSource:
                         got["ids"],
                         got["documents"] or (),
                         got["metadatas"] or (),
-                        _rows(got["embeddings"]),
+                        () if got["embeddings"] is None else cast("Sequence[object]", got["embeddings"]),
                         strict=True,
                     )
                 }
@@ -189,27 +189,20 @@ def _under(metadata: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _fits(name: str, value: Value) -> bool:
-    """Whether a chunk may have this member; who may see it is never left to the metadata."""
-    if name in ("project", "sensitivity"):
-        return True
-    try:
-        read_other(Kind.CHUNK, {"content": "x", "total_chunks": 2**31 - 1, name: value}, named_kind=False)
-    except Unacceptable:
-        return False
-    return True
+    """Return whether a chunk may have this member; who may see it is never left to the metadata."""
+    return name in ("project", "sensitivity") or _is_chunk({"total_chunks": 2**31 - 1, name: value})
 
 
 def _fits_together(members: Mapping[str, Value]) -> bool:
-    positions = {name: members[name] for name in ("chunk_index", "total_chunks") if name in members}
+    return _is_chunk({name: members[name] for name in ("chunk_index", "total_chunks") if name in members})
+
+
+def _is_chunk(members: Mapping[str, Value]) -> bool:
     try:
-        read_other(Kind.CHUNK, {"content": "x", **positions}, named_kind=False)
+        read_other(Kind.CHUNK, {"content": "x", **members}, named_kind=False)
     except Unacceptable:
         return False
     return True
-
-
-def _rows(embeddings: object) -> Sequence[object]:
-    return () if embeddings is None else cast("Sequence[object]", embeddings)
 
 
 @contextmanager

@@ -46,18 +46,8 @@ class LeftOut:
 
     def skips(self, *, bot: bool = False, system: bool = False, blank: bool = False) -> bool:
         """Whether such a message is left out, which is noted."""
-        reason = next(
-            (
-                name
-                for name, found in (
-                    (BOTS, bot and not self.texts.bots),
-                    (SYSTEM, system and not self.texts.system_messages),
-                    (BLANK, blank),
-                )
-                if found
-            ),
-            None,
-        )
+        bot, system = bot and not self.texts.bots, system and not self.texts.system_messages
+        reason = BOTS if bot else SYSTEM if system else BLANK if blank else None
         if reason is not None:
             self.counts[reason] += 1
         return reason is not None
