@@ -183,7 +183,7 @@ def _read_text(path: str, text: str, explicit: bool, texts: Texts) -> Iterator[I
 
 
 def _read_note(path: str, document: Document, explicit: bool) -> Iterator[Item] | None:
-    """A document, with what a note of another system says of others."""
+    """Return a document, with what a note of another system says of others."""
     items = documents.read(path, document, explicit)
     return None if items is None else with_graph(path, document, items)
 
@@ -193,7 +193,7 @@ def _read_plain(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
 
 
 def _read_as(kind: TextKind, path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """A text of a stated kind."""
+    """Return a text of a stated kind."""
     match kind:
         case TextKind.DECISION:
             document = read_markdown(text)

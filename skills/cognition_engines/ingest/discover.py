@@ -62,7 +62,7 @@ class _Folder:
 
 
 def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
-    """Every file below the folder whose extension can hold records, and that no pattern leaves out.
+    """Return every file below the folder whose extension can hold records, and that no pattern leaves out.
 
     Hidden files and folders, `node_modules` and virtual environments are left out and not counted. No link is followed.
     A folder whose `.cstpignore` is no list of patterns is refused. Raises BadPattern for a pattern of `selection`.

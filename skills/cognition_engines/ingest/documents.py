@@ -64,7 +64,7 @@ MEMBERS: Final = _RIGHTS.keys() | _FIELDS.keys()
 
 
 def as_document(converted: Converted, format: Format) -> Document:
-    """The document, with what its metadata say as front matter; what its front matter gives itself comes first.
+    """Return the document, with what its metadata say as front matter; what its front matter gives itself comes first.
 
     Only where the converter found front matter is the beginning of the text looked at as such.
     """
@@ -91,7 +91,7 @@ def placed(pieces: Iterable[Piece], marks: Sequence[Mark]) -> list[Piece]:
 
 
 def _source(name: str, values: Sequence[str]) -> str:
-    """The value as YAML: JSON is that."""
+    """Return the value as YAML: JSON is that."""
     return json.dumps(list(values) if name in ("authors", "tags") else values[0], ensure_ascii=False)
 
 
@@ -112,7 +112,7 @@ def read(
     *,
     converted: bool = False,
 ) -> Iterator[Item] | None:
-    """The document in a file as one item, with warnings before it; None when there is none.
+    """Return the document in a file as one item, with warnings before it; None when there is none.
 
     Empty forms are none. Neither are pages that are mostly a list of links and, with a warning, the texts of licences;
     but they are when a person named the file (`explicit`). The positions of its chunks count characters from the start
@@ -147,7 +147,7 @@ def read(
 
 
 def _check(text: str, pieces: Sequence[Piece]) -> None:
-    """Raises `Unacceptable` for what no chunk can hold."""
+    """Raise `Unacceptable` for what no chunk can hold."""
     if not sound(text):
         raise Unacceptable("the text must have no NUL")
     if (reason := too_long(text, pieces)) is not None:
@@ -155,7 +155,7 @@ def _check(text: str, pieces: Sequence[Piece]) -> None:
 
 
 def _properties(document: Document, front: FrontMatter, *, aliases: bool) -> Iterator[Piece]:
-    """The front matter as a piece: its aliases alone, or all of it if it says more than rights."""
+    """Yield the front matter as a piece: its aliases alone, or all of it if it says more than rights."""
     names = _ALIASES if aliases else front.members.keys() - _RIGHTS.keys()
     wanted = [front.members[name] for name in names if name in front.members and front.text(name)]
     if not wanted:
@@ -186,7 +186,7 @@ def _spans(document: Document, starts: Sequence[int], begins: Collection[int]) -
 
 
 def _title(path: str, document: Document, markdown: bool, converted: bool) -> str:
-    """The first heading of level 1, else in plain text a line `Subject:`, else the whole name of the file."""
+    """Return the first heading of level 1, else in plain text a line `Subject:`, else the whole name of the file."""
     above = document.entries[0].at if converted and document.entries else len(document.lines) if converted else -1
     headings = [one for one in document.headings if not (markdown and _TIGHT.match(document.lines[one.start]))]
     titles = (heading for heading in headings if heading.level == 1 or heading == document.headings[0])
@@ -199,7 +199,7 @@ def _title(path: str, document: Document, markdown: bool, converted: bool) -> st
 
 
 def is_index(document: Document) -> bool:
-    """Whether a page is mostly lines that begin with a link, such as the index of a folder."""
+    """Return whether a page is mostly lines that begin with a link, such as the index of a folder."""
     linked = others = lines = 0
     headed = {at for heading in document.headings for at in range(heading.start, heading.end)}
     for at in range(document.body, len(document.lines)):
@@ -215,7 +215,7 @@ def is_index(document: Document) -> bool:
 
 
 def _head(path: str, front: FrontMatter, title: str) -> _Head:
-    """The members of a source; what cannot be one of a source's fields goes to its metadata, with a warning."""
+    """Return the members of a source; what cannot be one of a source's fields goes to its metadata, with a warning."""
     members: dict[str, Value] = {"title": title}
     metadata: dict[str, Value] = {}
     notices = [Problem(path, notice.line, notice.reason) for notice in front.notices]
@@ -246,7 +246,7 @@ def _head(path: str, front: FrontMatter, title: str) -> _Head:
 
 
 def _read_field(front: FrontMatter, name: str, field: str) -> Value:
-    """The member as a field of a source; None when it cannot be that."""
+    """Return the member as a field of a source; None when it cannot be that."""
     value: Value = front.value(name)
     if field == "created_at":
         hit = first_date(bare(front.text(name)))
@@ -263,6 +263,6 @@ def _read_field(front: FrontMatter, name: str, field: str) -> Value:
 
 
 def _line(document: Document, reason: str) -> int:
-    """The line of the front matter member that a refusal begins by naming; else the first."""
+    """Return the line of the front matter member that a refusal begins by naming; else the first."""
     name = reason.partition(" ")[0].rstrip(":").replace("_", "")
     return next((member.line for member in document.front if plain_name(member.name) == name), 1)

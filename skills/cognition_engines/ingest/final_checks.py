@@ -94,7 +94,7 @@ def _of_sources(
 
 
 def _holds(row: KnownRecord, read: Mapping[str, FilePlace], tally: Tally) -> bool:
-    """Whether the record may still be where it was read."""
+    """Return whether the record may still be where it was read."""
     place = tally.places.get(row.origin.place) or read.get(row.origin.source)
     if place is None:
         source = Path(row.origin.source)

@@ -57,7 +57,7 @@ class WatchedPaths:
         self._states: States | None = None
 
     def read_changes(self, run: Run) -> Summary | None:
-        """Reads what changed, with `run`; None when nothing did.
+        """Read what changed, with `run`; None when nothing did.
 
         Raises FileNotFoundError when one of the paths is away, which is an outage and no reason to delete its records,
         OSError, and what `run` raises; then the same is read again the next time.
@@ -172,7 +172,7 @@ class SourceFollower:
         self._thread.start()
 
     def close(self, wait_seconds: float) -> None:
-        """Ends the thread between two batches."""
+        """End the thread between two batches."""
         self._closing.set()
         self._thread.join(wait_seconds)
 
@@ -221,7 +221,7 @@ class _Followed:
         return SourceState(self._shown, None if read_at is None else monotonic() - read_at, self._failure)
 
     def follow(self, closing: Event) -> None:
-        """Reads the source. Failures are logged once."""
+        """Read the source. Failures are logged once."""
         began = monotonic()
         until = UntilStopped(closing, Silent())
         try:
@@ -242,7 +242,7 @@ class _Followed:
         self._read_at, self._failure = began, None
 
     def _read_collection(self, until: UntilStopped) -> Summary | None:
-        """Brings the store in line with the collection, unless it holds what it held the last time."""
+        """Bring the store in line with the collection, unless it holds what it held the last time."""
         checked_address(self._source.address)
         with opened(self._source.address, self._embedder, map=self._options.texts.map) as collection:
             digest = collection.digest()
@@ -259,7 +259,7 @@ class _Followed:
             return ingest(paths, options, self._records, self._embedder, until, self._threads, collections, formats)
 
     def _report(self, summary: Summary) -> None:
-        """Logs what changed, and each rejection when it is new."""
+        """Log what changed, and each rejection when it is new."""
         if summary.new or summary.changed or summary.deleted:
             counts = (summary.new, summary.changed, summary.deleted)
             _log.info("the source %s: %d new, %d changed, %d deleted", self._shown, *counts)

@@ -89,7 +89,7 @@ class Collection(Protocol):
     def address(self) -> str: ...
 
     def items(self) -> Iterator[Item]:
-        """All of it, in an order that stays the same. Raises `ComponentFailed` when it cannot be read."""
+        """Return all of it, in an order that stays the same. Raises `ComponentFailed` when it cannot be read."""
         ...
 
 
@@ -136,7 +136,7 @@ class Unit:
 
 
 def with_id(candidate: Candidate, id: str) -> Candidate:
-    """The same under another id; its digest is that of what was read."""
+    """Return the same under another id; its digest is that of what was read."""
     record = candidate.record
     if isinstance(record, Episode):
         return replace(candidate, record=replace(record, id=int(id)))
@@ -144,7 +144,7 @@ def with_id(candidate: Candidate, id: str) -> Candidate:
 
 
 def with_head(part: Candidate, head: str) -> Candidate:
-    """A part of a document of another id."""
+    """Return a part of a document of another id."""
     moved = part.record
     if isinstance(moved, ArtifactChunk):
         moved = replace(moved, artifact_id=head, id=None)

@@ -13,7 +13,7 @@ DECISION_FOLDERS: Final = ("adr", "adrs", "decisions", "architecture-decisions",
 
 
 def bare_name(folder: str) -> str:
-    """The letters and digits of a folder's name in lower case: `Decision_Records` is `decisionrecords`."""
+    """Return the letters and digits of a folder's name in lower case: `Decision_Records` is `decisionrecords`."""
     return "".join(character for character in folder.lower() if character.isalnum())
 
 

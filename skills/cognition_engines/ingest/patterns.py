@@ -34,7 +34,7 @@ class _Characters:
 
     @property
     def only(self) -> str | None:
-        """The one character; None for a set of others."""
+        """Return the one character; None for a set of others."""
         first, last = self.ranges[0] if len(self.ranges) == 1 else (0, 1)
         return chr(first) if first == last and not self.negated else None
 
@@ -59,7 +59,7 @@ class _Glob:
 
     @cached_property
     def ends(self) -> tuple[str, str]:
-        """The characters before the first wildcard and after the last one."""
+        """Return the characters before the first wildcard and after the last one."""
         wild = self.stars | self.deep
         first = (wild & -wild).bit_length() - 1 if wild else len(self.tokens)
         last = max(0, wild.bit_length() - 1)

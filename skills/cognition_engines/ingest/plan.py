@@ -116,13 +116,13 @@ class _Store:
         return self._by_id.get((namesakes(kind)[0], id))
 
     def recorded(self, candidate: Candidate) -> KnownRecord | None:
-        """The decision of an agent that the file was written from; None where it is that of a file, or gone."""
+        """Return the decision of an agent that the file was written from; None where it is that of a file, or gone."""
         given = candidate.origin.given
         found = None if candidate.handover is None or given is None else self.under(candidate.name[0], given)
         return found if found is not None and found.origin.written else None
 
     def same(self, candidate: Candidate, tally: Tally) -> KnownRecord | None:
-        """The record as it is stored: in its project, or in another one if its file has moved it since."""
+        """Return the record as it is stored: in its project, or in another one if its file has moved it since."""
         rows = self._by_identity.get(candidate.origin.identity, ())
         moved = [
             row
@@ -160,7 +160,7 @@ def compare(units: Sequence[Unit], tally: Tally, records: RecordSink) -> Batch:
 
 
 def _latest(units: Sequence[Unit], batch: Batch) -> Sequence[Unit]:
-    """The units without messages that a later export in the same batch has as well."""
+    """Return the units without messages that a later export in the same batch has as well."""
     last = {_export(unit.head): unit for unit in units if unit.head.identity is Identity.EXPORT}
     earlier = [unit for unit in units if last.get(_export(unit.head), unit) is not unit]
     batch.alike.extend((unit.head, last[_export(unit.head)].head.origin.source) for unit in earlier)
@@ -172,7 +172,7 @@ def _export(candidate: Candidate) -> tuple[str, str | None]:
 
 
 def settled(batch: Batch, tally: Tally) -> None:
-    """Counts what of a batch was not written."""
+    """Count what of a batch was not written."""
     for candidate in batch.unchanged:
         tally.count(candidate, Outcome.UNCHANGED)
     for candidate, source in batch.alike:
@@ -191,7 +191,7 @@ def _all_named(unit: Unit, store: _Store, tally: Tally) -> list[tuple[Candidate,
 
 
 def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate, KnownRecord | None]:
-    """The candidate under the id that it has or gets, and what the store has of it. Raises `_Conflict`."""
+    """Return the candidate under the id that it has or gets, and what the store has of it. Raises `_Conflict`."""
     kind = candidate.name[0]
     stored = store.same(candidate, tally)
     if stored is not None:
@@ -222,12 +222,12 @@ def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate
 
 
 def _same_elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
-    """The same content in a second file: the first one keeps the record."""
+    """Return the same content in a second file: the first one keeps the record."""
     return content_of(stored.origin) == content_of(candidate.origin) and _elsewhere(candidate, stored)
 
 
 def _elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
-    """Whether the record is that of another file, which is still there, or of another stream without a name.
+    """Return whether the record is that of another file, which is still there, or of another stream without a name.
 
     Of the records of such a stream another one replaces those alone whose ids it gives, with what they were cut into.
     """

@@ -86,17 +86,17 @@ class Tally:
             self.kept[str(root / scope) if root is not None else place.source, each] += count
 
     def take(self, candidate: Candidate) -> bool:
-        """Gives the record its id, unless this run gave it to another one; whether it did."""
+        """Give the record its id, unless this run gave it to another one; whether it did."""
         key = _key(candidate)
         return self._ids.setdefault(_name(*candidate.name), key) == key
 
     def may_take(self, candidate: Candidate, kind: Kind, id: str) -> bool:
-        """Whether no other record has the id in this run."""
+        """Return whether no other record has the id in this run."""
         key = _key(candidate)
         return self._ids.get(_name(kind, id), key) == key
 
     def give_back(self, candidates: Iterable[Candidate]) -> None:
-        """Lets records have other ids, because another run has taken theirs."""
+        """Let records have other ids, because another run has taken theirs."""
         for candidate in candidates:
             for id in (candidate.name[1], candidate.full):
                 name = _name(candidate.name[0], id or "")
@@ -104,11 +104,11 @@ class Tally:
                     del self._ids[name]
 
     def has(self, kind: Kind, id: str) -> bool:
-        """Whether this run met the record."""
+        """Return whether this run met the record."""
         return _name(kind, id) in self._ids
 
     def first(self, unit: Unit) -> Unit | None:
-        """The unit, if this run meets its head for the first time; a second one is refused, a copy counted.
+        """Return the unit, if this run meets its head for the first time; a second one is refused, a copy counted.
 
         Parts that a record of their own was met for are left out.
         """
@@ -140,7 +140,7 @@ class Tally:
         counted[candidate.origin.source, source, candidate.name[0]] += 1
 
     def forget_copies(self) -> None:
-        """Takes back the count of copies, of which nothing was stored."""
+        """Take back the count of copies, of which nothing was stored."""
         self.counts[Outcome.UNCHANGED] -= self._copies.total()
         self.kinds -= self._copies
         self._copies.clear()
@@ -175,7 +175,7 @@ def _key(candidate: Candidate) -> bytes:
 
 
 def _name(kind: Kind, id: str) -> str:
-    """An id among those of the kinds that share theirs."""
+    """Return an id among those of the kinds that share theirs."""
     return f"{namesakes(kind)[0]:d} {id}"
 
 
@@ -191,14 +191,14 @@ def _argument(path: str) -> str:
 
 
 def only_by_place(candidate: Candidate) -> bool:
-    """Whether only its place in its file distinguishes a record, so that one of another file may be another."""
+    """Return whether only its place in its file distinguishes a record, so that one of another file may be another."""
     record = candidate.record
     unplaced = isinstance(record, Turn) and record.turn_index is None and record.ts is None
     return unplaced and candidate.identity is Identity.CONTENT
 
 
 def is_later(candidate: Candidate, source: str) -> bool:
-    """Whether it is a message of an export whose file changed after that of another one. A stream is later."""
+    """Return whether it is a message of an export whose file changed after that of another one. A stream is later."""
     if candidate.identity is not Identity.EXPORT:
         return False
     try:
@@ -219,12 +219,12 @@ def taken(candidate: Candidate, place: str) -> str:
 
 
 def content_of(origin: Origin) -> str:
-    """The part of the digest that does not depend on the file."""
+    """Return the part of the digest that does not depend on the file."""
     return origin.digest.partition(".")[0]
 
 
 def is_gone(path: Path) -> bool:
-    """Whether a file is not there; one that cannot be looked for may be."""
+    """Return whether a file is not there; one that cannot be looked for may be."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -77,7 +77,7 @@ def ingest(
     collections: Sequence[Collection] = (),
     formats: FormatReader | None = None,
 ) -> Summary:
-    """Reads every file under `paths` and all of `collections`, and brings the store in line with them.
+    """Read every file under `paths` and all of `collections`, and brings the store in line with them.
 
     `formats` reads documents that are no text; without it they are skipped.
 
@@ -201,7 +201,7 @@ def _units(files: Iterable[RunFile], collections: Iterable[Collection], run: _Ru
 def _limited(
     units: Iterator[tuple[Unit | None, int]], limit: int | None, tally: Tally
 ) -> Iterator[tuple[Unit | None, int]]:
-    """The first `limit` records."""
+    """Yield the first `limit` records."""
     done = 0
     for unit, size in units:
         if unit is not None and done == limit:
@@ -253,7 +253,7 @@ def _known(records: RecordSink, identities: Sequence[str]) -> dict[str, list[Kno
 
 
 def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
-    """Those that this run meets for the first time."""
+    """Yield those that this run meets for the first time."""
     for unit in units:
         tally.read += 1 + len(unit.parts)
         first = tally.first(unit)
@@ -288,7 +288,7 @@ def _read(file: RunFile, run: _Run, name: str | None = None) -> Iterator[tuple[I
 
 
 def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iterator[tuple[list[Unit], Amount]]:
-    """The records, BATCH at a time, and how much was read for them. A document is never cut in two."""
+    """Yield the records, BATCH at a time, and how much was read for them. A document is never cut in two."""
     batch: list[Unit] = []
     held = done = files = 0
     for unit, more in units:
@@ -315,7 +315,7 @@ def _begun(units: Iterable[tuple[Unit | None, int]], run: _Run, embed: "_Embeddi
 
 
 def _ahead(batches: Iterable[_Ready]) -> Iterator[_Ready]:
-    """Each batch, once the next one has begun."""
+    """Yield each batch, once the next one has begun."""
     before: _Ready | None = None
     for batch in batches:
         if before is not None:

@@ -254,12 +254,12 @@ def is_of_decisions(text: str) -> bool:
 
 
 def begins_with_status(text: str) -> bool:
-    """Whether the first words of a text mean a status."""
+    """Return whether the first words of a text mean a status."""
     return phrase_at([token for token in tokens_of(text) if token.isalnum()], 0, first=True) is not None
 
 
 def is_status_alone(text: str) -> bool:
-    """Whether a text says a status, and nothing else but dates."""
+    """Return whether a text says a status, and nothing else but dates."""
     tokens = [token for token in tokens_of(text) if token.isalnum()]
     at = 0
     while at < len(tokens):
@@ -275,7 +275,7 @@ def _kinds(text: str) -> set[str]:
 
 
 def _groups(text: str) -> Iterator[tuple[bool, slice]]:
-    """The pieces of a text, each with whether it is inside outermost brackets."""
+    """Yield the pieces of a text, each with whether it is inside outermost brackets."""
     depth, start = 0, 0
     for at, character in enumerate(text):
         if character in _OPENING:
@@ -292,7 +292,7 @@ def _groups(text: str) -> Iterator[tuple[bool, slice]]:
 
 
 def chosen(text: str) -> str | None:
-    """The text without lists of choices; None when it is such a list, or a placeholder, with nothing chosen.
+    """Return the text without lists of choices; None when it is such a list, or a placeholder, with nothing chosen.
 
     A choice in bold or code is chosen.
     """

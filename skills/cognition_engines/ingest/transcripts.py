@@ -97,7 +97,7 @@ class _Spoken:
 
 
 def read(path: str, text: str, *, is_transcript: bool = False) -> Iterator[Item] | None:
-    """The turns of a transcript, in order; None for a text that is none.
+    """Return the turns of a transcript, in order; None for a text that is none.
 
     It has four turns or more and two speakers, one of them twice; at least half of its paragraphs begin with a speaker,
     and it does not begin as a mail or as minutes do. The speakers are not all called like fields, and without
@@ -176,7 +176,7 @@ def _logged(lines: Sequence[str], log: Log, certain: bool) -> _Spoken | None:
 
 
 def _talk(lines: Sequence[str], begin: int, found: Sequence[_Header]) -> bool:
-    """Whether these headers are people who speak in turn."""
+    """Return whether these headers are people who speak in turn."""
     counts = Counter(header.speaker for header in found)
     paragraphs = sum(1 for at in range(begin, len(lines)) if _is_first(lines, at))
     firsts = sum(header.first for header in found)

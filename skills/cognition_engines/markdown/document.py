@@ -106,7 +106,7 @@ def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool =
 
 
 def blocks(text: str, *, indented_code: bool = True) -> tuple[Block, ...]:
-    """The blocks of a text without front matter, whose lines end with LF."""
+    """Return the blocks of a text without front matter, whose lines end with LF."""
     lines = text.split("\n")
     return tuple(_blocks(lines, 0, _found(lines, 0, indented_code).spans))
 
@@ -249,7 +249,7 @@ def _found(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
 
 
 def _bounded(lines: Sequence[str]) -> Iterator[str]:
-    """The lines as they are parsed: long ones cut; a blank where a heading lacks it.
+    """Yield the lines as they are parsed: long ones cut; a blank where a heading lacks it.
 
     That is the first line with words, and any with two marks or more and a letter below a blank line.
     """
@@ -268,7 +268,7 @@ def _bounded(lines: Sequence[str]) -> Iterator[str]:
 def _rows(
     lines: Sequence[str], tokens: Sequence[Token], place: int, body: int
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The rows of the table whose first token is at a place."""
+    """Yield the rows of the table whose first token is at a place."""
     at = 0
     cells: list[str] = []
     for token in tokens[place + 1 :]:
@@ -291,7 +291,7 @@ def _is_rule(cells: Sequence[str]) -> bool:
 
 
 def _without_comments(text: str) -> str:
-    """The text without comments, line by line as before; in a code span, or never closed, they are text."""
+    """Return the text without comments, line by line as before; in a code span, or never closed, they are text."""
     kept: list[str] = []
     at = end = 0
     start = text.find("<!--")
@@ -311,7 +311,7 @@ def _without_comments(text: str) -> str:
 
 
 def _closed(lines: Sequence[str], start: int, name: str) -> int:
-    """The line after the one that closes the element that a line opens, with those inside it."""
+    """Return the line after the one that closes the element that a line opens, with those inside it."""
     depth = 0
     for at in range(start, len(lines)):
         line = lines[at].lower()
@@ -322,7 +322,7 @@ def _closed(lines: Sequence[str], start: int, name: str) -> int:
 
 
 def _blocks(lines: Sequence[str], body: int, spans: Sequence[_Span]) -> Iterator[Block]:
-    """The blocks of the spans, and of what no span covers, such as what is nested too deeply."""
+    """Yield the blocks of the spans, and of what no span covers, such as what is nested too deeply."""
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
@@ -342,7 +342,7 @@ def _blocks(lines: Sequence[str], body: int, spans: Sequence[_Span]) -> Iterator
 
 
 def _title(text: str) -> str:
-    """The words of a heading; none when they are no fit name of a section."""
+    """Return the words of a heading; none when they are no fit name of a section."""
     title = one_line(plain_text(text))
     return title if is_title(title) and len(title) <= _LONGEST_TITLE else ""
 

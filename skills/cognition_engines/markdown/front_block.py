@@ -147,7 +147,7 @@ def _says(line: str) -> bool:
 
 
 def _members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], int | None]:
-    """The members, and the first line (0-based) that belongs to none."""
+    """Return the members, and the first line (0-based) that belongs to none."""
     indent = len(lines[inside.start]) - len(lines[inside.start].lstrip(" "))
     found: list[tuple[str, list[str], int]] = []
     wrong: int | None = None
@@ -166,5 +166,5 @@ def _members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], i
 
 
 def swallowed(member: Member) -> bool:
-    """Whether a member that is no YAML may hold the next one, whose line is indented too far."""
+    """Return whether a member that is no YAML may hold the next one, whose line is indented too far."""
     return any(_MEMBER.fullmatch(line.strip()) for line in member.source.split("\n")[1:])

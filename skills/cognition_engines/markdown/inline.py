@@ -51,7 +51,7 @@ def plain_text(text: str) -> str:
 
 
 def without_marks(line: str) -> str:
-    """A line without its quote and bullet marks."""
+    """Return a line without its quote and bullet marks."""
     line = line.strip()
     while line[:1] == ">":
         line = line[1:].lstrip()
@@ -61,7 +61,7 @@ def without_marks(line: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text on one line, with single blanks."""
+    """Return the text on one line, with single blanks."""
     return " ".join(text.split())
 
 
@@ -81,5 +81,5 @@ def excerpt(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """The text with emphasis, quotes and brackets blanked, so that a date in them stands free."""
+    """Return the text with emphasis, quotes and brackets blanked, so that a date in them stands free."""
     return text.translate(_EDGES).strip()

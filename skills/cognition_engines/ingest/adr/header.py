@@ -178,7 +178,7 @@ def _is_date(text: str) -> bool:
 
 
 def _states_value(cells: Sequence[str]) -> bool:
-    """Whether a table's first row is a name and its value, so that the table has no row of names."""
+    """Return whether a table's first row is a name and its value, so that the table has no row of names."""
     kind = kind_of_cell(cells[0])
     if kind is None:
         return len(cells) == 2 and name_of(cells[0]) in {"metadata", "field", "key", "name", ""}

@@ -112,7 +112,7 @@ def _states_date(file: _File) -> bool:
 
 
 def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
-    """The status, the front matter member it came from, and what to warn of."""
+    """Return the status, the front matter member it came from, and what to warn of."""
     notices: list[Notice] = []
     stated = file.front.text("status")
     if stated:
@@ -137,7 +137,7 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
 
 
 def _known(sections: Sequence[tuple[StatedText, ...]]) -> Iterator[tuple[StatedText, ...]]:
-    """A status section below the body is about the record only when it begins with words that mean a status."""
+    """Yield the status sections below the body that begin with words for a status: others are of something else."""
     for lines in sections:
         first = lines[0].text
         if len(first) <= STATUS_LENGTH and (chosen(first) is None or normalise_status(first) != "other"):
@@ -199,7 +199,7 @@ def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
 
 
 def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
-    """The Markdown below the title, then the front matter that no field holds."""
+    """Return the Markdown below the title, then the front matter that no field holds."""
     skipped = range(title.heading.start, title.heading.end) if title.heading is not None else range(0)
     lines = file.document.lines
     kept = [lines[index] for index in range(file.document.body, len(lines)) if index not in skipped]
@@ -209,7 +209,7 @@ def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
 
 
 def _checked(front: FrontMatter) -> Decision:
-    """The fields that front matter gives; its other members are in the metadata, too. Raises `Unacceptable`."""
+    """Return the fields that front matter gives; its other members are in the metadata, too. Raises `Unacceptable`."""
     given: dict[str, Value] = {name: front.value(name) for name in _CHECKED if front.has(name)}
     if front.tags_in_line():
         given["tags"] = list(front.tags())
@@ -220,7 +220,7 @@ def _checked(front: FrontMatter) -> Decision:
 
 
 def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
-    """The members with a value that are not among some, as they are written where they are no plain value."""
+    """Return the members with a value that are not among some, as they are written where they are no plain value."""
     found = {name: front.value(name) for name in front.members if name not in besides and front.text(name)}
     return {
         front.members[name].name: front.text(name) if isinstance(value, RefusedValue) else value
@@ -229,7 +229,7 @@ def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
 
 
 def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem, ...]]:
-    """The record, or all that is wrong with it; and what to warn of."""
+    """Return the record, or all that is wrong with it; and what to warn of."""
     status, status_member, notices = _status(file)
     members = [name for name in _DATE_MEMBERS if file.front.text(name)][:1]
     stated = [StatedText(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates
@@ -294,7 +294,7 @@ def _file(path: str, document: Document) -> _File:
 
 
 def is_form(path: str, document: Document) -> bool:
-    """Whether a Markdown file is an empty form for decision records."""
+    """Return whether a Markdown file is an empty form for decision records."""
     front = read_front_matter(document.front, document.flaw)
     heading = title_heading(document)
     return file_name(path).template or (heading is not None and _is_unfilled(front, heading))
@@ -331,6 +331,6 @@ def read_adr(
 
 
 def _line_of(file: _File, reason: str) -> int | None:
-    """The line of the front matter member that a refusal begins by naming."""
+    """Return the line of the front matter member that a refusal begins by naming."""
     name = reason.partition(" ")[0].rstrip(":")
     return file.front.line(name) if name in _CHECKED and file.front.has(name) else None

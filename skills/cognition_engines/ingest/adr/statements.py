@@ -51,14 +51,14 @@ _WIDE: Final = 40  # characters of a line that may have been wrapped
 
 
 def name_of(text: str) -> str:
-    """A heading's or field's words in lower case, without numbering, marks and a closing colon."""
+    """Return a heading's or field's words in lower case, without numbering, marks and a closing colon."""
     text = _NUMBERING.sub("", plain_text(text), count=1)
     letters = "".join(character if character.isalnum() or character in " &-'/" else " " for character in text)
     return one_line(letters).lower()
 
 
 def _field_of(text: str) -> tuple[str, str] | None:
-    """The kind and value of a line such as `Status: accepted` or `**Date**: 2020-01-02`."""
+    """Return the kind and value of a line such as `Status: accepted` or `**Date**: 2020-01-02`."""
     if len(text) > LONGEST_LINE:
         return None
     bold = _BOLD_NAME.match(text)
@@ -75,7 +75,7 @@ def _field_of(text: str) -> tuple[str, str] | None:
 
 
 def fields_of(line: str) -> list[tuple[str, str]]:
-    """The fields of a line; several when they are set apart by bars or dots."""
+    """Return the fields of a line; several when they are set apart by bars or dots."""
     parts = re.split(r"\s[|·•]\s", line) if line.count(":") > 1 else [line]
     found = [_field_of(part) for part in parts]
     if len(parts) > 1 and any(each is None for each in found):
@@ -89,7 +89,7 @@ def kind_of_cell(cell: str) -> str | None:
 
 
 def is_named(text: str) -> bool:
-    """Whether a line begins with a name and a colon, so that it continues no other."""
+    """Return whether a line begins with a name and a colon, so that it continues no other."""
     return len(text) <= LONGEST_LINE and (_BOLD_NAME.match(text) or _NAMED.match(text)) is not None
 
 
@@ -124,7 +124,7 @@ def _with_targets(text: str, targets: Mapping[str, str]) -> str:
 
 
 def _label(text: str) -> str:
-    """A label as CommonMark compares it."""
+    """Return a label as CommonMark compares it."""
     return " ".join(text.split()).casefold()
 
 
@@ -163,7 +163,7 @@ def _joined(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
 
 
 def _continues(parts: Sequence[str], line: str) -> bool:
-    """Whether a line continues the sentence of the lines before it in its paragraph."""
+    """Return whether a line continues the sentence of the lines before it in its paragraph."""
     before = parts[-1]
     if is_named(line):
         return False

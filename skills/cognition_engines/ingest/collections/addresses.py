@@ -54,12 +54,12 @@ class MongoPlace:
 
 
 def live_system(path: str) -> LiveSystem | None:
-    """The system whose collection a path names; None for any other path."""
+    """Return the system whose collection a path names; None for any other path."""
     return next((system for prefix, system in _PREFIXES if path.startswith(prefix)), None)
 
 
 def shown_address(address: str) -> str:
-    """The address without a password and options, as records, messages and logs have it."""
+    """Return the address without a password and options, as records, messages and logs have it."""
     return mongo_place(address).shown if live_system(address) == "mongodb" else address
 
 

@@ -72,7 +72,7 @@ class ChromaSource:
         return self._address
 
     def count(self) -> int:
-        """How many items there are. Raises `ComponentFailed`."""
+        """Return how many items there are. Raises `ComponentFailed`."""
         with _calls(self._address):
             return self._collection.count()
 
@@ -92,7 +92,7 @@ class ChromaSource:
         return found.digest()
 
     def items(self) -> Iterator[Item]:
-        """The items in the order of the collection, then what was noticed. Raises `ComponentFailed`."""
+        """Yield the items in the order of the collection, then what was noticed. Raises `ComponentFailed`."""
         kept: dict[str, None] = {}
         ordinal = 0
         for page in self._pages():
@@ -108,7 +108,7 @@ class ChromaSource:
             yield warned(self._address, f"members kept in the metadata: {names}")
 
     def _ids(self) -> Iterator[list[str]]:
-        """All ids, a page at a time, read in one call: pages by offset shift while others delete items."""
+        """Yield all ids, a page at a time, read in one call: pages by offset shift while others delete items."""
         with _calls(self._address):
             ids = self._collection.get(include=[])["ids"]
         for start in range(0, len(ids), _PAGE):
@@ -131,7 +131,7 @@ class ChromaSource:
             yield [items[id] for id in page if id in items]  # others were deleted meanwhile
 
     def _same_model(self, page: Sequence[_Item]) -> bool | None:
-        """Whether the vectors of the page are those that the embedder gives; None when no text of it decides."""
+        """Return whether the vectors of the page are those that the embedder gives; None when no text of it decides."""
         if self._embedder is None:
             return None
         return of_the_model(self._embedder, [(item.document or "", item.vector) for item in page])
@@ -154,14 +154,14 @@ class ChromaSource:
         yield draft
 
     def _reuses(self, item: _Item, read: ReadRecord[OtherRecord]) -> bool:
-        """Whether the vector is what the embedder would give for the document, but for a title above it."""
+        """Return whether the vector is what the embedder would give for the document, but for a title above it."""
         if not self._reusing or item.vector is None or not isinstance(read.record, Chunk | ArtifactChunk | Artifact):
             return False
         return self._embedder is not None and self._embedder.windows(item.document or "") == 1
 
 
 def _checked(item: _Item) -> ReadRecord[OtherRecord]:
-    """The record that an item is. Raises `Unacceptable`."""
+    """Return the record that an item is. Raises `Unacceptable`."""
     check_rights(item.metadata)  # before any refusal leaves a member to the metadata
     members = {name: value for name, value in item.metadata.items() if name not in ("id", "content", "metadata")}
     others = {name: value for name, value in item.metadata.items() if name not in members}
@@ -218,7 +218,7 @@ def _calls(address: str) -> Iterator[None]:
 
 @contextmanager
 def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float = 30.0) -> Iterator[ChromaSource]:
-    """The collection at an address that `checked_address` gave.
+    """Give the collection at an address that `checked_address` gave.
 
     Raises ConfigurationError when there is none of that name, with the names there are; ComponentFailed when Chroma
     does not answer, or not within `deadline_seconds`.
@@ -245,7 +245,7 @@ def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float
 
 
 def _check_made(address: str, folder: Path) -> None:
-    """Raises ConfigurationError while a folder has no collection: another program may be making its tables just now.
+    """Raise ConfigurationError while a folder has no collection: another program may be making its tables just now.
 
     Chroma makes them in whatever it opens, and of two that do so at a time one fails.
     """

@@ -56,7 +56,7 @@ class _Documents:
             return self._collection.estimated_document_count()
 
     def _object(self, document: Mapping[str, Any]) -> LiveObject:
-        """The members as they are read from a file of mongoexport."""
+        """Return the members as they are read from a file of mongoexport."""
         try:
             value = parse_json(dumps(document, json_options=RELAXED_JSON_OPTIONS)).value
         except (MalformedText, ValueError, TypeError, RecursionError):
@@ -94,7 +94,7 @@ def open_mongodb(
 
 
 def _options(place: MongoPlace, deadline_seconds: float) -> dict[str, Any]:
-    """Those that the address does not give."""
+    """Return those that the address does not give."""
     milliseconds = int(deadline_seconds * 1000)
     options = {
         "appname": "cstp",

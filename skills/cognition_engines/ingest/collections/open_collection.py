@@ -36,7 +36,7 @@ _OPENERS: Final[Mapping[LiveSystem, str]] = {
 
 
 def unit(vector: object) -> FloatArray | None:
-    """A vector of length 1; None of what is none."""
+    """Return a vector of length 1; None of what is none."""
     try:
         row = np.asarray(vector, np.float64)
     except (ValueError, TypeError, OverflowError):
@@ -49,7 +49,7 @@ def unit(vector: object) -> FloatArray | None:
 
 
 def of_the_model(embedder: Embedder, texts: Sequence[tuple[str, FloatArray | None]]) -> bool | None:
-    """Whether the vectors of texts are those that the embedder gives; None when no text decides."""
+    """Return whether the vectors of texts are those that the embedder gives; None when no text decides."""
     deciding = [(text, vector) for text, vector in texts if text and embedder.windows(text) == 1]
     for text, vector in deciding[:: max(1, len(deciding) // _SAMPLES)][:_SAMPLES]:
         ours = embedder.embed_text(text)[0]
@@ -78,11 +78,11 @@ class Pages(Protocol):
     """The objects of one collection, in an order that stays the same."""
 
     def pages(self, vectors: Wanted) -> Iterator[Sequence[LiveObject]]:
-        """All of them. Raises ComponentFailed."""
+        """Return all of them. Raises ComponentFailed."""
         ...
 
     def count(self) -> int:
-        """How many there are, or about as many. Raises ComponentFailed."""
+        """Return how many there are, or about as many. Raises ComponentFailed."""
         ...
 
 
@@ -108,7 +108,7 @@ class LiveSource:
         return self._address
 
     def count(self) -> int:
-        """How many objects there are, or about as many. Raises ComponentFailed."""
+        """Return how many objects there are, or about as many. Raises ComponentFailed."""
         return self._collection.count()
 
     def digest(self) -> bytes:
@@ -120,11 +120,11 @@ class LiveSource:
         return found.digest()
 
     def objects(self) -> Iterator[LiveObject]:
-        """The objects without vectors. Raises ComponentFailed."""
+        """Return the objects without vectors. Raises ComponentFailed."""
         return chain.from_iterable(self._collection.pages(lambda: False))
 
     def items(self) -> Iterator[Item]:
-        """The objects in the order of the collection, then what was noticed. Raises ComponentFailed."""
+        """Yield the objects in the order of the collection, then what was noticed. Raises ComponentFailed."""
         noticed: list[Warned] = []
         for item in MappedReader(self._address, self._map).read(self._found(noticed)):
             yield from noticed
@@ -164,7 +164,7 @@ class OpenCollection(Collection, Protocol):
     """A collection that is open."""
 
     def count(self) -> int:
-        """How many items there are, or about as many. Raises `ComponentFailed`."""
+        """Return how many items there are, or about as many. Raises `ComponentFailed`."""
         ...
 
     def digest(self) -> bytes:

@@ -35,7 +35,7 @@ _POINTER: Final = re.compile(r"_?asset_pointer$")
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """The messages of all conversations; nothing of the other lists of an export; None for any other file."""
+    """Return the messages of all conversations; nothing of the other lists of an export; None for any other file."""
     if file.name.name in _OTHERS:
         return iter(()) if file.around.has(file.name.parent, "chat.html") else None
     if b'"mapping"' not in file.head or not _is_conversation(first_of(file.head, file.file)):
@@ -64,7 +64,7 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Wrong]:
 
 
 def _leaf(item: Value, mapping: Mapping[str, Value]) -> str:
-    """The last message of the conversation as it was shown, else the latest that there is."""
+    """Return the last message of the conversation as it was shown, else the latest that there is."""
     stated_leaf = text(item, "current_node")
     if stated_leaf in mapping:
         return str(stated_leaf)
@@ -108,7 +108,7 @@ def _message(item: Value, conversation: str, left_out: LeftOut, found: tuple[int
 
 
 def _is_hidden(message: Value) -> bool:
-    """Whether it is a call of a tool, a thought or what else is not shown as said."""
+    """Return whether it is a call of a tool, a thought or what else is not shown as said."""
     if text(message, "content", "content_type") not in _SPOKEN or text(message, "recipient") not in (None, "all"):
         return True
     return member(message, "metadata", "is_visually_hidden_from_conversation") is True
@@ -125,7 +125,7 @@ def _words(message: Value) -> str:
 
 
 def _part(part: Value) -> str | None:
-    """A text, the words of a recording, or the name of what else it is: `[image]`."""
+    """Return a text, the words of a recording, or the name of what else it is: `[image]`."""
     if isinstance(part, str):
         return part
     kind = text(part, "content_type")

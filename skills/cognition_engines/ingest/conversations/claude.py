@@ -97,7 +97,7 @@ class _Conversation:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """The messages of all conversations; nothing of the other lists of an export; None for any other file."""
+    """Return the messages of all conversations; nothing of the other lists of an export; None for any other file."""
     if file.name.name in _OTHERS:
         return iter(()) if _is_list(file) else None
     if b'"chat_messages"' not in file.head:
@@ -164,7 +164,7 @@ def _message(conversation: _Conversation, found: tuple[int, Value]) -> Message |
 def _attachment(
     conversation: _Conversation, within: tuple[int, Value], found: tuple[int, dict[str, Value]]
 ) -> Message | None:
-    """The text of a file that was given with a message, as a turn of its position."""
+    """Return the text of a file that was given with a message, as a turn of its position."""
     (index, item), (number, attached) = within, found
     content, name = text(attached, "extracted_content"), text(attached, "file_name")
     if content is None:

@@ -34,7 +34,7 @@ _COMMANDS: Final = ("<command-name>", "<command-message>", "<local-command-", "<
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """The messages of a session; None for any other file."""
+    """Return the messages of a session; None for any other file."""
     return _turns(file) if _is_session(file) else None
 
 

@@ -48,7 +48,7 @@ class _Channel:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """The messages of a channel; nothing of the lists of a package; None for any other file."""
+    """Return the messages of a channel; nothing of the lists of a package; None for any other file."""
     if file.name.name == "messages.json":
         first = first_of(file.head, file.file)
         if isinstance(first, dict) and first.keys() >= _OWN:
@@ -194,5 +194,5 @@ def _own_message(channel: _Channel, left_out: LeftOut, item: Value) -> Message |
 
 
 def _milliseconds(id: str) -> int:
-    """Those of the moment that an id was made at, within its second."""
+    """Return those of the moment that an id was made at, within its second."""
     return ((int(id) >> 22) + _EPOCH_MS) % 1000 if id.isascii() and id.isdigit() and len(id) < 20 else 0

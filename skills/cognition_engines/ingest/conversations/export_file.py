@@ -45,7 +45,7 @@ class LeftOut:
     broken: set[str] = field(default_factory=set)
 
     def skips(self, *, bot: bool = False, system: bool = False, blank: bool = False) -> bool:
-        """Whether such a message is left out, which is noted."""
+        """Return whether such a message is left out, which is noted."""
         bot, system = bot and not self.texts.bots, system and not self.texts.system_messages
         reason = BOTS if bot else SYSTEM if system else BLANK if blank else None
         if reason is not None:

@@ -152,7 +152,7 @@ class _Words(HTMLParser):
 
 
 def html_words(written: str) -> str:
-    """The text as a person reads it, without marks."""
+    """Return the text as a person reads it, without marks."""
     words = _Words()
     words.feed(written)
     _end(words)
@@ -161,7 +161,7 @@ def html_words(written: str) -> str:
 
 
 def _end(words: _Words) -> None:
-    """Reads what is left from a mark on that is not closed; `close` would take time by the square of the length."""
+    """Read what is left from a mark on that is not closed; `close` would take time by the square of the length."""
     for _ in range(_MOST_UNCLOSED):
         mark, closed, rest = words.rawdata.partition(">")
         if not closed:

@@ -133,12 +133,12 @@ def _listed(content: bytes | None) -> list[dict[str, Value]] | None:
 
 
 def is_user(value: Value) -> bool:
-    """Whether it is a user as Slack writes one."""
+    """Return whether it is a user as Slack writes one."""
     return text(value, "id") is not None and text(value, "team_id") is not None
 
 
 def is_channel(value: Value) -> bool:
-    """Whether it is a channel as Slack writes one."""
+    """Return whether it is a channel as Slack writes one."""
     return text(value, "id") is not None and isinstance(member(value, "members"), list)
 
 
@@ -150,14 +150,14 @@ def _users(listed: list[dict[str, Value]]) -> Iterator[tuple[str, User]]:
 
 
 def name_in(user: Value) -> str | None:
-    """The name that is shown of a user, or of the `user_profile` of a message."""
+    """Return the name that is shown of a user, or of the `user_profile` of a message."""
     profile = member(user, "profile") or user
     shown = text(profile, "display_name") or text(profile, "real_name") or text(user, "real_name")
     return shown or text(user, "name")
 
 
 def plain(written: str, workspace: Workspace) -> tuple[str, tuple[str, ...]]:
-    """A text without marks, and the names of the users that it mentions."""
+    """Return a text without marks, and the names of the users that it mentions."""
     mentioned: dict[str, None] = {}
 
     def said(found: re.Match[str]) -> str:
@@ -188,7 +188,7 @@ class _Day:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """The messages of a day; nothing of the lists of an export; None for any other file."""
+    """Return the messages of a day; nothing of the lists of an export; None for any other file."""
     name = file.name.name
     if name in LISTS | _OTHERS:
         return iter(()) if _is_list(file) else None

@@ -41,13 +41,13 @@ def number_text(value: Value, *names: str) -> str | None:
 
 
 def objects(value: Value, *names: str) -> list[dict[str, Value]]:
-    """The objects of a list."""
+    """Return the objects of a list."""
     found = member(value, *names)
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
 def texts(value: Value, *names: str) -> list[str]:
-    """The texts of a list."""
+    """Return the texts of a list."""
     found = member(value, *names)
     return [each for each in found if isinstance(each, str) and each.strip()] if isinstance(found, list) else []
 
@@ -61,7 +61,7 @@ def required(value: Value, *names: str) -> str:
 
 
 def content_text(value: Value, name: str) -> str:
-    """A text that may be blank or absent. Raises `Unacceptable` for anything else."""
+    """Return a text that may be blank or absent. Raises `Unacceptable` for anything else."""
     found = member(value, name)
     if found is not None and not isinstance(found, str):
         raise Unacceptable(f"{name} must be text")
@@ -69,7 +69,7 @@ def content_text(value: Value, name: str) -> str:
 
 
 def stated(**members: Value) -> dict[str, Value]:
-    """The members that say something."""
+    """Return the members that say something."""
     return {name: value for name, value in members.items() if value not in (None, False, "", [], {})}
 
 
@@ -137,7 +137,7 @@ def one_each(build: Callable[[Value], Message | None]) -> Callable[[Value], Iter
 
 
 def drafts(path: str, items: Iterator[Value], messages: Callable[[Value], Iterator[Message | Wrong]]) -> Iterator[Item]:
-    """The turns of what a file holds item by item; one that is wrong is refused, with its number in the file."""
+    """Yield the turns of what a file holds item by item; one that is wrong is refused, with its number in the file."""
     number = 0
     try:
         for number, item in enumerate(items, 1):
@@ -148,7 +148,7 @@ def drafts(path: str, items: Iterator[Value], messages: Callable[[Value], Iterat
 
 
 def draft(path: str, message: Message | Wrong, number: int, line: int | None = None) -> Item:
-    """The checked turn, or its refusal. `number` is its position in the file, from 1; `line` that of a text."""
+    """Return the checked turn, or its refusal. `number` is its position in the file, from 1; `line` that of a text."""
     where = f"item {number}: " if line is None else ""
     if isinstance(message, Wrong):
         return rejected(path, f"{where}{message.reason}", line)
@@ -175,7 +175,7 @@ def draft(path: str, message: Message | Wrong, number: int, line: int | None = N
 
 
 def identifier(system: str, *ids: str) -> str:
-    """The id of a message, made of the system's; a digest where those are no id or too long."""
+    """Return the id of a message, made of the system's; a digest where those are no id or too long."""
     made = "-".join((system, *ids))
     if len(made) <= _LONGEST_ID and _IS_PRINTABLE.fullmatch(made):
         return made

@@ -130,7 +130,7 @@ def _turns(file: ExportFile) -> Iterator[Item]:
 
 
 def _entries(file: BinaryIO) -> Iterator[_Entry]:
-    """The messages in order; one has all lines up to the next. Raises UnicodeDecodeError."""
+    """Yield the messages in order; one has all lines up to the next. Raises UnicodeDecodeError."""
     held: list[str] = []
     size, line_of, at = 0, 0, None
     for number, line in lines_of(file, LARGEST_WHOLE):

@@ -171,7 +171,7 @@ class _Dates:
 
     @property
     def last_is_day(self) -> bool:
-        """Whether the last numbers change as days do and the first ones as years."""
+        """Return whether the last numbers change as days do and the first ones as years."""
         first, last = map(len, self.numbers)
         is_likely = last > first if self.pointed or self.eastern else first == 1 and last > 2
         return is_likely and Order.YEAR_FIRST in self.possible - self.out_of_order

@@ -25,7 +25,7 @@ _LINKS_TO: Final = "relates to"  # what basic-memory takes a relation without a 
 
 
 def with_graph(path: str, document: Document, items: Iterator[Item]) -> Iterator[Item]:
-    """The items of a document, and after it the entity and the edges of a note of basic-memory.
+    """Yield the items of a document, and after it the entity and the edges of a note of basic-memory.
 
     They have the rights that the front matter gives the document.
     """

@@ -27,7 +27,7 @@ _FONTS: Final = (".otf", ".ttf", ".woff", ".woff2")  # which many books obfuscat
 
 
 def convert(content: bytes) -> Converted:
-    """The book in a file. Raises Unreadable for one that is encrypted, broken or a bomb."""
+    """Return the book in a file. Raises Unreadable for one that is encrypted, broken or a bomb."""
     with opened_archive(content) as archive:
         _check_encryption(archive)
         package_name = _package_name(archive)
@@ -56,7 +56,7 @@ def _package_name(archive: ZipFile) -> str:
 
 
 def _spine(package: etree._Element, folder: str) -> Iterator[str]:
-    """The names of its pages in the order of reading, each once, without the table of contents."""
+    """Yield the names of its pages in the order of reading, each once, without the table of contents."""
     items = {str(item.get("id")): item for item in _all(package, "item")}
     seen: set[str] = set()
     for reference in _all(package, "itemref"):
@@ -87,7 +87,7 @@ def _members(package: etree._Element) -> tuple[Member, ...]:
 
 
 def _all(root: etree._Element, *names: str) -> Iterator[etree._Element]:
-    """The elements of these names, in whatever namespace."""
+    """Yield the elements of these names, in whatever namespace."""
     for element in root.iter():
         if isinstance(element.tag, str) and etree.QName(element).localname in names:
             yield element

@@ -70,7 +70,7 @@ LIBRARIES: Final[Mapping[Format, tuple[str, ...]]] = {
 
 
 def format_of(path: str) -> Format | None:
-    """The format of a file, by the extension of its name in any case."""
+    """Return the format of a file, by the extension of its name in any case."""
     return next((format for suffix, format in FORMATS.items() if path.lower().endswith(suffix)), None)
 
 
@@ -121,12 +121,12 @@ class Converted:
 
 
 def clean(text: str) -> str:
-    """The text with LF at the end of lines, and without the control characters that no text can have."""
+    """Return the text with LF at the end of lines, and without the control characters that no text can have."""
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\v", "\n"))
 
 
 def join_parts(parts: Iterable[Part]) -> tuple[str, tuple[Mark, ...]]:
-    """The parts as one text, with a blank line between them, and where each begins; empty ones are left out."""
+    """Return the parts as one text, with a blank line between them, and where each begins; empty ones are left out."""
     texts: list[str] = []
     marks: list[Mark] = []
     at = 0
@@ -162,23 +162,23 @@ def members_of(
 
 
 def right_of(values: Sequence[str]) -> str | None:
-    """A project or a sensitivity; several that differ stand together, so that they are refused."""
+    """Return a project or a sensitivity; several that differ stand together, so that they are refused."""
     return " and ".join(dict.fromkeys(value.strip() for value in values if value.strip())) or None
 
 
 def line_of(text: str) -> str:
-    """The text on one line; empty when it is too long for a title or a name."""
+    """Return the text on one line; empty when it is too long for a title or a name."""
     line = " ".join(clean(text).split())
     return line if len(line) <= _LONGEST_LINE and is_title(line) else ""
 
 
 def literal(line: str) -> str:
-    """A line that Markdown takes for text, whatever it begins with."""
+    """Return a line that Markdown takes for text, whatever it begins with."""
     return f"\\{line}" if _MARKS.match(line) else line
 
 
 def date_of(text: str) -> str | None:
-    """The day that a text begins with, as YYYY-MM-DD; None when it is none."""
+    """Return the day that a text begins with, as YYYY-MM-DD; None when it is none."""
     match = _DATE.match(text.strip().removeprefix("D:"))
     try:
         day = None if match is None else date(int(match[1]), int(match[2]), int(match[3]))
@@ -188,7 +188,7 @@ def date_of(text: str) -> str | None:
 
 
 def text_of(content: bytes) -> str:
-    """The text of a file that must be UTF-8. Raises Unreadable."""
+    """Return the text of a file that must be UTF-8. Raises Unreadable."""
     try:
         return clean(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -214,7 +214,7 @@ def split_front(text: str) -> tuple[str, str]:
 
 
 def code_block(text: str, language: str = "") -> str:
-    """A fenced block that the text cannot close."""
+    """Return a fenced block that the text cannot close."""
     longest = max((len(run) for run in _FENCE.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text.strip(chr(10))}\n{fence}"

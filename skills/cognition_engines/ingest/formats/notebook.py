@@ -29,7 +29,7 @@ _LONGEST_OUTPUT: Final = 2000  # characters; what is longer is data
 
 
 def convert(content: bytes) -> Converted:
-    """The notebook in a file. Raises Unreadable for what is none."""
+    """Return the notebook in a file. Raises Unreadable for what is none."""
     try:
         book = nbformat.convert(nbformat.reader.reads(text_of(content)), _VERSION)  # type: ignore[no-untyped-call]
         cells, metadata = list(book.cells), dict(book.metadata)

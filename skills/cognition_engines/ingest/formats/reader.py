@@ -87,7 +87,7 @@ class FormatReader:
         return None if self._process is None else self._process.pid
 
     def can_read(self, format: Format) -> bool:
-        """Whether the libraries of a format are installed."""
+        """Return whether the libraries of a format are installed."""
         if format not in self._installed:
             self._installed[format] = all(find_spec(name) is not None for name in LIBRARIES[format])
         return self._installed[format]
@@ -109,7 +109,7 @@ class FormatReader:
         self._left.clear()
 
     def convert(self, format: Format, content: bytes) -> Converted:
-        """The document as Markdown. Raises Unreadable with the reason where it cannot be read."""
+        """Return the document as Markdown. Raises Unreadable with the reason where it cannot be read."""
         if not self.can_read(format):
             raise Unreadable(f"is not read: {format.value} needs {REMEDY}")
         try:
@@ -124,7 +124,7 @@ class FormatReader:
         return answer.converted
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         if self._process is not None:
             self._end()
 
@@ -194,7 +194,7 @@ class FormatReader:
             timer.join()
 
     def _end(self, patience: float = 0.0) -> int:
-        """Ends the process, which has `patience` seconds to end first; its exit code, negative for a signal."""
+        """End the process, which has `patience` seconds to end first; its exit code, negative for a signal."""
         process, self._process = self._process, None
         assert process is not None
         assert process.stdin is not None

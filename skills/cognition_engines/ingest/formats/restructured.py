@@ -121,7 +121,7 @@ class _Writer(html5_polyglot.Writer):  # type: ignore[misc]
 def _as_written(
     name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = ()
 ) -> tuple[list[nodes.Node], list[nodes.Node]]:
-    """A role that docutils does not know: the title that is given with a target, else the target."""
+    """Return a role that docutils does not know: the title that is given with a target, else the target."""
     title, _, target = text.removesuffix(">").rpartition("<")
     titled = text.endswith(">") and ">" not in target and title.rstrip()
     words = (titled or text).lstrip("~!")
@@ -129,7 +129,7 @@ def _as_written(
 
 
 def convert(content: bytes) -> Converted:
-    """The document in a file; what is no sound reStructuredText is kept as it stands, with one warning."""
+    """Return the document in a file; what is no sound reStructuredText is kept as it stands, with one warning."""
     front, text = split_front(text_of(content))
     _register(text)
     said = StringIO()
@@ -150,7 +150,7 @@ def convert(content: bytes) -> Converted:
 
 
 def _register(text: str) -> None:
-    """Makes every directive and role of the text known that docutils does not know."""
+    """Make every directive and role of the text known that docutils does not know."""
     language = languages.get_language("en")
     known = {*language.directives, *directives._directive_registry} - _NO_TEXT - _CODE
     for name in {match[1] for match in _NAMED.finditer(text)}:
@@ -164,7 +164,7 @@ def _register(text: str) -> None:
 
 
 def _without_messages(tree: nodes.document) -> list[tuple[int, str]]:
-    """Takes what docutils complains of out of the document, but for the text; each with its 1-based line."""
+    """Take what docutils complains of out of the document, but for the text; each with its 1-based line."""
     flaws: list[tuple[int, str]] = []
     for message in list(tree.findall(nodes.system_message)):
         if message.get("level", 0) >= _SETTINGS["report_level"]:

@@ -73,7 +73,7 @@ class _Writer(MarkdownConverter):
 
 
 def parsed(html: str) -> BeautifulSoup:
-    """The elements of a page. Raises Unreadable where they are nested too deeply."""
+    """Return the elements of a page. Raises Unreadable where they are nested too deeply."""
     page = BeautifulSoup(html, "lxml")
     if _depth(page) > _DEEPEST:
         raise Unreadable(f"is nested deeper than {_DEEPEST} elements")
@@ -81,7 +81,7 @@ def parsed(html: str) -> BeautifulSoup:
 
 
 def markdown_of(page: BeautifulSoup) -> str:
-    """The Markdown of a page or a fragment, whose elements this changes."""
+    """Return the Markdown of a page or a fragment, whose elements this changes."""
     for element in page.find_all(_DROPPED):
         element.decompose()
     for element in page.select(_AROUND):
@@ -94,7 +94,7 @@ def markdown_of(page: BeautifulSoup) -> str:
 
 
 def markdown_of_part(element: Tag) -> str:
-    """The Markdown of an element, whole."""
+    """Return the Markdown of an element, whole."""
     writer = _Writer(
         heading_style="atx",
         bullets="-",
@@ -110,7 +110,7 @@ def markdown_of_part(element: Tag) -> str:
 
 
 def _main(page: BeautifulSoup) -> Tag:
-    """The part of a page that has its content; all of it where no part has enough of the text."""
+    """Return the part of a page that has its content; all of it where no part has enough of the text."""
     whole = page.body or page
     enough = len(whole.get_text()) * _LEAST_SHARE
     for selector in _MAIN:
@@ -121,7 +121,7 @@ def _main(page: BeautifulSoup) -> Tag:
 
 
 def _language(element: Tag) -> str:
-    """The language that the classes of a block of code, or of what is around it, name."""
+    """Return the language that the classes of a block of code, or of what is around it, name."""
     names = " ".join(_classes(element))
     match = _LANGUAGE.search(names)
     return "" if match is None or match[1] in ("default", "none", "text", "literal-block") else match[1]
@@ -136,7 +136,7 @@ def _classes(element: Tag) -> Iterator[str]:
 
 
 def _depth(page: BeautifulSoup) -> int:
-    """How many elements are around the deepest one, without recursion."""
+    """Return how many elements are around the deepest one, without recursion."""
     deepest = 0
     waiting: list[tuple[Tag, int]] = [(page, 0)]
     while waiting:
@@ -147,7 +147,7 @@ def _depth(page: BeautifulSoup) -> int:
 
 
 def convert(content: bytes) -> Converted:
-    """The page in a file. Raises Unreadable for an encoding that is not declared and not UTF-8."""
+    """Return the page in a file. Raises Unreadable for an encoding that is not declared and not UTF-8."""
     front, html = split_front(clean(decoded(content)))
     page = parsed(html)
     members = _members(page)
@@ -156,7 +156,7 @@ def convert(content: bytes) -> Converted:
 
 
 def decoded(content: bytes) -> str:
-    """The text of a page: as its byte order mark says, else as it declares, else UTF-8."""
+    """Return the text of a page: as its byte order mark says, else as it declares, else UTF-8."""
     marked = next((name for mark, name in _BOMS if content.startswith(mark)), None)
     named = marked or EncodingDetector.find_declared_encoding(content[:_HEAD], is_html=True)
     for encoding in dict.fromkeys((named or "utf-8", "utf-8")):
@@ -188,7 +188,7 @@ def _members(page: BeautifulSoup) -> tuple[Member, ...]:
 
 
 def _named(page: BeautifulSoup) -> Iterator[tuple[str, list[str]]]:
-    """The contents of the `meta` elements, by name."""
+    """Yield the contents of the `meta` elements, by name."""
     found: dict[str, list[str]] = {}
     for element in page.find_all("meta"):
         name = str(element.get("name") or element.get("property") or "").lower()

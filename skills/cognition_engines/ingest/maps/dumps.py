@@ -79,7 +79,7 @@ def parsed_documents(text: str, *, yaml: bool) -> Sequence[ParsedDocument]:
 
 
 def _recognised(values: Sequence[Value]) -> FieldMap | None:
-    """The shipped map of the system that the first objects are of, unless one of them names a kind of ours."""
+    """Return the shipped map of the system that the first objects are of, unless one of them names a kind of ours."""
     objects = list(islice((one for value in values for one, _ in listed_objects(value, None)), LOOKED_AT))
     if any(isinstance(one, dict) and named_kind(one) in KIND_NAMES for one in objects):
         return None
@@ -105,7 +105,7 @@ def listed_objects(value: Value, path: str | None) -> Iterator[tuple[Value, bool
 
 
 def _list_of(value: Value) -> list[Value] | None:
-    """The objects of a list, or of an object that has them by their ids."""
+    """Return the objects of a list, or of an object that has them by their ids."""
     if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
         return [*value.values()] if any(recognised(one) for one in value.values()) else None
     return value if isinstance(value, list) else None
@@ -120,7 +120,7 @@ def _candidates(documents: Iterable[ParsedDocument]) -> Iterator[Candidate]:
 
 
 def _found(candidates: Iterable[Candidate], map: FieldMap, *, of_lines: bool) -> Iterator[Found]:
-    """The objects with plain values. Those of a list in a document are named, for its line is that of all."""
+    """Yield the objects with plain values. Those of a list in a document are named, for its line is that of all."""
     members = plain_members() if map.system is None else SYSTEMS[map.system].members()
     for candidate in candidates:
         # a plain object of a line may have lists under any names
@@ -132,12 +132,12 @@ def _found(candidates: Iterable[Candidate], map: FieldMap, *, of_lines: bool) ->
 
 
 def plain(value: Value, members: Callable[[dict[str, Value]], dict[str, Value]]) -> Value:
-    """An object with plain values; what is no object as it is."""
+    """Return an object with plain values; what is no object as it is."""
     return members(value) if isinstance(value, dict) else value
 
 
 def object_name(value: Value) -> str | None:
-    """The id or name by which an object is named in what is refused."""
+    """Return the id or name by which an object is named in what is refused."""
     names = [value.get(name) for name in _IDS] if isinstance(value, dict) else []
     return next((str(name) for name in names if isinstance(name, str | int)), None)
 

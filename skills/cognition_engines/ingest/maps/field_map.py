@@ -73,12 +73,12 @@ def at(value: Value, path: str) -> Value:
 
 
 def is_given(value: Value) -> bool:
-    """Whether something is there: other systems write blank texts and empty lists for nothing."""
+    """Return whether something is there: other systems write blank texts and empty lists for nothing."""
     return value is not None and value != [] and value != {} and not (isinstance(value, str) and not value.strip())
 
 
 def without(value: Mapping[str, Value], paths: Iterable[str]) -> dict[str, Value]:
-    """A copy without what stands under the paths; what is empty then, or was, is left out. Lists stay whole."""
+    """Return a copy without what stands under the paths; what is empty then, or was, is left out. Lists stay whole."""
     inner: dict[str, list[str]] = {}
     gone = set(paths)
     for path in gone - value.keys():

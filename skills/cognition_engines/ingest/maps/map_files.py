@@ -43,18 +43,18 @@ class _Loader(yaml.SafeLoader):
 
 
 def shipped_names() -> tuple[str, ...]:
-    """The maps that come with the package."""
+    """Return the maps that come with the package."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
 
 
 @cache
 def shipped(name: str) -> FieldMap:
-    """A map that comes with the package."""
+    """Return a map that comes with the package."""
     return parsed_map((SHIPPED / f"{name}.yaml").read_text(encoding="utf-8"), name)
 
 
 def opened_map(text: str) -> FieldMap:
-    """The shipped map of this name, else that of the file. Raises ConfigurationError."""
+    """Return the shipped map of this name, else that of the file. Raises ConfigurationError."""
     if text in shipped_names():
         return shipped(text)
     try:
@@ -72,7 +72,7 @@ def opened_map(text: str) -> FieldMap:
 
 
 def parsed_map(text: str, name: str) -> FieldMap:
-    """The map that a text is; `name` stands in what is refused. Raises ConfigurationError."""
+    """Return the map that a text is; `name` stands in what is refused. Raises ConfigurationError."""
     try:
         root = yaml.compose(text, Loader=_Loader)
         if root is None:
@@ -135,13 +135,13 @@ def _entry(node: yaml.Node) -> MapEntry:
 
 
 def text_of(kind: str) -> str:
-    """The field that is the text of a kind."""
+    """Return the field that is the text of a kind."""
     return _TEXT_OF.get(KINDS[kind], "content")
 
 
 @cache
 def _names_of(kind: str) -> frozenset[str]:
-    """The fields of a kind; the id alone where the kind is not known."""
+    """Return the fields of a kind; the id alone where the kind is not known."""
     if kind in (DETECTED, SKIP):
         return frozenset({"id", *RIGHTS})
     return own_names(KINDS[kind])
@@ -178,7 +178,7 @@ def _rule(node: yaml.Node) -> FieldRule:
 
 
 def _members(node: yaml.Node, what: str, names: tuple[str, ...]) -> Mapping[str, yaml.Node]:
-    """The members of a node that has these and no others."""
+    """Return the members of a node that has these and no others."""
     found: dict[str, yaml.Node] = {}
     for key, name, value in _pairs(node, what):
         if name not in names:
@@ -221,7 +221,7 @@ def _texts(node: yaml.Node, what: str) -> tuple[str, ...]:
 
 
 def _value(node: yaml.Node) -> Value:
-    """A plain value; a date stays the text that it is written as."""
+    """Return a plain value; a date stays the text that it is written as."""
     with _as_wrong(node):
         if isinstance(node, yaml.ScalarNode) and node.tag.endswith(("timestamp", "binary")):
             return str(node.value)

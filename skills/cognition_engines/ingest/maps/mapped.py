@@ -46,12 +46,12 @@ class RightsUnclear(Exception):
 
 
 def is_right(path: str) -> bool:
-    """Whether an object gives a right under this path."""
+    """Return whether an object gives a right under this path."""
     return any(path == place + name for place in _PLACES for name in RIGHTS)
 
 
 def rights_of(value: dict[str, Value], entry: MapEntry, mapped: Mapping[str, tuple[str, Value]]) -> dict[str, Value]:
-    """The rights of a record. `mapped` are the fields that the map gives values, each with the path of it.
+    """Return the rights of a record. `mapped` are the fields that the map gives values, each with the path of it.
 
     Raises RightsUnclear for one in a spelling that nothing heeds, two that differ, and one that the map has no value
     for.
@@ -76,7 +76,7 @@ def rights_of(value: dict[str, Value], entry: MapEntry, mapped: Mapping[str, tup
 
 
 def _given_rights(value: Mapping[str, Value], used: set[str]) -> dict[str, Value]:
-    """The rights that an object gives by their names, outside and inside its metadata."""
+    """Return the rights that an object gives by their names, outside and inside its metadata."""
     found: dict[str, Value] = {}
     for path, name, member in _members(value):
         if path in used and name not in RIGHTS:
@@ -91,7 +91,7 @@ def _given_rights(value: Mapping[str, Value], used: set[str]) -> dict[str, Value
 
 
 def _members(value: Mapping[str, Value]) -> Iterator[tuple[str, str, Value]]:
-    """The path, name and value of what stands where rights may stand."""
+    """Yield the path, name and value of what stands where rights may stand."""
     inner = value.get("metadata")
     for place, members in zip(_PLACES, (value, inner if isinstance(inner, dict) else {}), strict=True):
         yield from ((place + name, name, member) for name, member in members.items() if member is not None)
@@ -142,7 +142,7 @@ class MappedReader:
 
 
 def records_of(value: Value, map: FieldMap) -> Iterator[Value]:
-    """The objects of records that an object becomes: none where it is to be skipped, else one or more.
+    """Yield the objects of records that an object becomes: none where it is to be skipped, else one or more.
 
     A RefusedValue says why it is none.
     """
@@ -183,7 +183,7 @@ def is_detected(value: dict[str, Value]) -> bool:
 
 
 def _record(value: dict[str, Value], entry: MapEntry) -> Value:
-    """The object of a record; what no field takes is in its metadata."""
+    """Return the object of a record; what no field takes is in its metadata."""
     given = {name: found for name, rule in entry.fields.items() if (found := _chosen(rule, value)) is not None}
     taken = {path for name, (path, whole, _) in given.items() if whole and (name in RIGHTS or not is_right(path))}
     if entry.kind == DETECTED:
@@ -214,7 +214,7 @@ def _flat(rest: dict[str, Value]) -> dict[str, Value]:
 
 
 def _chosen(rule: FieldRule, value: dict[str, Value]) -> tuple[str, bool, Value] | None:
-    """The path that gives the value of a field, whether all that stands there is taken, and the value."""
+    """Return the path that gives the value of a field, whether all that stands there is taken, and the value."""
     for path in rule.paths:
         found = at(value, path)
         if not is_given(found):
@@ -229,12 +229,12 @@ def _chosen(rule: FieldRule, value: dict[str, Value]) -> tuple[str, bool, Value]
 
 
 def _name_of(value: Value) -> str:
-    """How a value is written as a name in a map."""
+    """Return how a value is written as a name in a map."""
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _time(value: Value, epoch: Epoch | None) -> Value:
-    """A time out of a number; anything else as it is, to be refused by its field."""
+    """Return a time out of a number; anything else as it is, to be refused by its field."""
     if epoch is None or isinstance(value, bool) or not isinstance(value, int | float):
         return value
     try:
@@ -244,7 +244,7 @@ def _time(value: Value, epoch: Epoch | None) -> Value:
 
 
 def _add_sections(fields: dict[str, Value], value: dict[str, Value], entry: MapEntry) -> None:
-    """Puts texts that have no field below the text, each under its heading."""
+    """Put texts that have no field below the text, each under its heading."""
     parts = [
         f"## {heading}\n\n{found.strip()}"
         for heading, path in entry.sections.items()

@@ -70,7 +70,7 @@ class Sample:
 
 
 def sample_of(path: Path) -> Sample:
-    """The first objects of a JSON, JSONL or YAML file. Raises ConfigurationError where there are none."""
+    """Return the first objects of a JSON, JSONL or YAML file. Raises ConfigurationError where there are none."""
     try:
         with open_file(path) as file:
             found = _of_lines(file) if starts_lines(file) else _of_documents(path, file)
@@ -106,7 +106,7 @@ def _of_documents(path: Path, file: BinaryIO) -> Sample:
 
 
 def _list_path(value: Value, depth: int = 1) -> str | None:
-    """The path to the longest list of objects in a document."""
+    """Return the path to the longest list of objects in a document."""
     if not isinstance(value, dict) or recognised(value) is not None or is_record(value):
         return None
     found: dict[str, int] = {}
@@ -132,7 +132,7 @@ def _sample(values: Sequence[Value], objects: str | None = None) -> Sample:
 
 
 def proposed(sample: Sample) -> str:
-    """A map as YAML: a shipped one where it fits most objects, else one by their members."""
+    """Return a map as YAML: a shipped one where it fits most objects, else one by their members."""
     shipped_one = "published_cstp" if all(map(_is_published, sample.members)) else sample.system
     if shipped_one is not None and _fits_most(sample, shipped_one):
         return (SHIPPED / f"{shipped_one}.yaml").read_text(encoding="utf-8")
@@ -148,7 +148,7 @@ def proposed(sample: Sample) -> str:
 
 
 def _is_published(members: Mapping[str, Value]) -> bool:
-    """Whether an object is a decision of the published server."""
+    """Return whether an object is a decision of the published server."""
     return "summary" in members and members["summary"] == members.get("decision")
 
 
@@ -159,7 +159,7 @@ def _fits_most(sample: Sample, name: str) -> bool:
 
 
 def _paths(members: Iterable[dict[str, Value]]) -> dict[str, list[Value]]:
-    """The values that stand under each path."""
+    """Return the values that stand under each path."""
     found: dict[str, list[Value]] = {}
     for one in members:
         _note(one, "", found, 1)
@@ -206,7 +206,7 @@ def _entry(paths: Mapping[str, list[Value]]) -> dict[str, Value]:
 
 
 def _id_of_its_name(paths: Mapping[str, list[Value]]) -> str | None:
-    """A member such as noteId, whose values are all different, one for each object."""
+    """Return a member such as noteId, whose values are all different, one for each object."""
     most = max(map(len, paths.values()), default=0)
     for path, values in paths.items():
         different = len(values) == most and len({str(value) for value in values}) == most
@@ -220,7 +220,7 @@ def _one_or_all(paths: Sequence[str]) -> Value:
 
 
 def _contents(paths: Mapping[str, list[Value]]) -> list[str]:
-    """The paths of the text: by their names, else that of the longest texts; none where there are only names."""
+    """Return the paths of the text: by their names, else that of the longest texts; none where there are only names."""
     texts = {path: values for path, values in paths.items() if all(isinstance(one, str) for one in values)}
     if found := _named(texts, _TEXTS, lambda _: True):
         return found

@@ -154,7 +154,7 @@ class _Reading:
         self._at = 0
 
     def peek(self) -> str:
-        """The next character that is not blank; "" at the end."""
+        """Return the next character that is not blank; "" at the end."""
         while True:
             while self._at < len(self._text):
                 character = self._text[self._at]
@@ -225,7 +225,7 @@ def first_of(head: bytes, file: BinaryIO) -> Value:
 
 
 def members_before(file: BinaryIO, name: str) -> dict[str, Value] | None:
-    """The members of the object that a file is, up to the list `name`; None where there is no such list.
+    """Return the members of the object that a file is, up to the list `name`; None where there is no such list.
 
     The file is at its start again after it.
     """
@@ -246,7 +246,7 @@ def members_before(file: BinaryIO, name: str) -> dict[str, Value] | None:
 
 
 def items_under(file: BinaryIO, name: str) -> Iterator[Value]:
-    """The items of a list that is a member of the object that a file is. Raises BrokenJson, OSError."""
+    """Yield the items of a list that is a member of the object that a file is. Raises BrokenJson, OSError."""
     reading = _Reading(file)
     reading.take("{")
     while reading.value() != name:

@@ -66,20 +66,20 @@ class Members:
 
 @lru_cache(maxsize=1024)
 def snake(spelling: str) -> str:
-    """The name in snake_case of one in camelCase; any other stays as it is."""
+    """Return the name in snake_case of one in camelCase; any other stays as it is."""
     name = to_snake(spelling)
     return name if to_camel(name) == spelling else spelling
 
 
 @cache
 def own_names(kind: Kind) -> frozenset[str]:
-    """The names of a kind's members in files, in snake_case."""
+    """Return the names of a kind's members in files, in snake_case."""
     names = {field.name for field in fields(GivenDecision if kind is Kind.DECISION else SPECS[kind].model)}
     return frozenset(names | {"content"} if kind is Kind.SOURCE else names)
 
 
 def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """The members that have one of these names in either spelling, by name; and all others. Raises `Twice`."""
+    """Return the members that have one of these names in either spelling, by name; and all others. Raises `Twice`."""
     known: dict[str, Value] = {}
     others: dict[str, Value] = {}
     for spelling, value in members.items():
@@ -94,7 +94,7 @@ def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, 
 
 
 def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
-    """The members of a record of a kind by our names. Raises `Twice`."""
+    """Return the members of a record of a kind by our names. Raises `Twice`."""
     known, others = own(given, own_names(kind))
     known = {name: value for name, value in known.items() if value is not None}
     spelled = _spelled(others, SPECS[kind].aliases.keys())
@@ -110,7 +110,7 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
 
 
 def _spelled(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str, str]:
-    """How those of the names that are given are spelled. Raises `Twice`."""
+    """Return how those of the names that are given are spelled. Raises `Twice`."""
     spelled: dict[str, str] = {}
     for spelling in members:
         if (name := snake(spelling)) in names:
@@ -128,7 +128,7 @@ def _tolerated(kind: Kind) -> frozenset[str]:
 
 
 def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """An extraction whose content stands next to its type, or holds what belongs outside it."""
+    """Return an extraction whose content stands next to its type, or holds what belongs outside it."""
     type, content = known.get("type"), known.get("content")
     if not isinstance(type, str) or type not in EXTRACTION_TYPES:
         return known, others
@@ -159,13 +159,13 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
 
 
 def named_kind(value: Mapping[str, Value]) -> str | None:
-    """The kind that an object names, known or not; None when it names none."""
+    """Return the kind that an object names, known or not; None when it names none."""
     kind = value.get(KIND)
     return kind if isinstance(kind, str) else None
 
 
 def kind_of_members(value: Value) -> Kind | None:
-    """The kind whose members an object has, a decision last; None when it is no record."""
+    """Return the kind whose members an object has, a decision last; None when it is no record."""
     if not isinstance(value, dict):
         return None
     names = frozenset(map(snake, (name for name, member in value.items() if member is not None)))

@@ -111,7 +111,7 @@ def _body(value: Value) -> str | None:
 
 
 def _section_item(value: Value) -> str | None:
-    """A text, or `option: why` of an object that has no other member."""
+    """Return a text, or `option: why` of an object that has no other member."""
     if isinstance(value, str):
         return value.strip() or None
     if not isinstance(value, dict):
@@ -149,7 +149,7 @@ class _Members:
 
 
 def _sorted(record: Mapping[str, Value], *, strict: bool) -> _Members:
-    """The members of a record; with `strict` one that no field or other tool knows is wrong."""
+    """Return the members of a record; with `strict` one that no field or other tool knows is wrong."""
     found, seen = _Members(), set[str]()
     for spelling, value in record.items():
         plain = snake(spelling)

@@ -90,7 +90,7 @@ def _or(member: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
 
 
 def _object(schema: dict[str, Any]) -> dict[str, Any]:
-    """An object whose members may have either spelling, but not both."""
+    """Return an object whose members may have either spelling, but not both."""
     if "properties" not in schema:
         return schema
     required, properties, rules = set(schema.pop("required", [])), {}, []
@@ -112,7 +112,7 @@ def _object(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _or_null(member: dict[str, Any]) -> dict[str, Any]:
-    """An optional member: null counts as absent, whatever its default."""
+    """Return an optional member: null counts as absent, whatever its default."""
     null = {"type": "null"}
     stated = {key: value for key, value in member.items() if key not in ("default", "description")}
     options = stated["anyOf"] if null in stated.get("anyOf", []) else [stated, null]

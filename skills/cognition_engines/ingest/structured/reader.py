@@ -32,7 +32,7 @@ _KIND: Final = re.compile(rf"""\bkind["']?\s{{0,8}}:\s{{0,8}}["']?(?:{"|".join(K
 
 
 def starts_lines(file: BinaryIO) -> bool:
-    """Whether the first line that is not blank is a whole JSON object and more follow; ends where it began."""
+    """Return whether the first line that is not blank is a whole JSON object and more follow; ends where it began."""
     start = file.tell()
     try:
         filled = (line for _, line in lines_of(file) if line is None or line.strip())
@@ -68,7 +68,7 @@ def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | No
 
 
 def parsed_lines(file: BinaryIO) -> Iterator[Candidate]:
-    """The value of each line that is not blank; one that cannot be parsed is `broken`."""
+    """Yield the value of each line that is not blank; one that cannot be parsed is `broken`."""
     for number, line in lines_of(file):
         if line is None:
             most = f"the line has more than {LONGEST_LINE // 2**20} MiB"
@@ -124,7 +124,7 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
 
 
 def _read_whole(path: str, text: str, documents: Sequence[ParsedDocument], explicit: bool) -> Iterator[Item] | None:
-    """The records of a whole file; the refusal of one that may hold none, as for a member given twice."""
+    """Return the records of a whole file; the refusal of one that may hold none, as for a member given twice."""
     items = _read_documents(path, documents, explicit)
     if items is not None:
         return items
@@ -159,7 +159,7 @@ def _candidates(parsed: ParsedDocument) -> Iterable[Candidate]:
 
 
 def _container(parsed: ParsedDocument) -> str | None:
-    """The member that holds the records of a document which is not one itself."""
+    """Return the member that holds the records of a document which is not one itself."""
     value = parsed.value
     if not isinstance(value, dict) or "title" in value or "kind" in value:
         return None
@@ -167,7 +167,7 @@ def _container(parsed: ParsedDocument) -> str | None:
 
 
 def _rights_beside(path: str, parsed: ParsedDocument) -> Item | None:
-    """The refusal of a file whose records are given rights together, and not each its own."""
+    """Return the refusal of a file whose records are given rights together, and not each its own."""
     value, name = parsed.value, _container(parsed)
     if not isinstance(value, dict):
         return None
@@ -188,7 +188,7 @@ def _left_out(path: str, documents: Sequence[ParsedDocument]) -> Iterator[Item]:
 
 
 def _is_empty_list(value: Value) -> bool:
-    """Whether a document says that there are no records."""
+    """Return whether a document says that there are no records."""
     return value == [] or (isinstance(value, dict) and any(value == {name: []} for name in LISTS))
 
 

@@ -84,7 +84,7 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
 
 
 def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str, str]]:
-    """The members by our names, and why some are refused that are given twice, by their name.
+    """Return the members by our names, and why some are refused that are given twice, by their name.
 
     The first of two is kept, so that what else is wrong is found.
     """
@@ -111,13 +111,13 @@ def _wrong_beside_type(known: Mapping[str, Value]) -> list[str]:
 
 
 def check_rights(names: Iterable[str]) -> None:
-    """Raises `Unacceptable` for a name that says who may see a record in a spelling that nothing heeds."""
+    """Raise `Unacceptable` for a name that says who may see a record in a spelling that nothing heeds."""
     for reason in filter(None, map(misspelled_right, names)):
         raise Unacceptable(reason)
 
 
 def into_metadata(known: dict[str, Value], others: Mapping[str, Value]) -> Iterable[str]:
-    """Puts what has no field into the metadata; the names of it. Raises `Unacceptable`."""
+    """Put what has no field into the metadata; the names of it. Raises `Unacceptable`."""
     kept = {name: value for name, value in others.items() if name not in VECTORS}
     metadata = known.get("metadata", {})
     if not kept or not isinstance(metadata, dict):
@@ -129,7 +129,7 @@ def into_metadata(known: dict[str, Value], others: Mapping[str, Value]) -> Itera
 
 
 def _tolerated(kind: Kind, known: dict[str, Value]) -> dict[str, Value]:
-    """The members with what is read leniently made strict; see docs/record-files.md."""
+    """Return the members with what is read leniently made strict; see docs/record-files.md."""
     known |= {name: labels(known[name]) for name in LABELS & known.keys()}
     if isinstance(card := known.get("knowledge_card"), dict) and "tags" in card:
         known["knowledge_card"] = {**card, "tags": labels(card["tags"])}
@@ -157,7 +157,7 @@ def _content(type: Value, content: Value) -> Value:
 
 
 def _items(value: Value) -> Value:
-    """A text where a list is asked: one item, or one for each of its lines, without the marks of a list."""
+    """Return a text where a list is asked: one item, or one for each of its lines, without the marks of a list."""
     if not isinstance(value, str):
         return value
     if "\n" not in value:
@@ -228,7 +228,7 @@ class ObjectReader:
 
 
 def drafted(read: ReadRecord[Record], ordinal: int, line: int) -> RecordDraft | DocumentDraft:
-    """A record; or a document, where its text is to be cut. Raises `Unacceptable` for what no chunk can hold."""
+    """Return a record; or a document, where its text is to be cut. Raises `Unacceptable` for what no chunk can hold."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:
         return DocumentDraft(record, pieces_of(read.text.replace("\r\n", "\n")), ordinal, line)
