@@ -4,7 +4,7 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
 from typing import Final
@@ -72,8 +72,7 @@ def as_document(converted: Converted, format: Format) -> Document:
     given = {plain_name(member.name) for member in document.front}
     given |= {"authors"} if "author" in given else {"date"} if given & {"created", "createdat"} else set()
     given -= {"project", "sensitivity"}  # two of these are refused as given twice
-    kept = (each for each in converted.members if each.name not in given)
-    said = [Member(each.name, _source(each.name, each.values), 1) for each in kept]
+    said = [member for member in converted.members if member.name not in given]
     typed = [] if "type" in given else [Member("type", json.dumps(format.value), 1)]
     return replace(document, front=(*document.front, *said, *typed))
 
@@ -85,22 +84,9 @@ def placed(pieces: Iterable[Piece], marks: Sequence[Mark]) -> list[Piece]:
     found: list[Piece] = []
     for piece in pieces:
         at = bisect_right(marks, piece.start, key=attrgetter("at")) - 1
-        mark = marks[at] if at >= 0 else Mark(0)
+        mark = marks[at] if at >= 0 else Mark()
         found.append(replace(piece, page=mark.page, slide=mark.slide, cell=mark.cell))
     return found
-
-
-def _source(name: str, values: Sequence[str]) -> str:
-    """Return the value as YAML: JSON is that."""
-    return json.dumps(list(values) if name in ("authors", "tags") else values[0], ensure_ascii=False)
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """What the front matter gives: the members of a source, and what was noticed."""
-
-    members: dict[str, Value]
-    notices: tuple[Problem, ...]
 
 
 def read(
@@ -138,12 +124,12 @@ def read(
         return iter([rejected(path, front.flaw.reason, front.flaw.line)])
     try:
         _check(text, pieces)
-        head = _head(path, front, _title(path, document, markdown, converted))
-        source = read_other(Kind.SOURCE, head.members, named_kind=True).record
+        members, notices = _head(path, front, _title(path, document, markdown, converted))
+        source = read_other(Kind.SOURCE, members, named_kind=True).record
     except Unacceptable as error:
         return iter([rejected(path, str(error), _line(document, str(error)))])
     assert isinstance(source, Source)
-    return chain(map(Warned, head.notices), [DocumentDraft(source, tuple(pieces), 0, 1, is_file=True)])
+    return chain(map(Warned, notices), [DocumentDraft(source, tuple(pieces), 0, 1, is_file=True)])
 
 
 def _check(text: str, pieces: Sequence[Piece]) -> None:
@@ -214,7 +200,7 @@ def is_index(document: Document) -> bool:
     return lines >= _LEAST_LINKS and linked > others
 
 
-def _head(path: str, front: FrontMatter, title: str) -> _Head:
+def _head(path: str, front: FrontMatter, title: str) -> tuple[dict[str, Value], list[Problem]]:
     """Return the members of a source; what cannot be one of a source's fields goes to its metadata, with a warning."""
     members: dict[str, Value] = {"title": title}
     metadata: dict[str, Value] = {}
@@ -242,7 +228,7 @@ def _head(path: str, front: FrontMatter, title: str) -> _Head:
     named = date_of_note(name_of_text(path))
     if "created_at" not in members and named is not None:
         members["created_at"] = named.isoformat()
-    return _Head(members | {"metadata": metadata}, tuple(notices))
+    return members | {"metadata": metadata}, notices
 
 
 def _read_field(front: FrontMatter, name: str, field: str) -> Value:

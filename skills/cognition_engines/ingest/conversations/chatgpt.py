@@ -10,7 +10,6 @@ from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.conversations.export_file import BRANCH, ExportFile, LeftOut
 from cognition_engines.ingest.conversations.turn_drafts import (
     Message,
-    Wrong,
     branch,
     built,
     conversation_name,
@@ -50,10 +49,10 @@ def _is_conversation(first: Value) -> bool:
     return all(isinstance(node, dict) and {"message", "parent"} <= node.keys() for node in list(mapping.values())[:3])
 
 
-def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Wrong]:
+def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable]:
     mapping, id = member(item, "mapping"), text(item, "conversation_id") or text(item, "id")
     if not isinstance(mapping, dict) or id is None:
-        yield Wrong("a conversation must have an id and a mapping")
+        yield Unacceptable("a conversation must have an id and a mapping")
         return
     parents = {name: text(node, "parent") for name, node in mapping.items()}
     chosen = branch(parents, _leaf(item, mapping))

@@ -10,7 +10,6 @@ from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.conversations.export_file import BRANCH, SYSTEM, ExportFile, LeftOut
 from cognition_engines.ingest.conversations.turn_drafts import (
     Message,
-    Wrong,
     branch,
     built,
     content_text,
@@ -114,10 +113,10 @@ def _is_list(file: ExportFile) -> bool:
     return is_ours and file.around.has(file.name.parent, "conversations.json")
 
 
-def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Wrong]:
+def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable]:
     id, listed = text(item, "uuid"), member(item, "chat_messages")
     if id is None or not isinstance(listed, list):
-        yield Wrong("a conversation must have a uuid and chat_messages")
+        yield Unacceptable("a conversation must have a uuid and chat_messages")
         return
     kept = _kept(listed)
     left_out.counts[BRANCH] += len(listed) - len(kept)

@@ -13,7 +13,6 @@ from cognition_engines.ingest.conversations.claude import block_words
 from cognition_engines.ingest.conversations.export_file import REPEATED, SYSTEM, ExportFile, LeftOut
 from cognition_engines.ingest.conversations.turn_drafts import (
     Message,
-    Wrong,
     built,
     conversation_name,
     draft,
@@ -152,13 +151,13 @@ def _turns(file: ExportFile) -> Iterator[Item]:
             yield found
             continue
         make = partial(_message, left_out=file.left_out, last=last, history=history)
-        for message in iter([found]) if isinstance(found, Wrong) else built(make, [found]):
+        for message in iter([found]) if isinstance(found, Unacceptable) else built(make, [found]):
             if isinstance(message, Message):
                 last = message.ts, message.place
             yield draft(file.path, message, number, number)
 
 
-def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[str, Value] | Wrong | Warned]]:
+def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[str, Value] | Unacceptable | Warned]]:
     """Yield the entries that are messages, with their lines, and what is wrong with others."""
     for candidate in parsed_lines(file.file):
         number, entry = candidate.line, candidate.value
@@ -166,9 +165,9 @@ def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[st
             reason = "the last line is not written to its end, and left for the next run"
             yield number, warned(file.path, reason, number)
         elif isinstance(entry, RefusedValue):
-            yield number, Wrong(entry.reason)
+            yield number, Unacceptable(entry.reason)
         elif not isinstance(entry, dict):
-            yield number, Wrong("an entry must be an object")
+            yield number, Unacceptable("an entry must be an object")
         elif text(entry, "type") in _ROLES:
             yield from history.arrange(number, entry)
     yield from history.release()

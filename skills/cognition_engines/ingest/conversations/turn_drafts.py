@@ -112,31 +112,26 @@ class Message:
     local: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """A message that is refused."""
-
-    reason: str
-
-
-def built(build: Callable[[T], Message | None], values: Iterable[T]) -> Iterator[Message | Wrong]:
+def built(build: Callable[[T], Message | None], values: Iterable[T]) -> Iterator[Message | Unacceptable]:
     """What `build` makes of each value; it gives None for one that is left out and raises `Unacceptable`."""
     for value in values:
         try:
             message = build(value)
         except Unacceptable as error:
-            yield Wrong(str(error))
+            yield error
         else:
             if message is not None:
                 yield message
 
 
-def one_each(build: Callable[[Value], Message | None]) -> Callable[[Value], Iterator[Message | Wrong]]:
+def one_each(build: Callable[[Value], Message | None]) -> Callable[[Value], Iterator[Message | Unacceptable]]:
     """Return what makes one message of each item, or none: see `built`."""
     return lambda item: built(build, [item])
 
 
-def drafts(path: str, items: Iterator[Value], messages: Callable[[Value], Iterator[Message | Wrong]]) -> Iterator[Item]:
+def drafts(
+    path: str, items: Iterator[Value], messages: Callable[[Value], Iterator[Message | Unacceptable]]
+) -> Iterator[Item]:
     """Yield the turns of what a file holds item by item; one that is wrong is refused, with its number in the file."""
     number = 0
     try:
@@ -147,11 +142,11 @@ def drafts(path: str, items: Iterator[Value], messages: Callable[[Value], Iterat
         yield rejected(path, f"after item {number}: {error}; what follows is not read")
 
 
-def draft(path: str, message: Message | Wrong, number: int, line: int | None = None) -> Item:
+def draft(path: str, message: Message | Unacceptable, number: int, line: int | None = None) -> Item:
     """Return the checked turn, or its refusal. `number` is its position in the file, from 1; `line` that of a text."""
     where = f"item {number}: " if line is None else ""
-    if isinstance(message, Wrong):
-        return rejected(path, f"{where}{message.reason}", line)
+    if isinstance(message, Unacceptable):
+        return rejected(path, f"{where}{message}", line)
     members: dict[str, Value] = {
         "id": identifier(message.system, *message.ids),
         "conversation_id": message.conversation,

@@ -9,10 +9,10 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final
 
+from cognition_engines.drafts.plain_values import Unacceptable
 from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut
 from cognition_engines.ingest.conversations.turn_drafts import (
     Message,
-    Wrong,
     conversation_name,
     draft,
     listed_texts,
@@ -162,7 +162,7 @@ def _name(file: ExportFile, first: _Entry, order: Order) -> str:
     return name or f"chat-{digest}"
 
 
-def _message(chat: _Chat, entry: _Entry, left_out: LeftOut, *, is_first: bool) -> Message | Wrong | None:
+def _message(chat: _Chat, entry: _Entry, left_out: LeftOut, *, is_first: bool) -> Message | Unacceptable | None:
     speaker, said = entry.said
     content = said.replace(_MARK, "").strip()
     files = [match["ios"] or match["android"] for match in _ATTACHED.finditer(content)]
@@ -172,7 +172,7 @@ def _message(chat: _Chat, entry: _Entry, left_out: LeftOut, *, is_first: bool) -
         return None
     ts = moment(entry.stamp, chat.order)
     if ts is None:
-        return Wrong("the date of the message is none")
+        return Unacceptable("the date of the message is none")
     key = sha256(json.dumps([chat.name, ts, speaker, content]).encode()).hexdigest()
     made = sha256(f"{key} {chat.equal[key]}".encode()).hexdigest()[:32]
     chat.equal[key] += 1

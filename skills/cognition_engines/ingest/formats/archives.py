@@ -7,7 +7,8 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from lxml import etree
 
-from cognition_engines.ingest.formats.converted import Member, Unreadable, clean, members_of
+from cognition_engines.ingest.formats.converted import Unreadable, clean, members_of
+from cognition_engines.markdown.front_block import Member
 
 _MOST_FILES: Final = 10_000
 _MOST_BYTES: Final = 256 * 2**20  # unpacked

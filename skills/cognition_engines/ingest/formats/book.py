@@ -11,14 +11,14 @@ from lxml import etree
 from cognition_engines.ingest.formats.archives import element_of, opened_archive, part
 from cognition_engines.ingest.formats.converted import (
     Converted,
-    Member,
-    Part,
+    Mark,
     Unreadable,
     join_parts,
     members_of,
     right_of,
 )
 from cognition_engines.ingest.formats.web_page import decoded, markdown_of, parsed
+from cognition_engines.markdown.front_block import Member
 
 _CONTAINER: Final = "META-INF/container.xml"
 _ENCRYPTION: Final = "META-INF/encryption.xml"
@@ -33,7 +33,7 @@ def convert(content: bytes) -> Converted:
         package_name = _package_name(archive)
         package = element_of(part(archive, package_name))
         names = list(_spine(package, posixpath.dirname(package_name)))
-        text, _ = join_parts(Part(markdown_of(parsed(decoded(part(archive, name))))) for name in names)
+        text, _ = join_parts((markdown_of(parsed(decoded(part(archive, name)))), Mark()) for name in names)
         return Converted(text, _members(package))
 
 

@@ -1,14 +1,15 @@
 """The formats of documents, and what one becomes: Markdown, and where each page, slide or cell of it begins."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from struct import Struct
 from typing import Final
 
-from cognition_engines.markdown.front_block import after_comments, front_block
+from cognition_engines.markdown.front_block import Member, after_comments, front_block
 from cognition_engines.markdown.inline import is_title
 
 LENGTH: Final = Struct(">Q")  # before what is sent to and by the process that reads documents: its bytes
@@ -82,28 +83,10 @@ class Unreadable(Exception):
 class Mark:
     """From the character `at` of the Markdown on it stands on this page, slide or cell, counted from 1."""
 
-    at: int
+    at: int = 0
     page: int | None = None
     slide: int | None = None
     cell: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The Markdown of one page, slide or cell."""
-
-    text: str
-    page: int | None = None
-    slide: int | None = None
-    cell: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """What a document says of itself, as a member of front matter would: a name and its values, one or more."""
-
-    name: str
-    values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +108,15 @@ def clean(text: str) -> str:
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\v", "\n"))
 
 
-def join_parts(parts: Iterable[Part]) -> tuple[str, tuple[Mark, ...]]:
+def join_parts(parts: Iterable[tuple[str, Mark]]) -> tuple[str, tuple[Mark, ...]]:
     """Return the parts as one text, with a blank line between them, and where each begins; empty ones are left out."""
     texts: list[str] = []
     marks: list[Mark] = []
     at = 0
-    for part in parts:
-        text = clean(part.text).strip("\n")
+    for part, mark in parts:
+        text = clean(part).strip("\n")
         if text.strip():
-            marks.append(Mark(at, part.page, part.slide, part.cell))
+            marks.append(replace(mark, at=at))
             texts.append(text)
             at += len(text) + 2
     return "\n\n".join(texts), tuple(marks)
@@ -147,18 +130,16 @@ def members_of(
     **rights: str | None,
 ) -> tuple[Member, ...]:
     """What metadata give: a title that a person gave, names, a date that is one. `rights` are kept as they are."""
-    found: list[Member] = []
     name = line_of(title or "")
-    if name and not _NO_TITLE.fullmatch(name):
-        found.append(Member("title", (name,)))
-    if names := tuple(dict.fromkeys(name for name in map(line_of, authors) if name)):
-        found.append(Member("authors", names))
-    if day := date_of(created or ""):
-        found.append(Member("date", (day,)))
-    if words := tuple(dict.fromkeys(word for word in map(line_of, tags) if word)):
-        found.append(Member("tags", words))
-    found += (Member(name, (value.strip(),)) for name, value in rights.items() if value and value.strip())
-    return tuple(found)
+    found: dict[str, str | list[str]] = {
+        "title": "" if _NO_TITLE.fullmatch(name) else name,
+        "authors": list(dict.fromkeys(filter(None, map(line_of, authors)))),
+        "date": date_of(created or "") or "",
+        "tags": list(dict.fromkeys(filter(None, map(line_of, tags)))),
+        **{name: (value or "").strip() for name, value in rights.items()},
+    }
+    # the value as YAML: JSON is that
+    return tuple(Member(name, json.dumps(value, ensure_ascii=False), 1) for name, value in found.items() if value)
 
 
 def right_of(values: Sequence[str]) -> str | None:

@@ -11,7 +11,7 @@ from nbformat.validator import get_validator
 
 from cognition_engines.ingest.formats.converted import (
     Converted,
-    Part,
+    Mark,
     Unreadable,
     clean,
     code_block,
@@ -40,8 +40,8 @@ def convert(content: bytes) -> Converted:
         front, rest = split_front(clean(_text(cells[0].source)).lstrip("\n"))
         cells[0].source = rest if front else cells[0].source
     language = str(_inner(metadata, "language_info", "name") or _inner(metadata, "kernelspec", "language") or "")
-    parts = (Part("\n\n".join(_cell(cell, language)), cell=number) for number, cell in enumerate(cells, 1))
-    text, marks = join_parts([Part(front), *parts] if front else parts)
+    parts = (("\n\n".join(_cell(cell, language)), Mark(cell=number)) for number, cell in enumerate(cells, 1))
+    text, marks = join_parts([(front, Mark()), *parts] if front else parts)
     authors = metadata.get("authors")
     names = (
         [str(one.get("name") or "") for one in authors if isinstance(one, dict)] if isinstance(authors, list) else []

@@ -11,7 +11,7 @@ from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_PAGEOBJ_IMAGE
 
 from cognition_engines.ingest.formats.converted import (
     Converted,
-    Part,
+    Mark,
     Unreadable,
     clean,
     join_parts,
@@ -65,7 +65,7 @@ def convert(content: bytes) -> Converted:
 
 def _pages(
     document: PdfDocument, entries: dict[int, list[_Entry]], scanned: list[int], broken: list[int]
-) -> Iterator[Part]:
+) -> Iterator[tuple[str, Mark]]:
     for number in range(len(document)):
         try:
             page = document[number]
@@ -76,7 +76,7 @@ def _pages(
         if not lines and _has_picture(page):
             scanned.append(number + 1)
         page.close()
-        yield Part("\n".join(_headed(lines, entries.get(number, []))) if lines else "", page=number + 1)
+        yield "\n".join(_headed(lines, entries.get(number, []))) if lines else "", Mark(page=number + 1)
 
 
 def _lines(page: PdfPage) -> list[str]:

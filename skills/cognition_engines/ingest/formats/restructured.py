@@ -16,7 +16,6 @@ from docutils.writers import html5_polyglot, null  # noqa: F401
 
 from cognition_engines.ingest.formats.converted import (
     Converted,
-    Member,
     Unreadable,
     members_of,
     right_of,
@@ -24,6 +23,7 @@ from cognition_engines.ingest.formats.converted import (
     text_of,
 )
 from cognition_engines.ingest.formats.web_page import markdown_of_part, parsed
+from cognition_engines.markdown.front_block import Member
 
 _SETTINGS: Final = {
     "file_insertion_enabled": False,

@@ -11,7 +11,6 @@ from markdownify import MarkdownConverter
 
 from cognition_engines.ingest.formats.converted import (
     Converted,
-    Member,
     Unreadable,
     clean,
     code_block,
@@ -20,6 +19,7 @@ from cognition_engines.ingest.formats.converted import (
     right_of,
     split_front,
 )
+from cognition_engines.markdown.front_block import Member
 
 _DEEPEST: Final = 200  # levels; the parser keeps 256 and drops the rest
 _DROPPED: Final = (
