@@ -139,6 +139,12 @@ def first_date(text: str) -> Hit | None:
     return next(find_dates(text), None)
 
 
+def sure_date(text: str) -> datetime | None:
+    """Return the first full date of a text; None without one, and for one whose year has two digits."""
+    hit = first_date(text)
+    return None if hit is None or hit.short_year else hit.date
+
+
 def iso_date(text: str) -> datetime | None:
     """Return a whole ISO 8601 date or timestamp as UTC (a time without a zone is UTC); None when it cannot be one."""
     text = text.strip()

@@ -13,7 +13,7 @@ from cognition_engines.drafts.chunking import Piece, cut, in_whole, too_long
 from cognition_engines.drafts.plain_values import RefusedValue, Unacceptable, Value
 from cognition_engines.ingest.adr.reader import is_form
 from cognition_engines.ingest.adr.titles import name_of_text
-from cognition_engines.ingest.dates import date_of_note, first_date
+from cognition_engines.ingest.dates import date_of_note, sure_date
 from cognition_engines.ingest.formats.converted import Converted, Format, Mark
 from cognition_engines.ingest.items import DocumentDraft, Item, Warned, rejected, warned
 from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
@@ -235,8 +235,8 @@ def _read_field(front: FrontMatter, name: str, field: str) -> Value:
     """Return the member as a field of a source; None when it cannot be that."""
     value: Value = front.value(name)
     if field == "created_at":
-        hit = first_date(bare(front.text(name)))
-        return None if hit is None or hit.date is None or hit.short_year else hit.date.isoformat()
+        day = sure_date(bare(front.text(name)))
+        return None if day is None else day.isoformat()
     if field == "title":
         value = one_line(plain_text(front.text(name)))
     elif field == "tags" and all(isinstance(item, str) for item in (value if isinstance(value, list) else [value])):

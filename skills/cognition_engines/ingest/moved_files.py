@@ -141,7 +141,7 @@ class Recognised(NamedTuple):
 def recognised(
     files: Sequence[RunFile], known: KnownFiles, equal: Callable[[RunFile, StoredFile], bool]
 ) -> tuple[list[Recognised], set[Move]]:
-    """Return the files that the store has from folders that are gone, each of them once, and the `_alike` ones left."""
+    """Return the files that the store has from folders that are gone, each of them once, and the moves that may have been."""
     lost: dict[StoredFile, RunFile] = {}
     for file in files:
         for stored in known.lost_at(file.place):
@@ -163,7 +163,9 @@ def recognised(
     perhaps: set[Move] = set()
     for folder, here in unknown.items():
         others = _likeliest(folder, here, by_name)
-        alike = _alike(here, gone[others[0]]) if others else []
+        alike = _common(here, gone[others[0]]) if others else []
+        if others and 2 * len(alike) < max(len(here), len(gone[others[0]])):
+            alike = []  # too few for the folder to have been moved
         for other in others:
             found += _of_folder(here, gone[other], equal)
         perhaps |= {move_of(each) for each in alike if each.file.path.name in here}
@@ -174,12 +176,6 @@ def _likeliest(folder: str, here: dict[str, RunFile], by_name: dict[str, list[st
     """Return the folders with the most names in common, of these the ones whose paths end alike."""
     common = Counter(other for name in here for other in by_name.get(name, ()))
     return sorted(common, key=lambda other: (-common[other], -_common_end(folder, other), other))[:_CANDIDATES]
-
-
-def _alike(here: dict[str, RunFile], gone: _Files) -> list[Recognised]:
-    """Return the files of the same names, if the folder may have been moved: these are at least half of both."""
-    common = _common(here, gone)
-    return common if 2 * len(common) >= max(len(here), len(gone)) else []
 
 
 def _of_folder(

@@ -10,7 +10,7 @@ from typing import Final
 from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.adr.titles import name_of_text
 from cognition_engines.ingest.conversations.irc import Log, read_log
-from cognition_engines.ingest.dates import first_date, iso_date
+from cognition_engines.ingest.dates import iso_date, sure_date
 from cognition_engines.ingest.documents import MEMBERS
 from cognition_engines.ingest.items import Item, RecordDraft, rejected, warned
 from cognition_engines.ingest.parse.front_matter import FrontMatter, read_front_matter
@@ -127,13 +127,10 @@ def _transcript(path: str, text: str, certain: bool) -> Iterator[Item] | None:
     if front.flaw is not None:
         return iter([rejected(path, front.flaw.reason, front.flaw.line)])
     above = "\n".join(lines[start + 1 : block.end - 1]).strip()
-    spoken = replace(spoken, preamble=f"{above}\n\n{spoken.preamble}".strip(), day=spoken.day or _day(front))
+    spoken = replace(
+        spoken, preamble=f"{above}\n\n{spoken.preamble}".strip(), day=spoken.day or sure_date(bare(front.text("date")))
+    )
     return _with_rights(path, spoken, front)
-
-
-def _day(front: FrontMatter) -> datetime | None:
-    hit = first_date(bare(front.text("date")))
-    return hit.date if hit is not None and not hit.short_year else None
 
 
 def _with_rights(path: str, spoken: _Spoken, front: FrontMatter) -> Iterator[Item]:
@@ -211,8 +208,7 @@ def _preamble(lines: Sequence[str], certain: bool) -> tuple[int | None, datetime
     dated = next((match for match in fields if match["name"].strip().casefold() == "date"), None)
     if dated is None:
         return start, None
-    hit = first_date(dated["value"] or "")
-    return end, hit.date if hit is not None and not hit.short_year else None
+    return end, sure_date(dated["value"] or "")
 
 
 def _headers(lines: Sequence[str], begin: int) -> Iterator[_Header]:

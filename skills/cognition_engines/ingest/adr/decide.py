@@ -55,10 +55,6 @@ def _is_superseding(text: str) -> bool:
     return first is not None and first.status == "superseded" and normalise_status(text) == "superseded"
 
 
-def _is_relation(text: str) -> bool:
-    return _RELATION.match(bare(text)) is not None
-
-
 def _is_guidance(text: str) -> bool:
     """Return whether a statement may be what a form says about its status."""
     plain = text.strip(" *_>()[]{}")
@@ -101,7 +97,7 @@ def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
         return status_of(ticked[0].text)
     deciding = _history(statements) or next((each for each in statements if _is_superseding(each.text)), None)
     if deciding is None:
-        own = [each for each in statements if not (_is_relation(each.text) or _CALLOUT.fullmatch(each.text))]
+        own = [each for each in statements if not (_RELATION.match(bare(each.text)) or _CALLOUT.fullmatch(each.text))]
         deciding = own[0] if own else None
         if deciding is not None and _is_guidance(deciding.text):
             later = (each for each in own[1:] if begins_with_status(bare(each.text)) and not _is_guidance(each.text))

@@ -96,10 +96,10 @@ class ChromaSource:
         kept: dict[str, None] = {}
         ordinal = 0
         for page in self._pages():
-            if self._reusing is None and (reusing := self._same_model(page)) is not None:
-                self._reusing = reusing
-                assert self._embedder is not None
-                yield warned_of(self._address, self._embedder, reusing)
+            if self._embedder is not None and self._reusing is None:
+                self._reusing = of_the_model(self._embedder, [(item.document or "", item.vector) for item in page])
+                if self._reusing is not None:
+                    yield warned_of(self._address, self._embedder, self._reusing)
             for item in page:
                 yield from self._read(item, ordinal, kept)
                 ordinal += 1
@@ -129,12 +129,6 @@ class ChromaSource:
                     )
                 }
             yield [items[id] for id in page if id in items]  # others were deleted meanwhile
-
-    def _same_model(self, page: Sequence[_Item]) -> bool | None:
-        """Return whether the vectors of the page are those that the embedder gives; None when no text of it decides."""
-        if self._embedder is None:
-            return None
-        return of_the_model(self._embedder, [(item.document or "", item.vector) for item in page])
 
     def _read(self, item: _Item, ordinal: int, kept: dict[str, None]) -> Iterator[Item]:
         name = item.metadata.get(KIND)

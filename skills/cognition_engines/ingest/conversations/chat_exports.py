@@ -14,7 +14,7 @@ from typing import BinaryIO, Final, cast
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from cognition_engines.ingest.conversations import chatgpt, claude, claude_code, discord, mail, slack, whatsapp
-from cognition_engines.ingest.conversations.export_file import HEAD, Alone, ExportFile, InFolder, LeftOut
+from cognition_engines.ingest.conversations.export_file import HEAD, ExportFile, InFolder, LeftOut
 from cognition_engines.ingest.items import Item, RejectedRecord, rejected, warned
 from cognition_engines.ingest.options import Texts
 from cognition_engines.open_file import LARGEST_WHOLE
@@ -58,8 +58,8 @@ def read_export(
         return None
     head = file.read(HEAD)
     file.seek(0)
-    around, left_out = Alone() if below is None else InFolder(below), LeftOut(texts)
-    items = _read_file(ExportFile(path, name, file, head, explicit, left_out, around))
+    left_out = LeftOut(texts)
+    items = _read_file(ExportFile(path, name, file, head, explicit, left_out, InFolder(below)))
     return None if items is None else chain(items, left_out.warnings(path))
 
 

@@ -91,9 +91,9 @@ class ExportFile:
 
 
 class InFolder:
-    """The neighbours of a file on disk, inside the folder `below`. No link in it is followed."""
+    """The neighbours of a file on disk, inside the folder `below`; none without one. No link in it is followed."""
 
-    def __init__(self, below: Path) -> None:
+    def __init__(self, below: Path | None) -> None:
         self._below = below
 
     def has(self, root: PurePosixPath, name: str) -> bool:
@@ -111,7 +111,7 @@ class InFolder:
 
     def _identity(self, path: Path) -> tuple[int, ...] | None:
         """Return what changes when the file is written, its size last; None if it is no file in `below`."""
-        if not path.is_relative_to(self._below):
+        if self._below is None or not path.is_relative_to(self._below):
             return None
         try:
             with open_file(path, self._below) as file:
@@ -122,16 +122,6 @@ class InFolder:
 
 
 @lru_cache(maxsize=8)  # the list of users is asked for again for each day
-def _content(path: Path, below: Path, _identity: tuple[int, ...]) -> bytes:
+def _content(path: Path, below: Path | None, _identity: tuple[int, ...]) -> bytes:
     with open_file(path, below) as file:
         return file.read(LARGEST_WHOLE)
-
-
-class Alone:
-    """The neighbours of a stream."""
-
-    def has(self, root: PurePosixPath, name: str) -> bool:
-        return False
-
-    def read(self, root: PurePosixPath, name: str) -> bytes | None:
-        return None

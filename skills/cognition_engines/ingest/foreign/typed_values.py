@@ -169,16 +169,18 @@ def _convert(types: _Types, name: str, inner: Value, flaw: str) -> Value:
         return RefusedValue(f"{name} {flaw}")
 
 
-def _text(value: Value) -> Value:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
+def _only(type: type) -> Callable[[Value], Value]:
+    """Return what gives back a value of this type, and raises TypeError for any other."""
+
+    def checked(value: Value) -> Value:
+        if not isinstance(value, type):
+            raise TypeError
+        return value
+
+    return checked
 
 
-def _flag(value: Value) -> Value:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
+_text, _flag, _object = _only(str), _only(bool), _only(dict)
 
 
 def _whole(value: Value) -> Value:
@@ -187,12 +189,6 @@ def _whole(value: Value) -> Value:
 
 def _double(value: Value) -> Value:
     return float(str(value)) if isinstance(value, str | int | float) else _text(value)
-
-
-def _point(value: Value) -> Value:
-    if not isinstance(value, dict):
-        raise TypeError
-    return dict(value)
 
 
 def _object_id(value: Value) -> Value:
@@ -245,7 +241,7 @@ _FIRESTORE: Final[_Types] = {
     "booleanValue": _flag,
     "timestampValue": _text,
     "referenceValue": _text,
-    "geoPointValue": _point,
+    "geoPointValue": _object,
     "nullValue": lambda _: None,
     "bytesValue": lambda _: _BINARY,
 }

@@ -94,11 +94,13 @@ def _map(root: yaml.Node, name: str) -> FieldMap:
         raise _Wrong(members["system"], f"system must be one of {', '.join(SYSTEMS)}")
     if "records" not in members:
         raise _Wrong(root, "records is required: a list of what becomes a record")
-    entries = tuple(map(_entry, _list(members["records"], "records")))
-    if not entries:
-        raise _Wrong(members["records"], "records must have an entry")
+    listed = members["records"]
+    if not isinstance(listed, yaml.SequenceNode):
+        raise _Wrong(listed, "records must be a list")
+    if not listed.value:
+        raise _Wrong(listed, "records must have an entry")
     objects = _text(members["objects"], "objects") if "objects" in members else None
-    return FieldMap(name, system, objects, entries)
+    return FieldMap(name, system, objects, tuple(map(_entry, listed.value)))
 
 
 def _entry(node: yaml.Node) -> MapEntry:
@@ -199,12 +201,6 @@ def _pairs(node: yaml.Node | None, what: str) -> Iterator[tuple[yaml.Node, str, 
             raise _Wrong(key, f"{named(name, 'that')} is given twice")
         seen.add(name)
         yield key, name, value
-
-
-def _list(node: yaml.Node, what: str) -> list[yaml.Node]:
-    if not isinstance(node, yaml.SequenceNode):
-        raise _Wrong(node, f"{what} must be a list")
-    return list(node.value)
 
 
 def _text(node: yaml.Node, what: str) -> str:

@@ -92,13 +92,11 @@ def _written(value: Value, indent: str = "") -> str:
     if isinstance(value, list):
         return "\n".join(f"{indent}* {_written(item, indent + '  ').lstrip()}" for item in value)
     if isinstance(value, dict):
-        return "\n".join(f"{indent}* {name}: {_inner(item, indent)}" for name, item in value.items())
+        breaks = {name: "\n" if isinstance(item, dict | list) else "" for name, item in value.items()}
+        return "\n".join(
+            f"{indent}* {name}: {breaks[name]}{_written(item, indent + '  ')}" for name, item in value.items()
+        )
     return value.strip() if isinstance(value, str) else json.dumps(value, default=str)
-
-
-def _inner(value: Value, indent: str) -> str:
-    written = _written(value, indent + "  ")
-    return f"\n{written}" if isinstance(value, dict | list) else written
 
 
 def _body(value: Value) -> str | None:
