@@ -141,7 +141,7 @@ class Recognised(NamedTuple):
 def recognised(
     files: Sequence[RunFile], known: KnownFiles, equal: Callable[[RunFile, StoredFile], bool]
 ) -> tuple[list[Recognised], set[Move]]:
-    """Return the files that the store has from folders that are gone, each of them once, and the moves that may have been."""
+    """Return the files that the store has from folders that are gone, each once, and the moves that may have been."""
     lost: dict[StoredFile, RunFile] = {}
     for file in files:
         for stored in known.lost_at(file.place):
