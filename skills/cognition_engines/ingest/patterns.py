@@ -3,13 +3,12 @@
 A path is read once, whatever a pattern says.
 """
 
-from bisect import bisect_right
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from operator import xor
-from typing import Final
+from typing import Final, TypeAlias
 
 from cognition_engines.ingest.options import Selection
 from cognition_engines.open_file import NotAFile, open_in
@@ -21,82 +20,45 @@ _LARGEST: Final = 250_000  # bytes of such a file
 _MOST_IN_FORCE: Final = 2_000  # patterns that the folders of a path have together
 
 
+_Run: TypeAlias = tuple[re.Pattern[str], ...]  # names that follow each other
+
+
 class BadPattern(ValueError):
     """A pattern that means nothing or is too much; the message gives its 1-based number among its lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Characters:
-    """A set of characters by inclusive ranges that do not overlap, or all others."""
-
-    ranges: tuple[tuple[int, int], ...]
-    negated: bool = False
-
-    @property
-    def only(self) -> str | None:
-        """Return the one character; None for a set of others."""
-        first, last = self.ranges[0] if len(self.ranges) == 1 else (0, 1)
-        return chr(first) if first == last and not self.negated else None
-
-
-_ANY: Final = _Characters((), negated=True)
-_SLASH: Final = _Characters(((ord("/"), ord("/")),))
-
-
 @dataclass(frozen=True)
 class _Glob:
-    """Sets of characters in their order. Of each mask bit n says something of the place in front of token n.
+    """Runs of names, each as an expression, with a `**` between them; at the end that stands for at least one name."""
 
-    Characters of one name may be skipped at `stars`, any at `deep`. A token of `slashes` is a slash, the only one that
-    accepts it; one of `optional` need not be there.
-    """
-
-    tokens: tuple[_Characters, ...]
-    stars: int
-    deep: int
-    slashes: int
-    optional: int
+    runs: tuple[tuple[str, ...], ...]
 
     @cached_property
-    def ends(self) -> tuple[str, str]:
-        """Return the characters before the first wildcard and after the last one."""
-        wild = self.stars | self.deep
-        first = (wild & -wild).bit_length() - 1 if wild else len(self.tokens)
-        last = max(0, wild.bit_length() - 1)
-        last += self.optional >> last & 1  # the slash of `**/`
-        return _leading(self.tokens[:first]), _leading(self.tokens[last:][::-1])[::-1]
-
-    @cached_property
-    def accepted(self) -> tuple[list[int], list[int]]:
-        """Code points, and from each on the tokens that accept a character, as bits; first those before the first."""
-        changes: dict[int, int] = {}
-        bits = 0
-        for place, token in enumerate(self.tokens):
-            bits |= token.negated << place
-            for first, last in token.ranges:
-                changes[first] = changes.get(first, 0) ^ 1 << place
-                changes[last + 1] = changes.get(last + 1, 0) ^ 1 << place
-        points = sorted(changes)
-        return points, list(accumulate((changes[point] for point in points), xor, initial=bits))
+    def compiled(self) -> tuple[_Run, ...]:
+        """The expressions, made when a path is asked for."""
+        return tuple(tuple(re.compile(name, re.DOTALL) for name in run) for run in self.runs)
 
     def matches(self, path: str) -> bool:
         """Return whether the glob stands for the whole path."""
-        head, tail = self.ends
-        if not (path.startswith(head) and path.endswith(tail)):
+        names = path.split("/")
+        first, *others = self.compiled
+        if not others:
+            return len(first) == len(names) and _fits(first, names, 0)
+        *middle, last = others
+        at, end = len(first), len(names) - max(len(last), 1)
+        if at > end or not (_fits(first, names, 0) and _fits(last, names, end)):
             return False
-        points, accepted = self.accepted
-        skipping = self.stars | self.deep
-        reached = 1 | (1 & self.optional) << 1  # bit n: the first n tokens stand for what was read
-        for character in path:
-            if character == "/":
-                further, stays = (reached & self.slashes) << 1, reached & self.deep
-            else:
-                further = (reached & accepted[bisect_right(points, ord(character))]) << 1
-                stays = reached & skipping
-            reached = further | (further & self.optional) << 1 | stays
-            if not reached:
+        for run in middle:  # the first place is as good as any: what follows may stand anywhere behind it
+            places = range(at, end - len(run) + 1)
+            found = next((place for place in places if _fits(run, names, place)), None)
+            if found is None:
                 return False
-        return bool(reached >> len(self.tokens) & 1)
+            at = found + len(run)
+        return at <= end + (not last)
+
+
+def _fits(run: _Run, names: Sequence[str], at: int) -> bool:
+    return all(name.fullmatch(names[at + place]) for place, name in enumerate(run))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,38 +116,51 @@ def _parse(text: str) -> Pattern:
 
 def _glob(text: str) -> _Glob | None:
     """Return what a pattern stands for; None if a `[` has no `]` or a `\\` no character, which in git is nothing."""
-    tokens: list[_Characters] = []
-    stars = deep = slashes = optional = at = 0
+    runs: list[list[str]] = [[]]
+    parts = [""]  # of a name, between its stars
+    at = 0
     while at < len(text):
-        character, place = text[at], 1 << len(tokens)
+        character = text[at]
         at += 1
         if character == "*":
             begin, at = at - 1, at + len(text[at:]) - len(text[at:].lstrip("*"))
             if not _is_deep(text, begin, at):
-                stars |= place
-            elif at == len(text):
-                deep |= place
-                tokens.append(_ANY)  # `a/**` is all that is in `a`, not `a` itself
-            else:
-                at += 1
-                if not place >> 1 & optional:  # `**/**/` is `**/`
-                    deep, slashes, optional = deep | place, slashes | place, optional | place
-                    tokens.append(_SLASH)
+                parts.append("")
+                continue
+            if runs[-1] or len(runs) == 1:  # `**/**/` is `**/`
+                runs.append([])
+            at += 1
+            if at > len(text):
+                return _frozen(runs)
         elif character == "[":
             characters, at = _characters(text, at)
             if characters is None:
                 return None
-            tokens.append(characters)
+            parts[-1] += characters
         elif character == "?":
-            tokens.append(_ANY)
+            parts[-1] += "."
         else:
             if character == "\\":
                 character, at = text[at : at + 1], at + 1
             if not character:
                 return None
-            slashes |= place if character == "/" else 0
-            tokens.append(_Characters(((ord(character), ord(character)),)))
-    return _Glob(tuple(tokens), stars, deep, slashes, optional)
+            if character == "/":
+                runs[-1].append(_expression(parts))
+                parts = [""]
+            else:
+                parts[-1] += re.escape(character)
+    runs[-1].append(_expression(parts))
+    return _frozen(runs)
+
+
+def _frozen(runs: Sequence[Sequence[str]]) -> _Glob:
+    return _Glob(tuple(map(tuple, runs)))
+
+
+def _expression(parts: Sequence[str]) -> str:
+    """Return the expression of a name. A part is sought once, from the end of the one before, without backtracking."""
+    first, *others = parts
+    return first + "".join(f"(?>.*?{part})" for part in others[:-1]) + "".join(f".*{part}" for part in others[-1:])
 
 
 def _is_deep(text: str, begin: int, end: int) -> bool:
@@ -193,46 +168,29 @@ def _is_deep(text: str, begin: int, end: int) -> bool:
     return end - begin > 1 and text[begin - 1 : begin] in {"", "/"} and text[end : end + 1] in {"", "/"}
 
 
-def _characters(text: str, at: int) -> tuple[_Characters | None, int]:
-    """Return the set that begins after a `[`, and the place after its `]`; None without one."""
+def _characters(text: str, at: int) -> tuple[str | None, int]:
+    """Return the set that begins after a `[` as an expression, and the place after its `]`; None without one."""
     negated = text[at : at + 1] in {"!", "^"}
     at += negated
-    ranges: list[tuple[int, int]] = []
+    ranges = ""
     first = at
     while at < len(text) and (text[at] != "]" or at == first):
         low, at = _character(text, at)
-        ranges.append((low, low))
+        high = low
         if text[at : at + 1] == "-" and text[at + 1 : at + 2] not in {"", "]"}:
             high, at = _character(text, at + 1)
-            ranges.append((low, high))
-    return (_Characters(_joined(ranges), negated) if at < len(text) else None), at + 1
+        if low <= high:  # a range that ends before it begins has no characters
+            ranges += f"\\U{low:08x}-\\U{high:08x}"
+    if at >= len(text):
+        return None, at + 1
+    of_none = "." if negated else "(?!)"
+    return (f"[{'^' * negated}{ranges}]" if ranges else of_none), at + 1
 
 
 def _character(text: str, at: int) -> tuple[int, int]:
     """Return a code point of a set, and where the next one begins; a backslash only stands in front of one."""
     at += text[at] == "\\"
     return (ord(text[at]) if at < len(text) else 0), at + 1
-
-
-def _joined(ranges: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return ranges with the same characters that do not overlap; a range that ends before it begins has none."""
-    found: list[tuple[int, int]] = []
-    for first, last in sorted(each for each in ranges if each[0] <= each[1]):
-        if found and first <= found[-1][1]:
-            found[-1] = found[-1][0], max(last, found[-1][1])
-        else:
-            found.append((first, last))
-    return tuple(found)
-
-
-def _leading(tokens: Sequence[_Characters]) -> str:
-    """Return the characters up to the first set of several."""
-    found: list[str] = []
-    for token in tokens:
-        if (character := token.only) is None:
-            break
-        found.append(character)
-    return "".join(found)
 
 
 @dataclass(frozen=True, slots=True)
