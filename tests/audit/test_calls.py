@@ -12,9 +12,8 @@ import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.store.records import open_records
-from cstp.contract import Wire
+from cstp.contract import Names, Wire
 from cstp.methods.registry import METHODS
-from cstp.naming import Names
 from tests.isolation.questions import QUESTIONS, Asker
 from tests.isolation.world import World, make_world, put
 from tests.serving import SeededEmbedder, Serving, start

@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.auditing.trail import CAPACITY, AuditOptions, AuditTrail
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
 from cognition_engines.store.audit.chain import AuditFilters
+from cognition_engines.store.audit.trail import CAPACITY, AuditOptions, AuditTrail
 from cognition_engines.store.records import open_records
 from cognition_engines.writing.requests import (
     DecisionFields,

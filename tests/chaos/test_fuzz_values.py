@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cstp.methods.registry import METHODS
 from tests.chaos.fuzzing import FAMILY, PARAMETERS, Report, Target, call, encode, examples

@@ -15,9 +15,8 @@ import pytest
 import structlog
 
 from cstp.errors import ERRORS
-from cstp_server.cli.exit_codes import FAMILIES, MEANINGS
-from tests.http_servers import HttpServer
-from tests.http_servers import answering as answering_server
+from cstp_server.cli.common import FAMILIES, MEANINGS
+from tests.http_servers import HttpServer, answering as answering_server
 from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from cstp.client.auth import read_token
+from cstp.client.target import read_token
 from cstp.client.transport import endpoint
 
 URL = "http://127.0.0.1:1"

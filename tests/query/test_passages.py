@@ -4,8 +4,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cognition_engines.indexes.keywords.language import make_analyzer
 from cognition_engines.retrieval.snippets import Room, passage

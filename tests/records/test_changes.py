@@ -5,8 +5,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records, open_records

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from cognition_engines.indexes.columns.builder import ABSENT, Columns, Snapshot
 from cognition_engines.indexes.columns.sketches import sketch
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity
-from cognition_engines.spaces import DECISIONS as SPACE
-from cognition_engines.spaces import NO_NUMBER
+from cognition_engines.spaces import DECISIONS as SPACE, NO_NUMBER
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry
 from tests.stored import Upsert, changes_of

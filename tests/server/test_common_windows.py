@@ -7,8 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cstp_server.limits.common_windows import STEPS, CommonWindows, windows_memory
 from cstp_server.limits.memory_windows import MovingWindows

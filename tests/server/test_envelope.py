@@ -5,8 +5,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cstp.errors import InvalidRequest, ParseError
 from cstp_server.rpc.envelope import MAX_DEPTH, MAX_VALUES, Malformed, parse_body, read_body, read_requests

@@ -4,8 +4,7 @@ import tracemalloc
 from math import inf, nextafter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import cstp_server.limits.memory_windows as windows_module
 from cstp_server.limits.memory_windows import STEPS, MovingWindows

@@ -18,8 +18,8 @@ from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.exchange.runs import exported, import_file
 from cognition_engines.ingest.options import Options
+from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question

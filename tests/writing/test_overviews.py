@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cognition_engines.engine import Engine
+from cognition_engines.kinds.decisions import LinkType
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import LinkType
 from cognition_engines.models import EVERYTHING, Decision, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decision_counts import MOST_NAMES, MOST_TAGS
 from cognition_engines.store.reads.decisions import DecisionGraph, GraphRequest

@@ -6,9 +6,9 @@ from secrets import token_hex
 from typing import Any
 
 from cognition_engines.drafts.ids import digest, with_place
+from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import validated
-from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.store.values import Entry, FloatArray
 from cognition_engines.writing.requests import DecisionFields, RecordDecision, ReviewDecision, UpdateDecision

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from cognition_engines.engine import Engine
-from cognition_engines.kinds.reviews import DecisionLink, Evidence, ReviewContent
+from cognition_engines.kinds.decisions import DecisionLink, Evidence, ReviewContent
 from cognition_engines.models import SENSITIVITIES, AffectedPart, Alternative, CitedSource, Reason
 from cognition_engines.writing.requests import (
     DecisionFields,

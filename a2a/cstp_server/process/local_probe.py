@@ -4,10 +4,10 @@ from contextlib import closing
 
 import httpx
 
-from cstp.client.errors import ConnectFailed, TransportError
+from cstp.client.connections import SyncHttp
 from cstp.client.messages import HttpAnswer
-from cstp.client.sync_http import SyncHttp
 from cstp.client.transport import deadline_after
+from cstp.errors import ConnectFailed, TransportError
 
 
 def probe(url: str, path: str, seconds: float) -> HttpAnswer | TransportError:

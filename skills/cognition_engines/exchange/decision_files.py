@@ -9,8 +9,8 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from cognition_engines.kinds.decisions import DecisionLink
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.models import EVERYTHING, SENSITIVITIES, Decision
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.records import Records

@@ -54,7 +54,7 @@ class _Glob:
             if found is None:
                 return False
             at = found + len(run)
-        return at <= end + (not last)
+        return True
 
 
 def _fits(run: _Run, names: Sequence[str], at: int) -> bool:

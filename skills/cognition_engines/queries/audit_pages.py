@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.queries.pools import Pools
 from cognition_engines.store.audit.chain import AuditChain, AuditFilters, AuditPage
+from cognition_engines.store.audit.trail import AuditTrail
 
 
 class AuditPages:

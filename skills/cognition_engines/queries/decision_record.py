@@ -3,8 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from cognition_engines.kinds.decisions import ENDED
-from cognition_engines.kinds.reviews import DecisionLink
+from cognition_engines.kinds.decisions import ENDED, DecisionLink
 from cognition_engines.models import SUPERSEDED, Decision, Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
 from cognition_engines.indexes.columns.matching import accepts
-from cognition_engines.kinds.reviews import DecisionLink
+from cognition_engines.kinds.decisions import DecisionLink
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters, Mode, Viewer
 from cognition_engines.queries.explanation import Explanation

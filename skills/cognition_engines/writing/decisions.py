@@ -7,8 +7,7 @@ from secrets import token_hex
 from typing import Final
 
 from cognition_engines.drafts.ids import decision_digest, with_place
-from cognition_engines.kinds.decisions import UNDECIDED
-from cognition_engines.kinds.reviews import ACYCLIC, DecisionLink, LinkType, Review
+from cognition_engines.kinds.decisions import ACYCLIC, UNDECIDED, DecisionLink, LinkType, Review
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.models import Decision, DecisionDetails
 from cognition_engines.store.values import Entry, Revision, StoredRecord

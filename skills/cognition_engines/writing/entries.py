@@ -6,10 +6,9 @@ from hashlib import sha256
 from typing import Final
 
 from cognition_engines.drafts.ids import digest, with_place
-from cognition_engines.kinds.decisions import UNDECIDED
+from cognition_engines.kinds.decisions import UNDECIDED, DecisionLink
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import OtherRecord, Record, embedding_text, kind_of
-from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord

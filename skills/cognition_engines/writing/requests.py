@@ -8,8 +8,8 @@ from typing import Generic, Literal, TypeAlias, TypeVar
 from pydantic import JsonValue
 
 from cognition_engines.errors import EngineError
+from cognition_engines.kinds.decisions import DecisionLink, LinkType, OutcomeName, ReviewContent
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import DecisionLink, LinkType, OutcomeName, ReviewContent
 from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, CitedSource, Reason, Sensitivity, Viewer
 from cognition_engines.store.erasure.cascade import Cascade, Doomed
 

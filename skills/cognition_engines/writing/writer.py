@@ -9,7 +9,6 @@ from typing import Any, Final, TypeVar, cast
 
 from pydantic import TypeAdapter
 
-from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes
@@ -20,6 +19,7 @@ from cognition_engines.models import Decision
 from cognition_engines.queries.duplicates import nearest_decisions
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.steps import Caller
+from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import FloatArray, Receipt
 from cognition_engines.store.write_transaction import (

@@ -14,32 +14,15 @@ import typer
 from cognition_engines.errors import EngineError
 from cognition_engines.ingest.follow import ChangeEvents, WatchedPaths
 from cognition_engines.ingest.options import Options, Progress, Stopped, Summary, UntilStopped
-from cstp_server.cli.exit_codes import Unreachable
+from cstp.errors import CstpError
+from cstp_server.cli import reading_options as reading
+from cstp_server.cli.common import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.cli.progress import reading_progress
-from cstp_server.cli.reading.options import (
-    FOLDERS,
-    AsOption,
-    BotsOption,
-    DayOption,
-    ExcludeOption,
-    FoldersOption,
-    IncludeOption,
-    LevelOption,
-    MapOption,
-    ProjectOption,
-    PruneOption,
-    RepositoryOption,
-    SureOption,
-    SystemOption,
-    UrlOption,
-    options_of,
-    with_messages,
-)
-from cstp_server.cli.reading.print_summary import print_summary
-from cstp_server.cli.reading.run_ingest import Sources, Target, existing_files, run_elsewhere, run_here
+from cstp_server.cli.read_report import print_summary
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
-from cstp_server.cli.remote_records import METHOD, RemoteRefused
+from cstp_server.cli.remote_records import METHOD
+from cstp_server.cli.run_ingest import Sources, Target, existing_files, run_elsewhere, run_here
 from cstp_server.process.model import open_model
 from cstp_server.terminal import say
 
@@ -53,20 +36,20 @@ _Run = Callable[[Options, Progress], Summary]
 def watch_command(
     ctx: typer.Context,
     paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Folders and files to watch.")],
-    project: ProjectOption = None,
-    sensitivity: LevelOption = None,
-    repository: RepositoryOption = None,
-    kind: AsOption = None,
-    decision_folder: FoldersOption = FOLDERS,
-    include: IncludeOption = [],  # noqa: B006 - typer copies it
-    exclude: ExcludeOption = [],  # noqa: B006
-    map: MapOption = None,
-    bots: BotsOption = False,
-    system_messages: SystemOption = False,
-    day_first: DayOption = None,
-    prune: PruneOption = False,
-    yes: SureOption = False,
-    url: UrlOption = None,
+    project: reading.ProjectOption = None,
+    sensitivity: reading.LevelOption = None,
+    repository: reading.RepositoryOption = None,
+    kind: reading.AsOption = None,
+    decision_folder: reading.FoldersOption = reading.FOLDERS,
+    include: reading.IncludeOption = [],  # noqa: B006 - typer copies it
+    exclude: reading.ExcludeOption = [],  # noqa: B006
+    map: reading.MapOption = None,
+    bots: reading.BotsOption = False,
+    system_messages: reading.SystemOption = False,
+    day_first: reading.DayOption = None,
+    prune: reading.PruneOption = False,
+    yes: reading.SureOption = False,
+    url: reading.UrlOption = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 60.0,
     as_json: JsonOption = False,
@@ -78,8 +61,8 @@ def watch_command(
     Each run that finds a change prints a summary; with --json, one line. Records of deleted files stay unless --prune
     is given. If a folder is missing, the command waits for it and deletes nothing.
     """
-    given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
-    given = with_messages(given, bots, system_messages, day_first)
+    given = reading.options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
+    given = reading.with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune, sure=yes)
     files = [path.absolute() for path in existing_files(paths)]
     if url is None:
@@ -98,8 +81,8 @@ def watch_command(
     try:
         with _stopped_by_signals() as stop:
             _follow(WatchedPaths(files, options), run, files, stop, as_json=as_json)
-    except RemoteRefused as refused:
-        return print_error(refused.error, METHOD, as_json=as_json, status=refused.status)
+    except CstpError as refused:
+        return print_error(refused, METHOD, as_json=as_json)
     return 0
 
 
@@ -135,10 +118,10 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
                 # skipped and ignored are of all files, and were printed at first
                 print_summary(replace(summary, skipped={}, ignored=0), as_json=as_json)
             failure = None
-        except (EngineError, Unreachable, RemoteRefused, OSError) as error:
-            if str(error) != failure:
-                failure = str(error)
-                say(f"cannot read changes, retrying: {_named(error)}", err=True)
+        except (EngineError, Unreachable, CstpError, OSError) as error:
+            if (reason := _named(error)) != failure:
+                failure = reason
+                say(f"cannot read changes, retrying: {reason}", err=True)
         events.wait()
 
 
@@ -153,4 +136,6 @@ def _read(watched: WatchedPaths, run: _Run, stop: Event, *, as_json: bool) -> Su
 
 
 def _named(error: Exception) -> str:
-    return f"{error.filename} not found" if isinstance(error, FileNotFoundError) else str(error)
+    if isinstance(error, FileNotFoundError):
+        return f"{error.filename} not found"
+    return error.message if isinstance(error, CstpError) else str(error)

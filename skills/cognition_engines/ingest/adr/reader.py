@@ -1,8 +1,7 @@
 """An architecture decision record in Markdown, as the world writes them, to one draft."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final

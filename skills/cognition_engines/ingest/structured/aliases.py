@@ -5,8 +5,7 @@ that system's storage. Nothing is left out but vectors.
 """
 
 import re
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from pathlib import PurePath

@@ -13,8 +13,7 @@ import sqlite3
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
-from dataclasses import replace as replaced
+from dataclasses import asdict, dataclass, replace as replaced
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
