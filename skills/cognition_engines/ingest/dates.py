@@ -153,7 +153,7 @@ def iso_date(text: str) -> datetime | None:
 
 
 def _other_iso(text: str) -> datetime | None:
-    """One in a form that only ISO 8601 has, such as 20240131 or 2024-W05-3."""
+    """Return a date in a form that only ISO 8601 has, such as 20240131 or 2024-W05-3."""
     try:
         moment = datetime.fromisoformat(text)
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -279,7 +279,7 @@ class Stream:
     formats: FormatReader | None = None
 
     def items(self) -> Iterator[Item]:
-        """What it holds, read as a file that a person named. Raises OSError."""
+        """Yield the items, read as those of a file that a person named. Raises OSError."""
         found = read(self.name, self.file, explicit=True, texts=self.texts, formats=self.formats)
         if found is None:
             yield rejected(self.name, "holds no record in a format that is known")
@@ -288,7 +288,7 @@ class Stream:
 
 
 def opened_stream(name: str | None, file: BufferedReader, texts: Texts, formats: FormatReader | None = None) -> Stream:
-    """The stream in a seekable file, known by its name; without one by what it holds, so that no other replaces it."""
+    """Return the stream in a seekable file, known by its name; without one by a digest of its content."""
     if name is not None:
         return Stream(name, f"{STREAM}{name}", file, texts, formats)
     digest = file_digest(file, "sha256").hexdigest()[:_DIGITS]

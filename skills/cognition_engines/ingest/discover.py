@@ -186,7 +186,7 @@ def files_of(
 
 
 def _size(path: Path) -> int:
-    """In bytes; 0 for a link that leads nowhere."""
+    """Return the size in bytes; 0 for a link that leads nowhere."""
     try:
         return path.stat().st_size
     except OSError:

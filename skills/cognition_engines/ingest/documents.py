@@ -78,7 +78,7 @@ def as_document(converted: Converted, format: Format) -> Document:
 
 
 def placed(pieces: Iterable[Piece], marks: Sequence[Mark]) -> list[Piece]:
-    """The pieces with the page, slide or cell where each begins. `marks` are in the order of their characters."""
+    """Return the pieces with the page, slide or cell where each begins; `marks` are in the order of characters."""
     if not marks:
         return list(pieces)
     found: list[Piece] = []

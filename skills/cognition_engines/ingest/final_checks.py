@@ -105,7 +105,7 @@ def _holds(row: KnownRecord, read: Mapping[str, FilePlace], tally: Tally) -> boo
 
 
 def left_behind(tally: Tally, records: RecordSink) -> Iterator[Problem]:
-    """What came from a file or collection before, is not in it now, and stays in the store with what is new in it."""
+    """Yield problems for records of earlier runs that a file or collection no longer holds and the store keeps."""
     for place in sorted(tally.grown):
         source = tally.places[place].source
         root = tally.places[place].root

@@ -87,7 +87,7 @@ class ChangeEvents:
         self._places: Places = ()
 
     def wait(self) -> None:
-        """Until something was written, the time is over, or `stop` is set.
+        """Wait until something was written, the time is over, or `stop` is set.
 
         At once where no event was waited for before: what was written until now has none.
         """
@@ -130,7 +130,7 @@ def _places_of(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def file_states(paths: Sequence[Path], selection: Selection) -> States:
-    """Of each file that a run over the paths would read. Raises FileNotFoundError, OSError, BadPattern."""
+    """Return the state of each file that a run over the paths reads. Raises OSError, BadPattern."""
     found: dict[Path, FileState] = {}
     for path in paths:
         if path.is_dir():
@@ -165,7 +165,7 @@ class SourceFollower:
 
     @property
     def states(self) -> tuple[SourceState, ...]:
-        """Of each source, in the order given."""
+        """The state of each source, in the order given."""
         return tuple(source.state() for source in self._sources)
 
     def start(self) -> None:
@@ -189,7 +189,7 @@ class SourceFollower:
             self._wait(pause)
 
     def _wait(self, seconds: float) -> None:
-        """Until a folder or file changes, or the time is over."""
+        """Wait until a folder or file changes, or the time is over."""
         if self._events is None:
             self._closing.wait(seconds)
             return

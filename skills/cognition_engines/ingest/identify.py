@@ -126,7 +126,7 @@ class Settling:
                     yield from self.units(child)
 
     def rest(self) -> Iterator[Unit]:
-        """At the end of the file: the children whose artifact is elsewhere."""
+        """Yield the children whose artifact is elsewhere, at the end of the file."""
         for item in chain.from_iterable(self._waiting.values()):
             yield from self._made(
                 item, rights_of(self._asked, self._before[item.identity], self._guard), inherits=False
@@ -152,7 +152,7 @@ class Settling:
             yield Unit(replace(made, vectors=draft.vectors, handover=draft.exported))
 
     def _identity(self, draft: AnyDraft) -> str:
-        """Of what is read, in whatever project; equal turns and episodes are counted."""
+        """Return the identity of a draft in any project; equal turns and episodes are counted."""
         record: Record = draft.head if isinstance(draft, DocumentDraft) else draft.record
         kind = kind_of(record)
         if isinstance(draft, RecordDraft) and draft.export is not None:

@@ -176,15 +176,13 @@ def _characters(text: str, at: int) -> tuple[str | None, int]:
     first = at
     while at < len(text) and (text[at] != "]" or at == first):
         low, at = _character(text, at)
-        high = low
+        ranges += f"\\U{low:08x}"
         if text[at : at + 1] == "-" and text[at + 1 : at + 2] not in {"", "]"}:
             high, at = _character(text, at + 1)
-        if low <= high:  # a range that ends before it begins has no characters
-            ranges += f"\\U{low:08x}-\\U{high:08x}"
+            ranges += f"-\\U{high:08x}" if low <= high else ""  # one that ends before it begins is its first character
     if at >= len(text):
         return None, at + 1
-    of_none = "." if negated else "(?!)"
-    return (f"[{'^' * negated}{ranges}]" if ranges else of_none), at + 1
+    return f"[{'^' * negated}{ranges}]", at + 1
 
 
 def _character(text: str, at: int) -> tuple[int, int]:

@@ -135,7 +135,7 @@ class _Store:
 
 
 def compare(units: Sequence[Unit], tally: Tally, records: RecordSink) -> Batch:
-    """Which records need writing; what must not be written is that whose id another file has."""
+    """Return the records that need writing; those with an id of another file are refused."""
     store = _Store(units, records)
     batch = Batch()
     for unit in _latest(units, batch):
@@ -182,7 +182,7 @@ def settled(batch: Batch, tally: Tally) -> None:
 
 
 def _all_named(unit: Unit, store: _Store, tally: Tally) -> list[tuple[Candidate, KnownRecord | None]]:
-    """As `_named`, of the head and the parts, which are made of its id."""
+    """Return the same as `_named`, of the head and the parts, which are made of its id."""
     head = _named(unit.head, store, tally)
     id = head[0].name[1]
     moved = id != unit.head.name[1]

@@ -54,12 +54,12 @@ class Tally:
     _ids: dict[str, bytes] = field(default_factory=dict)  # whose they are in this run
 
     def open(self, place: FilePlace) -> None:
-        """A file or collection that is read now."""
+        """Note a file or collection that is read now."""
         self.files[place.source] = False
         self.places[place.repository, place.path] = place
 
     def count(self, candidate: Candidate, outcome: Outcome) -> None:
-        """A record that the store has now."""
+        """Count a record that the store has now."""
         self.counts[outcome] += 1
         self.kinds[candidate.name[0]] += 1
         self.sources.add(candidate.origin.place)
@@ -71,7 +71,7 @@ class Tally:
         self.files[source] = True
 
     def unrecognised(self, source: str, problem: Problem, *, explicit: bool) -> None:
-        """A file of no known form: that one was named makes it a refusal. An archive is counted as other files are."""
+        """Note a file of no known form: a refusal if it was named. An archive is counted as other files are."""
         if source.lower().endswith(".zip") and not explicit:
             self.skipped[".zip"] += 1
         else:
@@ -79,7 +79,7 @@ class Tally:
         self.files[source] = explicit
 
     def keep(self, place: FilePlace, kept: Counter[EarlierOption]) -> None:
-        """Options of earlier runs that hold for records of a file."""
+        """Count the options of earlier runs that hold for records of a file."""
         for each, count in kept.items():
             root = place.root
             scope = "" if each.scope is None or each.scope == EVERYTHING else each.scope
@@ -134,7 +134,7 @@ class Tally:
         return None
 
     def keep_other(self, candidate: Candidate, source: str) -> None:
-        """A record that says the same as one of another place, or is older than that of an export: that stays."""
+        """Count a record that says the same as one of another place, or is older than that of an export: that stays."""
         self.count(candidate, Outcome.UNCHANGED)
         counted = self._older if candidate.identity is Identity.EXPORT else self._alike
         counted[candidate.origin.source, source, candidate.name[0]] += 1
@@ -146,7 +146,7 @@ class Tally:
         self._copies.clear()
 
     def notices(self) -> Iterator[Problem]:
-        """What is known only in the end."""
+        """Yield the warnings that are known only in the end."""
         for (source, other, kind), count in self._alike.items():
             said = f"{count} {kinds(kind, count)} {'say' if count > 1 else 'says'} the same as those of {other}"
             yield Problem(source, None, f"{said}, which are kept as they are there")
@@ -163,14 +163,14 @@ class Tally:
         self.reject(candidate.origin.source, Problem(candidate.origin.source, candidate.line, reason))
 
     def _first(self, candidate: Candidate) -> _FirstReading | None:
-        """Where the record was met before; None when this is the first time."""
+        """Return the first reading of the record; None when this is the first time."""
         seen = _FirstReading(candidate.origin.source, candidate.line, _content(candidate))
         first = self._seen.setdefault(_key(candidate), seen)
         return None if first is seen else first
 
 
 def _key(candidate: Candidate) -> bytes:
-    """What makes it this record: its identity and its project."""
+    """Return the identity and the project, which make it this record."""
     return bytes.fromhex(candidate.origin.identity) + (candidate.record.project or "").encode()
 
 
@@ -184,7 +184,7 @@ def _content(candidate: Candidate) -> bytes:
 
 
 def _argument(path: str) -> str:
-    """What names a path or address on the command line."""
+    """Return the argument that names a path or address on the command line."""
     if not path.startswith(STREAM):
         return path
     return "-" if path.startswith(UNNAMED) else f"- --name {quote(path.removeprefix(STREAM))}"
@@ -208,7 +208,7 @@ def is_later(candidate: Candidate, source: str) -> bool:
 
 
 def taken(candidate: Candidate, place: str) -> str:
-    """Why a record is refused whose id another one has."""
+    """Return the reason why a record is refused whose id another one has."""
     given = candidate.origin.given or candidate.record.id
     remedy = (
         "read one of the two folders with --repository NAME"

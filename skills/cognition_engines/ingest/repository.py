@@ -120,7 +120,7 @@ def remote_of(root: Path, inside: Path | None = None) -> str | None:
 
 
 def named(url: str, root: Path | None) -> str | None:
-    """Host and path of a remote, as `github.com/acme/shop`; None for what is no name of one.
+    """Return host and path of a remote, as `github.com/acme/shop`; None for a text that is no remote.
 
     `root` is what a relative path starts at; without it only what has a scheme or a user is a remote.
     """

@@ -334,7 +334,7 @@ class _Embedding:
         self.model = embedder.model if embedder else None
 
     def begin(self, batch: Batch) -> list[AsyncResult[FloatArray] | FloatArray | None]:
-        """The vectors of each fresh record, as they come; None for one that says nothing, and without a model."""
+        """Return the vectors of each fresh record, as they come; None for one without a text or a model."""
         return [self._vectors(each.candidate) for each in batch.fresh]
 
     def _vectors(self, candidate: Candidate) -> AsyncResult[FloatArray] | FloatArray | None:

@@ -117,7 +117,7 @@ def hide_titles(text: str) -> str:
 
 
 def _flat(words: str) -> str:
-    """Links within a link, such as a picture that says the status, by their words; the text stays as long as it is."""
+    """Replace links within a link, such as a picture of a status, by their words; the length stays."""
     return _NESTED.sub(lambda inner: inner[1].ljust(len(inner[0]), "\ufffc"), words)
 
 
@@ -233,7 +233,7 @@ def words_before(text: str, words: Sequence[str] = ()) -> list[str]:
 
 
 def normalise_status(text: str) -> str:
-    """One of `models.STATUSES` for a stated status; "other" for what is none of them.
+    """Return one of `models.STATUSES` for a stated status; "other" if it is none of them.
 
     The first word that means a status decides, except that "superseded by" anywhere wins if the record itself is meant.
     Partly superseded, deprecated or rejected is "other". The titles of linked records mean nothing.

@@ -134,7 +134,7 @@ def _transcript(path: str, text: str, certain: bool) -> Iterator[Item] | None:
 
 
 def _with_rights(path: str, spoken: _Spoken, front: FrontMatter) -> Iterator[Item]:
-    """The turns with the project and sensitivity that the front matter gives; one refusal where it cannot be that."""
+    """Return the turns with the rights that the front matter gives; one refusal if these break a rule."""
     rights: dict[str, Value] = {}
     for name in _RIGHTS:
         rights[name] = front.value(name)
@@ -186,7 +186,7 @@ def _talk(lines: Sequence[str], begin: int, found: Sequence[_Header]) -> bool:
 
 
 def _speaks(lines: Sequence[str], found: Sequence[_Header]) -> Iterator[bool]:
-    """For each turn, whether it reads like speech: three words or more, or the end of a sentence."""
+    """Yield whether each turn reads like speech: three words or more, or the end of a sentence."""
     bounds = [*(header.line for header in found), len(lines)]
     for place, header in enumerate(found):
         content = " ".join([header.rest, *lines[header.line + 1 : bounds[place + 1]]]).strip()
@@ -228,7 +228,7 @@ def _is_label(name: str) -> bool:
 
 
 def _chosen(found: Sequence[_Header]) -> Sequence[_Header]:
-    """Those that begin a turn: where most have a time, those; inside a paragraph only who speaks elsewhere too."""
+    """Return those that begin a turn: those with a time if most have one; else those of known speakers."""
     timed = [header for header in found if header.time is not None]
     if len(timed) >= _LEAST and len(timed) * 2 >= len(found):
         return timed
@@ -272,7 +272,7 @@ def _turns(path: str, spoken: _Spoken, rights: Mapping[str, Value]) -> Iterator[
 
 
 def _times(spoken: _Spoken) -> list[datetime | None]:
-    """When each turn was spoken; None where that is unknown, as where times count from the start of a recording."""
+    """Return the time of each turn; None if unknown, as if times count from the start of a recording."""
     found: list[datetime | None] = []
     day, before = spoken.day, None
     for header in spoken.headers:

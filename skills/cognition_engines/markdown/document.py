@@ -162,7 +162,7 @@ class _LineFacts:
         return start
 
     def running(self, text: str, start: int, end: int) -> None:
-        """The lines of a paragraph. From the first that begins like a table on, it is not cut."""
+        """Add the lines of a paragraph. From the first that begins like a table on, it is not cut."""
         first = self.first_line(text, start, end)
         lines = [(first + offset, line.strip()) for offset, line in enumerate(_without_comments(text).split("\n"))]
         if len(lines) == 2 and set(lines[1][1]) == {"="} and _NUMBERED.match(self.lines[first]):
@@ -201,7 +201,7 @@ class _LineFacts:
             self.entries.append(Table(rows[0][0], tuple(rows), headed))
 
     def raw(self, content: str, start: int, end: int) -> None:
-        """An HTML block: its text, and a span up to the end of the element where that is never cut."""
+        """Add the text of an HTML block, and a span up to the end of an element that is never cut."""
         match = _RAW.match(self.lines[start].lstrip())
         table = html_rows(content, start) if match is not None and match[1].lower() == "table" else ()
         name = match[1].lower() if match is not None else ""

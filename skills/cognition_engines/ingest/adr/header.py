@@ -67,7 +67,7 @@ class Header:
 
 
 def heading_kind(heading: Heading) -> tuple[str | None, str]:
-    """What a section is for, and what its heading states itself, as in `## Status: accepted`."""
+    """Return the kind of a section, and the value in its heading, as in `## Status: accepted`."""
     before, colon, after = heading.text.partition(":")
     kind = KINDS.get(name_of(before))
     if kind is not None and colon and kind in FIELDS:
@@ -115,7 +115,7 @@ class _Reader:
             (self.header.late_statuses if late else self.header.statuses).append(tuple(status))
 
     def _line(self, line: StatedText, kind: str, status: list[StatedText]) -> None:
-        """A line that is no field."""
+        """Add a line that is no field."""
         if kind == "changes":
             self.header.changes.append(line)
         elif kind in {"status", "intro"} and _is_date(line.text):
@@ -144,7 +144,7 @@ class _Reader:
     def _columns(
         self, names: Sequence[str], rows: Sequence[tuple[int, tuple[str, ...]]], history: list[StatedText]
     ) -> None:
-        """A table with a row of names: one row states the record's own fields, several are its history."""
+        """Read a table with a row of names: one row states the record's own fields, several are its history."""
         kinds = [kind_of_cell(name) for name in names]
         if not _RECORD_COLUMNS.isdisjoint(name_of(name) for name in names):
             return
@@ -190,7 +190,7 @@ def _states_value(cells: Sequence[str]) -> bool:
 
 
 def read_header(document: Document, title: Heading | None) -> Header:
-    """What the file states above its body and in its sections for status, date, changes and links."""
+    """Return the statements above the body and in the sections for status, date, changes and links."""
     reader = _Reader(document, Header(), link_targets(document.lines))
     headings = document.headings
     first = headings[0].start if headings else len(document.lines)

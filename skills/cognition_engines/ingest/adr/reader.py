@@ -262,7 +262,7 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
 
 
 def _fields(front: FrontMatter, title: str, text: str) -> Decision:
-    """Raises `Unacceptable` with all that is wrong."""
+    """Return the fields of the record. Raises `Unacceptable` with all that is wrong."""
     wrong = []
     if not title.strip() or len(title) > TITLE_LENGTH or not sound(title):
         wrong.append(f"title must be one line of text, not blank, of at most {TITLE_LENGTH} characters")

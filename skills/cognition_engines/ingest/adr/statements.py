@@ -203,7 +203,7 @@ def _with_phrases(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
 
 
 def _item(entry: Line | Table, phrase: Line) -> str | None:
-    """What an entry names of the records of a phrase above it; None where it is not of its list."""
+    """Return the record that an entry names for a phrase above it; None if it is not of its list."""
     if isinstance(entry, Table) or entry.lists < phrase.lists or fields_of(entry.text) or open_phrase(entry.text):
         return None
     return item_references(entry.text, below=entry.lists > phrase.lists)

@@ -104,7 +104,7 @@ class FileName:
 
 
 def file_name(path: str) -> FileName:
-    """What the last parts of a path, with / or \\ between them, say about the record in the file."""
+    """Return the facts that the last parts of a path, with / or \\ between them, give of a record."""
     parts = [part for part in re.split(r"[/\\]", path) if part]
     stem = parts[-1].rpartition(".")[0] or parts[-1] if parts else ""
     listing = stem.lower() in LISTING_FILES

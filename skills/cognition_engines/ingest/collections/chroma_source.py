@@ -77,7 +77,7 @@ class ChromaSource:
             return self._collection.count()
 
     def digest(self) -> bytes:
-        """Of all that `items` depends on, but the vectors: it reads a tenth as long. Raises `ComponentFailed`."""
+        """Return a digest of all that `items` depends on, but vectors: that is read ten times as fast."""
         found = sha256()
         for ids in self._ids():
             with _calls(self._address):

@@ -59,7 +59,7 @@ def of_the_model(embedder: Embedder, texts: Sequence[tuple[str, FloatArray | Non
 
 
 def warned_of(address: str, embedder: Embedder, reusing: bool) -> Warned:
-    """What a run says of the vectors of a collection."""
+    """Return the warning that says whether vectors of a collection are reused."""
     whose = f"those of {embedder.model}" if reusing else "not those of the model in use"
     done = "they are reused" if reusing else "they are recomputed"
     return warned(address, f"the vectors are {whose}: {done}")
@@ -112,7 +112,7 @@ class LiveSource:
         return self._collection.count()
 
     def digest(self) -> bytes:
-        """Of all that `items` depends on, but the vectors. Raises ComponentFailed."""
+        """Return a digest of all that `items` depends on, but the vectors. Raises ComponentFailed."""
         found = sha256()
         for one in self.objects():
             text = json.dumps([one.id, one.members], sort_keys=True, default=_reason)
@@ -149,14 +149,14 @@ class LiveSource:
                 yield Found(one.members, position, one.id, vector)
 
     def _text(self, one: LiveObject) -> str:
-        """What the record of an object says; "" where it says nothing that has a vector."""
+        """Return the text of the record of an object; "" if none has a vector."""
         record = next(records_of(one.members, self._map), None)
         content = record.get("content") if isinstance(record, dict) else None
         return content if isinstance(content, str) else ""
 
 
 def _reason(value: object) -> str:
-    """What stands for a value that is not read."""
+    """Return the words that stand for a value that is not read."""
     return value.reason if isinstance(value, RefusedValue) else type(value).__name__
 
 
@@ -168,7 +168,7 @@ class OpenCollection(Collection, Protocol):
         ...
 
     def digest(self) -> bytes:
-        """Of all that `items` depends on, but vectors. Raises `ComponentFailed`."""
+        """Return a digest of all that `items` depends on, but vectors. Raises `ComponentFailed`."""
         ...
 
 

@@ -33,7 +33,7 @@ _SPEAKERS: Final[Mapping[Role, str]] = {"assistant": "Claude"}
 
 
 def block_words(content: Value, *, with_tools: bool) -> tuple[str, int]:
-    """What the blocks say, and how many were left out. Raises `Unacceptable` where they are no blocks.
+    """Return the words of the blocks, and how many were left out. Raises `Unacceptable` if they are no blocks.
 
     A text is one block. An image is named; calls, results and thoughts are read `with_tools`.
     """
@@ -55,7 +55,7 @@ def block_words(content: Value, *, with_tools: bool) -> tuple[str, int]:
 
 
 def _spoken(block: Value) -> str | None:
-    """None for a block that is not spoken."""
+    """Return the words of a block; None if it is not spoken."""
     kind = text(block, "type")
     if kind == "text":
         return text(block, "text") or ""
@@ -127,7 +127,7 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable
 
 
 def _kept(listed: list[Value]) -> list[tuple[int, Value]]:
-    """The messages on the branch of the last one, each with its position; all of them where parents are not given."""
+    """Return the messages on the branch of the last one, each with its position; all without parents."""
     parents = {id: text(each, "parent_message_uuid") for each in listed if (id := text(each, "uuid")) is not None}
     if len(parents) < len(listed) or None in parents.values() or not listed:
         return list(enumerate(listed))

@@ -65,7 +65,7 @@ def read(file: ExportFile) -> Iterator[Item] | None:
 
 
 def read_csv(file: ExportFile) -> Iterator[Item] | None:
-    """As Discord gave the messages of a channel in earlier years."""
+    """Return the messages of a channel as Discord gave them in earlier years; None for any other file."""
     if not file.head.removeprefix(b"\xef\xbb\xbf").startswith(b"ID,Timestamp,Contents"):
         return None
     return drafts(file.path, _rows(file), one_each(partial(_own_message, _own(file), file.left_out)))

@@ -66,7 +66,7 @@ class Neighbours(Protocol):
     def has(self, root: PurePosixPath, name: str) -> bool: ...
 
     def read(self, root: PurePosixPath, name: str) -> bytes | None:
-        """What it holds; None for one that is not there, cannot be read or has more than LARGEST_WHOLE bytes."""
+        """Return the content; None for a file that is absent, unreadable or larger than LARGEST_WHOLE bytes."""
         ...
 
 

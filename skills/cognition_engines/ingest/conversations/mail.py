@@ -262,7 +262,7 @@ def _file_name(part: MIMEPart) -> str | None:
 
 
 def _without_ends(words: str, *, is_reply: bool) -> str:
-    """Without the signature, and without the quoted mail that a reply ends with; the text itself if nothing is left."""
+    """Return a text without its signature and the quoted end of a reply; the text itself if nothing is left."""
     lines = words.rstrip().split("\n")
     if _SIGNATURE in lines:
         lines = lines[: lines.index(_SIGNATURE)]

@@ -247,7 +247,7 @@ def _message(day: _Day, left_out: LeftOut, item: Value) -> Message | None:
 
 
 def _words(item: dict[str, Value]) -> str:
-    """What a message says; of one without a text what is attached to it."""
+    """Return the text of a message; of one without any the texts attached to it."""
     content = content_text(item, "text")
     if content.strip():
         return content

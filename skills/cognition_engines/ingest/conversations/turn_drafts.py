@@ -22,20 +22,20 @@ _IS_PRINTABLE: Final = compiled(PRINTABLE)
 
 
 def member(value: Value, *names: str) -> Value:
-    """What stands under one name after the other; None where there is nothing."""
+    """Return the value under one name after the other; None without one."""
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value
 
 
 def text(value: Value, *names: str) -> str | None:
-    """As `member`, if it is a text that is not blank."""
+    """Return the same as `member` if it is a text that is not blank."""
     found = member(value, *names)
     return found if isinstance(found, str) and found.strip() else None
 
 
 def number_text(value: Value, *names: str) -> str | None:
-    """As `text`; a whole number as its digits."""
+    """Return the same as `text`; a whole number as its digits."""
     found = member(value, *names)
     return str(found) if isinstance(found, int) and not isinstance(found, bool) else text(value, *names)
 
@@ -53,7 +53,7 @@ def texts(value: Value, *names: str) -> list[str]:
 
 
 def required(value: Value, *names: str) -> str:
-    """As `number_text`. Raises `Unacceptable` where there is none."""
+    """Return the same as `number_text`. Raises `Unacceptable` without one."""
     found = number_text(value, *names)
     if found is None:
         raise Unacceptable(f"{'.'.join(names)} must be text")
@@ -113,7 +113,7 @@ class Message:
 
 
 def built(build: Callable[[T], Message | None], values: Iterable[T]) -> Iterator[Message | Unacceptable]:
-    """What `build` makes of each value; it gives None for one that is left out and raises `Unacceptable`."""
+    """Yield the message that `build` makes of each value, or its `Unacceptable`; None is left out."""
     for value in values:
         try:
             message = build(value)

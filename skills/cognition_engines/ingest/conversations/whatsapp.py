@@ -52,7 +52,7 @@ class _Entry:
 
     @property
     def said(self) -> tuple[str | None, str]:
-        """Who wrote it, None where the system did, and what."""
+        """The writer, None for the system, and the text."""
         found = _SPEAKER.fullmatch(self.rest)
         return (None, self.rest) if found is None else (found["name"].strip(MARKS + " "), found["text"])
 
@@ -150,7 +150,7 @@ def _entries(file: BinaryIO) -> Iterator[_Entry]:
 
 
 def _name(file: ExportFile, first: _Entry, order: Order) -> str:
-    """What the chat is called: by its file, its archive, or whom the program writes a first line as.
+    """Return the name of the chat: by its file, its archive, or the writer of its first line.
 
     Without any of these it is a digest of the first message, which a longer export begins with as well.
     """

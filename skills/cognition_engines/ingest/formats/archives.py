@@ -50,7 +50,7 @@ def opened_archive(content: bytes) -> ZipFile:
 
 
 def part(archive: ZipFile, name: str) -> bytes:
-    """One file of the archive. Raises Unreadable where it is not there or broken."""
+    """Return one file of the archive. Raises Unreadable if it is absent or broken."""
     try:
         return archive.read(name)
     except KeyError:

@@ -129,7 +129,7 @@ def members_of(
     tags: Sequence[str] = (),
     **rights: str | None,
 ) -> tuple[Member, ...]:
-    """What metadata give: a title that a person gave, names, a date that is one. `rights` are kept as they are."""
+    """Return the members that metadata give: a title of a person, names, a date. `rights` are kept as they are."""
     name = line_of(title or "")
     found: dict[str, str | list[str]] = {
         "title": "" if _NO_TITLE.fullmatch(name) else name,

@@ -165,7 +165,7 @@ def _load_what_python_loads_late() -> None:
 
 
 def _bound_processor_time(seconds: float) -> None:
-    """Of this document, in whole seconds: the parent that would end the process may be gone."""
+    """Limit the time of this document, in whole seconds: the parent that would end the process may be gone."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime + seconds) + 1, hard))

@@ -70,7 +70,7 @@ def _cell(cell: Any, language: str) -> Iterator[str]:
 
 
 def _output(output: Any) -> str:
-    """What an output says in plain text."""
+    """Return the plain text of an output."""
     if output.get("output_type") == "stream":
         return _text(output.get("text"))
     data = output.get("data")

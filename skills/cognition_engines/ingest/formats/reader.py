@@ -83,7 +83,7 @@ class FormatReader:
 
     @property
     def process_id(self) -> int | None:
-        """Of the process that reads; None where there is none."""
+        """The id of the process that reads; None without one."""
         return None if self._process is None else self._process.pid
 
     def can_read(self, format: Format) -> bool:
@@ -101,7 +101,7 @@ class FormatReader:
         return True
 
     def notices(self) -> Iterator[Problem]:
-        """One for each extension whose files were left out since the last time."""
+        """Yield a notice for each extension whose files were left out since the last time."""
         for suffix, paths in sorted(self._left.items()):
             more = len(paths) - 1
             files = f"this and {more} more {suffix} files were" if more else "this file was"

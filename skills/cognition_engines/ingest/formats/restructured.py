@@ -179,7 +179,7 @@ def _without_messages(tree: nodes.document) -> list[tuple[int, str]]:
 
 
 def _members(tree: nodes.document) -> tuple[Member, ...]:
-    """What the fields above all text say; these are taken out."""
+    """Return the members of the fields above all text, which are taken out."""
     found: dict[str, list[str]] = {}
     first = next((node for node in tree.children if not isinstance(node, nodes.Invisible | nodes.target)), None)
     fields = [first] if isinstance(first, nodes.field_list) else []

@@ -44,7 +44,7 @@ class _Writer(MarkdownConverter):
     """Markdown without addresses within a site, without pictures, and with definitions as paragraphs."""
 
     def escape(self, text: str, parent_tags: set[str]) -> str:
-        """Text that begins like a heading or an element is text."""
+        """Escape text that begins like a heading or an element."""
         return _MARK.sub(r"\1\2\\", text)
 
     def convert_a(self, element: Tag, text: str, parent_tags: set[str]) -> str:

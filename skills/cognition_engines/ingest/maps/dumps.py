@@ -29,7 +29,7 @@ _MORE: Final = ("result.next_page_offset", "nextPageToken")  # what an answer ha
 
 
 def read_dump(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Item] | None:
-    """What a file of another system holds, by a map or else by the shipped one of the system that is recognised.
+    """Return the items of a file of another system, by a map or the shipped one of a recognised system.
 
     None, with `file` where it began, when it is of no such system or cannot be parsed.
     """
@@ -69,7 +69,7 @@ def _read_whole(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Ite
 
 
 def parsed_documents(text: str, *, yaml: bool) -> Sequence[ParsedDocument]:
-    """JSON, or YAML where it may be that. Raises MalformedText."""
+    """Return the documents of JSON, or of YAML if it may be that. Raises MalformedText."""
     try:
         return [parse_json(text)]
     except MalformedText:

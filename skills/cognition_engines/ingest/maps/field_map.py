@@ -57,7 +57,7 @@ class FieldMap:
 
 
 def at(value: Value, path: str) -> Value:
-    """What stands under a path; of a list what its items have there. None where there is nothing.
+    """Return the value under a path; of a list the values of its items there. None without one.
 
     A member whose name is the path itself comes first, for names may hold dots.
     """

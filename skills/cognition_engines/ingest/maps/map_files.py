@@ -150,7 +150,7 @@ def _names_of(kind: str) -> frozenset[str]:
 
 
 def _fields(node: yaml.Node | None, kind: str) -> Iterator[tuple[str, yaml.Node]]:
-    """Members whose names are fields of the kind."""
+    """Yield members whose names are fields of the kind."""
     for key, name, value in _pairs(node, "fields"):
         if name not in _names_of(kind) - {"metadata"}:
             known = ", ".join(sorted(_names_of(kind) - {"metadata"}))
@@ -159,7 +159,7 @@ def _fields(node: yaml.Node | None, kind: str) -> Iterator[tuple[str, yaml.Node]
 
 
 def _free(node: yaml.Node | None, what: str) -> Iterator[tuple[str, yaml.Node]]:
-    """Members of any names."""
+    """Return members of any names."""
     return ((name, value) for _, name, value in _pairs(node, what))
 
 

@@ -120,7 +120,7 @@ class MappedReader:
         self._skipped = 0
 
     def read(self, objects: Iterable[Found]) -> Iterator[Item]:
-        """What each one is, in order; in the end what was noticed."""
+        """Yield the item of each object, in order; in the end the warnings."""
         for item in ObjectReader(self._path).read(self._candidates(objects)):
             name, vector = self._current.name, self._current.vector
             if isinstance(item, RejectedRecord) and name is not None:

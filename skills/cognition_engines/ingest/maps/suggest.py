@@ -263,7 +263,7 @@ def _is_time(value: Value) -> bool:
 
 
 def _epoch(value: Value) -> str | None:
-    """In what a number counts the time since 1970."""
+    """Return the unit in which a number counts the time since 1970."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if _SECONDS[0] <= value <= _SECONDS[1]:

@@ -110,7 +110,7 @@ def _object(walk: _Walk) -> tuple[Value, dict[str, tuple[int, ...]]]:
 
 
 def parse_json(text: str) -> ParsedDocument:
-    """One JSON document. Raises `Unreadable`."""
+    """Return one JSON document. Raises MalformedText."""
     walk = _Walk(text)
     walk.skip_blank()
     line = walk.line

@@ -121,7 +121,7 @@ def _spelled(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str,
 
 @cache
 def _tolerated(kind: Kind) -> frozenset[str]:
-    """Other systems' names that may stand next to ours, so that both are given."""
+    """Return other systems' names that may stand next to ours, so that both are given."""
     title = {_TITLE} if kind is Kind.EXTRACTION else frozenset()
     return _STORAGE | SPECS[kind].storage | title | SPECS[kind].aliases.keys() - {"text", "markdown"}
 

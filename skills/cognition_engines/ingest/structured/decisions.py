@@ -189,7 +189,7 @@ def _with_sections(found: _Members) -> None:
 
 
 def _metadata(found: _Members) -> dict[str, JsonValue]:
-    """What was given as metadata, with the members that have no place; what is wrong with it is noted."""
+    """Return the given metadata with the members that have no place; note its flaws."""
     given = found.known.pop("metadata", {})
     if not isinstance(given, dict):
         found.wrong.append(_rules()["metadata"])

@@ -49,7 +49,7 @@ def starts_lines(file: BinaryIO) -> bool:
 
 
 def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | None:
-    """One record a line, read as they are asked for; a line that is not well-formed is refused alone."""
+    """Return one record a line, read as they are asked for; a malformed line is refused alone."""
     start = file.tell()
     lines = parsed_lines(file)
     head = list(islice(lines, LOOKED_AT))
@@ -90,7 +90,7 @@ def parsed_lines(file: BinaryIO) -> Iterator[Candidate]:
 
 
 def read_json_lines(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """One record a line, of which the first is no object; or one JSON document."""
+    """Return one record a line, of which the first is no object; or one JSON document."""
     try:
         return _read_documents(path, [parse_json(text)], explicit)
     except MalformedText:
@@ -98,7 +98,7 @@ def read_json_lines(path: str, text: str, explicit: bool) -> Iterator[Item] | No
 
 
 def read_json(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """One JSON document."""
+    """Return the records of one JSON document."""
     try:
         return _read_whole(path, text, [parse_json(text)], explicit)
     except MalformedText as error:
@@ -106,7 +106,7 @@ def read_json(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
 
 
 def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """YAML of one or several documents, or JSON."""
+    """Return the records of YAML of one or several documents, or of JSON."""
     if text.lstrip()[:1] in {"{", "["}:
         try:
             return _read_whole(path, text, [parse_json(text)], explicit)

@@ -101,7 +101,7 @@ def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str,
 
 
 def _wrong_beside_type(known: Mapping[str, Value]) -> list[str]:
-    """What else is wrong with an extraction of no known type; its content could be anything."""
+    """Return other flaws of an extraction of no known type; its content could be anything."""
     others: dict[str, Value] = {**known, "type": "warning", "content": {"title": "-", "description": "-"}}
     try:
         validated(Kind.EXTRACTION, cast("Mapping[str, JsonValue]", others))
@@ -186,7 +186,7 @@ class ObjectReader:
         self._vectors: dict[Kind, dict[str, None]] = {}
 
     def read(self, candidates: Iterable[Candidate]) -> Iterator[Item]:
-        """What each one is, in order; in the end one warning for each kind whose members are not all known."""
+        """Yield the item of each candidate, in order; then a warning for each kind with unknown members."""
         for ordinal, candidate in enumerate(candidates):
             try:
                 yield self._read(candidate, ordinal)
