@@ -62,25 +62,21 @@ class ChromaSource:
     """One open collection. With an embedder, its vectors are reused where they are those of the embedder's model."""
 
     def __init__(self, address: str, collection: Collection, embedder: Embedder | None) -> None:
-        self._address = address
+        self.address = address
         self._collection = collection
         self._embedder = embedder
         self._reusing: bool | None = None  # None as long as there was no text to compare
 
-    @property
-    def address(self) -> str:
-        return self._address
-
     def count(self) -> int:
         """Return how many items there are. Raises `ComponentFailed`."""
-        with _calls(self._address):
+        with _calls(self.address):
             return self._collection.count()
 
     def digest(self) -> bytes:
         """Return a digest of all that `items` depends on, but vectors: that is read ten times as fast."""
         found = sha256()
         for ids in self._ids():
-            with _calls(self._address):
+            with _calls(self.address):
                 got = self._collection.get(ids=ids, include=["documents", "metadatas"])
             rows = [
                 (id, document, sorted((metadata or {}).items()))
@@ -99,24 +95,24 @@ class ChromaSource:
             if self._embedder is not None and self._reusing is None:
                 self._reusing = of_the_model(self._embedder, [(item.document or "", item.vector) for item in page])
                 if self._reusing is not None:
-                    yield warned_of(self._address, self._embedder, self._reusing)
+                    yield warned_of(self.address, self._embedder, self._reusing)
             for item in page:
                 yield from self._read(item, ordinal, kept)
                 ordinal += 1
         if kept:
             names = ", ".join(dict.fromkeys(named(name, "an unknown member").strip("'") for name in kept))
-            yield warned(self._address, f"members kept in the metadata: {names}")
+            yield warned(self.address, f"members kept in the metadata: {names}")
 
     def _ids(self) -> Iterator[list[str]]:
         """Yield all ids, a page at a time, read in one call: pages by offset shift while others delete items."""
-        with _calls(self._address):
+        with _calls(self.address):
             ids = self._collection.get(include=[])["ids"]
         for start in range(0, len(ids), _PAGE):
             yield ids[start : start + _PAGE]
 
     def _pages(self) -> Iterator[list[_Item]]:
         for page in self._ids():
-            with _calls(self._address):
+            with _calls(self.address):
                 got = self._collection.get(ids=page, include=_ALL)
                 items = {
                     id: _Item(id, document, cast("Mapping[str, Value]", metadata or {}), unit(vector))
@@ -134,13 +130,13 @@ class ChromaSource:
         name = item.metadata.get(KIND)
         if isinstance(name, str) and KIND_NAMES.get(name) is Kind.DECISION:
             members: dict[str, Value] = {**item.metadata, "id": item.id, "text": item.document}
-            yield from ObjectReader(self._address).read([Candidate(members, ordinal + 1)])
+            yield from ObjectReader(self.address).read([Candidate(members, ordinal + 1)])
             return
         try:
             read = _checked(item)
             draft = drafted(read, ordinal, ordinal + 1)
         except Unacceptable as error:
-            yield rejected(self._address, f"{named(item.id, 'an item')}: {error}", ordinal + 1)
+            yield rejected(self.address, f"{named(item.id, 'an item')}: {error}", ordinal + 1)
             return
         kept |= dict.fromkeys(read.kept)
         if isinstance(draft, RecordDraft) and self._reuses(item, read):

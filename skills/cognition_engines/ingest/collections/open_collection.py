@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
 from pkgutil import resolve_name
-from typing import Final, Protocol, TypeAlias, TypeVar
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 
@@ -95,17 +95,13 @@ class LiveSource:
     def __init__(
         self, address: str, collection: Pages, map: FieldMap, embedder: Embedder | None, *, has_vectors: bool = False
     ) -> None:
-        self._address = address
+        self.address = address
         self._collection = collection
         self._map = map
         # below a section the text is another one than that of the vector
         compares = has_vectors and not any(entry.sections for entry in map.records)
         self._embedder = embedder if compares else None
         self._reusing: bool | None = None  # None as long as there was no text to compare
-
-    @property
-    def address(self) -> str:
-        return self._address
 
     def count(self) -> int:
         """Return how many objects there are, or about as many. Raises ComponentFailed."""
@@ -126,7 +122,7 @@ class LiveSource:
     def items(self) -> Iterator[Item]:
         """Yield the objects in the order of the collection, then what was noticed. Raises ComponentFailed."""
         noticed: list[Warned] = []
-        for item in MappedReader(self._address, self._map).read(self._found(noticed)):
+        for item in MappedReader(self.address, self._map).read(self._found(noticed)):
             yield from noticed
             noticed.clear()
             yield item
@@ -140,7 +136,7 @@ class LiveSource:
             if embedder is not None and self._reusing is None:
                 self._reusing = of_the_model(embedder, texts)
                 if self._reusing is not None:
-                    noticed.append(warned_of(self._address, embedder, self._reusing))
+                    noticed.append(warned_of(self.address, embedder, self._reusing))
             for number, one in enumerate(page):
                 position += 1
                 vector = None
@@ -172,10 +168,6 @@ class OpenCollection(Collection, Protocol):
         ...
 
 
-_T = TypeVar("_T", covariant=True)
-_Opening: TypeAlias = Callable[..., AbstractContextManager[_T]]
-
-
 def opened(
     address: str, embedder: Embedder | None, deadline_seconds: float = 30.0, map: FieldMap | None = None
 ) -> AbstractContextManager[OpenCollection]:
@@ -188,7 +180,7 @@ def opened(
         return opened_live(address, embedder, deadline_seconds, map)
     if map is not None:
         raise ConfigurationError(f"{address}: a collection of Chroma is not read by a map")
-    opening: _Opening[OpenCollection] = resolve_name(f"{_ROOM}.chroma_source:open_chroma")
+    opening: Callable[..., AbstractContextManager[OpenCollection]] = resolve_name(f"{_ROOM}.chroma_source:open_chroma")
     return opening(address, embedder, deadline_seconds)
 
 
@@ -199,7 +191,7 @@ def opened_live(
     system = live_system(address)
     assert system is not None, "an address of a live system"
     try:
-        opening: _Opening[LiveSource] = resolve_name(f"{_ROOM}.{_OPENERS[system]}")
+        opening: Callable[..., AbstractContextManager[LiveSource]] = resolve_name(f"{_ROOM}.{_OPENERS[system]}")
     except ModuleNotFoundError as error:
         if error.name not in ("pymongo", "bson"):
             raise
