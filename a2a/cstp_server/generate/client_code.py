@@ -216,17 +216,17 @@ def _import_lines(names: Mapping[str, set[str]]) -> Iterator[str]:
 
 
 def _signature(name: str, parameters: Sequence[Parameter], result: str) -> Iterator[str]:
-    """`def`, on one line if it fits; what is optional is by keyword only."""
+    """`def` on one line, or its parameters on one, if they fit; what is optional is by keyword only."""
     required = [str(one) for one in parameters if one.default is None]
     words = [*required, "*", *(str(one) for one in parameters if one.default is not None)]
     line = f"def {name}({', '.join(words)}) -> {result}:"
     if len(line) <= WIDTH:
         yield line
-    else:
-        yield f"def {name}("
-        for word in words:
-            yield from _wrapped(word)
-        yield f") -> {result}:"
+        return
+    inner = f"    {', '.join(words)}"
+    yield f"def {name}("
+    yield from [inner] if len(inner) <= WIDTH else (line for word in words for line in _wrapped(word))
+    yield f") -> {result}:"
 
 
 def _wrapped(word: str) -> Iterator[str]:
