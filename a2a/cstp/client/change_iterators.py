@@ -4,12 +4,13 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Final, Literal, TypeAlias
+from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from cstp.client.transport import FIRST_PAUSE, LONGEST_PAUSE
 from cstp.errors import CstpError, Overloaded, QueryFailed, RateLimited, TransportError
 from cstp.methods.records import LONGEST_WAIT, ChangesResult, RecordChange
 
+T = TypeVar("T")
 Cursor: TypeAlias = int | Literal["now"]
 _log = logging.getLogger("cstp.client")
 _PASSING: Final = (TransportError, Overloaded, QueryFailed, RateLimited)
@@ -56,16 +57,20 @@ class _Walk:
         return max(pause, float(asked))
 
 
-class Changes(Iterator[RecordChange]):
-    """The changes as they come. `cursor` is that of the last one that was given out: begin there another time."""
+class _Following(Generic[T]):
+    """The reading of changes by `read`. `cursor` is that of the last one that was given out."""
 
-    def __init__(self, read: Callable[[Cursor], ChangesResult], since: Cursor, follow: bool) -> None:
+    def __init__(self, read: Callable[[Cursor], T], since: Cursor, follow: bool) -> None:
         self._read = read
         self._walk = _Walk(since, follow)
 
     @property
     def cursor(self) -> Cursor:
         return self._walk.cursor
+
+
+class Changes(_Following[ChangesResult], Iterator[RecordChange]):
+    """The changes as they come. `cursor` is that of the last one that was given out: begin there another time."""
 
     def __next__(self) -> RecordChange:
         while (change := self._walk.take()) is None:
@@ -78,16 +83,8 @@ class Changes(Iterator[RecordChange]):
         return change
 
 
-class AsyncChanges(AsyncIterator[RecordChange]):
+class AsyncChanges(_Following[Awaitable[ChangesResult]], AsyncIterator[RecordChange]):
     """As `Changes`, for pages that are awaited."""
-
-    def __init__(self, read: Callable[[Cursor], Awaitable[ChangesResult]], since: Cursor, follow: bool) -> None:
-        self._read = read
-        self._walk = _Walk(since, follow)
-
-    @property
-    def cursor(self) -> Cursor:
-        return self._walk.cursor
 
     async def __anext__(self) -> RecordChange:
         while (change := self._walk.take()) is None:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from pydantic import JsonValue
 from pydantic.alias_generators import to_snake
 
-from cstp.contract import Method, Wire
+from cstp.contract import Method, Wire, models_in
 from cstp.methods.registry import METHODS
 from cstp.reads import ReadParams
 
@@ -182,7 +182,7 @@ def _imports(own: Mapping[str, set[str]]) -> list[str]:
     for method in METHODS:
         ours.setdefault(method.result.__module__, set()).update((_result(method), _constant(method)))
         for parameter, field in zip(_parameters_in_order(method), method.params.model_fields.values(), strict=True):
-            for inner in _models(field.annotation):
+            for inner in models_in(field.annotation):
                 ours.setdefault(inner.__module__, set()).add(inner.__name__)
             if "Instant" in parameter.annotation:
                 ours.setdefault("cstp.fields", set()).add("Instant")
@@ -196,13 +196,6 @@ def _imports(own: Mapping[str, set[str]]) -> list[str]:
 def _parameters_in_order(method: Method[Any, Any]) -> list[Parameter]:
     order = list(method.params.model_fields)
     return sorted(_parameters(method), key=lambda one: order.index(one.name))
-
-
-def _models(annotation: Any) -> Iterator[type[Wire]]:
-    if isinstance(annotation, type) and issubclass(annotation, Wire):
-        yield annotation
-    for inner in get_args(annotation):
-        yield from _models(inner)
 
 
 def _import_lines(names: Mapping[str, set[str]]) -> Iterator[str]:
