@@ -181,21 +181,17 @@ def _imports(own: Mapping[str, set[str]]) -> list[str]:
     ours: dict[str, set[str]] = {module: set(names) for module, names in own.items()}
     for method in METHODS:
         ours.setdefault(method.result.__module__, set()).update((_result(method), _constant(method)))
-        for parameter, field in zip(_parameters_in_order(method), method.params.model_fields.values(), strict=True):
+        for field in method.params.model_fields.values():
             for inner in models_in(field.annotation):
                 ours.setdefault(inner.__module__, set()).add(inner.__name__)
-            if "Instant" in parameter.annotation:
-                ours.setdefault("cstp.fields", set()).add("Instant")
-            if "Literal" in parameter.annotation:
-                standard.setdefault("typing", set()).add("Literal")
-            if "Mapping" in parameter.annotation:
-                standard.setdefault("collections.abc", set()).add("Mapping")
+            for names, module, name in (
+                (ours, "cstp.fields", "Instant"),
+                (standard, "typing", "Literal"),
+                (standard, "collections.abc", "Mapping"),
+            ):
+                if name in _spelled(field.annotation):
+                    names.setdefault(module, set()).add(name)
     return [*_import_lines(standard), "", *_import_lines(ours)]
-
-
-def _parameters_in_order(method: Method[Any, Any]) -> list[Parameter]:
-    order = list(method.params.model_fields)
-    return sorted(_parameters(method), key=lambda one: order.index(one.name))
 
 
 def _import_lines(names: Mapping[str, set[str]]) -> Iterator[str]:
