@@ -1,9 +1,8 @@
 """From pages of changes to the changes, one after another, through breaks of the connection."""
 
-import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from cstp.client.transport import FIRST_PAUSE, LONGEST_PAUSE
@@ -57,7 +56,7 @@ class _Walk:
         return max(pause, float(asked))
 
 
-class _Following(Generic[T]):
+class Following(Generic[T]):
     """The reading of changes by `read`. `cursor` is that of the last one that was given out."""
 
     def __init__(self, read: Callable[[Cursor], T], since: Cursor, follow: bool) -> None:
@@ -69,7 +68,7 @@ class _Following(Generic[T]):
         return self._walk.cursor
 
 
-class Changes(_Following[ChangesResult], Iterator[RecordChange]):
+class Changes(Following[ChangesResult], Iterator[RecordChange]):
     """The changes as they come. `cursor` is that of the last one that was given out: begin there another time."""
 
     def __next__(self) -> RecordChange:
@@ -80,20 +79,6 @@ class Changes(_Following[ChangesResult], Iterator[RecordChange]):
                 self._walk.read(self._read(self._walk.cursor))
             except (CstpError, TransportError) as error:
                 time.sleep(self._walk.pause_after(error))
-        return change
-
-
-class AsyncChanges(_Following[Awaitable[ChangesResult]], AsyncIterator[RecordChange]):
-    """As `Changes`, for pages that are awaited."""
-
-    async def __anext__(self) -> RecordChange:
-        while (change := self._walk.take()) is None:
-            if self._walk.done:
-                raise StopAsyncIteration
-            try:
-                self._walk.read(await self._read(self._walk.cursor))
-            except (CstpError, TransportError) as error:
-                await asyncio.sleep(self._walk.pause_after(error))
         return change
 
 
