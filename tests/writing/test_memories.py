@@ -19,8 +19,17 @@ from cognition_engines.queries.episodes import EpisodeQuestion
 from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.write_transaction import Author, read_transaction
-from cognition_engines.writing.memory_requests import Remember, Remembered, StoredEpisode, StoreEpisode
-from cognition_engines.writing.requests import Forget, Forgotten, ScopeNeeded, WriteCaller, WriteConflict, WriteRefused
+from cognition_engines.writing.erasing import Forget, Forgotten
+from cognition_engines.writing.requests import (
+    Remember,
+    Remembered,
+    ScopeNeeded,
+    StoredEpisode,
+    StoreEpisode,
+    WriteCaller,
+    WriteConflict,
+    WriteRefused,
+)
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 from tests.writing.written import written
