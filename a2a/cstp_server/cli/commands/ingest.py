@@ -84,9 +84,8 @@ def ingest_command(
                 summary = reading.run_elsewhere(sources, options, target, shown)
             else:
                 loaded = settings_for(ctx, data_dir, config)
-                summary = reading.run_here(
-                    sources, options, loaded, None if dry_run else open_model(loaded.settings), shown
-                )
+                embedder = None if dry_run else open_model(loaded.settings)
+                summary = reading.run_here(sources, options, loaded, embedder, shown)
     except CstpError as refused:
         return print_error(refused, METHOD, as_json=as_json)
     print_summary(summary, as_json=as_json, dry_run=dry_run, strict=strict)
