@@ -6,6 +6,7 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.ingest.collections.addresses import FORMS
+from cognition_engines.ingest.options import Options, Progress, Summary
 from cstp.errors import CstpError
 from cstp_server.cli import reading
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
@@ -13,6 +14,7 @@ from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.read_report import print_summary
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
 from cstp_server.cli.remote_records import METHOD
+from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.process.model import open_model
 
 app = command_family()
@@ -83,10 +85,14 @@ def ingest_command(
             if target is not None:
                 summary = reading.run_elsewhere(sources, options, target, shown)
             else:
-                loaded = settings_for(ctx, data_dir, config)
-                embedder = None if dry_run else open_model(loaded.settings)
-                summary = reading.run_here(sources, options, loaded, embedder, shown)
+                summary = _run_here(sources, options, settings_for(ctx, data_dir, config), shown)
     except CstpError as refused:
         return print_error(refused, METHOD, as_json=as_json)
     print_summary(summary, as_json=as_json, dry_run=dry_run, strict=strict)
     return 1 if summary.rejected or summary.held_back else 0
+
+
+def _run_here(sources: reading.Sources, options: Options, loaded: LoadedSettings, shown: Progress) -> Summary:
+    """Ingest into the store of the settings; a dry run needs no model."""
+    model = None if options.dry_run else open_model(loaded.settings)
+    return reading.run_here(sources, options, loaded, model, shown)
