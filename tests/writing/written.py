@@ -14,14 +14,6 @@ from cognition_engines.store.values import Entry, FloatArray
 from cognition_engines.writing.requests import DecisionFields, RecordDecision, ReviewDecision, UpdateDecision
 
 
-class Quiet:
-    """A watcher that shows nothing."""
-
-    def start(self, step: str, records: int) -> None: ...
-
-    def advance(self, records: int) -> None: ...
-
-
 def written(
     kind: Kind,
     agent: str = "ann",
