@@ -31,12 +31,10 @@ from cognition_engines.store.schema import records
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import PART, Entry
-from cognition_engines.writing.erasing import LedgerFile, Retention
-from cognition_engines.writing.memory_requests import PutRecords
+from cognition_engines.writing.erasing import Forget, Forgotten, LedgerFile, Retention
 from cognition_engines.writing.requests import (
-    Forget,
-    Forgotten,
     LinkDecisions,
+    PutRecords,
     RecordedDecision,
     RecordNotFound,
     ReviewDecision,

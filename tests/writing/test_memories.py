@@ -11,16 +11,25 @@ import pytest
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.artifacts import Turn
-from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.graph import Actor, Event
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.queries.episodes import EpisodeQuestion
 from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.write_transaction import Author, read_transaction
-from cognition_engines.writing.memory_requests import Remember, Remembered, StoredEpisode, StoreEpisode
-from cognition_engines.writing.requests import Forget, Forgotten, ScopeNeeded, WriteCaller, WriteConflict, WriteRefused
+from cognition_engines.writing.erasing import Forget, Forgotten
+from cognition_engines.writing.requests import (
+    Remember,
+    Remembered,
+    ScopeNeeded,
+    StoredEpisode,
+    StoreEpisode,
+    WriteCaller,
+    WriteConflict,
+    WriteRefused,
+)
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 from tests.writing.written import written

@@ -9,7 +9,8 @@ from cognition_engines.models import SENSITIVITIES, Decision, DecisionDetails, F
 from cognition_engines.queries.decisions import joined_links
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.values import Revision, StoredRecord
-from cognition_engines.writing.decisions import content_hash, ratified_by
+from cognition_engines.writing.decisions import ratified_by
+from cognition_engines.writing.entries import content_hash
 from cstp.errors import NotFound
 from cstp.methods.decision_reads import (
     GET_DECISION,
