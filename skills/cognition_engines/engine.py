@@ -41,8 +41,7 @@ from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.reached import ReachedSeq
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
-from cognition_engines.queries.steps import Caller
-from cognition_engines.queries.threads import Threads
+from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
 from cognition_engines.retrieval.calibration import calibration_of
 from cognition_engines.retrieval.dated import QuestionDates

@@ -12,7 +12,7 @@ from starlette.types import Message, Receive
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.queries.pools import Pool
-from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.turns import Caller
 from cstp.errors import Overloaded
 
 LARGE: Final = 65_536  # bytes; smaller bodies are bounded by the number of connections, and parsed in 4 ms

@@ -10,7 +10,7 @@ from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.queries.pools import Pool
-from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.turns import Caller
 from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
 from cstp_server.tokens import TokenBook

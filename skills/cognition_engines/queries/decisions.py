@@ -6,16 +6,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
-from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters, Mode, Viewer
 from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.steps import Caller
-from cognition_engines.queries.turns import Agent
+from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.reads.supersession import Supersession
@@ -76,17 +74,6 @@ class Match:
         return self.stored.origin
 
 
-@dataclass(frozen=True, slots=True)
-class _Hit:
-    """A decision as it is now; `window` None where its text is not that of its vectors, or words alone decide."""
-
-    stored: StoredRecord
-    decision: Decision
-    distance: float | None
-    window: Window | None
-    explanation: Explanation | None
-
-
 class Decisions:
     """Searches the decisions and reads those that were found."""
 
@@ -102,58 +89,43 @@ class Decisions:
         sought = SearchScope(DECISIONS, question.filters.conditions())
         mode = question.mode or self._searching.modes[0]
         query = Query(question.text, question.viewer, mode, (sought,), question.abstain, question.as_of)
-        hits = await self._hits(caller, question, query)
-        if not question.include & {"snippet", "links", "edges"}:
-            return [
-                Match(hit.decision, hit.stored, hit.distance, None, None, hit.explanation, hit.window) for hit in hits
-            ]
-        snippets, links = await asyncio.gather(
-            self._snippets(caller, question, hits), self._links(caller, question, hits)
-        )
-        return [
-            Match(
-                hit.decision,
-                hit.stored,
-                hit.distance,
-                snippet,
-                links.get(hit.stored.key),
-                hit.explanation,
-                hit.window,
-            )
-            for hit, snippet in zip(hits, snippets, strict=True)
-        ]
 
-    async def _hits(self, caller: Caller, question: Question, query: Query) -> list[_Hit]:
         def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
             return self._records.reads.by_keys(found.keys(), question.viewer, DECISIONS.kinds)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
-        keys = found.keys()
-        conditions = question.filters.conditions()
-        shown = question.include & {"snippet", "explain"}
-        windows = await self._searching.windows(caller, found, query.mode) if shown else [None] * len(keys)
-        reasons = await self._searching.explained(caller, found, query, wanted="explain" in question.include)
-        hits = []
-        for hit, key, seq, window, reason in zip(found.hits, keys, found.seqs(), windows, reasons, strict=True):
-            stored = read.get(key)
-            # a record may have changed since the snapshot: then the conditions are asked again
-            if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
-                assert isinstance(stored.record, Decision)
-                nearest = window if stored.seq == seq else None
-                hits.append(_Hit(stored, stored.record, hit.distance, nearest, reason))
-        return hits
+        explain = "explain" in question.include
+        windows = explain or "snippet" in question.include
+        hits = await self._searching.current_hits(caller, found, query, read, windows=windows, explain=explain)
+        if not question.include & {"snippet", "links", "edges"}:
+            return [_match(hit, None, None) for hit in hits]
+        snippets, links = await asyncio.gather(
+            self._snippets(caller, question, hits), self._links(caller, question, hits)
+        )
+        return [_match(hit, snippet, links.get(hit.stored.key)) for hit, snippet in zip(hits, snippets, strict=True)]
 
-    async def _snippets(self, caller: Caller, question: Question, hits: Sequence[_Hit]) -> list[str | None]:
+    async def _snippets(self, caller: Caller, question: Question, hits: Sequence[CurrentHit]) -> list[str | None]:
         if "snippet" not in question.include:
             return [None] * len(hits)
-        cuts = [PassageRequest(hit.decision.text, SNIPPET, hit.decision, hit.decision.text, hit.window) for hit in hits]
+        cuts = [
+            PassageRequest(text := _decision(hit).text, SNIPPET, hit.stored.record, text, hit.window) for hit in hits
+        ]
         return [*await self._passages.cut(caller, question.text, cuts)]
 
-    async def _links(self, caller: Caller, question: Question, hits: Sequence[_Hit]) -> Mapping[int, FoundLinks]:
+    async def _links(self, caller: Caller, question: Question, hits: Sequence[CurrentHit]) -> Mapping[int, FoundLinks]:
         if not question.include & {"links", "edges"}:
             return {}
         stored = [hit.stored for hit in hits]
         return await self._pools.records.run(caller, links_of, self._records, stored, question.viewer)
+
+
+def _match(hit: CurrentHit, snippet: str | None, links: FoundLinks | None) -> Match:
+    return Match(_decision(hit), hit.stored, hit.hit.distance, snippet, links, hit.explanation, hit.window)
+
+
+def _decision(hit: CurrentHit) -> Decision:
+    assert isinstance(hit.stored.record, Decision)
+    return hit.stored.record
 
 
 def links_of(records: Records, found: Sequence[StoredRecord], viewer: Viewer) -> dict[int, FoundLinks]:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from cognition_engines.filters import Conditions, one_of
-from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.filters import one_of
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.spec import Origin
@@ -12,8 +11,7 @@ from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.lists import about
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import KNOWLEDGE
@@ -75,34 +73,22 @@ class KnowledgeSearch:
             ids = await self._pools.records.run(caller, find, question.source, question.viewer)
             conditions += one_of("source_id", (question.source, *ids))
         mode = question.mode or self._searching.modes[0]
-        query = Query(
-            question.text,
-            question.viewer,
-            mode,
-            (SearchScope(KNOWLEDGE, conditions),),
-            question.abstain,
-            question.as_of,
-        )
-        return await self._matches(caller, query, question, conditions)
+        sought = (SearchScope(KNOWLEDGE, conditions),)
+        query = Query(question.text, question.viewer, mode, sought, question.abstain, question.as_of)
 
-    async def _matches(
-        self, caller: Caller, query: Query, question: KnowledgeQuestion, conditions: Conditions
-    ) -> list[KnowledgeMatch]:
         def reading(found: SearchHits) -> WithSources:
             return self._records.knowledge.with_sources(found.keys(), query.viewer, KNOWLEDGE.kinds)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
-        keys, mode = found.keys(), query.mode
-        windows = await self._searching.windows(caller, found, mode)
-        reasons = await self._searching.explained(caller, found, query, wanted=question.explain)
-        matches = []
-        for hit, key, seq, window, reason in zip(found.hits, keys, found.seqs(), windows, reasons, strict=True):
-            stored = read.stored.get(key)
-            # a record may have changed since the snapshot: then the conditions are asked again
-            if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
-                record = stored.record
-                assert isinstance(record, Chunk | Extraction)
-                source = None if record.source_id is None else read.sources.get(record.source_id)
-                current = window if stored.seq == seq else None
-                matches.append(KnowledgeMatch(record, stored.origin, source, hit.score, hit.distance, current, reason))
-        return matches
+        hits = await self._searching.current_hits(
+            caller, found, query, read.stored, windows=True, explain=question.explain
+        )
+        return [_match(hit, read) for hit in hits]
+
+
+def _match(found: CurrentHit, read: WithSources) -> KnowledgeMatch:
+    record, hit = found.stored.record, found.hit
+    assert isinstance(record, Chunk | Extraction)
+    source = None if record.source_id is None else read.sources.get(record.source_id)
+    origin = found.stored.origin
+    return KnowledgeMatch(record, origin, source, hit.score, hit.distance, found.window, found.explanation)

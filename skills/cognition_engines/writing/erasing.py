@@ -13,7 +13,7 @@ from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.space import HeldKeys
 from cognition_engines.queries.pools import Pool, Pools
-from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.turns import Caller
 from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked, read_locked
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import WriteTransaction, now

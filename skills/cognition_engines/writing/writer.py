@@ -19,7 +19,7 @@ from cognition_engines.kinds.registry import Record
 from cognition_engines.models import Decision
 from cognition_engines.queries.duplicates import nearest_decisions
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.turns import Caller
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import FloatArray, Receipt
 from cognition_engines.store.write_transaction import (
