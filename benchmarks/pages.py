@@ -19,8 +19,7 @@ import orjson
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
 from benchmarks.measure import Timing, timing
-from benchmarks.page import RIGHT, Run, table, times, verdict
-from benchmarks.page import page as document
+from benchmarks.page import RIGHT, Run, page as document, table, times, verdict
 from benchmarks.serving import Caller, NotServing, result_of
 from cstp_server.ui.assets import static_folder
 

@@ -7,8 +7,7 @@ from typing import Final
 from benchmarks.calls import CallRow
 from benchmarks.corpus import ALL_SIX, ANOTHER_TOPIC, NONE
 from benchmarks.embedding import Rate
-from benchmarks.ingesting import REQUIRED as INGEST_REQUIRED
-from benchmarks.ingesting import IngestRow
+from benchmarks.ingesting import REQUIRED as INGEST_REQUIRED, IngestRow
 from benchmarks.measure import Timing
 from benchmarks.page import Run, page, table, times, verdict
 from benchmarks.searching import Costs, SearchRow

@@ -108,7 +108,7 @@ class Serving:
             if batch:
                 self.records.put(batch, model)
 
-    def send(self, method: str, token: str | None = None, **params: Any) -> dict[str, Any]:
+    def send(self, method: str, /, token: str | None = None, **params: Any) -> dict[str, Any]:
         """The whole JSON-RPC answer; without a token, to one who may see everything."""
         if token is None:
             if not self.tokens:

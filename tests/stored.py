@@ -10,13 +10,11 @@ from typing import TypeAlias
 import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.store.reads.by_key import models_of
+from cognition_engines.store.codec import matrix, stored
+from cognition_engines.store.database import pages, reading, scanning
+from cognition_engines.store.reads.by_key import SELECT_STORED, models_of
 from cognition_engines.store.records import Records
-from cognition_engines.store.rows import SELECT_STORED, matrix, stored
-from cognition_engines.store.schema import records as rows
-from cognition_engines.store.schema import tombstones
-from cognition_engines.store.schema import vectors as windows
-from cognition_engines.store.transactions import pages, reading, scanning
+from cognition_engines.store.schema import records as rows, tombstones, vectors as windows
 from cognition_engines.store.values import FloatArray, StoredRecord
 
 

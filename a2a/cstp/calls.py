@@ -8,17 +8,15 @@ Generated from `cstp.methods` by `make docs`.
 from collections.abc import Mapping
 from typing import Literal
 
-from cstp.call import Call, typed_call
+from cstp.call import Call, Listing, Page, listing, typed_call
 from cstp.fields import Instant
-from cstp.methods.audit import AUDIT, AuditResult
-from cstp.methods.bulk import PUT_RECORDS, LookUp, PutRecordsResult, ReplacedDocument
-from cstp.methods.changes import CHANGES, ChangesResult
-from cstp.methods.decision_graph import GET_GRAPH, GetGraphResult
-from cstp.methods.decision_links import LINK_DECISIONS, UNLINK_DECISIONS, LinkDecisionsResult
+from cstp.methods.decision_links import GET_GRAPH, LINK_DECISIONS, UNLINK_DECISIONS, GetGraphResult, LinkDecisionsResult
 from cstp.methods.decision_reads import (
     GET_DECISION,
+    GET_STATS,
     LIST_DECISIONS,
     GetDecisionResult,
+    GetStatsResult,
     ListDecisionsResult,
     ListedDecision,
 )
@@ -40,15 +38,17 @@ from cstp.methods.decision_records import (
     UpdateDecisionResult,
 )
 from cstp.methods.decisions import QUERY_DECISIONS, QueryDecisionsResult, QueryFilters
-from cstp.methods.episode_records import (
+from cstp.methods.episodes import (
     FIND_EPISODES,
     GET_EPISODE,
+    LIST_EPISODES,
     STORE_EPISODE,
+    EpisodeSummary,
     FindEpisodesResult,
     GetEpisodeResult,
+    ListEpisodesResult,
     StoreEpisodeResult,
 )
-from cstp.methods.episodes import LIST_EPISODES, EpisodeSummary, ListEpisodesResult
 from cstp.methods.everything import SEARCH, SearchResult
 from cstp.methods.extractions import (
     GET_DECISIONS,
@@ -61,15 +61,28 @@ from cstp.methods.extractions import (
     GetPatternsResult,
     GetWarningsResult,
 )
-from cstp.methods.forgetting import FORGET, ForgetResult
-from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, GetChunkResult, KnowledgeFilters, SearchKnowledgeResult
-from cstp.methods.knowledge_records import STORE_KNOWLEDGE, StoreKnowledgeResult
-from cstp.methods.memory_lists import LIST_MEMORIES, ListedMemory, ListMemoriesResult
-from cstp.methods.memory_records import REMEMBER, GivenEvent, RememberResult
+from cstp.methods.knowledge import (
+    GET_CHUNK,
+    SEARCH_KNOWLEDGE,
+    STORE_KNOWLEDGE,
+    GetChunkResult,
+    KnowledgeFilters,
+    SearchKnowledgeResult,
+    StoreKnowledgeResult,
+)
+from cstp.methods.memories import LIST_MEMORIES, REMEMBER, GivenEvent, ListedMemory, ListMemoriesResult, RememberResult
 from cstp.methods.recall import RECALL, RecallResult
-from cstp.methods.statistics import GET_STATS, GetStatsResult
-from cstp.methods.system import DISCOVER, WHOAMI, DiscoverResult, WhoamiResult
-from cstp.pages import Listing, Page, listing
+from cstp.methods.records import (
+    CHANGES,
+    FORGET,
+    PUT_RECORDS,
+    ChangesResult,
+    ForgetResult,
+    LookUp,
+    PutRecordsResult,
+    ReplacedDocument,
+)
+from cstp.methods.system import AUDIT, DISCOVER, WHOAMI, AuditResult, DiscoverResult, WhoamiResult
 
 
 def search(

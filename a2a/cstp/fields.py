@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time
 from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
+from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError, PydanticKnownError
 
 T = TypeVar("T")
@@ -66,6 +67,15 @@ def not_later(early: datetime | None, name: str, late: datetime | None, late_nam
     return late
 
 
+def in_order(early: str, late: str) -> object:
+    """Return a check of a model, by the names of two members, that the time in `early` is not later than in `late`."""
+
+    def check(value: datetime | None, info: ValidationInfo) -> datetime | None:
+        return not_later(info.data.get(early), to_camel(early), value, to_camel(late))
+
+    return field_validator(late)(check)
+
+
 def not_blank(value: str) -> str:
     if not value.strip():
         raise PydanticCustomError("blank", "must not be blank")
@@ -101,44 +111,11 @@ WHOLE: Final = BeforeValidator(whole_number)
 LowerInstant = Annotated[datetime | None, BeforeValidator(_lower), WithJsonSchema(_INSTANT_IN)]
 UpperInstant = Annotated[datetime | None, BeforeValidator(_upper), WithJsonSchema(_INSTANT_IN)]
 InstantOut = Annotated[datetime, WithJsonSchema(_INSTANT_SCHEMA)]  # in UTC, which pydantic writes with `Z`
-Label = Annotated[str, Field(min_length=1, max_length=256)]
+Label = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(not_blank)]
 # "" is no topic, like null
 Topic = Annotated[str, Field(max_length=256)]
 Offset = Annotated[int, Field(ge=0, le=2**63 - 1), WHOLE]
-QUERY_DESCRIPTION: Final = (
-    "In plain words. By meaning, at most four windows of the embedding model count: of a longer query its first, its "
-    "last and two evenly between them. By words, its 64 rarest ones count, rare among what the caller sees, "
-    "without words like 'what' and 'the' unless it has no others."
-)
-Query = Annotated[str, Field(min_length=1, max_length=8192, description=QUERY_DESCRIPTION), AfterValidator(not_blank)]
-# the schema has no null, which means absent here as for any other parameter
-SearchMode = Annotated[
-    Literal["hybrid", "semantic", "keyword"] | None,
-    WithJsonSchema({"type": "string", "enum": ["hybrid", "semantic", "keyword"]}),
-]
-MODE_DESCRIPTION: Final = "Absent: hybrid, or keyword where the server has no embedding model."
-MaxTokens = Annotated[int, Field(ge=500, le=1_000_000), WHOLE]
-MAX_TOKENS_DESCRIPTION: Final = (
-    "How long the answer may be, a token being three bytes: longer texts are cut to the passages that are nearest to "
-    "the query, and what still does not fit is left out."
-)
-SNIPPET_BYTES: Final = 600  # of a text that is cut, as JSON
-SNIPPETS_DESCRIPTION: Final = (
-    "Whether longer texts are cut to the sentences that are nearest to the query, at most 600 bytes of each."
-)
-MIN_SCORE_DESCRIPTION: Final = (
-    "Results with a lower `score` are left out; scores of one mode compare with each other. Absent: none is."
-)
 Person = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(not_blank)]
 People = Annotated[list[Person], Field(min_length=1, max_length=64)]
-AUTHOR_DESCRIPTION: Final = (
-    "Who wrote or said it, in any case: of artifacts, turns and chunks; of events, that of their artifact."
-)
-PARTICIPANTS_DESCRIPTION: Final = (
-    "All of them took part, as author, speaker or participant, in any case: in artifacts, turns and chunks; in events, "
-    "in their artifact."
-)
-RecordOrigin: TypeAlias = Literal["file", "agent", "import"]
-# present where there is a number of tokens, or texts are cut to snippets
-Truncated = Annotated[bool | None, Field(exclude_if=lambda value: value is None)]
-Omitted = Annotated[int | None, Field(exclude_if=lambda value: value is None)]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Level: TypeAlias = Literal["normal", "sensitive", "highly_sensitive"]

@@ -1,20 +1,162 @@
-"""What all methods that read records have in common."""
+"""What the methods that read records have in common: parameters of searches, and what explains an answer."""
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, WithJsonSchema
 
-from cstp.contract import Wire
-from cstp.fields import WHOLE
+from cstp.contract import Wire, WireResult
+from cstp.fields import WHOLE, InstantOut, People, Person, UpperInstant, not_blank
 
-MIN_SEQ_DESCRIPTION: Final = (
-    "The `seq` of a write that the answer has to show. The call waits for it at most two seconds, then it fails with "
-    "the component `indexes`; a number that the store has not reached is refused at once."
+T = TypeVar("T")
+
+# a member of a result that is left out if it is None
+Present: TypeAlias = Annotated[T | None, Field(exclude_if=lambda value: value is None)]
+RecordOrigin: TypeAlias = Literal["file", "agent", "import"]
+RankingMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
+SNIPPET_BYTES: Final = 600  # of a text that is cut, as JSON
+
+QUERY_DESCRIPTION: Final = (
+    "In plain words. By meaning, at most four windows of the embedding model count: of a longer query its first, its "
+    "last and two evenly between them. By words, its 64 rarest ones count, rare among what the caller sees, "
+    "without words like 'what' and 'the' unless it has no others."
 )
-Seq = Annotated[int, Field(ge=0, le=2**63 - 1), WHOLE]
+Query = Annotated[str, Field(min_length=1, max_length=8192, description=QUERY_DESCRIPTION), AfterValidator(not_blank)]
+# the schema has no null, which means absent here as for any other parameter
+SearchMode = Annotated[
+    RankingMode | None,
+    WithJsonSchema({"type": "string", "enum": ["hybrid", "semantic", "keyword"]}),
+    Field(description="Absent: hybrid, or keyword where the server has no embedding model."),
+]
+MAX_TOKENS_DESCRIPTION: Final = (
+    "How long the answer may be, a token being three bytes: longer texts are cut to the passages that are nearest to "
+    "the query, and what still does not fit is left out."
+)
+MaxTokens = Annotated[
+    Annotated[int, Field(ge=500, le=1_000_000), WHOLE] | None, Field(description=MAX_TOKENS_DESCRIPTION)
+]
+SNIPPETS_DESCRIPTION: Final = (
+    "Whether longer texts are cut to the sentences that are nearest to the query, at most 600 bytes of each."
+)
+MIN_SCORE_DESCRIPTION: Final = (
+    "Results with a lower `score` are left out; scores of one mode compare with each other. Absent: none is."
+)
+MinScore = Annotated[float | None, Field(description=MIN_SCORE_DESCRIPTION)]
+EXPLAIN_DESCRIPTION: Final = (
+    "Adds `explain`: why each result ranks where it does; and `interpreted`, where the query speaks of a time."
+)
+Explain = Annotated[bool, Field(description=EXPLAIN_DESCRIPTION)]
+Abstain = Annotated[
+    bool,
+    Field(
+        description="No results rather than poor ones: where the record that is nearest by meaning is further away "
+        "than for 95 of 100 questions that have an answer, there are none, `noGoodMatch` is true and `nearest` names "
+        "it."
+    ),
+]
+AsOf = Annotated[
+    UpperInstant,
+    Field(
+        description="From when a time in the query is seen, such as `last week`, or `in May`, which is the last May "
+        "that has begun; a bare date is its last moment. Absent: now."
+    ),
+]
+Author = Annotated[
+    Person | None,
+    Field(
+        description="Who wrote or said it, in any case: of artifacts, turns and chunks; of events, that of their "
+        "artifact."
+    ),
+]
+Participants = Annotated[
+    People | None,
+    Field(
+        description="All of them took part, as author, speaker or participant, in any case: in artifacts, turns and "
+        "chunks; in events, in their artifact."
+    ),
+]
 
 
 class ReadParams(Wire):
     """What every read takes."""
 
-    min_seq: Seq | None = Field(default=None, description=MIN_SEQ_DESCRIPTION)
+    min_seq: Annotated[int, Field(ge=0, le=2**63 - 1), WHOLE] | None = Field(
+        default=None,
+        description="The `seq` of a write that the answer has to show. The call waits for it at most two seconds, then "
+        "it fails with the component `indexes`; a number that the store has not reached is refused at once.",
+    )
+
+
+class NearestRecord(WireResult):
+    """The record that is nearest by meaning, which is not near enough; `cosine` is -1 to 1, higher is nearer."""
+
+    id: str
+    cosine: float
+
+
+class Interpreted(WireResult):
+    """The time that the query speaks of, whole days of UTC, both bounds inclusive; null is open.
+
+    In the mode `hybrid` records of that time get a boost; nothing is left out. Times are looked for in the first 2,048
+    characters of the query.
+    """
+
+    date_from: InstantOut | None
+    date_to: InstantOut | None
+
+
+class LegRanks(WireResult):
+    """The places of a result among what is nearest by meaning and by words, from 1; null where it is not there."""
+
+    semantic: int | None
+    keyword: int | None
+
+
+class MatchedWindow(WireResult):
+    """Which piece of the text is nearest to the query, from 0, of how many the model makes of it."""
+
+    index: int
+    total: int
+
+
+class Boosts(WireResult):
+    """What the score has in addition to the two legs.
+
+    `phrase` is the share of the pairs of words of the query, 0 to 1, that its text has side by side; null where that
+    was not looked for: in the modes `semantic` and `keyword`, beyond the first 20, and for a query without such pairs.
+    `date` is 1 where its time is within `interpreted`, 0 where it is not or there is none; null in the modes `semantic`
+    and `keyword`, and for a query that speaks of no time.
+    """
+
+    phrase: float | None
+    date: float | None
+
+
+class Explained(WireResult):
+    """Why a result ranks where it does.
+
+    `score` is what the results are in the order of, the highest first. `bm25` is 0 where it has none of the query's
+    words, null in the mode `semantic`; `cosine` is null without a vector. `matchedWindow` is null in the mode `keyword`
+    and without a vector.
+    """
+
+    score: float
+    boosts: Boosts
+    bm25: float | None
+    cosine: float | None
+    ranks: LegRanks
+    matched_window: MatchedWindow | None
+
+
+class PassagePlace(WireResult):
+    """Where in its source a chunk begins; what is not known is left out.
+
+    Pages, slides and the cells of a notebook count from 1. `headings` are those above it and its own, the outermost
+    first; `section` is the last of them.
+    """
+
+    chapter: Present[str] = None
+    section: Present[str] = None
+    page: Present[int] = None
+    slide: Present[int] = None
+    cell: Present[int] = None
+    headings: Present[list[str]] = None

@@ -16,7 +16,7 @@ import structlog
 from cognition_engines.errors import EngineError, FolderInUse
 from cognition_engines.indexes.folder_lock import FolderLock
 from cstp.errors import AuthenticationRequired, CstpError, MethodNotFound, QueryFailed
-from cstp.methods.changes import LONGEST_WAIT
+from cstp.methods.records import LONGEST_WAIT
 from cstp_server.holder.asked import Caller
 from cstp_server.holder.holder_client import HolderAway, ask_holder, holder_ended
 from cstp_server.holder.taking import MCP

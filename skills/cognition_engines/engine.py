@@ -45,10 +45,9 @@ from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
 from cognition_engines.retrieval.calibration import calibration_of
 from cognition_engines.retrieval.dated import QuestionDates
-from cognition_engines.store.database import SETTING
+from cognition_engines.store.opening import SETTING
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.writing.erasing import LedgerFile
-from cognition_engines.writing.retention import Retention
+from cognition_engines.writing.erasing import LedgerFile, Retention
 from cognition_engines.writing.writer import Writer
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.store.records import open_records
-from cstp.contract import Wire
+from cstp.contract import Names, Wire
 from cstp.methods.registry import METHODS
-from cstp.naming import Names
 from tests.isolation.questions import QUESTIONS, Asker
 from tests.isolation.world import World, make_world, put
 from tests.serving import SeededEmbedder, Serving, start
@@ -129,9 +128,7 @@ def test_a_row_names_both_ends_of_the_links_of_a_decision_that_was_found(serve: 
 
 @pytest.mark.long("asks every method, over records of all kinds")
 @pytest.mark.parametrize("method", [method.name for method in METHODS if method.name in QUESTIONS and method.audited])
-def test_a_row_names_every_record_that_the_answer_names_and_no_other(
-    serving: Serving, world: World, method: str
-) -> None:
+def test_a_row_names_exactly_the_records_in_the_answer(serving: Serving, world: World, method: str) -> None:
     ids: dict[str, set[str]] = {}
     for kind in Kind:
         for id in serving.records.ids(kind):
@@ -233,9 +230,7 @@ def test_pages_follow_each_other_and_every_filter_is_heeded(serving: Serving, wo
 
 
 @pytest.mark.long("asks every method, over records of all kinds")
-def test_rows_wait_while_the_store_takes_none_and_the_server_says_so(
-    serve: Callable[..., Serving], tmp_path: Path
-) -> None:
+def test_rows_wait_while_the_store_is_down_and_readyz_says_so(serve: Callable[..., Serving], tmp_path: Path) -> None:
     serving = serve()
     probe = serving.url.replace("/cstp", "")
     database = sa.create_engine(serving.settings.store_url)

@@ -131,9 +131,7 @@ async def test_rows_change_no_seq_and_keep_their_order(engine: Engine) -> None:
     assert [one.request_id for one in await rows(engine)] == [f"r-{number}" for number in range(200, 700)]
 
 
-async def test_rows_are_stored_by_themselves_and_at_the_latest_when_the_engine_is_closed(
-    tmp_path: Path, stores: Stores
-) -> None:
+async def test_rows_are_stored_in_time_and_when_the_engine_closes(tmp_path: Path, stores: Stores) -> None:
     engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", None)
     await engine.audit.add(call(1))
     wait_for(lambda: engine.records.audit.head().number == 1)
@@ -147,9 +145,7 @@ async def test_rows_are_stored_by_themselves_and_at_the_latest_when_the_engine_i
 
 
 @pytest.mark.long("kills processes, or waits for a store")
-async def test_rows_wait_for_a_store_that_does_not_take_them_and_calls_wait_for_a_place(
-    engine: Engine, tmp_path: Path, stores: Stores
-) -> None:
+async def test_rows_and_then_calls_wait_for_a_failing_store(engine: Engine, tmp_path: Path, stores: Stores) -> None:
     trail = engine.audit
     with refusing(stores.records(tmp_path)):
         for number in range(CAPACITY):
@@ -169,9 +165,7 @@ async def test_rows_wait_for_a_store_that_does_not_take_them_and_calls_wait_for_
 
 
 @pytest.mark.long("kills processes, or waits for a store")
-async def test_a_durable_trail_has_stored_the_row_before_it_returns_and_fails_the_call_otherwise(
-    tmp_path: Path, stores: Stores
-) -> None:
+async def test_a_durable_trail_stores_the_row_first_or_fails_the_call(tmp_path: Path, stores: Stores) -> None:
     records = open_records(stores.records(tmp_path))
     trail = AuditTrail(records.audit, AuditOptions(durable=True), 15.0)
     await asyncio.gather(*(trail.add(call(number)) for number in range(20)))

@@ -31,9 +31,7 @@ def corpus() -> KindsCorpus:
     return KindsCorpus(TEXTS, [embedder.embed_text(text.whole) for text in TEXTS], 60)
 
 
-def test_a_corpus_has_as_many_records_of_each_kind_as_it_says_and_is_always_the_same(
-    corpus: KindsCorpus, tmp_path: Path
-) -> None:
+def test_a_corpus_is_reproducible_and_has_the_stated_records_of_each_kind(corpus: KindsCorpus, tmp_path: Path) -> None:
     entries = list(corpus.entries())
     assert [entry.record for entry in entries] == [entry.record for entry in corpus.entries()]
     assert [sum(kind_of(entry.record) is kind for entry in entries) for kind in Kind] == [60] * len(KINDS)

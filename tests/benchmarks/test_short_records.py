@@ -27,9 +27,7 @@ def find(tmp_path_factory: pytest.TempPathFactory, dozen: list[Pair]) -> Iterato
 
 
 @pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
-def test_a_short_record_that_answers_comes_before_whole_ones_that_share_its_words(
-    find: Find, dozen: list[Pair], mode: str
-) -> None:
+def test_a_short_answer_ranks_before_whole_records_with_its_words(find: Find, dozen: list[Pair], mode: str) -> None:
     placed = place(dozen, find, mode)
     assert (placed.ndcg, placed.first, placed.behind) == (1.0, 1.0, 0.0)
 

@@ -68,9 +68,7 @@ def stopped(postgresql: PostgreSQL) -> Iterator[None]:
     postgresql.start()
 
 
-def test_postgresql_may_restart_die_and_freeze_under_a_server(
-    chaos: Chaos, postgresql: PostgreSQL, cleanup: ExitStack
-) -> None:
+def test_a_server_survives_postgresql_outages(chaos: Chaos, postgresql: PostgreSQL, cleanup: ExitStack) -> None:
     url = postgresql.database_url(postgresql.create_database())
     records = open_records(url)
     cleanup.callback(records.close)
@@ -137,9 +135,7 @@ def locked(file: Path, statement: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("statement", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
-def test_a_sqlite_database_that_another_process_locks_is_read_on_and_written_when_it_is_free(
-    chaos: Chaos, statement: str
-) -> None:
+def test_reads_go_on_and_writes_wait_while_sqlite_is_locked(chaos: Chaos, statement: str) -> None:
     data = chaos.folder / "data"
     store_of(data, BASE)
     server = chaos.served(MODEL, data_dir=data)

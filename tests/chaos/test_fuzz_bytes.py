@@ -26,9 +26,7 @@ DOCUMENTS = documents()
 STATUSES = {200, 204, 400, 401, 403, 404, 405, 413, 415, 429, 431, 503}
 
 
-def test_mutated_bytes_are_read_as_another_strict_parser_reads_them(
-    target: Target, chaos_scale: Any, chaos_report: Report
-) -> None:
+def test_mutated_bytes_are_read_as_by_a_strict_parser(target: Target, chaos_scale: Any, chaos_report: Report) -> None:
     bodies, random = seeds(), Random(None if chaos_scale.long else 1)
     count, group = chaos_scale.pick(1000, 60_000), 100
     for _ in range(0, count, group):
@@ -55,9 +53,7 @@ def is_json(data: bytes) -> bool:
     return True
 
 
-def test_each_document_alone_and_as_a_parameter_is_taken_or_refused_as_the_table_says(
-    target: Target, chaos_report: Report
-) -> None:
+def test_each_document_gets_its_verdict_alone_and_as_a_parameter(target: Target, chaos_report: Report) -> None:
     alone = [each.data for each in DOCUMENTS]
     inside = [
         b'{"jsonrpc":"2.0","id":"' + CANARY.encode() + b'","method":"cstp.whoami","params":{"value":' + data + b"}}"
@@ -81,9 +77,7 @@ def first_reply(answer: Answer) -> Any:
     return document[0] if isinstance(document, list) else document
 
 
-def test_hostile_heads_get_an_answer_that_says_nothing_of_them_or_a_closed_connection(
-    target: Target, chaos_scale: Any, chaos_report: Report
-) -> None:
+def test_hostile_heads_are_never_echoed(target: Target, chaos_scale: Any, chaos_report: Report) -> None:
     random, count = Random(None if chaos_scale.long else 3), chaos_scale.pick(300, 10_000)
     requests = [hostile_request(target.server.token, random) for _ in range(count)]
     statuses: Counter[int] = Counter()

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cstp.methods.registry import METHODS
 from tests.chaos.fuzzing import FAMILY, PARAMETERS, Report, Target, call, encode, examples
@@ -154,9 +153,7 @@ STRANGE = st.builds(lambda torn, more: {**more, **torn}, TORN, st.dictionaries(n
 ELEMENTS = often(st.one_of(WHOLE, FITTED), TORN, STRANGE, anything)
 
 
-def test_every_envelope_alone_and_in_a_batch_gets_what_the_protocol_says(
-    target: Target, chaos_scale: Any, chaos_report: Report
-) -> None:
+def test_every_envelope_gets_its_answer_also_in_a_batch(target: Target, chaos_scale: Any, chaos_report: Report) -> None:
     @examples(chaos_scale.pick(25, 2600), fresh=chaos_scale.long)
     @given(elements=st.lists(ELEMENTS, min_size=BATCHED, max_size=BATCHED), ascii_only=st.booleans())
     def try_elements(elements: list[object], ascii_only: bool) -> None:

@@ -165,9 +165,7 @@ def cases(long: bool) -> list[tuple[str, Callable[[Path], None]]]:
 
 
 @pytest.mark.timeout(7200)
-def test_files_that_are_damaged_between_two_runs_cost_a_rebuild_and_no_answer(
-    victim: Victim, chaos_scale: Any, chaos_report: Callable[..., None]
-) -> None:
+def test_damage_between_runs_is_rebuilt(victim: Victim, chaos_scale: Any, chaos_report: Callable[..., None]) -> None:
     done = 0
     for kind, spoil in cases(chaos_scale.long):
         assert victim.server.terminate() == 0
@@ -184,9 +182,7 @@ def test_files_that_are_damaged_between_two_runs_cost_a_rebuild_and_no_answer(
 
 @pytest.mark.timeout(7200)
 @pytest.mark.usefixtures("long_form")
-def test_files_that_are_damaged_under_a_running_server_cost_a_rebuild_at_most_one_restart_and_no_answer(
-    victim: Victim, chaos_scale: Any, chaos_report: Callable[..., None]
-) -> None:
+def test_damage_while_running_is_rebuilt(victim: Victim, chaos_scale: Any, chaos_report: Callable[..., None]) -> None:
     done = 0
     for kind, spoil in cases(chaos_scale.long):
         files = victim.files(kind)

@@ -8,9 +8,7 @@ from tests.chaos.process import Served, write_records
 from tests.chaos.report import BEGIN, END, read_rows, written
 
 
-def test_a_server_process_starts_answers_is_measured_and_starts_again(
-    served: Callable[..., Served], tmp_path: Path
-) -> None:
+def test_a_server_process_starts_answers_and_restarts(served: Callable[..., Served], tmp_path: Path) -> None:
     server = served()
     server.ingest(write_records(tmp_path / "records.jsonl", 20))
     assert server.call("cstp.whoami")["result"]["agent"] == "chaos"

@@ -79,9 +79,7 @@ def changes(server: Served) -> list[str]:
     return re.findall(r'"event":"(limits_local|limits_shared)"', server.log_path.read_text(errors="replace"))
 
 
-def test_limits_hold_and_no_call_fails_whatever_happens_to_redis(
-    chaos: Chaos, redis_server: Callable[..., Any]
-) -> None:
+def test_limits_hold_and_no_call_fails_during_redis_outages(chaos: Chaos, redis_server: Callable[..., Any]) -> None:
     redis = redis_server()
     each = {"greedy": f"{LIMIT}/{WINDOW:g} second", "modest": f"{LIMIT}/{WINDOW:g} second"}
     server = chaos.served({"limits.redis_url": redis.url, "limits.agents": each}, start=False)
@@ -168,9 +166,7 @@ def late_now_and_then(redis: Any, late: float, punctual: float) -> Iterator[None
 
 
 @pytest.mark.parametrize(("count", "most"), [(1, 330), (3, 400)])
-def test_answers_that_come_too_late_let_hardly_more_pass_than_the_limit(
-    chaos: Chaos, redis_server: Callable[..., Any], count: int, most: int
-) -> None:
+def test_late_answers_let_few_more_pass(chaos: Chaos, redis_server: Callable[..., Any], count: int, most: int) -> None:
     redis = redis_server()
     names = {"limits.redis_url": redis.url, "limits.default": "300/minute"}
     names |= {"auth.tokens_file": str(chaos.folder / "tokens.json")}

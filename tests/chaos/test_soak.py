@@ -110,9 +110,7 @@ async def at_rest(server: Served) -> Rest:
 
 
 @pytest.mark.usefixtures("long_form")
-async def test_after_minutes_of_everything_the_server_is_as_large_as_before(
-    chaos: Chaos, pytestconfig: pytest.Config
-) -> None:
+async def test_memory_is_constant_over_minutes_of_all_calls(chaos: Chaos, pytestconfig: pytest.Config) -> None:
     minutes = float(pytestconfig.getoption("--chaos-soak-minutes"))
     warm, soaked = chaos.scale.pick((4.0, 6.0), (min(120.0, minutes * 12), minutes * 60))
     size, every = chaos.scale.pick((200, 5.0), (2000, 30.0))

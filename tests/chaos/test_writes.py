@@ -114,9 +114,7 @@ def kill(server: Served) -> None:
 
 
 @pytest.mark.timeout(7200)
-def test_a_server_that_is_killed_under_writers_keeps_what_it_acknowledged_once(
-    chaos: Chaos, proving: Callable[[str], Proof]
-) -> None:
+def test_a_killed_server_keeps_each_acknowledged_write_once(chaos: Chaos, proving: Callable[[str], Proof]) -> None:
     data = chaos.folder / "data"
     server = chaos.served(MODEL, data_dir=data)
     proof = proving(f"sqlite:///{data}/records.sqlite3")
@@ -156,9 +154,7 @@ def breakable() -> Iterator[PostgreSQL]:
 
 
 @pytest.mark.timeout(7200)
-def test_three_servers_and_their_postgresql_may_be_killed_and_restarted_under_writers(
-    chaos: Chaos, breakable: PostgreSQL, proving: Callable[[str], Proof]
-) -> None:
+def test_writes_survive_kills_of_servers(chaos: Chaos, breakable: PostgreSQL, proving: Callable[[str], Proof]) -> None:
     url = breakable.database_url(breakable.create_store()[0])
     shared = MODEL | {"store.url": url, "auth.tokens_file": str(chaos.folder / "0" / "tokens.json")}
     servers = [chaos.served(shared, data_dir=chaos.folder / str(number), start=False) for number in range(3)]
@@ -187,9 +183,7 @@ def test_three_servers_and_their_postgresql_may_be_killed_and_restarted_under_wr
 
 
 @pytest.mark.timeout(7200)
-def test_with_the_disk_full_writes_are_refused_and_go_on_when_there_is_space(
-    chaos: Chaos, proving: Callable[[str], Proof]
-) -> None:
+def test_writes_are_refused_while_the_disk_is_full(chaos: Chaos, proving: Callable[[str], Proof]) -> None:
     rounds = chaos.scale.pick(1, 20)
     with small_disk(chaos.folder / "data", 64) as data:
         server = chaos.served(MODEL, data_dir=data)

@@ -47,67 +47,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return limits
 
 
-def test_all_members_are_told_and_no_others(serve: Serve) -> None:
-    serving = serve()
-    serving.put(
-        [
-            chunk(
-                "c-1",
-                content="The whole text.\n\n  Nothing cut.",
-                source_id="s-1",
-                title="A title",
-                author="An author",
-                source="kindle",
-                category="not told",
-                tags=["ai", "Agents"],
-                chunk_index=0,
-                total_chunks=5,
-                place={"chapter": "One", "page": 12, "headings": ["Tides", "Neap"], "section": "Neap"},
-                knowledge_card={"summary": "S", "takeaways": ["a", "b", "c"], "tags": ["not told"]},
-                cluster_ids=["k-28", "k-29"],
-                readwise_url="https://r.example/1",
-                source_url="https://s.example/1",
-                highlight_url="https://h.example/1",
-                metadata={"not": "told"},
-            ),
-            entry(Kind.SOURCE, "s-1", title="Another title", authors=["Another author"]),
-            entry(Kind.CLUSTER, "k-29", name="Agents", description="About agents"),
-            entry(Kind.CLUSTER, "k-28", name="Models"),
-        ]
-    )
-    assert serving.ask("getChunk", chunkId="c-1") == {
-        "chunkId": "c-1",
-        "title": "A title",
-        "author": "An author",
-        "source": "kindle",
-        "tags": ["ai", "Agents"],
-        "content": "The whole text.\n\n  Nothing cut.",
-        "chunkInfo": "1/5",
-        "place": {"chapter": "One", "section": "Neap", "page": 12, "headings": ["Tides", "Neap"]},
-        "knowledgeCard": {"summary": "S", "takeaways": ["a", "b", "c"]},
-        "cluster": {"clusterId": ["k-28", "k-29"], "clusterName": "Models", "description": None},
-        "relatedChunks": [],
-        "readwiseUrl": "https://r.example/1",
-        "sourceUrl": "https://s.example/1",
-        "highlightUrl": "https://h.example/1",
-    }
-
-
-def test_what_a_record_does_not_say_is_null_and_every_member_is_there(serve: Serve) -> None:
-    serving = serve()
-    serving.put([chunk("c-1")])
-    absent = dict.fromkeys(("title", "author", "source", "knowledgeCard", "cluster"))
-    assert serving.ask("getChunk", chunk_id="c-1", include_related=True, related_limit=20.0) == {
-        "chunkId": "c-1",
-        "content": "text of c-1",
-        "tags": [],
-        "chunkInfo": "1/1",
-        "relatedChunks": [],
-        **absent,
-        **URLS,
-    }
-
-
 @pytest.mark.long("starts a server or a process of its own")
 def test_a_chunk_without_a_title_or_an_author_has_those_of_its_source(serve: Serve) -> None:
     serving = serve(SeededEmbedder())
@@ -144,20 +83,6 @@ def test_calls_of_a_batch_that_run_at_once_share_its_room(serve: Serve) -> None:
     assert len(answered) == serving.settings.server.max_batch_answer_bytes // size
     failed = [one["error"]["data"]["component"] for one in replies if "error" in one]
     assert failed == ["answer"] * (count - len(answered))
-
-
-def test_what_is_out_of_bounds_is_refused_by_name_and_never_clamped(serve: Serve) -> None:
-    serving = serve()
-    serving.put([chunk("c-1")])
-    for value in (0, 21, -1, "5", 1.5, True):
-        assert serving.refused("getChunk", chunkId="c-1", relatedLimit=value) == ["relatedLimit"]
-    for value in ("yes", 1):
-        assert serving.refused("getChunk", chunkId="c-1", includeRelated=value) == ["includeRelated"]
-    for value in ("", 5, None, "x" * 513):
-        assert serving.refused("getChunk", chunkId=value) == ["chunkId"]
-    assert serving.refused("getChunk") == ["chunkId"]
-    assert serving.refused("getChunk", chunkId="c-1", chunk_id="c-1") == ["chunkId"]
-    assert serving.refused("getChunk", chunkId="c-1", relatedLimit=0, includeRelated=False) == ["relatedLimit"]
 
 
 @pytest.mark.long("starts a server or a process of its own")
@@ -262,27 +187,6 @@ def test_a_chunk_of_several_windows_is_compared_by_their_mean_and_found_by_the_b
     ]
     # windows that cancel each other out have no mean direction
     assert related(serving.ask("getChunk", chunkId="c-opposed", relatedLimit=1)) == ["c-third"]
-
-
-def test_a_dangling_cluster_and_a_hidden_one_look_alike(serve: Serve) -> None:
-    serving = serve()
-    serving.put(
-        [
-            entry(Kind.CLUSTER, "k-hidden", name="Hidden", sensitivity="sensitive"),
-            entry(Kind.CLUSTER, "k-seen", name="Seen", description="D"),
-            chunk("c-hidden", cluster_ids=["k-hidden"]),
-            chunk("c-dangling", cluster_ids=["k-nowhere"]),
-            chunk("c-both", cluster_ids=["k-hidden", "k-nowhere", "k-seen"]),
-        ]
-    )
-    token = serving.token()
-    shown = {id: serving.ask("getChunk", token, chunkId=id)["cluster"] for id in ("c-hidden", "c-dangling", "c-both")}
-    assert shown == {
-        "c-hidden": {"clusterId": ["k-hidden"], "clusterName": None, "description": None},
-        "c-dangling": {"clusterId": ["k-nowhere"], "clusterName": None, "description": None},
-        "c-both": {"clusterId": ["k-hidden", "k-nowhere", "k-seen"], "clusterName": "Seen", "description": "D"},
-    }
-    assert serving.ask("getChunk", chunkId="c-hidden")["cluster"]["clusterName"] == "Hidden"
 
 
 def test_a_hidden_source_lends_no_title(serve: Serve) -> None:

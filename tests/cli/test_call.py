@@ -15,9 +15,8 @@ import pytest
 import structlog
 
 from cstp.errors import ERRORS
-from cstp_server.cli.exit_codes import FAMILIES, MEANINGS
-from tests.http_servers import HttpServer
-from tests.http_servers import answering as answering_server
+from cstp_server.cli.common import FAMILIES, MEANINGS
+from tests.http_servers import HttpServer, answering as answering_server
 from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]
@@ -97,9 +96,7 @@ def test_parameters_come_from_a_file_and_from_words_each_once(server: str, cstp:
         ("cstp.listEpisodes", "limit:=0", "Fix the parameters"),
     ],
 )
-def test_text_where_another_value_is_wanted_is_told_how_to_write_that(
-    server: str, cstp: Cstp, method: str, pair: str, told: str
-) -> None:
+def test_text_for_another_type_is_explained(server: str, cstp: Cstp, method: str, pair: str, told: str) -> None:
     done = cstp("call", method, *(["chunkId=x"] if method == "cstp.getChunk" else []), pair)
     (hint,) = [line for line in done.err.splitlines() if line.startswith("next: ")] or [""]
     assert (done.code, told in hint) == (5, True), done.err
@@ -217,9 +214,7 @@ def test_what_is_no_url_is_misuse(cstp: Cstp, words: list[str], url: str, monkey
     assert "http://host:8100" in done.err
 
 
-def test_a_result_with_half_a_surrogate_is_no_answer_of_cstp(
-    cstp: Cstp, answering: Callable[[int, bytes], str]
-) -> None:
+def test_a_result_with_half_a_surrogate_is_refused(cstp: Cstp, answering: Callable[[int, bytes], str]) -> None:
     url = answering(200, b'{"jsonrpc": "2.0", "id": 1, "result": {"lone": "\\ud800"}}')
     for words in (["--json"], []):
         done = cstp("call", "cstp.whoami", "--url", url, "--token", "t", *words)
@@ -238,9 +233,7 @@ def test_status_of_a_url_tells_version_health_methods_and_limits_left(server: st
 
 
 @pytest.mark.long("waits for a program")
-def test_status_of_a_url_without_a_token_tells_what_is_public(
-    server: str, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_status_without_a_token_shows_public_facts(server: str, cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CSTP_TOKEN")
     done = cstp("status", server)
     assert done.code == 0
@@ -260,9 +253,7 @@ def test_status_with_a_dead_token_tells_what_is_public_and_then_the_error(server
     assert (done.code, found["health"], found["limits"], found["error"]["code"]) == (4, "alive", None, -32001)
 
 
-def test_health_that_a_proxy_does_not_hand_on_is_told_as_not_shown(
-    cstp: Cstp, answering: Any, server: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_health_may_be_hidden(cstp: Cstp, answering: Any, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CSTP_TOKEN")
     card = httpx.get(f"{server}/.well-known/agent-card.json", trust_env=False).content
     done = cstp("status", answering(404, card))

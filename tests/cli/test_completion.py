@@ -60,9 +60,7 @@ def offered(tmp_path: Path) -> Callable[[str], list[str]]:
         ("cstp token rev", ["revoke"]),
     ],
 )
-def test_bash_completes_commands_methods_and_parameters(
-    offered: Callable[[str], list[str]], line: str, found: list[str]
-) -> None:
+def test_bash_completes_commands_and_methods(offered: Callable[[str], list[str]], line: str, found: list[str]) -> None:
     assert offered(line) == found
 
 

@@ -81,9 +81,7 @@ def test_records_and_settings_that_are_declared_are_held_to(live_server: Any, cs
 
 
 @pytest.mark.long("replays all conversations")
-def test_our_server_passes_with_records_of_its_own_and_what_it_holds_is_not_told(
-    live_server: Any, cstp: Cstp, tmp_path: Path, wordless: None
-) -> None:
+def test_our_server_passes_with_its_own_records(live_server: Any, cstp: Cstp, tmp_path: Path, wordless: None) -> None:
     data = tmp_path / "data"
     assert cstp("ingest", ROOT / "docs" / "sample", "--data-dir", data).code == 0
     server = live_server(data_dir=data)
@@ -162,9 +160,7 @@ def test_a_server_that_says_otherwise_fails_with_the_place(altered: Any, cstp: C
 
 
 @pytest.mark.long("replays all conversations")
-def test_what_a_proxy_may_answer_itself_is_left_out_by_name_where_one_is_in_front(
-    altered: Any, live_server: Any, cstp: Cstp
-) -> None:
+def test_checks_that_a_proxy_answers_are_skipped_by_name(altered: Any, live_server: Any, cstp: Cstp) -> None:
     url, token = altered(lambda reply: b"<html>" if reply.status_code == 413 else reply.content)
     words = ["conform", url, token, "--only", "body-too-large"]
     done = cstp(*words)

@@ -22,7 +22,7 @@ def quiet() -> Any:
     log_quickly()
 
 
-def test_a_channel_of_an_export_is_recalled_as_a_conversation(
+def test_an_exported_channel_is_recalled_as_a_conversation(
     cstp: Cstp, live_server: Any, quiet: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     days = {"general/2024-01-01": [slack_message(1, "Which berth is free?"), slack_message(2, "Berth four", "U2")]}

@@ -20,8 +20,8 @@ import trustme
 
 from cstp.methods.registry import METHODS
 from cstp_server.cli.commands.demo import demo_paths
-from cstp_server.cli.demo_writes import STEPS
-from cstp_server.cli.exit_codes import FAILED
+from cstp_server.cli.common import FAILED
+from cstp_server.cli.demo_calls import STEPS
 from cstp_server.conformance.run import conversations
 from tests.cli.answers import Demo, demo, differences, replies, section, shown
 from tests.mcp.conftest import over_http

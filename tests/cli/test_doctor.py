@@ -153,9 +153,7 @@ def test_a_folder_that_is_not_there_is_a_warning_and_no_problem(doctor: Doctor) 
     assert list(Path().iterdir()) == []
 
 
-def test_limits_that_cannot_be_set_for_the_process_that_reads_documents_are_named(
-    doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_document_limit_is_named(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "platform.py").write_text("machine = lambda: 'a machine of another kind'\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert doctor().of("documents", "warning")["seen"].endswith("cannot limit the process that reads them by seccomp")
@@ -211,9 +209,7 @@ def test_a_variable_that_names_no_setting_is_a_problem(doctor: Doctor, monkeypat
         ("indexes", 0o711, "warning", "can be read"),
     ],
 )
-def test_what_others_can_enter_is_told(
-    doctor: Doctor, healthy: Path, path: str, mode: int, level: str, seen: str
-) -> None:
+def test_open_permissions_are_named(doctor: Doctor, healthy: Path, path: str, mode: int, level: str, seen: str) -> None:
     (healthy / path).chmod(mode)
     found = doctor().of("folder", level)
     assert f"{(healthy / path).absolute()} {seen} by other users (mode {mode:o})" in found["seen"]
@@ -313,9 +309,7 @@ def test_of_a_damaged_database_the_damaged_tables_are_named_and_the_whole_ones(d
     assert "decisions" in seen.partition("whole ones")[2]
 
 
-def test_a_record_that_cannot_be_read_back_is_named_by_doctor_backup_and_export(
-    doctor: Doctor, healthy: Path, cstp: Cstp
-) -> None:
+def test_an_unreadable_record_is_named_by_doctor_backup_and_export(doctor: Doctor, healthy: Path, cstp: Cstp) -> None:
     with closing(sqlite3.connect(healthy / "records.sqlite3")) as connection:
         (id,) = connection.execute("SELECT id FROM records WHERE kind = 1 ORDER BY key").fetchone()
         connection.execute("UPDATE decisions SET reasons = '{' WHERE key = (SELECT min(key) FROM decisions)")
@@ -340,9 +334,7 @@ def test_tables_that_are_missing_are_named(doctor: Doctor, healthy: Path) -> Non
 @pytest.mark.parametrize(
     ("revision", "level", "said"), [("9999", "problem", "upgrade the program"), (None, "warning", "no CSTP tables")]
 )
-def test_another_schema_is_reported_and_left_as_it_is(
-    doctor: Doctor, healthy: Path, revision: str | None, level: str, said: str
-) -> None:
+def test_another_schema_is_reported(doctor: Doctor, healthy: Path, revision: str | None, level: str, said: str) -> None:
     with closing(sqlite3.connect(healthy / "records.sqlite3", isolation_level=None)) as connection:
         connection.execute("DELETE FROM alembic_version")
         if revision:
@@ -356,9 +348,7 @@ def test_another_schema_is_reported_and_left_as_it_is(
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_a_database_outside_the_data_folder_is_for_its_owner_too(
-    doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_elsewhere_is_private_too(doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (healthy / "records.sqlite3").rename("moved.sqlite3")
     Path("moved.sqlite3").chmod(0o644)
     monkeypatch.setenv("CSTP_STORE__URL", "sqlite:///moved.sqlite3")
@@ -532,9 +522,7 @@ def test_a_chroma_server_is_asked(
 
 
 @pytest.mark.usefixtures("healthy")
-def test_limits_that_cannot_be_and_a_redis_that_does_not_count_are_problems(
-    doctor: Doctor, monkeypatch: pytest.MonkeyPatch, redis_server: Callable[..., Any]
-) -> None:
+def test_bad_limits_are_told(doctor: Doctor, monkeypatch: pytest.MonkeyPatch, redis_server: Callable[..., Any]) -> None:
     redis = redis_server()
     monkeypatch.setenv("CSTP_LIMITS__REDIS_URL", redis.url)
     assert "Redis counted a hit in" in doctor().of("limits", "ok")["seen"]
@@ -602,9 +590,7 @@ def test_a_real_server_is_found(
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_a_server_that_accepts_and_says_nothing_is_a_problem_and_holds_nothing_up(
-    doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_server_is_a_problem(doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lock = FolderLock(healthy / "indexes")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("CSTP_SERVER__PORT", str(silent.getsockname()[1]))
@@ -644,9 +630,7 @@ def test_vectors_in_memory_need_no_index(
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_each_collection_that_is_followed_is_looked_at(
-    doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_followed_collections(doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     place = Place(str(tmp_path / "chroma"))
     address = place.fill("notes", {"a": "One.", "b": "Two."}, SeededEmbedder())
     away = f"chroma:http://127.0.0.1:{free_port()}/notes"
@@ -659,9 +643,7 @@ def test_each_collection_that_is_followed_is_looked_at(
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_each_folder_that_is_followed_is_looked_at(
-    doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_followed_folders(doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     docs, away = tmp_path / "handbook", tmp_path / "away"
     docs.mkdir()
     for name in ("a.md", "draft.md"):

@@ -59,9 +59,7 @@ def fill(cstp: Cstp) -> None:
 
 
 @pytest.mark.long("fills a disk, or moves records of every kind")
-def test_every_kind_comes_back_and_the_second_export_is_equal_byte_for_byte(
-    cstp: Cstp, target: Callable[..., None], stores: Stores
-) -> None:
+def test_every_kind_comes_back_and_exports_are_equal(cstp: Cstp, target: Callable[..., None], stores: Stores) -> None:
     fill(cstp)
     assert cstp("export", "a.jsonl").code == 0
     lines = [json.loads(line) for line in Path("a.jsonl").read_text().splitlines()]
@@ -91,9 +89,7 @@ def test_every_kind_comes_back_and_the_second_export_is_equal_byte_for_byte(
 
 
 @pytest.mark.long("fills a disk, or moves records of every kind")
-def test_what_comes_through_standard_input_is_stored(
-    cstp: Cstp, target: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_standard_input_is_imported(cstp: Cstp, target: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     fill(cstp)
     lines = cstp("export", "-").out.encode()
     target("other")
@@ -153,9 +149,7 @@ def test_the_time_when_a_record_expires_is_exported_and_imported(cstp: Cstp) -> 
     assert cstp("import", "a.jsonl").out == "1 read: 0 new, 0 changed, 1 unchanged, 0 rejected\n"
 
 
-def test_what_standard_input_brings_that_is_no_record_is_told_by_its_line(
-    cstp: Cstp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bad_record_on_standard_input_is_named_by_line(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"no record\n")))
     done = cstp("import", "-")
     assert done.code == 1
@@ -354,9 +348,7 @@ def _repository(name: str, title: str) -> Path:
     return folder
 
 
-def test_records_of_two_repositories_and_what_options_gave_them_come_back_as_they_are(
-    cstp: Cstp, target: Callable[..., None]
-) -> None:
+def test_repositories_and_options_survive_an_export(cstp: Cstp, target: Callable[..., None]) -> None:
     one, two = _repository("one", "One"), _repository("two", "Two")
     cstp("ingest", str(one), "--sensitivity", "highly_sensitive", "--project", "people")
     cstp("ingest", str(two))
@@ -390,9 +382,7 @@ async def record_two(engine: Engine) -> None:
 
 
 @pytest.mark.long("fills a disk, or moves records of every kind")
-def test_decisions_of_agents_become_files_that_replace_nothing_unasked(
-    cstp: Cstp, stores: Stores, tmp_path: Path
-) -> None:
+def test_decisions_of_agents_become_files_without_overwriting(cstp: Cstp, stores: Stores, tmp_path: Path) -> None:
     with closing(Engine.open(stores.records(tmp_path / "data"), tmp_path / "data" / "indexes", None)) as engine:
         asyncio.run(record_two(engine))
     for wrong in (["a.jsonl", "--decisions", "adr"], [], ["a.jsonl", "--project", "shop"]):

@@ -109,9 +109,7 @@ def test_standard_input_is_pruned_by_its_name_alone(cstp: Cstp, feed: Feed) -> N
         (b"# Notes\n\nOne.\n", b"# Notes\n\nTwo.\n", ["Notes", "Notes", "Notes", "Notes"]),  # each with its chunk
     ],
 )
-def test_a_second_stream_without_a_name_leaves_the_first_one_as_it_is(
-    cstp: Cstp, feed: Feed, first: bytes, second: bytes, titles: list[str]
-) -> None:
+def test_unnamed_streams_leave_others(cstp: Cstp, feed: Feed, first: bytes, second: bytes, titles: list[str]) -> None:
     for content in (first, second):
         feed(content)
         done = cstp("ingest", "-")
@@ -157,9 +155,7 @@ def test_what_a_stream_without_a_name_yielded_once_is_not_left_to_prune(cstp: Cs
 
 
 @pytest.mark.parametrize(("words", "named"), [((), "-"), (("--name", "my notes.md"), "- --name 'my notes.md'")])
-def test_the_sensitivity_of_a_stream_holds_for_later_ones_until_the_command_that_is_shown(
-    cstp: Cstp, feed: Feed, words: tuple[str, ...], named: str
-) -> None:
+def test_the_sensitivity_of_a_stream_is_kept(cstp: Cstp, feed: Feed, words: tuple[str, ...], named: str) -> None:
     for content in (b"# A\n\nOne.\n", b"# B\n\nTwo.\n"):
         feed(content)
         done = cstp("ingest", "-", *words, *(("--sensitivity", "sensitive") if b"A" in content else ()))

@@ -98,9 +98,7 @@ def test_ten_records_are_shown(cstp: Cstp) -> None:
         ([{"kind": "episode", "query": "q", "reward": 0}], "detected", {}),
     ],
 )
-def test_the_kind_and_the_fields_follow_the_members(
-    cstp: Cstp, objects: list[Any], kind: str, fields: dict[str, tuple[str, ...]]
-) -> None:
+def test_kind_follows_members(cstp: Cstp, objects: list[Any], kind: str, fields: dict[str, tuple[str, ...]]) -> None:
     answer = json.loads(cstp("map", "--suggest", written(objects), "--json").out)
     (entry,) = parsed_map(answer["map"], "proposed").records
     assert (entry.kind, {name: rule.paths for name, rule in entry.fields.items()}) == (kind, fields)
@@ -186,9 +184,7 @@ def test_standard_input_is_read_by_a_map(cstp: Cstp, monkeypatch: pytest.MonkeyP
         (["qdrant:http://127.0.0.1:1/notes"], 1, "qdrant:http://127.0.0.1:1/notes cannot be read"),
     ],
 )
-def test_what_ingest_cannot_read_by_is_refused_before_anything_is_read(
-    cstp: Cstp, words: list[str], code: int, reason: str
-) -> None:
+def test_bad_maps_are_refused_before_anything_is_read(cstp: Cstp, words: list[str], code: int, reason: str) -> None:
     written([{"kind": "artifact", "content": NOTE}])
     Path("wrong.yaml").write_text("records:\n- {kind: artifact, field: {}}\n")
     done = cstp("ingest", *words)

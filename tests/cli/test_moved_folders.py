@@ -91,9 +91,7 @@ def test_a_new_folder_at_the_old_path_has_its_own_records_and_what_is_new_in_the
 
 @pytest.mark.long("starts a server")
 @pytest.mark.parametrize("words", [("ingest", "moved"), ("move", "notes", "moved")], ids=lambda words: words[0])
-def test_reviews_and_links_of_a_moved_folder_stay_with_its_decisions(
-    cstp: Cstp, live_server: Any, words: tuple[str, ...]
-) -> None:
+def test_a_moved_folder_keeps_reviews_and_links(cstp: Cstp, live_server: Any, words: tuple[str, ...]) -> None:
     write_notes("notes")
     Path("notes/0002-use-two.md").write_text("# Use two\n\n## Status\n\nAccepted\n\n## Decision\n\nWe do that too.\n")
     read(cstp, "notes")

@@ -19,9 +19,9 @@ import cstp as package
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
-from cognition_engines.store.database import open_store
+from cognition_engines.store.database import reading
+from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.transactions import reading
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import Contents, Source, contents
 from cognition_engines.store.values import Entry
@@ -89,9 +89,7 @@ def one_line(done: Any) -> dict[str, Any]:
     return found
 
 
-def test_copy_moves_a_store_to_postgresql_and_says_what_to_set(
-    cstp: Cstp, source_url: str, postgresql_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_copy_to_postgresql(cstp: Cstp, source_url: str, postgresql_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(source_url, range(30)).close()
     found = one_line(cstp("copy", "--to", postgresql_url, "--json"))
     wanted = held(source_url)
@@ -360,9 +358,7 @@ def test_a_damaged_backup_is_told_with_exit_code_1(cstp: Cstp, source_url: str) 
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_restore_into_a_damaged_store_says_how_else_and_that_works(
-    cstp: Cstp, source_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_restore_into_a_damaged_store_says_how(cstp: Cstp, source_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(source_url, range(3)).close()
     cstp("backup", FILE)
     wanted, store = held(source_url), Path("data/records.sqlite3").absolute()
@@ -389,9 +385,7 @@ def test_a_restore_into_a_damaged_store_says_how_else_and_that_works(
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_running_server_follows_a_restore(
-    cstp: Cstp, source_url: str, serving: Callable[..., Any], wait_until: Wait
-) -> None:
+def test_a_server_follows_restore(cstp: Cstp, source_url: str, serving: Callable[..., Any], wait_until: Wait) -> None:
     fill(source_url, range(300)).close()
     assert cstp("backup", FILE).code == 0
     records = fill(source_url, [1, 500], "Quokkas vote. ")
@@ -415,9 +409,7 @@ def test_a_running_server_follows_a_restore(
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_backup_beside_an_ingest_holds_whole_transactions(
-    cstp: Cstp, program: Start, tmp_path: Path, wait_until: Wait
-) -> None:
+def test_a_backup_during_an_ingest_is_consistent(cstp: Cstp, program: Start, tmp_path: Path, wait_until: Wait) -> None:
     lines = [
         json.dumps({"kind": "decision", "id": f"r-{number}", "title": f"Title {number}"}) for number in range(4000)
     ]
@@ -464,9 +456,7 @@ def test_a_backup_on_a_full_disk_is_told_and_leaves_nothing(program: Start, sour
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_restore_on_a_full_disk_changes_nothing_and_works_when_there_is_room(
-    cstp: Cstp, program: Start, source_url: str
-) -> None:
+def test_a_restore_on_a_full_disk_changes_nothing(cstp: Cstp, program: Start, source_url: str) -> None:
     fill(source_url, range(RECORDS)).close()
     cstp("backup", FILE)
     records = fill(source_url, range(100), "Changed. ")
@@ -536,9 +526,7 @@ def partial_bytes() -> int:
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_backup_killed_at_any_moment_leaves_no_file_or_a_whole_one(
-    database: Target, program: Start, wait_until: Wait, kills: int
-) -> None:
+def test_a_killed_backup_leaves_none_or_all(database: Target, program: Start, wait_until: Wait, kills: int) -> None:
     fill(database.url, range(RECORDS)).close()
     wanted = held(database.url)
     environment = {"CSTP_STORE__URL": database.url}
@@ -565,9 +553,7 @@ def test_a_backup_killed_at_any_moment_leaves_no_file_or_a_whole_one(
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_restore_killed_at_any_moment_leaves_the_old_state_or_the_new_one(
-    database: Target, program: Start, wait_until: Wait, kills: int
-) -> None:
+def test_a_killed_restore_leaves_old_or_new(database: Target, program: Start, wait_until: Wait, kills: int) -> None:
     fill(database.url, range(RECORDS)).close()
     new = held(database.url)
     environment = {"CSTP_STORE__URL": database.url}
@@ -594,9 +580,7 @@ def test_a_restore_killed_at_any_moment_leaves_the_old_state_or_the_new_one(
 
 
 @pytest.mark.long("kills processes again and again, or moves many records")
-def test_a_copy_killed_at_any_moment_leaves_an_empty_target_or_a_complete_one(
-    database: Target, program: Start, wait_until: Wait, kills: int, tmp_path: Path
-) -> None:
+def test_killed_copy_is_atomic(database: Target, program: Start, wait_until: Wait, kills: int, tmp_path: Path) -> None:
     source = tmp_path / "from" / "records.sqlite3"
     fill(f"sqlite:///{source}", range(RECORDS)).close()
     wanted = held(f"sqlite:///{source}")

@@ -136,9 +136,7 @@ def test_a_pattern_that_means_nothing_is_refused_with_its_number(cstp: Cstp, doc
         ("\n" * 250_001, "it has more than 250,000 bytes"),
     ],
 )
-def test_too_much_in_an_ignore_file_is_refused_with_its_folder(
-    cstp: Cstp, docs: Path, content: str, reason: str
-) -> None:
+def test_an_ignore_file_beyond_its_bounds_is_refused(cstp: Cstp, docs: Path, content: str, reason: str) -> None:
     (docs / "notes" / ".cstpignore").write_text(content)
     done = cstp("ingest", docs)
     assert done.code == 1

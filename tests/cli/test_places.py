@@ -45,9 +45,7 @@ def stored(cstp: Cstp) -> None:
     COMMANDS,
     ids=lambda words: " ".join(words),
 )
-def test_a_command_that_opens_a_store_says_once_where_it_and_its_settings_are(
-    cstp: Cstp, monkeypatch: pytest.MonkeyPatch, words: list[str]
-) -> None:
+def test_a_command_names_its_store_and_settings(cstp: Cstp, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
     Path("mine.yaml").write_text("agent: {id: me}\n")
     monkeypatch.setenv("CSTP_STORE__THREADS", "2")
     done = cstp(*words, "--config", "mine.yaml")
@@ -79,9 +77,7 @@ def test_a_command_that_cannot_open_its_store_says_once_which_one(cstp: Cstp, da
 
 @pytest.mark.long("starts a server or a process of its own")
 @pytest.mark.parametrize("words", [["serve", "--port", "0"], ["mcp", "--agent", "me"]], ids=lambda words: words[0])
-def test_a_server_that_cannot_open_its_store_says_once_which_one(
-    cstp: Cstp, program: Callable[..., Any], damaged: Path, words: list[str]
-) -> None:
+def test_a_broken_store_is_named_once(cstp: Cstp, program: Callable[..., Any], damaged: Path, words: list[str]) -> None:
     cstp("token", "create", "--agent", "me")
     done = program(*words).finish()
     place, refusal = done.err.splitlines()
@@ -126,9 +122,7 @@ def test_a_password_of_a_store_is_not_named(cstp: Cstp, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("level", ["info", "error"])
-def test_every_line_of_a_json_log_is_json_and_the_first_says_where_the_server_its_store_and_its_settings_are(
-    program: Callable[..., Any], cstp: Cstp, level: str
-) -> None:
+def test_json_logs_begin_with_the_places(program: Callable[..., Any], cstp: Cstp, level: str) -> None:
     server = program("serve", "--port", 0, CSTP_LOG__LEVEL=level, CSTP_LOG__FORMAT="json")
     first, second = (json.loads(server.line("(.*)")[1]) for _ in range(2))
     assert first["event"] == "serving"
@@ -150,9 +144,7 @@ def test_a_pretty_log_begins_with_sentences(program: Callable[..., Any]) -> None
     assert server.end().code == 0
 
 
-def test_an_unknown_variable_is_refused_by_every_command_that_has_settings(
-    cstp: Cstp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unknown_variable_is_refused_by_every_command(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_SERVER_PORT", "1")
     for words in (["serve"], ["status"], ["ingest", "."], ["token", "list"], ["config"]):
         done = cstp(*words)

@@ -472,9 +472,7 @@ def test_sensitivity_stays_until_the_option_names_exactly_these(cstp: Cstp) -> N
 
 
 @pytest.mark.usefixtures("wordless")
-def test_prune_takes_a_folder_that_is_gone_but_above_a_third_of_a_source_only_with_yes(
-    cstp: Cstp, adr: Callable[..., Path]
-) -> None:
+def test_pruning_above_a_third_of_a_source_needs_yes(cstp: Cstp, adr: Callable[..., Path]) -> None:
     for name in ("notes/a.md", "notes/b.md", "notes/c.md", "notes/sub/d.md", "other/e.md"):
         adr(name, name)
     cstp("ingest", "notes", "other")

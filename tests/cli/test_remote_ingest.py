@@ -69,9 +69,7 @@ def exported(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.long("starts a server and several runs")
-def test_a_server_elsewhere_gets_the_records_that_an_ingest_there_would_make(
-    server: Any, files: Path, cstp: Cstp
-) -> None:
+def test_a_remote_ingest_makes_the_same_records(server: Any, files: Path, cstp: Cstp) -> None:
     near = cstp("ingest", files, "--json", "--data-dir", "near")
     far = cstp("ingest", files, "--json", "--url", os.environ["FAR"])
     assert (near.code, far.code) == (0, 0), far.err
@@ -80,9 +78,7 @@ def test_a_server_elsewhere_gets_the_records_that_an_ingest_there_would_make(
 
 
 @pytest.mark.long("starts a server and several runs")
-def test_a_second_run_changes_nothing_and_an_edited_file_only_what_differs(
-    server: Any, files: Path, cstp: Cstp
-) -> None:
+def test_a_second_run_sends_only_what_differs(server: Any, files: Path, cstp: Cstp) -> None:
     first = json.loads(cstp("ingest", files, "--json", "--url", os.environ["FAR"]).out)
     assert (first["new"], first["changed"], first["rejected"]) == (first["read"], 0, [])
     last = seen(server)
@@ -97,9 +93,7 @@ def test_a_second_run_changes_nothing_and_an_edited_file_only_what_differs(
 
 
 @pytest.mark.long("starts a server and several runs")
-def test_a_run_that_was_killed_is_finished_by_the_next(
-    server: Any, files: Path, cstp: Cstp, program: Callable[..., Any]
-) -> None:
+def test_the_next_run_finishes_a_killed_one(server: Any, files: Path, cstp: Cstp, program: Callable[..., Any]) -> None:
     running = program("ingest", files, "--url", os.environ["FAR"])
     wait_for(lambda: seen(server)[0] > 0)
     running.end(signal.SIGKILL)
@@ -151,9 +145,7 @@ def test_a_dry_run_sends_nothing(server: Any, files: Path, cstp: Cstp) -> None:
 
 
 @pytest.mark.long("starts a server and several runs")
-def test_what_the_server_refuses_is_printed_with_its_exit_code(
-    server: Any, files: Path, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refusals_have_an_exit_code(server: Any, files: Path, cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_TOKEN", server.token(agent="reader", scopes=["read"]))
     refused = cstp("ingest", files, "--url", os.environ["FAR"])
     assert refused.code == 4

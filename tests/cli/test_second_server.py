@@ -62,9 +62,7 @@ def test_both_addresses_answer_everything_from_one_store_until_one_is_stopped(se
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
-def test_the_second_server_has_the_folder_when_the_first_ends(
-    serving: Serving, token: str, cstp: Cstp, number: signal.Signals
-) -> None:
+def test_the_second_server_takes_over(serving: Serving, token: str, cstp: Cstp, number: signal.Signals) -> None:
     first, held = serving()
     with Client(f"{held}/cstp", token) as client:
         client.record_decision("Paint the fence", 0.5)
@@ -76,9 +74,7 @@ def test_the_second_server_has_the_folder_when_the_first_ends(
     assert second.end().code == 0
 
 
-def test_no_write_is_lost_or_doubled_when_the_server_that_has_the_folder_is_killed(
-    serving: Serving, token: str, wait_until: Callable[..., None]
-) -> None:
+def test_no_write_is_lost_when_the_holder_dies(serving: Serving, token: str, wait_until: Callable[..., None]) -> None:
     written: list[str] = []
 
     def write(url: str, over: Event) -> None:
@@ -108,9 +104,7 @@ def test_no_write_is_lost_or_doubled_when_the_server_that_has_the_folder_is_kill
         assert sorted(titles(client)) == sorted(written)
 
 
-def test_a_server_with_other_settings_says_who_has_the_folder_and_what_to_do(
-    serving: Serving, program: Start, token: str
-) -> None:
+def test_a_server_with_other_settings_names_the_holder(serving: Serving, program: Start, token: str) -> None:
     _, url = serving()
     done = program("serve", "--port", 0, CSTP_EMBEDDING__MODEL="none", CSTP_LIMITS__DEFAULT="1/minute").finish()
     assert done.code == 1

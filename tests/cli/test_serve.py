@@ -30,9 +30,7 @@ def token(cstp: Cstp) -> str:
 
 @pytest.mark.long("starts processes")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_a_server_says_where_it_is_answers_and_ends_with_0_when_told_to(
-    serving: Serving, token: str, number: signal.Signals
-) -> None:
+def test_a_server_names_its_address_and_ends_with_0(serving: Serving, token: str, number: signal.Signals) -> None:
     server, url = serving()
     answer = httpx.get(f"{url}/healthz", timeout=10)
     assert answer.status_code == 200
@@ -45,9 +43,7 @@ def test_a_server_says_where_it_is_answers_and_ends_with_0_when_told_to(
     assert done.out == ""
 
 
-def test_a_server_without_tokens_says_how_to_make_one_and_takes_it_without_a_restart(
-    serving: Serving, cstp: Cstp
-) -> None:
+def test_a_server_without_tokens_explains_and_takes_new_ones(serving: Serving, cstp: Cstp) -> None:
     server, url = serving()
     assert server.line(r"no_live_tokens.*cstp token create|cstp token create.*no_live_tokens")
     token = cstp("token", "create", "--agent", "me", "--quiet").out.strip()
@@ -78,9 +74,7 @@ def test_a_server_that_others_reach_without_tls_warns(program: Start, token: str
 
 @pytest.mark.usefixtures("wordless")
 @pytest.mark.parametrize("error", [RuntimeError("a cause of " + "x" * 500), ConfigurationError("mcp: cannot be")])
-def test_a_start_that_fails_shows_its_cause_whole(
-    cstp: Cstp, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+def test_a_failing_start_shows_its_cause(cstp: Cstp, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(*_: object) -> None:
         raise error
 
@@ -126,9 +120,7 @@ def test_a_folder_that_a_server_holds_is_told_by_reindex(serving: Serving, token
 
 @pytest.mark.usefixtures("wordless", "token")
 @pytest.mark.parametrize("words", [("serve", "--port", 0), ("status",)], ids=lambda words: words[0])
-def test_a_folder_that_cannot_be_locked_is_told_as_that_and_not_as_held(
-    cstp: Cstp, monkeypatch: pytest.MonkeyPatch, words: tuple[Any, ...]
-) -> None:
+def test_a_failing_lock_is_no_holder(cstp: Cstp, monkeypatch: pytest.MonkeyPatch, words: tuple[Any, ...]) -> None:
     Path("data/indexes").mkdir(parents=True)
     Path("data/indexes/lock").touch()
     locked = fcntl.flock
@@ -234,9 +226,7 @@ def test_call_prints_results_and_errors_and_its_exit_code_tells_them_apart(
     ],
     ids=str,
 )
-def test_a_call_that_cannot_be_made_is_told_in_one_line(
-    cstp: Cstp, monkeypatch: pytest.MonkeyPatch, words: list[str], names: str
-) -> None:
+def test_impossible_calls_explain(cstp: Cstp, monkeypatch: pytest.MonkeyPatch, words: list[str], names: str) -> None:
     monkeypatch.setenv("CSTP_TOKEN", "cstp_a_b")
     done = cstp("call", *words)
     assert (done.code, done.out) == (2, "")

@@ -235,9 +235,7 @@ def test_calls_that_were_accepted_are_answered_and_later_ones_refused(
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_behind_a_load_balancer_it_listens_on_for_a_while_and_lets_nothing_in(
-    serving: Serving, request_of: Any
-) -> None:
+def test_it_listens_for_a_while_behind_a_load_balancer(serving: Serving, request_of: Any) -> None:
     server, url = serving(CSTP_SERVER__DRAIN_SECONDS="0.5", CSTP_SERVER__GRACE_SECONDS="60")
     began = monotonic()
     server.process.send_signal(signal.SIGTERM)
@@ -255,9 +253,7 @@ def test_behind_a_load_balancer_it_listens_on_for_a_while_and_lets_nothing_in(
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_a_call_that_cannot_finish_in_the_grace_time_is_told_so(
-    slow_serving: Callable[..., Any], request_of: Any
-) -> None:
+def test_a_call_beyond_the_grace_time_is_refused(slow_serving: Callable[..., Any], request_of: Any) -> None:
     server, url = slow_serving()
     with Client(url) as client:
         send_accepted([client], url, request_of)
@@ -273,9 +269,7 @@ def test_a_call_that_cannot_finish_in_the_grace_time_is_told_so(
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_a_second_signal_stops_it_at_once(
-    slow_serving: Callable[..., Any], request_of: Any, number: signal.Signals
-) -> None:
+def test_a_second_signal_ends_it(slow_serving: Callable[..., Any], request_of: Any, number: signal.Signals) -> None:
     server, url = slow_serving(CSTP_SERVER__GRACE_SECONDS="60")
     with Client(url) as client:
         send_accepted([client], url, request_of)
@@ -492,9 +486,7 @@ def test_a_log_that_is_read_again_tells_how_many_lines_are_missing(serving: Serv
 
 
 @pytest.mark.long("starts servers, stops them, and waits for grace times")
-def test_time_in_which_the_whole_server_stood_still_does_not_count_against_clients(
-    serving: Serving, request_of: Any
-) -> None:
+def test_a_standstill_of_the_server_is_not_charged_to_clients(serving: Serving, request_of: Any) -> None:
     server, url = serving(CSTP_SERVER__RECEIVE_SECONDS="1", CSTP_SERVER__IDLE_SECONDS="1")
     request = request_of()
     with Client(url) as partial, Client(url) as idle:

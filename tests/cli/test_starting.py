@@ -17,9 +17,7 @@ Start = Callable[..., Any]
     [("typer.core", signal.SIGINT), ("uvicorn.config", signal.SIGTERM), ("starlette.routing", signal.SIGTERM)],
     ids=str,
 )
-def test_a_signal_while_a_server_is_still_being_imported_ends_it_with_0(
-    program: Start, module: str, number: signal.Signals
-) -> None:
+def test_a_signal_during_the_imports_ends_a_server_with_0(program: Start, module: str, number: signal.Signals) -> None:
     server = program("--data-dir", "data", "serve", "--port", 0, PYTHONPROFILEIMPORTTIME="1")
     server.line(rf"\| +{module}$")
     done = server.end(number)

@@ -299,9 +299,7 @@ def test_commands_write_through_one_place_alone() -> None:
 
 
 @pytest.mark.parametrize("format", ["json", "pretty"])
-def test_a_log_holds_nothing_that_a_terminal_obeys(
-    output: Output, monkeypatch: pytest.MonkeyPatch, format: str
-) -> None:
+def test_a_log_has_no_terminal_sequences(output: Output, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     def log(_words: list[str]) -> None:
         configure_logging(LogSettings(format=format))
         structlog.get_logger("test").error("tokens_file_fails", reason=EVIL, paths=[EVIL], named={"a": EVIL})

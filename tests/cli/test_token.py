@@ -114,9 +114,7 @@ def test_an_empty_list_says_how_to_make_one(cstp: Cstp) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="on Linux alone: the kernel lists who waits for a lock")
-def test_a_token_that_is_revoked_while_it_is_rotated_has_no_successor(
-    cstp: Cstp, program: Callable[..., Any], wait_until: Callable[..., None]
-) -> None:
+def test_revoked_tokens_do_not_rotate(cstp: Cstp, program: Callable[..., Any], wait_until: Callable[..., None]) -> None:
     (first,) = (json.loads(cstp("token", "create", "--agent", "ada", "--json").out),)
     lock = Path("data/tokens.lock")
     held = os.open(lock, os.O_RDWR)

@@ -70,9 +70,7 @@ def test_a_host_that_does_not_exist_is_told_as_the_network_says_it(cstp: Cstp) -
 @pytest.mark.parametrize(
     "words", [["call", "cstp.whoami", "--url"], ["status"], ["conform"]], ids=lambda words: words[0]
 )
-def test_a_user_in_an_address_is_refused_and_not_repeated(
-    cstp: Cstp, words: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_user_in_an_address_is_not_repeated(cstp: Cstp, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_TOKEN", "t")
     done = cstp(*words, "http://u:canary5b1f@127.0.0.1:1")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
@@ -100,9 +98,7 @@ def plain() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("proxy", ["http://127.0.0.1:1", "socks5://127.0.0.1:1", "nothing://127.0.0.1:1"])
-def test_this_machine_is_asked_directly_whatever_proxy_the_environment_names(
-    cstp: Cstp, plain: str, monkeypatch: pytest.MonkeyPatch, proxy: str
-) -> None:
+def test_loopback_is_asked_without_a_proxy(cstp: Cstp, plain: str, monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, proxy)
     done = cstp("call", "cstp.whoami", "--url", f"http://{plain}", "--token", "t", "--json")

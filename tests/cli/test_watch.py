@@ -54,7 +54,7 @@ def test_what_is_written_is_read_alone_and_what_is_gone_stays_without_prune(watc
 
 
 @pytest.mark.long("waits for changes of files")
-def test_with_prune_records_of_files_that_are_gone_are_deleted_but_not_those_of_a_folder_that_is_away(
+def test_prune_deletes_records_of_deleted_files_but_not_of_absent_folders(
     watching: Any,
 ) -> None:
     docs = Path("docs").absolute()
@@ -138,9 +138,7 @@ def test_what_cannot_be_watched_is_refused_at_once(cstp: Any, words: tuple[str, 
 
 
 @pytest.mark.long("waits for changes of files")
-def test_records_go_to_a_server_elsewhere_as_they_change_if_the_token_may(
-    watching: Any, serving: Any, cstp: Any
-) -> None:
+def test_changes_are_sent_to_a_server_elsewhere(watching: Any, serving: Any, cstp: Any) -> None:
     docs = Path("docs").absolute()
     _write(docs / "a.md", "First.")
     _server, url = serving("--data-dir", "there")

@@ -141,9 +141,7 @@ def test_what_the_server_refuses_is_reported_by_its_name(server: Any, cstp: Cstp
         (["--confidence", "1", "--set", "confidence:=1"], "confidence: given twice"),
     ],
 )
-def test_misused_options_are_refused_before_anything_is_sent(
-    server: Any, cstp: Cstp, words: list[str], reason: str
-) -> None:
+def test_misused_options_are_refused_before_sending(server: Any, cstp: Cstp, words: list[str], reason: str) -> None:
     done = cstp("record", "Bake rye", *words)
     assert done.code == 2
     assert reason in done.err
@@ -156,9 +154,7 @@ def test_without_a_text_and_a_terminal_the_missing_members_are_named(server: Any
 
 
 @pytest.mark.long("starts a server and editors")
-def test_a_memory_is_remembered_from_words_or_standard_input_and_expires(
-    server: Any, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_memory_is_read_from_words_or_stdin(server: Any, cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
     done = cstp("remember", "The oven is hot.", "--title", "Oven", "--expires-at", "2999-01-01", "--json")
     assert (done.code, json.loads(done.out)["status"]) == (0, "created")
     monkeypatch.setattr("sys.stdin", io.StringIO("Read from a pipe."))
@@ -282,9 +278,7 @@ def test_a_form_stays_where_no_server_takes_it(
     assert "--key " in shown
 
 
-def test_an_answer_that_is_cut_off_is_asked_for_again_and_recorded_once(
-    server: Any, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lost_answer_is_recorded_once(server: Any, cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
     with cutting(server.port) as url:
         monkeypatch.setenv("CSTP_URL", url)
         done = cstp("record", "Bake rye", "--confidence", "0.5", "--json")

@@ -87,18 +87,14 @@ def test_an_unknown_name_and_a_missing_token_are_value_errors_that_say_what_to_d
         ("agents:\n" + "  - {name: a, url: 'http://a', token_env: A}\n" * 2, "same name"),
     ],
 )
-def test_a_file_that_is_wrong_is_refused_naming_the_place_and_repeating_no_value(
-    tmp_path: Path, text: str, says: str
-) -> None:
+def test_a_bad_file_is_refused_by_place_without_values(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(ValueError, match=says) as caught:
         registry(tmp_path, text)
     assert "agents.yaml" in str(caught.value)
     assert "canary" not in str(caught.value)
 
 
-def test_a_token_in_the_place_of_its_variable_is_not_repeated(
-    tmp_path: Path, shown: Callable[[BaseException], str]
-) -> None:
+def test_a_token_instead_of_a_variable_is_hidden(tmp_path: Path, shown: Callable[[BaseException], str]) -> None:
     agents = registry(tmp_path, TWO.replace("SHOP_TOKEN", "cstp_canary5b1f"), OTHER_TOKEN="canary5b1f")
     for ask in (agents.client, agents.async_client):
         with pytest.raises(ValueError, match="token_env") as caught:
@@ -106,9 +102,7 @@ def test_a_token_in_the_place_of_its_variable_is_not_repeated(
         assert "canary" not in shown(caught.value)
 
 
-def test_a_file_that_is_refused_takes_no_token_into_its_traceback(
-    tmp_path: Path, shown: Callable[[BaseException], str]
-) -> None:
+def test_a_refused_file_shows_no_token_in_tracebacks(tmp_path: Path, shown: Callable[[BaseException], str]) -> None:
     wrong = "agents:\n  - {name: a, url: 'http://a', token_env: A, token: canary5b1f}"
     with pytest.raises(ValueError, match="token") as caught:
         registry(tmp_path, wrong, A="canary5b1f")

@@ -176,9 +176,7 @@ def test_a_request_that_is_too_large_is_noted_in_its_error() -> None:
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_an_error_can_be_copied_and_sent_to_another_process(
-    error: Exception, again: Callable[[Exception], Exception]
-) -> None:
+def test_errors_can_be_copied_and_pickled(error: Exception, again: Callable[[Exception], Exception]) -> None:
     made = again(error)
     assert type(made) is type(error)
     assert (str(made), made.args, vars(made)) == (str(error), error.args, vars(error))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from cstp.client.auth import read_token
+from cstp.client.target import read_token
 from cstp.client.transport import endpoint
 
 URL = "http://127.0.0.1:1"
@@ -25,9 +25,7 @@ def test_the_argument_wins_then_the_file_then_the_variable(tmp_path: Path) -> No
     assert found(CSTP_TOKEN="around") == "around"
 
 
-def test_a_client_reads_the_variable_and_the_file(
-    connect: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_client_reads_variable_and_file(connect: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match=r"token.*CSTP_TOKEN"):
         connect(URL)
     monkeypatch.setenv("CSTP_TOKEN", "around")
@@ -83,9 +81,7 @@ def test_an_address_that_is_none_is_refused(connect: Any, url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://user:canary@host", "http://host/?token=canary", "http://host/#canary"])
-def test_a_secret_in_an_address_is_refused_and_not_repeated(
-    connect: Any, url: str, shown: Callable[[BaseException], str]
-) -> None:
+def test_a_secret_in_an_address_is_not_repeated(connect: Any, url: str, shown: Callable[[BaseException], str]) -> None:
     with pytest.raises(ValueError, match="goes into a header") as caught:
         connect(url, "t")
     assert "canary" not in str(caught.value)

@@ -63,9 +63,7 @@ def test_a_call_that_did_not_run_is_tried_again(connect: Any, server: respx.Rout
 
 
 @pytest.mark.parametrize("broken", [httpx.ReadError(""), httpx.WriteError(""), httpx.RemoteProtocolError("gone")])
-def test_a_broken_connection_is_tried_again_where_the_method_only_reads(
-    connect: Any, server: respx.Route, broken: Exception
-) -> None:
+def test_only_reads_are_retried_after_a_broken_connection(connect: Any, server: respx.Route, broken: Exception) -> None:
     server.side_effect = [broken, pong]
     assert connect(URL, TOKEN).call("cstp.queryDecisions", {"query": "x"}) == "pong"
     server.side_effect = [broken, pong]
@@ -117,9 +115,7 @@ def test_without_retries_there_is_one_try(connect: Any, server: respx.Route) -> 
 
 
 @pytest.mark.parametrize("status", [301, 401, 404, 500, 502, 504])
-def test_what_is_not_of_cstp_is_raised_with_its_status_and_not_tried_again(
-    connect: Any, server: respx.Route, status: int
-) -> None:
+def test_foreign_answers_are_raised_without_a_retry(connect: Any, server: respx.Route, status: int) -> None:
     server.side_effect = [httpx.Response(status, text="<html>", headers={"Location": "http://elsewhere/"}), pong]
     with pytest.raises(UnexpectedAnswer) as caught:
         connect(URL, TOKEN).whoami()

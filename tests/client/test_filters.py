@@ -27,9 +27,7 @@ from cstp.validation import parse_params
     ],
     ids=str,
 )
-def test_filters_are_refused_with_what_the_server_would_say(
-    make: Callable[..., Wire], method: Method[Any, Any], members: Mapping[str, Any]
-) -> None:
+def test_filters_are_validated(make: Callable[..., Wire], method: Method[Any, Any], members: Mapping[str, Any]) -> None:
     with pytest.raises(InvalidParams) as refused:
         make(**members)
     with pytest.raises(InvalidParams) as from_server:

@@ -29,9 +29,7 @@ def url(authority: trustme.CA) -> Iterator[str]:
     server.close()
 
 
-def test_a_certificate_of_ones_own_is_trusted_where_the_context_says_so(
-    connect: Any, url: str, authority: trustme.CA
-) -> None:
+def test_a_context_may_trust_a_private_certificate(connect: Any, url: str, authority: trustme.CA) -> None:
     context = ssl.create_default_context()
     authority.configure_trust(context)
     assert connect(url, "t", ssl_context=context).call("any.method") == "pong"

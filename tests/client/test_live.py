@@ -97,9 +97,7 @@ def test_every_method_of_the_registry_is_asked_above() -> None:
 
 
 @pytest.mark.long("asks every method")
-def test_every_method_that_writes_gives_its_result_and_is_sent_with_a_key(
-    connect: Any, serve: Callable[..., Serving]
-) -> None:
+def test_every_write_returns_its_result_and_sends_a_key(connect: Any, serve: Callable[..., Serving]) -> None:
     server = serve()
     scopes = ("read", "write", "review", "ratify", "admin")
     client = connect(server.url, server.token(scopes=scopes, clearance="highly_sensitive"))

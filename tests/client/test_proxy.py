@@ -37,9 +37,7 @@ def answering() -> Iterator[HttpServer]:
     server.close()
 
 
-def test_this_machine_is_asked_directly_and_other_hosts_through_the_proxy(
-    connect: Any, answering: HttpServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_other_hosts_use_the_proxy(connect: Any, answering: HttpServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     for host in ("127.0.0.1", "localhost"):
         assert connect(f"http://{host}:{answering.server_port}", "t", retries=0).call("any.method") == "/cstp"
@@ -65,9 +63,7 @@ def test_this_machine_is_asked_directly_and_other_hosts_through_the_proxy(
         ("https://secure.lan", None),
     ],
 )
-def test_a_proxy_is_for_hosts_that_are_neither_this_machine_nor_excepted(
-    monkeypatch: pytest.MonkeyPatch, url: str, proxy: str | None
-) -> None:
+def test_loopback_and_no_proxy_hosts_are_direct(monkeypatch: pytest.MonkeyPatch, url: str, proxy: str | None) -> None:
     monkeypatch.setenv("http_proxy", "http://one:1")
     monkeypatch.setenv("ALL_PROXY", "two:2")
     monkeypatch.setenv("NO_PROXY", "inside.lan, port.lan:8100, secure.lan:443")

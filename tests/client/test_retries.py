@@ -3,14 +3,13 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cstp.call import raw_call
 from cstp.client.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError, UnexpectedAnswer
 from cstp.client.messages import HttpAnswer
-from cstp.client.retries import FIRST_SECONDS, LONGEST_SECONDS, pause_before_retry, read_retry_after
 from cstp.client.target import make_target
+from cstp.client.transport import FIRST_PAUSE, LONGEST_PAUSE, pause_before_retry, read_retry_after
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 
@@ -52,7 +51,7 @@ def test_there_are_as_many_further_tries_as_were_asked_for() -> None:
 
 @given(tried=st.integers(1, 10_000), draw=st.floats(0, 1, exclude_max=True))
 def test_a_pause_doubles_up_to_a_bound_and_half_of_it_is_drawn(tried: int, draw: float) -> None:
-    whole = min(LONGEST_SECONDS, FIRST_SECONDS * 2 ** (min(tried, 30) - 1))
+    whole = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (min(tried, 30) - 1))
     found = pause(answer(503), tried, retries=tried, draw=draw)
     assert found == pytest.approx(whole * (1 + draw) / 2)
 
@@ -61,7 +60,7 @@ def test_a_pause_doubles_up_to_a_bound_and_half_of_it_is_drawn(tried: int, draw:
 def test_a_retry_after_is_waited_for_and_a_little_more(asked: float, draw: float) -> None:
     found = pause(answer(429, asked), draw=draw)
     assert found is not None
-    assert asked <= found <= asked + FIRST_SECONDS
+    assert asked <= found <= asked + FIRST_PAUSE
 
 
 @given(

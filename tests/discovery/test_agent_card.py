@@ -193,9 +193,7 @@ def test_the_card_is_at_the_earlier_path_too(common_server: Any, fetch: Any, car
 
 
 @pytest.mark.parametrize("path", DOCUMENTS)
-def test_what_was_modified_when_the_server_started_need_not_be_sent_again(
-    live_server: Any, fetch: Any, path: str
-) -> None:
+def test_if_modified_since_is_answered_with_304(live_server: Any, fetch: Any, path: str) -> None:
     before = datetime.now(UTC).replace(microsecond=0)
     server = live_server()
     modified = fetch(server, path).header("last-modified")
@@ -213,9 +211,7 @@ def test_what_was_modified_when_the_server_started_need_not_be_sent_again(
 
 @pytest.mark.long("starts several servers")
 @pytest.mark.parametrize("path", ["/cstp", "/mcp", "/metrics"])
-def test_a_refusal_names_the_metadata_of_the_resource_which_name_the_public_url(
-    live_server: Any, request_bytes: Any, fetch: Any, path: str
-) -> None:
+def test_a_refusal_names_the_resource_metadata(live_server: Any, request_bytes: Any, fetch: Any, path: str) -> None:
     for settings, base in (({}, None), ({"server.public_url": "https://memory.example/team"},) * 2):
         server = live_server(settings)
         url = "https://memory.example/team" if base else f"http://127.0.0.1:{server.port}"

@@ -156,7 +156,7 @@ def test_the_wheel_has_the_document_and_the_conversations() -> None:
     assert not [path for path in Path(ROOT / "tests" / "wire").iterdir() if path.suffix not in (".txt", ".jsonl")]
 
 
-def test_methods_that_read_spell_dates_projects_and_ids_alike_but_where_the_protocol_fixes_another(
+def test_reading_methods_spell_common_parameters_alike(
     document: Any,
 ) -> None:
     asked = {

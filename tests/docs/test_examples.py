@@ -44,9 +44,7 @@ def checked(repository: Path, around: Mapping[str, str], *words: str) -> "subpro
 
 @pytest.mark.long("runs examples as programs")
 @pytest.mark.timeout(300)
-def test_a_ci_job_prints_the_decisions_that_apply_and_leaves_nothing(
-    repository: Path, around: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_a_ci_job_prints_applicable_decisions(repository: Path, around: Mapping[str, str], tmp_path: Path) -> None:
     page = (repository / "README.md").read_text()
     (shown,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     done = checked(repository, around, "prices")
@@ -67,9 +65,7 @@ def test_a_ci_job_fails_on_a_record_that_cannot_be_read(repository: Path, around
 
 @pytest.mark.long("runs examples as programs")
 @pytest.mark.timeout(300)
-def test_a_ci_job_writes_pages_and_leaves_nothing_else(
-    repository: Path, around: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_a_ci_job_writes_only_pages(repository: Path, around: Mapping[str, str], tmp_path: Path) -> None:
     command = ["sh", str(repository / "pages.sh"), "build/pages"]
     for _ in range(2):
         done = subprocess.run(command, cwd=tmp_path, env=around, capture_output=True, text=True, timeout=140)
@@ -82,9 +78,7 @@ def test_a_ci_job_writes_pages_and_leaves_nothing_else(
 
 @pytest.mark.long("runs examples as programs")
 @pytest.mark.timeout(300)
-def test_a_ci_job_publishes_the_decisions_to_a_server_elsewhere_once(
-    repository: Path, secure_server: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_a_ci_job_publishes_decisions_once(repository: Path, secure_server: Mapping[str, str], tmp_path: Path) -> None:
     page = (repository / "README.md").read_text()
     (shown,) = re.findall(r"^cstp (token create .*)$", page, re.MULTILINE)
     data = ["--data-dir", str(tmp_path / "data"), "--quiet"]
@@ -106,9 +100,7 @@ def test_a_ci_job_publishes_the_decisions_to_a_server_elsewhere_once(
 
 @pytest.mark.long("runs examples as programs")
 @pytest.mark.timeout(300)
-def test_agents_write_with_the_rights_of_their_tokens_as_the_page_shows(
-    around: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_agents_write_within_the_rights_of_their_tokens(around: Mapping[str, str], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(ROOT / "examples" / "writing", tmp_path / "writing"))
     shown = re.findall(r"^```text\n(.*?)^```$", (folder / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     environment = {**around, "CSTP_SERVER__PORT": str(free_port())}
@@ -139,9 +131,7 @@ def secure_server(tmp_path: Path, around: Mapping[str, str]) -> Iterator[Mapping
 
 @pytest.mark.long("runs examples as programs")
 @pytest.mark.timeout(600)
-def test_the_smoke_script_asks_over_https_and_fails_where_it_must(
-    secure_server: Mapping[str, str], tmp_path: Path
-) -> None:
+def test_the_smoke_script_checks_https(secure_server: Mapping[str, str], tmp_path: Path) -> None:
     def smoke(**changes: str) -> "subprocess.CompletedProcess[str]":
         command = ["sh", str(ROOT / "examples" / "smoke.sh"), f"--verify={changes.pop('verify', tmp_path / 'ca.pem')}"]
         environment = {**secure_server, **changes}

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.answers import END_OF_FIRST, between, first_call, shown
-from tests.cli.answers import FIRST as FIRST_CALL
+from tests.cli.answers import END_OF_FIRST, FIRST as FIRST_CALL, between, first_call, shown
 from tests.docs.test_readme import PAGES, ROOT, words_after
 from tests.mcp.conftest import Connect, over_stdio, sampled
 

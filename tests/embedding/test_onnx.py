@@ -165,9 +165,7 @@ def test_a_query_of_more_windows_is_its_first_its_last_and_two_evenly_between(mi
 
 
 @pytest.mark.parametrize("until", [1, 2, 4])
-def test_the_embedding_of_a_query_stops_before_the_window_that_nobody_waits_for(
-    minilm: OnnxEmbedder, until: int
-) -> None:
+def test_embedding_stops_when_the_caller_is_gone(minilm: OnnxEmbedder, until: int) -> None:
     counted = Counted(until)
     with pytest.raises(NotWanted):
         minilm.embed_query("库" * 8192, counted)
@@ -222,9 +220,7 @@ def test_the_model_loads_without_chroma() -> None:
         ("SELECT id, title FROM records WHERE deleted_at IS NULL ORDER BY seq;", 0.163),
     ],
 )
-def test_cosines_are_those_of_the_published_weights_in_single_precision(
-    minilm: OnnxEmbedder, text: str, cosine: float
-) -> None:
+def test_cosines_match_the_published_weights(minilm: OnnxEmbedder, text: str, cosine: float) -> None:
     found = minilm.embed_query("We chose PostgreSQL as our database.") @ minilm.embed_query(text)
     assert found == pytest.approx(cosine, abs=0.01)
 

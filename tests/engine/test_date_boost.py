@@ -117,9 +117,7 @@ def test_more_questions_with_a_month_find_their_answer_first(store: Path, embedd
 
 
 @pytest.mark.long("computes with the packaged model, or over many records")
-def test_scores_descend_within_their_bounds_and_the_boost_is_no_more_than_its_weight(
-    store: Path, embedder: Embedder
-) -> None:
+def test_scores_descend_and_the_boost_is_at_most_its_weight(store: Path, embedder: Embedder) -> None:
     query, weight = "What did we decide about caching in March 2024?", 0.4
     with opened(store, embedder, 0.0) as engine:
         before = {match.decision.id: match.explanation for match in ask(engine, query)}

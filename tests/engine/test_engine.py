@@ -68,9 +68,7 @@ def test_what_is_ingested_is_found_by_each_question_at_once(engine: SyncEngine, 
 
 
 @pytest.mark.long("computes with the packaged model, or over many records")
-def test_a_question_sees_what_its_viewer_may_see_and_nothing_guarded_unless_it_says_so(
-    engine: SyncEngine, records: Path
-) -> None:
+def test_a_question_sees_its_viewers_records_only(engine: SyncEngine, records: Path) -> None:
     engine.ingest([records])
     assert [match.decision.id for match in engine.query_decisions("secrets")] == ["dec_cache"]
     cleared = Question(
@@ -114,9 +112,7 @@ def test_a_part_that_fails_is_named(engine: SyncEngine, records: Path) -> None:
 
 @pytest.mark.long("computes with the packaged model, or over many records")
 @pytest.mark.embedded_only("is about the lock of a folder")
-def test_a_second_engine_over_the_same_folder_is_refused_and_leaves_nothing_open(
-    engine: SyncEngine, tmp_path: Path, stores: Stores
-) -> None:
+def test_a_second_engine_on_a_folder_is_refused(engine: SyncEngine, tmp_path: Path, stores: Stores) -> None:
     bounds = EngineOptions(store=PartBounds(1, 1.0))
     with pytest.raises(FolderInUse):
         Engine.open(stores.records(tmp_path), tmp_path / "indexes", None, bounds)

@@ -10,7 +10,7 @@ import pytest
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
-from cognition_engines.store.numbering import BLOCK
+from cognition_engines.store.database import BLOCK
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from tests.following.readers import VIEWERS, Follower, any_entry, names, seen, write
@@ -39,9 +39,7 @@ def given(records: Records, viewer: Viewer = Viewer(), after: int = 0) -> list[t
 
 @pytest.mark.long("follows many writes")
 @pytest.mark.parametrize("seed", range(2))
-def test_a_dictionary_that_follows_is_what_its_viewer_sees_while_others_write(
-    records: Records, tmp_path: Path, stores: Stores, seed: int
-) -> None:
+def test_a_follower_has_what_its_viewer_sees(records: Records, tmp_path: Path, stores: Stores, seed: int) -> None:
     def work(number: int) -> None:
         own, random = open_records(stores.records(tmp_path)), Random(f"{seed} {number}")
         for _ in range(20):

@@ -19,7 +19,7 @@ import pytest
 import trustme
 import yaml
 
-from cognition_engines.store.database import OLDEST_POSTGRESQL, parse_url
+from cognition_engines.store.opening import OLDEST_POSTGRESQL, parse_url
 from cstp_server.loaded_settings import load_settings
 from cstp_server.tokens import create_token
 from tests.image.dockerfile import Build, command, context, stages, variables
@@ -42,9 +42,7 @@ def test_a_build_sees_what_it_needs_and_nothing_else() -> None:
 
 
 @pytest.mark.timeout(900)
-def test_the_steps_make_a_server_that_passes_its_health_check(
-    tmp_path: Path, request: pytest.FixtureRequest, wait_until: Callable[..., None]
-) -> None:
+def test_the_image_is_healthy(tmp_path: Path, request: pytest.FixtureRequest, wait_until: Callable[..., None]) -> None:
     """The long form runs every step; the short one takes the locked requirements from this environment."""
     every_step = request.config.getoption("--chaos") == "long"
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
@@ -173,9 +171,7 @@ def test_every_service_is_confined_and_only_the_server_is_reached_from_outside(c
             assert [other for other, its in services.items() if own in its["networks"]] == ["cstp", name]
 
 
-def test_redis_answers_to_its_password_alone(
-    compose: Any, shared_redis: Any, tmp_path: Path, wait_until: Callable[..., None]
-) -> None:
+def test_redis_has_a_password(compose: Any, shared_redis: Any, tmp_path: Path, wait_until: Callable[..., None]) -> None:
     redis = compose["services"]["redis"]
     path = f"{Path(sys.executable).parent}:{Path(shared_redis.binary).parent}:{os.environ['PATH']}"
     environment = {"PATH": path, **{name: filled(value) for name, value in redis["environment"].items()}}

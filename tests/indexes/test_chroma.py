@@ -71,9 +71,7 @@ def test_the_nearest_windows_come_first_and_changes_replace_what_was_there(
     opened.close()
 
 
-def test_copies_of_a_vector_are_stored_apart_because_equal_ones_would_make_the_graph_slow(
-    index: Callable[..., Any], records: Records, seeded: Callable[..., Any]
-) -> None:
+def test_equal_vectors_stored_apart(index: Callable[..., Any], records: Records, seeded: Callable[..., Any]) -> None:
     vector = seeded().embed_query("the same text")
     entries = [
         Entry(Decision(f"d-{n}", "d"), Origin("/x", n, None, str(n)), np.stack([vector, vector])) for n in range(150)
@@ -87,9 +85,7 @@ def test_copies_of_a_vector_are_stored_apart_because_equal_ones_would_make_the_g
     opened.close()
 
 
-def test_a_record_that_loses_windows_keeps_none_of_the_old_ones(
-    index: Callable[..., Any], records: Records, seeded: Callable[..., Any]
-) -> None:
+def test_lost_windows_are_removed(index: Callable[..., Any], records: Records, seeded: Callable[..., Any]) -> None:
     for windows in (64, 3, 10, 1):
         vectors = np.stack([seeded().embed_query(f"{windows} {n}") for n in range(windows)])
         origin = Origin("/x", 0, None, str(windows))

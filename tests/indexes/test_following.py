@@ -82,9 +82,7 @@ def test_a_clean_close_is_trusted_by_the_next_start(run: Run) -> None:
 
 
 @pytest.mark.embedded_only("a server loads its collections itself")
-def test_a_collection_that_was_there_is_loaded_when_it_is_first_asked_and_no_search_waits_for_that(
-    run: Run, wait_until: Callable[..., None]
-) -> None:
+def test_a_collection_is_loaded_by_the_first_search_without_delay(run: Run, wait_until: Callable[..., None]) -> None:
     run.put(run.seeded(), *NAMES)
     run.opened(run.seeded()).close()
     indexes = run.opened(run.seeded(), ready=False)
@@ -186,9 +184,7 @@ def test_records_older_than_the_indexes_make_all_of_them_start_over(run: Run, tm
         older.close()
 
 
-def test_another_model_embeds_what_is_there_and_never_meets_the_vectors_of_the_first(
-    run: Run, wait_until: Callable[..., None]
-) -> None:
+def test_another_model_embeds_and_never_meets_old_vectors(run: Run, wait_until: Callable[..., None]) -> None:
     first, second = run.seeded("seeded-a", 8), run.seeded("seeded-b", 4)
     run.put(first, *NAMES)
     run.opened(first).close()
@@ -214,9 +210,7 @@ def test_another_model_embeds_what_is_there_and_never_meets_the_vectors_of_the_f
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_what_was_written_without_vectors_is_embedded_by_a_server_that_has_a_model(
-    run: Run, wait_until: Callable[..., None]
-) -> None:
+def test_a_server_with_a_model_embeds_missing_vectors(run: Run, wait_until: Callable[..., None]) -> None:
     run.put(None, "otter")
     indexes = run.opened(run.seeded())
     wait_until(lambda: models(run.records) == {"seeded-a": 1})
@@ -251,9 +245,7 @@ def words_are_back(run: Run, indexes: Any) -> bool:
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_damaged_keyword_index_is_set_aside_and_built_anew_beside_the_answers(
-    run: Run, wait_until: Callable[..., None]
-) -> None:
+def test_a_damaged_keyword_index_is_rebuilt_during_answers(run: Run, wait_until: Callable[..., None]) -> None:
     run.put(run.seeded(), *NAMES)
     run.opened(run.seeded()).close()
     for file in (run.files / "keywords").glob("*.idx"):
@@ -326,9 +318,7 @@ class Choosy:
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_text_that_the_model_refuses_is_told_once_and_holds_up_no_other(
-    run: Run, wait_until: Callable[..., None], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_bad_text_is_told_once(run: Run, wait_until: Callable[..., None], caplog: pytest.LogCaptureFixture) -> None:
     run.put(None, *NAMES)
     model = Choosy(run.seeded())
     run.opened(model, ready=False)

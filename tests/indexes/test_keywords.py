@@ -99,9 +99,7 @@ def test_changes_that_are_already_in_are_ignored(index: KeywordIndex) -> None:
 
 
 @pytest.mark.parametrize(("upserts", "deletes"), [([(1, "a"), (1, "b")], []), ([(1, "a")], [1]), ([], [1, 1])])
-def test_a_key_named_twice_is_refused_and_nothing_changes(
-    index: KeywordIndex, upserts: list[tuple[int, str]], deletes: list[int]
-) -> None:
+def test_a_key_named_twice_is_refused(index: KeywordIndex, upserts: list[tuple[int, str]], deletes: list[int]) -> None:
     with pytest.raises(ValueError, match="more than once"):
         index.apply(upserts, deletes, 9)
     assert (index.count, index.seq) == (4, 4)
@@ -177,7 +175,7 @@ def test_search_among_gives_the_keys_and_scores_of_the_whole_search(tmp_path: Pa
             assert index.search(query, 7)[0].tolist() == keys[:7].tolist()
 
 
-def test_a_search_held_to_marks_gives_the_texts_that_have_one_of_each_with_the_scores_of_the_whole_search(
+def test_marks_restrict_a_search_and_keep_its_scores(
     tmp_path: Path,
 ) -> None:
     rng = random.Random(11)
@@ -333,9 +331,7 @@ def test_a_damaged_file_sets_the_folder_aside(index: KeywordIndex, tmp_path: Pat
 
 
 @pytest.mark.parametrize("suffix", ["fast", "fieldnorm", "idx", "term"])
-def test_a_file_that_is_written_into_fails_the_very_next_search_until_it_has_been_looked_at(
-    index: KeywordIndex, tmp_path: Path, suffix: str
-) -> None:
+def test_a_write_into_a_file_fails_the_next_search(index: KeywordIndex, tmp_path: Path, suffix: str) -> None:
     index.check()
     file = next((tmp_path / "keywords").glob(f"*.{suffix}"))
     assert found(index, "redis") == [2]
@@ -367,9 +363,7 @@ def test_what_the_index_itself_writes_fails_no_search(index: KeywordIndex) -> No
 
 @pytest.mark.parametrize("how", ["cut", "zeros", "grown"])
 @pytest.mark.parametrize("name", ["meta.json", ".managed.json"])
-def test_a_damaged_table_of_contents_sets_the_folder_aside(
-    index: KeywordIndex, tmp_path: Path, name: str, how: str
-) -> None:
+def test_a_damaged_contents_table_is_set_aside(index: KeywordIndex, tmp_path: Path, name: str, how: str) -> None:
     index.close()
     spoil(tmp_path / "keywords" / name, how)
     with KeywordIndex.open(tmp_path / "keywords", "store-1") as fresh:
@@ -429,9 +423,7 @@ VISIBLE = [Text(1, "zebra one", "alpha"), Text(2, "walrus one", "alpha"), Text(3
 @pytest.mark.parametrize(
     ("project", "sensitivity"), [("beta", Sensitivity.NORMAL), (None, Sensitivity.NORMAL), ("alpha", Sensitivity(2))]
 )
-def test_words_weigh_what_they_weigh_in_the_texts_that_the_reader_sees(
-    tmp_path: Path, hidden_word: str, project: str | None, sensitivity: Sensitivity
-) -> None:
+def test_scores_are_by_viewer(tmp_path: Path, hidden_word: str, project: str | None, sensitivity: Sensitivity) -> None:
     reader = Viewer(projects=frozenset({"alpha"}))
     hidden = [Text(key, f"{hidden_word} one", project, sensitivity) for key in range(10, 50)]
     with (

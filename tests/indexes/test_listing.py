@@ -158,9 +158,7 @@ class Calls:
     ids=["all", "tag", "category"],
 )
 @pytest.mark.parametrize("offset", [0, 700])
-def test_a_page_makes_two_store_calls_whatever_its_offset_and_conditions(
-    records: Records, conditions: Conditions, offset: int
-) -> None:
+def test_any_page_makes_two_store_calls(records: Records, conditions: Conditions, offset: int) -> None:
     maker = Maker(10)
     records.put([entry(maker.record(Kind.EPISODE)) for _ in range(1000)], None)
     listing = Listing(records, EPISODES)

@@ -91,9 +91,7 @@ def test_indexes_hold_their_folder_until_they_are_closed(
     opened(seeded())
 
 
-def test_indexes_that_cannot_be_opened_leave_the_folder_free(
-    records: Records, seeded: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_failing_indexes_release_the_folder(records: Records, seeded: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "indexes/memory").mkdir(parents=True)
     (tmp_path / "indexes/memory/keywords").write_text("a file where a folder belongs")
     with pytest.raises(Exception, match="cannot be made") as refused:

@@ -123,9 +123,7 @@ def test_a_start_over_saved_columns_has_what_the_records_have(
     assert len(described(after)) > 100
 
 
-def test_a_start_reads_only_what_changed_since_columns_were_saved(
-    records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any
-) -> None:
+def test_a_start_reads_only_changes(records: Records, seeded: Any, opened: Callable[..., Indexes], put: Any) -> None:
     put(seeded(), "alpha", "beta")
     saved(opened(seeded()))
     put(seeded(), "another", "beta", text="changed")
@@ -222,9 +220,7 @@ def test_a_file_of_other_columns_is_not_used(
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder"])
-def test_what_is_no_file_of_columns_is_not_read(
-    opened: Callable[..., Indexes], seeded: Any, put: Any, tmp_path: Path, kind: str
-) -> None:
+def test_other_files_unread(opened: Callable[..., Indexes], seeded: Any, put: Any, tmp_path: Path, kind: str) -> None:
     put(seeded(), "alpha", "beta")
     file_of(tmp_path).parent.mkdir(parents=True)
     if kind == "pipe":
@@ -238,9 +234,7 @@ def test_what_is_no_file_of_columns_is_not_read(
     assert sorted(indexes[DECISIONS].snapshot.ids) == ["alpha", "beta"]
 
 
-def test_columns_and_words_of_a_copy_with_other_changes_are_rebuilt(
-    seeded: Any, tmp_path: Path, worded: Any, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_changes_of_a_copy_rebuild(seeded: Any, tmp_path: Path, worded: Any, caplog: pytest.LogCaptureFixture) -> None:
     model, database, earlier = seeded(), tmp_path / "r.sqlite3", tmp_path / "earlier.sqlite3"
 
     def written(*ids: str) -> Records:
@@ -279,9 +273,7 @@ def test_columns_and_words_of_a_copy_with_other_changes_are_rebuilt(
     records.close()
 
 
-def test_a_snapshot_from_before_a_removal_is_not_saved(
-    opened: Callable[..., Indexes], seeded: Any, put: Any, tmp_path: Path
-) -> None:
+def test_stale_snapshots_are_not_saved(opened: Callable[..., Indexes], seeded: Any, put: Any, tmp_path: Path) -> None:
     put(seeded(), "alpha", "beta")
     snapshot = opened(seeded())[DECISIONS].snapshot
     file = ColumnsFile(tmp_path, Identity("store", "columns", None, 8))

@@ -18,7 +18,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.advisory_lock import SharedLock, shared_lock
+from cognition_engines.store.opening import SharedLock, shared_lock
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from tests.stores import Servers, Stores
@@ -294,9 +294,7 @@ SPOILED = [spoil_nothing_noted, spoil_fewer_windows, spoil_other_dimension, spoi
 
 
 @pytest.mark.parametrize("spoil", SPOILED)
-def test_a_collection_that_is_not_what_the_records_say_is_built_anew_by_the_next_writer_while_all_answer(
-    shared: Shared, spoil: Callable[[Shared], None]
-) -> None:
+def test_a_wrong_collection_is_rebuilt_while_all_answer(shared: Shared, spoil: Callable[[Shared], None]) -> None:
     shared.put(*NAMES)
     first = shared.open()
     shared.ready(first)
@@ -317,9 +315,7 @@ def test_a_collection_that_is_not_what_the_records_say_is_built_anew_by_the_next
 
 
 @pytest.mark.parametrize("spoil", [spoil_gone, spoil_other_dimension, spoil_nothing_noted])
-def test_a_collection_that_vanishes_under_running_servers_is_built_anew_and_no_search_fails(
-    shared: Shared, spoil: Callable[[Shared], None]
-) -> None:
+def test_a_vanished_collection_is_rebuilt_without_failures(shared: Shared, spoil: Callable[[Shared], None]) -> None:
     shared.put(*NAMES)
     both = shared.pair()
     shared.ready(*both)
@@ -349,9 +345,7 @@ def test_starting_over_builds_the_collection_anew_whoever_writes_it(shared: Shar
     assert shared.told()["id"] != before
 
 
-def test_over_sqlite_the_one_process_writes_the_collection_and_trusts_it_at_the_next_start(
-    shared: Shared, tmp_path: Path, wait_until: Callable[..., None]
-) -> None:
+def test_sqlite_collections_are_trusted(shared: Shared, tmp_path: Path, wait_until: Callable[..., None]) -> None:
     records = open_records(f"sqlite:///{tmp_path}/one.sqlite3")
     write(records, shared.embedder, NAMES, "")
     seen = []

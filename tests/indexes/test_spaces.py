@@ -195,9 +195,7 @@ def test_a_space_without_vectors_has_no_collection_and_is_ready(run: Run) -> Non
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
-def test_chroma_that_cannot_be_loaded_is_told_and_loaded_when_it_can_be(
-    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_chroma_is_loaded_later(run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setitem(sys.modules, "cognition_engines.indexes.vectors.chroma.loaded", None)  # an import of it fails
     chunk = Maker(7).record(Kind.CHUNK)
     run.put(chunk)

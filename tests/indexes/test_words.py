@@ -56,9 +56,7 @@ def found(index: KeywordIndex, query: str) -> list[int]:
     ],
 )
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-def test_a_text_is_found_whatever_the_form_of_its_letters(
-    index: KeywordIndex, form: str, text: str, query: str
-) -> None:
+def test_letters_match_in_any_form(index: KeywordIndex, form: str, text: str, query: str) -> None:
     index.apply([(1, normalize(form, text)), (2, "something else")], [], 1)  # type: ignore[arg-type]
     assert found(index, normalize("NFD", query)) == [1]
     assert found(index, normalize("NFC", query)) == [1]
@@ -80,9 +78,7 @@ def test_a_text_is_found_whatever_the_form_of_its_letters(
         ("ရေစုပ်စက်ကိုပြင်ဆင်သည်", "ပြင်ဆင်"),
     ],
 )
-def test_a_word_of_a_script_without_blanks_is_found_within_a_sentence(
-    index: KeywordIndex, text: str, query: str
-) -> None:
+def test_a_word_is_found_in_a_script_without_blanks(index: KeywordIndex, text: str, query: str) -> None:
     index.apply([(1, text), (2, "다른 것 別の話 别的事 อื่น")], [], 1)
     assert found(index, query)[:1] == [1]
 
@@ -108,9 +104,7 @@ def test_a_word_of_a_script_without_blanks_is_found_within_a_sentence(
         ("commit 9c41d7e0", ["9c41d7e0"]),
     ],
 )
-def test_a_name_that_is_pasted_is_found_before_texts_with_its_parts(
-    index: KeywordIndex, text: str, names: list[str]
-) -> None:
+def test_a_pasted_name_ranks_before_its_parts(index: KeywordIndex, text: str, names: list[str]) -> None:
     parts = "v vx 2207 3 41 7 2031 07 rc1 gates opener py srv south c ini err gate stuck g open by number queue " * 3
     others = [
         (2, parts + "10 1 22 ship port example 2 450 000 75 tidewater"),
@@ -166,9 +160,7 @@ def test_an_id_is_found_before_texts_that_name_it(index: KeywordIndex) -> None:
         ("Größe", "Groessen".replace("oe", "ö").replace("ss", "ß")),
     ],
 )
-def test_german_plurals_are_found_by_singulars_and_singulars_by_plurals(
-    index: KeywordIndex, one: str, other: str
-) -> None:
+def test_german_plurals_and_singulars_find_each_other(index: KeywordIndex, one: str, other: str) -> None:
     index.apply([(1, one), (2, other), (3, "etwas anderes")], [], 1)
     assert set(found(index, one)) == set(found(index, other)) == {1, 2}
 

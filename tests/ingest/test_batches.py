@@ -25,9 +25,7 @@ def new_and_unchanged(summary: Summary) -> tuple[int, int]:
 
 
 @pytest.mark.long("reads many or large files")
-def test_when_the_model_fails_what_was_committed_before_stays_and_the_next_run_finishes(
-    adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run
-) -> None:
+def test_batches_survive_a_failing_model(adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run) -> None:
     for number in range(80):
         adr(tmp_path / f"docs/{number:02}.md", f"number {number:02}")
     embedder.fails_at = "number 40"
@@ -39,9 +37,7 @@ def test_when_the_model_fails_what_was_committed_before_stays_and_the_next_run_f
     assert models(records) == {"counting-4": 80}
 
 
-def test_the_records_of_one_large_file_are_committed_in_batches_too(
-    records: Records, tmp_path: Path, embedder: Any, run: Run
-) -> None:
+def test_a_large_file_is_committed_in_batches(records: Records, tmp_path: Path, embedder: Any, run: Run) -> None:
     lines = [json.dumps({"title": f"number {number:02}", "status": "accepted"}) for number in range(80)]
     (tmp_path / "all.jsonl").write_text("\n".join(lines))
     embedder.fails_at = "number 40"

@@ -18,9 +18,7 @@ CHILDREN = [one | {"artifact_id": "m"} for one in (EACH[7], EACH[9], EACH[11])]
 
 @pytest.mark.parametrize("parent", [EACH[6], EACH[6] | {"content": SENTENCE * 200}, EACH[8]])
 @pytest.mark.parametrize("first", [True, False], ids=["artifact first", "artifact last"])
-def test_children_have_the_project_that_their_artifact_states_in_the_file_and_not_the_option(
-    run: Run, records: Records, tmp_path: Path, parent: dict[str, Any], first: bool
-) -> None:
+def test_children_inherit(run: Run, records: Records, tmp_path: Path, parent: dict[str, Any], first: bool) -> None:
     stating = [parent | {"id": "m", "project": "alpha"}]
     file = json_lines(tmp_path / "a.jsonl", *(stating + CHILDREN if first else CHILDREN + stating))
     summary = run(file, project="beta")
@@ -39,9 +37,7 @@ def test_a_child_keeps_the_project_that_it_states(run: Run, records: Records, tm
         assert [one.project for one in stored(records, kind)] == ["gamma"]
 
 
-def test_children_whose_artifact_is_elsewhere_or_states_no_project_have_the_option(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_children_without_a_stated_project_take_the_option(run: Run, records: Records, tmp_path: Path) -> None:
     elsewhere = json_lines(tmp_path / "a.jsonl", EACH[6] | {"id": "m", "project": "alpha"})
     run(elsewhere, json_lines(tmp_path / "b.jsonl", *CHILDREN), project="beta")
     other = [one | {"artifact_id": "n"} for one in CHILDREN]

@@ -98,17 +98,13 @@ def test_vectors_of_another_are_not(
     assert np.allclose(vectors["b"], embedder.embed_query("Two."))
 
 
-def test_a_long_document_is_embedded_anew(
-    place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder
-) -> None:
+def test_long_text_is_anew(place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
     embedder.longest = 100
     take(place.fill(name, {**TEXTS, "long": "x" * 101}, embedder))
     assert "x" * 101 in embedder.texts
 
 
-def test_without_a_model_nothing_is_said_of_vectors(
-    place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder
-) -> None:
+def test_no_model_no_word(place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
     summary = take(place.fill(name, TEXTS, embedder), model=None)
     assert (summary.new, summary.warnings) == (len(TEXTS), ())
 
@@ -143,9 +139,7 @@ def test_metadata_that_cannot_be_a_field_stays_metadata(
 
 
 @pytest.mark.long("fills collections of Chroma")
-def test_what_cannot_be_a_record_is_refused_by_name(
-    place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder
-) -> None:
+def test_non_records_refused(place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
     address = place.fill(name, {"a": "Text.", "b": "Text."}, embedder, [{"sensitivity": "secret"}, None])
     place.fill(name, {"c": None}, embedder)
     place.fill(name, {"d": "```\n" + "x = 1\n" * 200_000}, embedder, [{"kind": "artifact"}])
@@ -189,9 +183,7 @@ def test_prune_follows_the_collection(
     assert set(records.reads.by_ids(Kind.CHUNK, ["a", "b", "c"])) == {"a", "c"}
 
 
-def test_an_unknown_collection_is_refused_with_the_names_there_are(
-    place: Place, name: str, embedder: CountingEmbedder
-) -> None:
+def test_an_unknown_collection_is_refused(place: Place, name: str, embedder: CountingEmbedder) -> None:
     place.fill(name, {"a": "One."}, embedder)
     told = pytest.raises(ConfigurationError, match=f"no collection of this name; there are.*{name}")
     with told, opened(place.address("nothing"), embedder):

@@ -2,8 +2,7 @@ from itertools import pairwise
 from time import process_time
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from cognition_engines.drafts.chunking import Piece, count_tokens, split
 

@@ -65,35 +65,33 @@ def test_what_is_not_a_full_date_is_not_found(text: str) -> None:
 def test_a_two_digit_year_is_day_first_and_marked() -> None:
     hit = first_date("08/01/24")
     assert hit is not None
-    assert hit.date == datetime(2024, 1, 8, tzinfo=UTC)
-    assert hit.short_year
+    assert (hit.date, hit.short_year) == (datetime(2024, 1, 8, tzinfo=UTC), True)
 
 
-def test_a_timestamp_with_a_zone_becomes_utc() -> None:
-    assert iso_date("2023-05-01T01:30:00+02:00") == datetime(2023, 4, 30, 23, 30, tzinfo=UTC)
-    assert iso_date("2023-05-01 10:00:00.123 Z") == datetime(2023, 5, 1, 10, tzinfo=UTC)
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("2023-05-01T01:30:00+02:00", datetime(2023, 4, 30, 23, 30, tzinfo=UTC)),
+        ("2023-05-01 10:00:00.123 Z", datetime(2023, 5, 1, 10, tzinfo=UTC)),
+        ("2023-05-01T10:00", datetime(2023, 5, 1, 10, tzinfo=UTC)),
+        *((text, None) for text in ("2023-05-01T25:00:00Z", "2023-05-01 and more", "25/04/2022", "0001-01-01", "x")),
+    ],
+)
+def test_a_timestamp_is_in_utc_and_between_1900_and_2199(text: str, date: datetime | None) -> None:
+    assert iso_date(text) == date
 
 
-def test_a_timestamp_without_a_zone_is_utc() -> None:
-    assert iso_date("2023-05-01T10:00") == datetime(2023, 5, 1, 10, tzinfo=UTC)
-
-
-@pytest.mark.parametrize("text", ["2023-05-01T25:00:00Z", "2023-05-01 and more", "25/04/2022", "0001-01-01", "x"])
-def test_only_a_whole_iso_date_between_1900_and_2199_is_one(text: str) -> None:
-    assert iso_date(text) is None
-
-
-def test_a_file_name_may_begin_with_a_date() -> None:
-    hit = date_in_name("2022-03-28_017-udp")
-    assert hit is not None
-    assert hit.date == datetime(2022, 3, 28, tzinfo=UTC)
-    assert date_in_name("0017-udp") is None
-
-
-def test_a_file_name_that_begins_with_an_impossible_date_has_none() -> None:
-    hit = date_in_name("2022-13-28-udp")
-    assert hit is not None
-    assert hit.date is None
+@pytest.mark.parametrize(
+    ("name", "dates"),
+    [
+        ("2022-03-28_017-udp", [datetime(2022, 3, 28, tzinfo=UTC)]),
+        ("2022-13-28-udp", [None]),
+        ("0017-udp", []),
+    ],
+)
+def test_a_file_name_may_begin_with_a_date(name: str, dates: list[datetime | None]) -> None:
+    hit = date_in_name(name)
+    assert ([] if hit is None else [hit.date]) == dates
 
 
 def test_several_dates_are_found_from_left_to_right() -> None:

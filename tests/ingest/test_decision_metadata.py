@@ -157,9 +157,7 @@ def test_front_matter_that_is_no_field_is_in_the_metadata_too_with_a_warning() -
     assert problem.reason == "members kept in the metadata of decisions: decided_by, ticket"
 
 
-def test_metadata_is_stored_and_an_edit_of_it_is_a_change(
-    tmp_path: Path, run: Callable[..., Summary], records: Records
-) -> None:
+def test_an_edit_of_metadata_is_a_change(tmp_path: Path, run: Callable[..., Summary], records: Records) -> None:
     file = json_lines(tmp_path / "decisions.jsonl", {"id": "a", "title": "A", "metadata": {"ticket": 1}, "agent": "b"})
     run(file)
     (found,) = stored(records, Kind.DECISION)

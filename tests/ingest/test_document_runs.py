@@ -15,9 +15,7 @@ from tests.ingest.runs import EACH, Run, counts, document, ids, json_lines, stor
 from tests.stored import changes_of
 
 
-def test_a_source_with_content_is_cut_and_chunks_it_no_longer_yields_go(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_shorter_source_loses_its_old_chunks(run: Run, records: Records, tmp_path: Path) -> None:
     book = {"kind": "source", "id": "s", "title": "t", "authors": ["Ana"], "tags": ["sea"], "sensitivity": "sensitive"}
     other = {"kind": "chunk", "id": "own", "source_id": "s", "content": "mine"}
     file = json_lines(tmp_path / "a.jsonl", book | {"content": document(6)}, other)
@@ -42,9 +40,7 @@ def test_a_source_with_content_is_cut_and_chunks_it_no_longer_yields_go(
 
 
 @pytest.mark.parametrize("place", ["checkout", "id of its own"])
-def test_a_document_that_has_moved_and_changed_has_its_new_chunks_alone(
-    run: Run, records: Records, checkout: Callable[..., Path], place: str
-) -> None:
+def test_a_moved_document_has_new_chunks(run: Run, records: Records, checkout: Callable[..., Path], place: str) -> None:
     """Into another checkout of the same repository, or under another name with the id that its front matter gives."""
     front, names = ("", ("guide.md", "guide.md")) if place == "checkout" else ("---\nid: g\n---\n", ("a.md", "b.md"))
     remote = "https://a.example/shop"
@@ -62,9 +58,7 @@ def test_a_document_that_has_moved_and_changed_has_its_new_chunks_alone(
     assert sum(records.counts().values()) == 0
 
 
-def test_authors_that_are_too_long_for_a_chunk_are_left_to_its_source(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_long_authors_are_kept_with_the_source_alone(run: Run, records: Records, tmp_path: Path) -> None:
     authors = ["A" * 100, "B" * 98]
     book = {"kind": "source", "title": "t", "content": "Words."}
     run(json_lines(tmp_path / "a.jsonl", book | {"id": "s", "authors": authors}))
@@ -113,9 +107,7 @@ def test_another_text_under_the_title_of_a_document_is_refused(run: Run, records
     assert [one.content for one in stored(records, Kind.CHUNK)] == ["one"]
 
 
-def test_a_document_whose_text_cannot_be_embedded_is_not_stored_by_halves(
-    run: Run, records: Records, tmp_path: Path, embedder: Any
-) -> None:
+def test_a_failed_document_is_not_half_stored(run: Run, records: Records, tmp_path: Path, embedder: Any) -> None:
     text = document(12) + "\n\n## Last\n\nunspeakable"
     file = json_lines(tmp_path / "a.jsonl", EACH[10], {"kind": "source", "title": "t", "content": text})
     embedder.fails_at = "unspeakable"

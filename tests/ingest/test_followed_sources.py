@@ -195,9 +195,7 @@ def write(folder: Path, name: str, texts: dict[str, str], embedder: CountingEmbe
     subprocess.run([sys.executable, "-c", program, str(folder), name, json.dumps(rows)], check=True, timeout=60)
 
 
-def test_a_folder_is_followed_and_while_it_is_away_its_records_stay(
-    follow: Follow, tmp_path: Path, wait_until: Callable[..., None]
-) -> None:
+def test_an_absent_folder_keeps_its_records(follow: Follow, tmp_path: Path, wait_until: Callable[..., None]) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")
@@ -214,9 +212,7 @@ def test_a_folder_is_followed_and_while_it_is_away_its_records_stay(
     wait_until(lambda: all(state.failure is None for state in engine.sources.states))
 
 
-def test_a_folder_without_prune_keeps_what_its_files_no_longer_hold(
-    follow: Follow, tmp_path: Path, wait_until: Callable[..., None]
-) -> None:
+def test_a_folder_without_prune_keeps_all(follow: Follow, tmp_path: Path, wait_until: Callable[..., None]) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")

@@ -98,9 +98,7 @@ def test_front_matter_that_cannot_be_read_refuses_the_file_and_names_the_line(
         "---\n---\n\nMore.\n",
     ],
 )
-def test_a_rule_at_the_top_of_a_text_is_no_front_matter(
-    path: str, text: str, tmp_path: Path, run: Callable[..., Summary]
-) -> None:
+def test_a_rule_at_the_top(path: str, text: str, tmp_path: Path, run: Callable[..., Summary]) -> None:
     (tmp_path / path).write_text(text, encoding="utf-8")
     assert run(tmp_path).rejected == ()
 
@@ -116,9 +114,7 @@ def test_a_rule_at_the_top_of_a_text_is_no_front_matter(
         "---\n\nNote: barnacles.\n\nMore.\n",
     ],
 )
-def test_text_between_two_rules_is_searched_and_no_front_matter(
-    text: str, tmp_path: Path, run: Callable[..., Summary], records: Records
-) -> None:
+def test_text_between_two_rules(text: str, tmp_path: Path, run: Callable[..., Summary], records: Records) -> None:
     (tmp_path / "slides.md").write_text(text, encoding="utf-8")
     assert run(tmp_path).rejected == ()
     assert any("Note: barnacles." in chunk.content for chunk in stored(records, Kind.CHUNK))
@@ -127,9 +123,7 @@ def test_text_between_two_rules_is_searched_and_no_front_matter(
 
 
 @pytest.mark.parametrize("right", ["sensitivity: highly_sensitive", "project: hr", "tags: [pay]"])
-def test_what_text_between_two_rules_seems_to_say_of_rights_refuses_it(
-    right: str, body: str, tmp_path: Path, run: Callable[..., Summary]
-) -> None:
+def test_rights_between_two_rules_refuse(right: str, body: str, tmp_path: Path, run: Callable[..., Summary]) -> None:
     front = f"---\ntitle: Pay\n---\n\n---\n\nThis slide has words.\n{right}\n\n---\n"
     (tmp_path / "pay.md").write_text(front + body, encoding="utf-8")
     assert [problem.line for problem in run(tmp_path).rejected] == [7]
@@ -149,9 +143,7 @@ def test_a_decision_record_with_broken_front_matter_is_refused_with_its_line() -
 TALK = "\nAna: Who earns most?\nBen: I do not say.\nAna: Say it.\nBen: Ana does.\n"
 
 
-def test_front_matter_of_a_transcript_holds_for_each_of_its_turns(
-    tmp_path: Path, run: Callable[..., Summary], records: Records
-) -> None:
+def test_transcript_front_matter_is_for_all(tmp_path: Path, run: Callable[..., Summary], records: Records) -> None:
     front = "---\ntitle: Pay\ndate: 2025-03-14\nsensitivity: highly_sensitive\nproject: hr\n---\n"
     (tmp_path / "pay.txt").write_text(front + TALK)
     assert run(tmp_path).rejected == ()

@@ -92,9 +92,7 @@ def test_a_link_that_a_person_names_is_read(folder: Path, secret: Path, run: Run
 
 
 @pytest.mark.parametrize("of", ["a file", "a folder"])
-def test_what_becomes_a_link_while_a_run_reads_is_not_followed(
-    of: str, folder: Path, secret: Path, records: Records, embedder: CountingEmbedder
-) -> None:
+def test_late_links_unread(of: str, folder: Path, secret: Path, records: Records, embedder: CountingEmbedder) -> None:
     json_lines(folder / "inner/secret.jsonl", {"kind": "decision", "id": "a", "title": "A"})
     place = folder / "inner" if of == "a folder" else folder / "inner/secret.jsonl"
 
@@ -162,9 +160,7 @@ def watched_places() -> int:
     return sum(text.count("inotify wd:") for text in texts)
 
 
-def test_a_pipe_without_a_writer_and_a_device_are_refused_and_wait_for_nobody(
-    folder: Path, run: Run, records: Records
-) -> None:
+def test_pipes_and_devices_are_refused_without_waiting(folder: Path, run: Run, records: Records) -> None:
     os.mkfifo(folder / "p.jsonl")
     summary = run(folder)
     assert "a named pipe" in told(summary.warnings)["p.jsonl"]
@@ -194,9 +190,7 @@ def test_what_is_refused_is_closed_again(tmp_path: Path, run: Run) -> None:
 
 @pytest.mark.long("reads many or large files")
 @pytest.mark.parametrize("end", [b"\n", b""])
-def test_a_line_beyond_the_bound_is_refused_alone_and_never_held(
-    end: bytes, folder: Path, run: Run, records: Records
-) -> None:
+def test_a_line_beyond_the_bound_is_refused_alone(end: bytes, folder: Path, run: Run, records: Records) -> None:
     file = folder / "z.jsonl"
     with file.open("ab") as opened:
         opened.write(b'{"kind": "decision", "id": "b", "title": "')
@@ -215,9 +209,7 @@ def test_a_line_beyond_the_bound_is_refused_alone_and_never_held(
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.md", "a.yaml", "a.txt"])
-def test_a_file_that_is_too_large_to_be_read_at_once_is_refused_alone(
-    name: str, folder: Path, run: Run, records: Records
-) -> None:
+def test_a_file_beyond_the_bound_is_refused_alone(name: str, folder: Path, run: Run, records: Records) -> None:
     large = folder / name
     large.write_text('{"kind": "decision", "title": "A",\n')
     os.truncate(large, LARGEST_WHOLE + 1)
@@ -235,9 +227,7 @@ def test_very_many_folders_in_each_other_are_walked(deep: Path, run: Run, record
     assert ids(records, Kind.DECISION) == {"kept"}
 
 
-def test_a_folder_that_cannot_be_read_is_refused_alone_and_nothing_is_pruned(
-    deep: Path, run: Run, records: Records
-) -> None:
+def test_an_unreadable_folder_is_refused_and_not_pruned(deep: Path, run: Run, records: Records) -> None:
     json_lines(deep / "gone.jsonl", {"kind": "decision", "id": "gone", "title": "Gone"})
     run(deep)
     (deep / "gone.jsonl").unlink()
@@ -249,9 +239,7 @@ def test_a_folder_that_cannot_be_read_is_refused_alone_and_nothing_is_pruned(
 
 
 @pytest.mark.parametrize("name", ["line\nbreak", "\x1b]0;title\x07", "\u202eexe.", "half-\udce9"])
-def test_a_file_of_any_name_is_read_or_refused_with_a_name_that_can_be_stored(
-    name: str, folder: Path, run: Run, records: Records
-) -> None:
+def test_a_file_of_any_name_is_read_or_refused(name: str, folder: Path, run: Run, records: Records) -> None:
     json_lines(folder / f"{name}.jsonl", {"kind": "decision", "id": "odd", "title": "Odd"})
     summary = run(folder)
     if name.isprintable() or "\udce9" not in name:
@@ -306,9 +294,7 @@ BROKEN: dict[str, tuple[bytes, str]] = {
 }
 
 
-def test_each_broken_file_of_a_folder_is_refused_with_its_line_and_the_rest_is_read(
-    folder: Path, run: Run, records: Records
-) -> None:
+def test_each_broken_file_is_refused_with_its_line_alone(folder: Path, run: Run, records: Records) -> None:
     for name, (content, _) in BROKEN.items():
         (folder / name).write_bytes(content)
     summary: Summary = run(folder)
@@ -329,9 +315,7 @@ def test_broken_records_between_good_ones_are_refused_alone(folder: Path, run: R
     assert len(ids(records, Kind.DECISION)) == 1 + len(lines)
 
 
-def test_a_file_that_is_cut_or_grows_while_it_is_read_is_read_as_it_is_then(
-    folder: Path, records: Records, embedder: CountingEmbedder
-) -> None:
+def test_a_file_may_change_during_reading(folder: Path, records: Records, embedder: CountingEmbedder) -> None:
     cut = json_lines(
         folder / "a.jsonl", *({"kind": "decision", "id": f"a{number}", "title": "t"} for number in range(100))
     )

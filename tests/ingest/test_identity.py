@@ -32,9 +32,7 @@ def adr(repo: Path, title: str, id: str = "0001-x", name: str = "docs/adr/0001-x
 
 
 @pytest.mark.parametrize("content", ["equal", "differing"])
-def test_two_repositories_with_the_same_path_and_the_same_front_matter_id_are_both_stored(
-    run: Run, records: Records, two: tuple[Path, Path], content: str
-) -> None:
+def test_equal_paths_and_ids_are_two_records(run: Run, records: Records, two: tuple[Path, Path], content: str) -> None:
     for repo in two:
         adr(repo, "Use queues" if content == "equal" else repo.name)
     for repo in two:
@@ -44,9 +42,7 @@ def test_two_repositories_with_the_same_path_and_the_same_front_matter_id_are_bo
     assert len(ids(records, Kind.DECISION)) == 2
 
 
-def test_the_order_of_runs_changes_no_id_of_what_markdown_files_hold(
-    run: Run, records: Records, two: tuple[Path, Path]
-) -> None:
+def test_the_order_of_runs_changes_no_markdown_id(run: Run, records: Records, two: tuple[Path, Path]) -> None:
     found = []
     for order in (two, tuple(reversed(two))):
         for repo in order:
@@ -61,9 +57,7 @@ def test_the_order_of_runs_changes_no_id_of_what_markdown_files_hold(
 
 
 @pytest.mark.parametrize("members", EACH, ids=[str(one["kind"]) for one in EACH])
-def test_records_of_every_kind_with_the_same_given_id_are_both_stored(
-    run: Run, records: Records, two: tuple[Path, Path], members: dict[str, Any]
-) -> None:
+def test_equal_given_ids_kept(run: Run, records: Records, two: tuple[Path, Path], members: dict[str, Any]) -> None:
     kind = Kind[str(members["kind"]).upper()]
     others = {"source_id": "s"} if kind is Kind.EXTRACTION else {}
     for repo in two:
@@ -76,9 +70,7 @@ def test_records_of_every_kind_with_the_same_given_id_are_both_stored(
 
 
 @pytest.mark.parametrize("given", ["", "---\nid: guide\n---\n"])
-def test_documents_of_two_repositories_keep_their_own_chunks(
-    run: Run, records: Records, two: tuple[Path, Path], given: str
-) -> None:
+def test_documents_keep_their_own_chunks(run: Run, records: Records, two: tuple[Path, Path], given: str) -> None:
     for repo in two:
         (repo / "docs").mkdir()
         (repo / "docs/guide.md").write_text(given + document(3, repo.name))
@@ -102,9 +94,7 @@ def test_documents_of_two_repositories_keep_their_own_chunks(
         )
 
 
-def test_a_cut_source_of_a_record_file_and_its_chunks_are_told_apart_too(
-    run: Run, records: Records, two: tuple[Path, Path]
-) -> None:
+def test_a_cut_source_and_its_chunks_are_told_apart(run: Run, records: Records, two: tuple[Path, Path]) -> None:
     for repo in two:
         source = {"kind": "source", "id": "book", "title": "t", "content": document(3)}
         run(json_lines(repo / "a.jsonl", source, {"kind": "artifact", "id": "m", "content": document(5)}))
@@ -125,9 +115,7 @@ def test_transcripts_of_one_path_are_two_conversations(run: Run, records: Record
         assert records.conversations.turns(conversation, (), None, 10).total == 4
 
 
-def test_another_checkout_of_the_same_repository_changes_nothing(
-    run: Run, records: Records, checkout: Checkout
-) -> None:
+def test_another_checkout_changes_nothing(run: Run, records: Records, checkout: Checkout) -> None:
     for name, remote in (("a", "https://h.example/shop"), ("b", "ssh://git@H.example:22/shop.git")):
         repo = checkout(name, remote)
         adr(repo, "Use queues")
@@ -141,9 +129,7 @@ def test_another_checkout_of_the_same_repository_changes_nothing(
             assert (summary.new, summary.changed) == (0, 0)
 
 
-def test_an_edit_in_another_checkout_is_a_change_of_the_same_record(
-    run: Run, records: Records, checkout: Checkout
-) -> None:
+def test_an_edit_in_another_checkout_changes_the_record(run: Run, records: Records, checkout: Checkout) -> None:
     first, second = (checkout(name, "https://h.example/shop") for name in "ab")
     adr(first, "Use queues")
     run(first)
@@ -152,9 +138,7 @@ def test_an_edit_in_another_checkout_is_a_change_of_the_same_record(
     assert [one.title for one in stored(records, Kind.DECISION)] == ["Use streams"]
 
 
-def test_an_archive_read_with_the_name_of_the_repository_is_the_checkout(
-    run: Run, records: Records, checkout: Checkout, tmp_path: Path
-) -> None:
+def test_an_archive_counts_as_its_checkout(run: Run, records: Records, checkout: Checkout, tmp_path: Path) -> None:
     repo = checkout("repo", "https://h.example/shop")
     adr(repo, "Use queues")
     run(repo)
@@ -171,9 +155,7 @@ def test_one_id_in_two_projects_is_two_records(run: Run, records: Records, tmp_p
     assert {one.project for one in stored(records, Kind.DECISION)} == {"a", "b"}
 
 
-def test_a_second_file_of_a_repository_never_takes_an_id_over(
-    run: Run, records: Records, two: tuple[Path, Path]
-) -> None:
+def test_a_second_file_takes_no_id_over(run: Run, records: Records, two: tuple[Path, Path]) -> None:
     first = adr(two[0], "First")
     run(first)
     second = adr(two[0], "Second", name="docs/adr/0002-x.md")
@@ -183,9 +165,7 @@ def test_a_second_file_of_a_repository_never_takes_an_id_over(
 
 
 @pytest.mark.parametrize("targets_first", [True, False])
-def test_references_mean_the_records_of_their_own_repository(
-    run: Run, records: Records, two: tuple[Path, Path], targets_first: bool
-) -> None:
+def test_references_stay_at_home(run: Run, records: Records, two: tuple[Path, Path], targets_first: bool) -> None:
     for repo in two:
         targets = [
             {"kind": "source", "id": "book", "title": repo.name},
@@ -220,9 +200,7 @@ def test_references_mean_the_records_of_their_own_repository(
         assert {int(facet.sensitivity) for facet in facets} == {1}
 
 
-def test_a_reference_to_another_repository_holds_while_its_own_has_no_such_record(
-    run: Run, records: Records, two: tuple[Path, Path]
-) -> None:
+def test_a_reference_elsewhere_holds_until_home_has_it(run: Run, records: Records, two: tuple[Path, Path]) -> None:
     one, other = two
     run(json_lines(one / "a.jsonl", {"kind": "source", "id": "book", "title": "one"}))
     run(json_lines(other / "a.jsonl", {"kind": "chunk", "id": "k", "content": "c", "source_id": "book"}))
@@ -232,9 +210,7 @@ def test_a_reference_to_another_repository_holds_while_its_own_has_no_such_recor
     assert records.reads.by_ids(Kind.SOURCE, [chunk.source_id])[chunk.source_id].record.title == "other"  # type: ignore[union-attr]
 
 
-def test_a_reference_that_several_repositories_answer_names_none_and_is_reported_with_their_full_ids(
-    run: Run, records: Records, checkout: Checkout
-) -> None:
+def test_an_ambiguous_reference_is_reported_with_full_ids(run: Run, records: Records, checkout: Checkout) -> None:
     for name in ("one", "two"):
         repo = checkout(name, f"https://h.example/{name}")
         (repo / "guide.md").write_text("---\nid: guide\n---\n" + document(1))
@@ -261,9 +237,7 @@ def test_a_decision_supersedes_that_of_its_own_repository(run: Run, records: Rec
         assert [titles[id] for id in links.superseded_by] == ([f"New {repository}"] if age == "Old" else [])
 
 
-def test_an_id_that_a_file_gives_finds_the_only_record_that_has_it(
-    run: Run, records: Records, two: tuple[Path, Path]
-) -> None:
+def test_a_unique_given_id_finds_its_record(run: Run, records: Records, two: tuple[Path, Path]) -> None:
     adr(two[0], "Use queues")
     run(two[0])
     (found,) = records.reads.find([(Kind.DECISION, "0001-x")], None)
@@ -277,9 +251,7 @@ def test_an_id_that_a_file_gives_finds_the_only_record_that_has_it(
         assert records.origins.meant([Kind.DECISION], full, None) == [(full, one)]
 
 
-def test_what_a_viewer_does_not_see_makes_no_short_id_ambiguous(
-    run: Run, records: Records, two: tuple[Path, Path]
-) -> None:
+def test_hidden_records_make_no_short_id_ambiguous(run: Run, records: Records, two: tuple[Path, Path]) -> None:
     for repo in two:
         adr(repo, repo.name)
         (repo / "guide.md").write_text("---\nid: guide\n---\n" + document(2, repo.name))

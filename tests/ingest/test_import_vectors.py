@@ -15,9 +15,7 @@ class Unwatched:
     def advance(self, records: int) -> None: ...
 
 
-def test_an_import_keeps_the_vectors_of_texts_that_did_not_change(
-    run: Run, records: Records, embedder: Any, tmp_path: Path
-) -> None:
+def test_an_import_keeps_unchanged_vectors(run: Run, records: Records, embedder: Any, tmp_path: Path) -> None:
     given = ({"kind": "chunk", "id": id, "content": f"About {id}."} for id in ("chk_a", "chk_b"))
     json_lines(tmp_path / "docs/a.jsonl", *given)
     run(tmp_path / "docs")

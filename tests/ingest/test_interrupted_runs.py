@@ -111,9 +111,7 @@ def decisions(live: Any, token: str, query: str, mode: str) -> list[Any]:
 
 
 @pytest.mark.long("kills runs")
-def test_a_killed_run_over_records_of_all_kinds_leaves_no_document_in_halves_and_the_next_finishes(
-    tmp_path: Path, start: Start, stores: Stores, wait_until: Callable[..., None]
-) -> None:
+def test_killed_runs_resume(tmp_path: Path, start: Start, stores: Stores, wait_until: Callable[..., None]) -> None:
     text = "The pilot waits for high water before he takes a ship over the bar. " * 40
     lines = [json.dumps({"kind": "entity", "name": f"n{number}"}) for number in range(100)]
     for number in range(8):

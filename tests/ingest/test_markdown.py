@@ -6,8 +6,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from cognition_engines.markdown.document import Document, Heading, Line, Table, read_markdown
 

@@ -18,9 +18,7 @@ def titles(records: Records) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [".hidden/a.md", "node_modules/a.md", "list.records"])
-def test_a_file_that_the_folder_leaves_out_and_that_was_named_once_is_kept_while_it_is_there(
-    run: Run, adr: Adr, records: Records, tmp_path: Path, name: str
-) -> None:
+def test_an_existing_named_file_is_kept(run: Run, adr: Adr, records: Records, tmp_path: Path, name: str) -> None:
     folder, file = tmp_path / "docs", tmp_path / "docs" / name
     adr(folder / "0001-b.md", "Found")
     if name.endswith(".records"):
@@ -38,9 +36,7 @@ def test_a_file_that_the_folder_leaves_out_and_that_was_named_once_is_kept_while
     assert titles(records) == ["Found"]
 
 
-def test_each_record_that_goes_is_named_and_a_dry_run_names_the_same(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_deleted_records_are_named_as_in_a_dry_run(run: Run, records: Records, tmp_path: Path) -> None:
     guide = tmp_path / "docs/guide.md"
     file = json_lines(
         tmp_path / "docs/a.jsonl", {"kind": "decision", "id": "x", "title": "x"}, {"kind": "cluster", "name": "n"}
@@ -58,9 +54,7 @@ def test_each_record_that_goes_is_named_and_a_dry_run_names_the_same(
     assert [one.kind for one in second.pruned if one.part] == ["chunk"] * (second.deleted - 2)
 
 
-def test_what_another_checkout_of_the_repository_has_is_kept_until_it_is_gone_there_too(
-    run: Run, adr: Adr, records: Records, checkout: Callable[..., Path]
-) -> None:
+def test_other_checkouts_are_kept(run: Run, adr: Adr, records: Records, checkout: Callable[..., Path]) -> None:
     first, second = (checkout(name, "https://h.example/shop") for name in ("a", "b"))
     for repo in (first, second):
         adr(repo / "docs/0001-a.md", "Both")
@@ -72,9 +66,7 @@ def test_what_another_checkout_of_the_repository_has_is_kept_until_it_is_gone_th
     assert titles(records) == ["Both"]
 
 
-def test_prune_of_a_part_of_a_repository_leaves_the_rest(
-    run: Run, adr: Adr, records: Records, checkout: Callable[..., Path]
-) -> None:
+def test_pruning_a_part_keeps_the_rest(run: Run, adr: Adr, records: Records, checkout: Callable[..., Path]) -> None:
     repo = checkout("a", "https://h.example/shop")
     gone = [adr(repo / name, name) for name in ("docs/0001-a.md", "docs2/0001-b.md", "docs.md")]
     run(repo)
@@ -84,9 +76,7 @@ def test_prune_of_a_part_of_a_repository_leaves_the_rest(
     assert [one.file for one in run(repo / "docs", prune=True).pruned] == [str(gone[0])]
 
 
-def test_records_of_a_checkout_that_had_no_remote_are_reported_and_pruned(
-    run: Run, adr: Adr, records: Records, checkout: Callable[..., Path]
-) -> None:
+def test_pruning_an_unnamed_checkout(run: Run, adr: Adr, records: Records, checkout: Callable[..., Path]) -> None:
     repo = checkout("a")
     adr(repo / "docs/0001-a.md", "A")
     run(repo)

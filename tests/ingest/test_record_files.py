@@ -89,9 +89,7 @@ def tags_of(item: Item) -> tuple[str, ...]:
         (["1.10", "007"], ("1.10", "007")),
     ],
 )
-def test_tags_of_any_kind_that_are_numbers_booleans_or_one_text_are_texts(
-    path: str, value: object, texts: tuple[str, ...]
-) -> None:
+def test_plain_values_are_texts_in_the_tags_of_any_kind(path: str, value: object, texts: tuple[str, ...]) -> None:
     assert set(tags(value, path)) == {texts}
     assert len(tags(value, path)) == 6
 
@@ -348,29 +346,44 @@ def test_a_text_whose_code_block_no_chunk_can_hold_is_refused(members: dict[str,
     assert isinstance(draft, DocumentDraft)
 
 
-def test_an_edge_to_itself_or_with_a_confidence_above_one_is_refused() -> None:
-    assert refusal(kind="edge", source_id="Ana", target_id="ana", type="KNOWS").startswith("targetId must be another")
-    assert (
-        refusal(kind="edge", source_id="a", target_id="b", type="t", confidence=1.1) == "confidence must be at most 1"
-    )
-
-
 @pytest.mark.parametrize(
-    ("content", "reason"),
+    ("members", "reason"),
     [
-        ({"name": "n"}, "content.solution is required"),
-        ({"name": "n", "solution": "s", "code_example": {"a": 1}}, "content.code_example must be text"),
-        ({"name": "n", "solution": "s", "colour": "red"}, "'colour' is not a member of content"),
-        (["a"], "content must be an object"),
+        ({"type": "pattern", "content": {"name": "n"}}, "content.solution is required"),
+        (
+            {"type": "pattern", "content": {"name": "n", "solution": "s", "code_example": {"a": 1}}},
+            "content.code_example must be text",
+        ),
+        (
+            {"type": "pattern", "content": {"name": "n", "solution": "s", "colour": "red"}},
+            "'colour' is not a member of content",
+        ),
+        ({"type": "pattern", "content": ["a"]}, "content must be an object"),
+        (
+            {"type": "warning", "content": {"title": "t", "description": "d", "prevention": ["a"]}},
+            "content.prevention must be text",
+        ),
+        (
+            {"kind": "edge", "source_id": "Ana", "target_id": "ana", "type": "KNOWS"},
+            "targetId must be another entity than sourceId",
+        ),
+        (
+            {"kind": "edge", "source_id": "a", "target_id": "b", "type": "t", "confidence": 1.1},
+            "confidence must be at most 1",
+        ),
+        ({"kind": "chunk", "chunk_id": "a", "chunkId": "b", "content": "c"}, "chunk_id is given in both spellings"),
+        (
+            {"type": "checklist", "content": {"items": "- a"}, "extraction_title": "a", "extractionTitle": "b"},
+            "extraction_title is given in both spellings",
+        ),
     ],
 )
-def test_content_that_is_not_its_type_s_is_refused(content: Any, reason: str) -> None:
-    assert refusal(kind="extraction", type="pattern", content=content) == reason
+def test_content_and_members_that_cannot_be_are_refused(members: dict[str, Any], reason: str) -> None:
+    assert refusal(**{"kind": "extraction", **members}) == reason
 
 
-def test_a_prevention_that_is_a_list_is_refused() -> None:
-    content = {"title": "t", "description": "d", "prevention": ["a"]}
-    assert refusal(kind="extraction", type="warning", content=content) == "content.prevention must be text"
+def test_a_member_beside_metadata_and_in_it_is_refused() -> None:
+    assert "'colour' is given in metadata" in refusal(query="q", reward=1, colour="red", metadata={"colour": "blue"})
 
 
 @pytest.mark.parametrize("name", ["reward", "id"])
@@ -456,13 +469,6 @@ def test_our_own_name_wins_and_the_other_is_kept() -> None:
     assert chunk.metadata == {"chunk_id": "b", "parent_doc_id": "p"}
 
 
-def test_another_system_s_name_in_both_spellings_is_refused() -> None:
-    assert refusal(chunk_id="a", chunkId="b", content="c") == "chunk_id is given in both spellings"
-    extraction = {"type": "checklist", "content": {"items": "- a"}}
-    reason = refusal(**extraction, extraction_title="a", extractionTitle="b")
-    assert reason == "extraction_title is given in both spellings"
-
-
 @pytest.mark.parametrize("kind", [{}, {"kind": "extraction"}], ids=["unnamed", "named"])
 @pytest.mark.parametrize("spelling", ["extraction_title", "extractionTitle"])
 def test_an_extraction_s_title_is_its_name_or_kept_beside_another(kind: dict[str, str], spelling: str) -> None:
@@ -496,10 +502,6 @@ def test_vectors_are_left_out_with_a_warning() -> None:
     assert [item.problem.reason for item in found if isinstance(item, Warned)] == [
         "members of chunks that are not read: embedding"
     ]
-
-
-def test_a_member_beside_metadata_and_in_it_is_refused() -> None:
-    assert "'colour' is given in metadata" in refusal(query="q", reward=1, colour="red", metadata={"colour": "blue"})
 
 
 def test_lists_are_read_leniently_where_documented() -> None:

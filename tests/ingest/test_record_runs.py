@@ -20,9 +20,7 @@ from tests.ingest.runs import EACH, Run, counts, document, ids, json_lines, stor
 from tests.stored import models
 
 
-def test_records_of_every_kind_are_stored_once_with_vectors_where_they_say_something(
-    run: Run, records: Records, tmp_path: Path, embedder: Any
-) -> None:
+def test_records_of_every_kind_are_stored_once(run: Run, records: Records, tmp_path: Path, embedder: Any) -> None:
     file = json_lines(tmp_path / "all.jsonl", *EACH)
     summary = run(file)
     # the extraction names no source, so the file is one
@@ -34,9 +32,7 @@ def test_records_of_every_kind_are_stored_once_with_vectors_where_they_say_somet
     assert (records.last_seq(), len(embedder.texts)) == (seq, embedded)
 
 
-def test_made_ids_have_their_prefix_and_do_not_depend_on_the_file_or_the_order(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_made_ids_depend_on_neither_file_nor_order(run: Run, records: Records, tmp_path: Path) -> None:
     run(json_lines(tmp_path / "a.jsonl", *EACH))
     prefixes = {"source": "src_", "chunk": "chk_", "cluster": "clu_", "extraction": "ext_", "artifact": "art_"}
     prefixes |= {
@@ -108,9 +104,7 @@ def test_given_ids_are_kept_and_may_be_those_of_other_kinds(run: Run, records: R
 
 
 @pytest.mark.parametrize(("each", "prefix"), [(EACH[6], "art_"), (EACH[8], "art_"), (EACH[9], "evt_")])
-def test_every_id_that_is_stored_can_be_referred_to(
-    run: Run, records: Records, tmp_path: Path, each: dict[str, Any], prefix: str
-) -> None:
+def test_long_ids_are_referable(run: Run, records: Records, tmp_path: Path, each: dict[str, Any], prefix: str) -> None:
     taken = [each | {"id": "x" * 196}, each | {"id": prefix + "y" * 196}]
     refused = [each | {"id": "x" * 197}, each | {"id": prefix + "y" * 197}]
     summary = run(json_lines(tmp_path / "a.jsonl", *taken, *refused))
@@ -124,9 +118,7 @@ def test_every_id_that_is_stored_can_be_referred_to(
     assert run(json_lines(tmp_path / "b.jsonl", *naming)).rejected == ()
 
 
-def test_the_made_id_of_an_artifact_chunk_can_be_referred_to_however_long_its_artifact_s_is(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_chunks_of_long_artifact_ids_can_be_referred_to(run: Run, records: Records, tmp_path: Path) -> None:
     long, short = "a" * 196, "b" * 174
     run(json_lines(tmp_path / "a.jsonl", *(EACH[6] | {"id": id, "content": document(5)} for id in (long, short))))
     found = stored(records, Kind.ARTIFACT_CHUNK)
@@ -151,9 +143,7 @@ def test_an_artifact_and_a_turn_of_one_id_are_refused(run: Run, records: Records
     assert records.counts() == {Kind.ARTIFACT: 1}
 
 
-def test_a_record_with_a_made_id_that_two_files_hold_is_kept_once_with_a_warning_where_they_differ(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_equal_made_ids_are_kept_once_with_a_warning(run: Run, records: Records, tmp_path: Path) -> None:
     first = json_lines(tmp_path / "a.jsonl", EACH[10] | {"role": "Planner"})
     second = json_lines(tmp_path / "b.jsonl", EACH[10])
     for paths in ([first, second], [second]):
@@ -191,9 +181,7 @@ def test_prune_dry_run_and_strict_hold_for_all_kinds(run: Run, records: Records,
 
 
 @pytest.mark.parametrize("folder", [False, True], ids=["file", "folder"])
-def test_an_edited_record_without_an_id_is_told_of_until_it_is_pruned(
-    run: Run, records: Records, tmp_path: Path, folder: bool
-) -> None:
+def test_edited_records_are_reported_until_pruned(run: Run, records: Records, tmp_path: Path, folder: bool) -> None:
     file = json_lines(tmp_path / "a.jsonl", {"kind": "entity", "name": "one"}, {"kind": "entity", "name": "two"})
     run(file)
     json_lines(file, {"kind": "entity", "name": "one"}, {"kind": "entity", "name": "three"})
@@ -212,9 +200,7 @@ def test_what_was_read_with_another_project_is_told_of(run: Run, records: Record
     assert run(file, project="alpha").warnings == ()
 
 
-def test_references_that_point_nowhere_are_kept_with_one_warning_for_each_kind_of_them(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_dangling_references_are_warned_of_once_a_kind(run: Run, records: Records, tmp_path: Path) -> None:
     chunk = {"kind": "chunk", "source_id": "lost", "cluster_ids": ["c"]}
     file = json_lines(
         tmp_path / "a.jsonl",
@@ -250,9 +236,7 @@ def test_what_is_less_sensitive_than_its_source_is_told_of(run: Run, records: Re
     assert run(other).warnings == ()
 
 
-def test_a_file_of_many_kinds_is_committed_in_batches_and_the_next_run_finishes(
-    run: Run, records: Records, tmp_path: Path, embedder: Any
-) -> None:
+def test_a_failed_file_of_many_kinds_is_resumed(run: Run, records: Records, tmp_path: Path, embedder: Any) -> None:
     many = [one | {"id": 100 * number + place} for number in range(10) for place, one in enumerate(EACH)]
     file = json_lines(tmp_path / "a.jsonl", *many)
     embedder.fails_at = "unspeakable"

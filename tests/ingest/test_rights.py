@@ -45,9 +45,7 @@ def test_a_run_that_says_nothing_lowers_no_sensitivity(run: Run, records: Record
     assert levels(records)["Pay"] is HIGH
 
 
-def test_what_is_new_or_has_another_name_in_a_guarded_folder_is_guarded_as_well(
-    run: Run, records: Records, folder: Path, adr: Adr
-) -> None:
+def test_new_and_renamed_records_of_guarded_folders(run: Run, records: Records, folder: Path, adr: Adr) -> None:
     run(folder / "hr", sensitivity=HIGH)
     (folder / "hr/0001-a.md").rename(folder / "hr/0002-moved.md")
     adr(folder / "hr/deep/0003-c.md", "New")
@@ -60,9 +58,7 @@ def test_what_is_new_or_has_another_name_in_a_guarded_folder_is_guarded_as_well(
     assert levels(records) == {"Pay": HIGH, "New": NORMAL, "Newer": NORMAL, "Open": NORMAL}
 
 
-def test_what_is_new_in_a_folder_of_two_levels_has_the_higher_one(
-    run: Run, records: Records, folder: Path, adr: Adr
-) -> None:
+def test_new_records_take_the_highest_level(run: Run, records: Records, folder: Path, adr: Adr) -> None:
     adr(folder / "hr/0009-z.md", "Last")
     run(folder / "hr", sensitivity=HIGH)
     for gone in ("0001-a.md", "0009-z.md"):  # but not pruned
@@ -94,9 +90,7 @@ def test_a_folder_that_becomes_a_checkout_stays_guarded(run: Run, records: Recor
 
 
 @pytest.mark.parametrize("given", [HIGH, MIDDLE])
-def test_it_is_lowered_by_the_option_for_exactly_these_or_less_and_by_nothing_wider(
-    run: Run, records: Records, folder: Path, given: Sensitivity
-) -> None:
+def test_an_option_lowers_exactly_its_paths(run: Run, records: Records, folder: Path, given: Sensitivity) -> None:
     run(folder / "hr", sensitivity=given)
     (warning,) = run(folder, sensitivity=NORMAL).warnings
     assert str(folder / "hr") in warning.reason
@@ -110,9 +104,7 @@ def test_it_is_lowered_by_the_option_for_exactly_these_or_less_and_by_nothing_wi
     assert levels(records) == {"Pay": MIDDLE, "Open": HIGH}
 
 
-def test_a_file_lowers_it_by_saying_so_and_what_only_the_file_said_ends_with_it(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_file_lowers_its_own_sensitivity(run: Run, records: Records, tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     for members, option, expected in (
         ({"sensitivity": "highly_sensitive"}, None, HIGH),
@@ -152,9 +144,7 @@ def test_a_document_and_its_parts_keep_them(run: Run, records: Records, tmp_path
     assert {(row.project, row.origin.guarded_as) for row in rows} == {("people", HIGH)}
 
 
-def test_a_run_that_names_no_project_keeps_it_and_a_wider_one_with_another_does(
-    run: Run, records: Records, folder: Path
-) -> None:
+def test_a_run_without_a_project_keeps_it(run: Run, records: Records, folder: Path) -> None:
     run(folder / "hr", project="people", sensitivity=HIGH)
     for option in (None, "company"):
         summary = run(folder, project=option)
@@ -184,9 +174,7 @@ def test_a_project_that_the_file_changes_moves_the_record(run: Run, records: Rec
         assert [(one.id, one.project) for one in stored(records, Kind.DECISION)] == [("d", project)]
 
 
-def test_what_moved_to_another_file_with_its_id_stays_as_guarded(
-    run: Run, records: Records, checkout: Callable[..., Path]
-) -> None:
+def test_moved_records_stay_guarded(run: Run, records: Records, checkout: Callable[..., Path]) -> None:
     repo = checkout("repo", "https://h.example/shop")
     file = json_lines(repo / "hr/a.jsonl", {"kind": "decision", "id": "d", "title": "t"})
     run(repo / "hr", sensitivity=HIGH, project="people")

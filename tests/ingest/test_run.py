@@ -49,9 +49,7 @@ def json_lines(path: Path, *members: dict[str, Any]) -> Path:
 
 
 @pytest.mark.long("reads many or large files")
-def test_a_first_run_stores_everything_and_a_second_changes_nothing(
-    run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any
-) -> None:
+def test_a_second_run_changes_nothing(run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any) -> None:
     folder = tmp_path / "docs"
     for number in range(70):  # more than one batch
         adr(folder / f"{number:04}-a.md", f"Decision {number}")
@@ -64,9 +62,7 @@ def test_a_first_run_stores_everything_and_a_second_changes_nothing(
     assert (records.last_seq(), len(embedder.texts)) == (seq, embedded)
 
 
-def test_an_edited_file_is_one_change_embedded_anew(
-    run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any
-) -> None:
+def test_an_edited_file_is_embedded_again(run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any) -> None:
     for name in "abc":
         adr(tmp_path / f"docs/{name}.md", f"Title {name}")
     run(tmp_path / "docs")
@@ -85,9 +81,7 @@ def test_a_change_of_a_field_that_is_not_embedded_is_a_change(run: Run, records:
         assert stored(records)["d"].confidence == confidence
 
 
-def test_rejected_records_are_told_with_file_and_line_and_the_good_ones_are_kept(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_bad_records_are_named_by_line_and_others_kept(run: Run, records: Records, tmp_path: Path) -> None:
     file = json_lines(
         tmp_path / "d.jsonl",
         {"kind": "decision", "id": "a", "title": "one"},
@@ -142,9 +136,7 @@ def test_an_equal_record_in_a_second_file_is_no_conflict(run: Run, records: Reco
     assert sum(records.counts().values()) == 1
 
 
-def test_a_made_id_is_the_digest_of_repository_project_path_in_the_checkout_and_ordinal(
-    run: Run, adr: Adr, records: Records, checkout: Checkout, tmp_path: Path
-) -> None:
+def test_a_made_id_is_a_digest(run: Run, adr: Adr, records: Records, checkout: Checkout, tmp_path: Path) -> None:
     repo, shop = checkout("repo", "git@host.example:acme/shop.git"), "host.example/acme/shop"
     adr(repo / "docs/adr/0001-a.md", "In a checkout")
     (repo / "two.json").write_text('[{"kind": "decision", "title": "Zeroth"}, {"kind": "decision", "title": "First"}]')
@@ -197,9 +189,7 @@ def test_two_repositories_with_the_same_path_never_overwrite_each_other(
     assert counts(run(other, one)) == (0, 0, 2, 0)
 
 
-def test_two_checkouts_of_a_repository_that_differ_are_refused_in_one_run(
-    run: Run, adr: Adr, records: Records, checkout: Checkout
-) -> None:
+def test_differing_checkouts_are_refused_in_one_run(run: Run, adr: Adr, records: Records, checkout: Checkout) -> None:
     one, other = (checkout(name, "https://a.example/shop") for name in ("one", "other"))
     first, second = adr(one / "docs/0001.md", "From one"), adr(other / "docs/0001.md", "From the other")
     ((problem),) = run(one, other).rejected
@@ -218,9 +208,7 @@ def test_a_moved_file_with_an_id_of_its_own_stays_one_record(run: Run, records: 
     assert [row.origin.source for row in records.origins.read_below(str(repo))] == [str(repo / "docs/b.jsonl")]
 
 
-def test_a_moved_file_with_a_made_id_is_a_new_record_and_prune_removes_the_old_one(
-    run: Run, adr: Adr, records: Records, tmp_path: Path
-) -> None:
+def test_prune_removes_the_old_record_of_a_moved_file(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
     file = adr(tmp_path / "docs/old.md", "A")
     run(tmp_path / "docs")
     file.rename(tmp_path / "docs/new.md")
@@ -230,9 +218,7 @@ def test_a_moved_file_with_a_made_id_is_a_new_record_and_prune_removes_the_old_o
     assert set(stored(records)) == {made_id(tmp_path / "docs", "new.md")}
 
 
-def test_prune_deletes_what_the_named_folder_no_longer_holds_and_nothing_else(
-    run: Run, adr: Adr, records: Records, tmp_path: Path
-) -> None:
+def test_prune_deletes_only_within_the_named_folder(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
     for name in ("docs/a.md", "docs/b.md", "docs/sub/c.md", "docs2/d.md"):
         adr(tmp_path / name, name)
     lines = json_lines(
@@ -264,9 +250,7 @@ def test_prune_keeps_what_stood_in_a_file_that_cannot_be_read_now(run: Run, reco
     assert set(stored(records)) == {"x", "y"}
 
 
-def test_prune_of_one_project_leaves_another_view_of_the_same_folder(
-    run: Run, adr: Adr, records: Records, tmp_path: Path
-) -> None:
+def test_prune_is_of_one_project(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
     adr(tmp_path / "docs/a.md", "a")
     run(tmp_path / "docs", project="alpha")
     assert counts(run(tmp_path / "docs", project="beta", prune=True)) == (1, 0, 0, 0)
@@ -275,9 +259,7 @@ def test_prune_of_one_project_leaves_another_view_of_the_same_folder(
     assert counts(run(tmp_path / "docs", project="beta", prune=True)) == (0, 0, 0, 2)
 
 
-def test_a_dry_run_tells_what_would_happen_and_changes_nothing(
-    run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any
-) -> None:
+def test_a_dry_run_changes_nothing(run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any) -> None:
     adr(tmp_path / "docs/a.md", "a")
     adr(tmp_path / "docs/b.md", "b")
     run(tmp_path / "docs")
@@ -316,9 +298,7 @@ def test_strict_with_a_refusal_prunes_nothing(run: Run, adr: Adr, records: Recor
     assert titles(records) == ["a", "b"]
 
 
-def test_the_project_and_sensitivity_of_a_record_win_over_the_options(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_records_own_rights_win_over_options(run: Run, records: Records, tmp_path: Path) -> None:
     file = json_lines(
         tmp_path / "d.jsonl",
         {"kind": "decision", "id": "own", "title": "t", "project": "mine", "sensitivity": "normal"},
@@ -333,9 +313,7 @@ def test_the_project_and_sensitivity_of_a_record_win_over_the_options(
     assert (found["own"].project, found["own"].sensitivity) == ("mine", Sensitivity.NORMAL)
 
 
-def test_a_file_that_cannot_be_read_is_rejected_and_the_rest_is_kept(
-    run: Run, adr: Adr, records: Records, tmp_path: Path
-) -> None:
+def test_an_unreadable_file_is_rejected_alone(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
     adr(tmp_path / "docs/b.md", "b")
     # reading a process's memory from its start fails for everybody, root included
     (tmp_path / "docs/a.md").symlink_to("/proc/self/mem")
@@ -366,18 +344,14 @@ def test_nested_and_overlapping_paths_are_read_once(run: Run, adr: Adr, records:
     assert (summary.read, counts(summary), summary.rejected) == (2, (2, 0, 0, 0), ())
 
 
-def test_a_missing_path_is_refused_before_anything_is_read(
-    run: Run, adr: Adr, records: Records, tmp_path: Path
-) -> None:
+def test_a_missing_path_is_refused_first(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
     adr(tmp_path / "docs/a.md", "a")
     with pytest.raises(FileNotFoundError):
         run(tmp_path / "docs", tmp_path / "nowhere")
     assert records.last_seq() == 0
 
 
-def test_a_named_file_that_holds_no_decision_is_rejected_and_one_in_a_folder_is_a_warning(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_file_without_decisions_is_rejected_if_named_and_else_warned_of(run: Run, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs/package.json").write_text('{"name": "x", "version": "1.0.0"}')
     summary = run(tmp_path / "docs")

@@ -48,7 +48,7 @@ def test_lines_of_speakers_are_turns_in_their_order() -> None:
     assert {turn.conversation_id for turn in turns} == {"planning"}
 
 
-def test_times_in_brackets_are_read() -> None:
+def test_times_in_brackets_are_read_and_the_text_above_is_kept() -> None:
     turns = _turns(THREAD)
     assert [turn.speaker for turn in turns] == ["ana.silva", "ben", "ana.silva", "ben"]
     assert [turn.ts for turn in turns] == [
@@ -56,12 +56,33 @@ def test_times_in_brackets_are_read() -> None:
     ]
     assert turns[0].content == "The cache is in.\nUpdate: and it is fast."
     assert turns[2].content == "Three times\nas fast."
-
-
-def test_what_stands_above_the_first_turn_is_kept_with_it() -> None:
-    turns = _turns(THREAD)
     assert turns[0].metadata == {"preamble": "Thread: #backend\nDate: 2024-03-21"}
     assert turns[1].metadata == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "speakers"),
+    [
+        # a word with a colon inside a turn
+        ("Ana: One.\n\nBen: Two\nlines, and\nReason: none.\n\nAna: Three.\n\nBen: Four\nlines,\nfull.\n", None),
+        (TALK + "Note: recorded.\n", None),
+        (
+            "Ana Silva (PM): One.\n**Dr. van Dyk:** Two.\nAna Silva (PM): Three.\nSPEAKER_01: Four.\n",
+            ["Ana Silva (PM)", "Dr. van Dyk", "Ana Silva (PM)", "SPEAKER_01"],
+        ),
+        ("ana: hi\nben: how is the queue\nana: it is empty again\nben: good\n", ["ana", "ben", "ana", "ben"]),
+    ],
+)
+def test_names_before_colons_are_speakers(text: str, speakers: list[str] | None) -> None:
+    assert [turn.speaker for turn in _turns(text)] == (speakers or ["Ana", "Ben", "Ana", "Ben"])
+
+
+def test_a_role_and_a_whole_time_are_read() -> None:
+    turns = _turns("User: Hi!\n\nAssistant: Hello.\n\nUser: Help!\n\nAssistant: With\n\nwhat?\n")
+    assert [turn.role for turn in turns] == ["user", "assistant", "user", "assistant"]
+    assert turns[3].content == "With\n\nwhat?"
+    text = "\n".join(f"[2024-03-2{day} 10:00] {name}: yes" for day, name in enumerate("ABAB"))
+    assert [turn.ts and turn.ts.day for turn in _turns(text)] == [20, 21, 22, 23]
 
 
 def test_a_turn_after_midnight_is_of_the_next_day() -> None:
@@ -87,64 +108,36 @@ def test_times_that_count_from_the_start_of_a_recording_are_no_times_of_day() ->
     assert turns[3].metadata == {"time": "01:00:00"}
 
 
-def test_whole_times_are_read_as_they_are() -> None:
-    text = "\n".join(f"[2024-03-2{day} 10:00] {name}: yes" for day, name in enumerate("ABAB"))
-    assert [turn.ts and turn.ts.day for turn in _turns(text)] == [20, 21, 22, 23]
-
-
-def test_a_speaker_that_is_a_role_has_it() -> None:
-    turns = _turns("User: Hi!\n\nAssistant: Hello.\n\nUser: Help!\n\nAssistant: With\n\nwhat?\n")
-    assert [turn.role for turn in turns] == ["user", "assistant", "user", "assistant"]
-    assert turns[3].content == "With\n\nwhat?"
-
-
-def test_a_word_with_a_colon_inside_a_turn_is_no_speaker() -> None:
-    text = "Ana: One.\n\nBen: Two\nlines, and\nReason: none at all.\n\nAna: Three.\n\nBen: Four\nlines,\nfull.\n"
-    assert [turn.speaker for turn in _turns(text)] == ["Ana", "Ben", "Ana", "Ben"]
-
-
-def test_a_note_is_no_speaker() -> None:
-    assert [turn.speaker for turn in _turns(TALK + "Note: recorded.\n")] == ["Ana", "Ben", "Ana", "Ben"]
-
-
-def test_names_of_several_words_with_a_role_are_read() -> None:
-    text = "Ana Silva (PM): One.\n**Dr. van Dyk:** Two.\nAna Silva (PM): Three.\nSPEAKER_01: Four.\n"
-    assert [turn.speaker for turn in _turns(text)] == ["Ana Silva (PM)", "Dr. van Dyk", "Ana Silva (PM)", "SPEAKER_01"]
-
-
-@pytest.mark.parametrize("form", ["From: ana@x.org\nTo: ben@x.org", "Subject: Planning\nAttendees: Ana, Ben"])
-def test_a_mail_is_no_transcript(form: str) -> None:
-    assert not _is_transcript(f"{form}\nDate: 2024-03-21\n\n{TALK}")
-
-
-def test_a_text_of_one_speaker_is_a_document() -> None:
-    assert not _is_transcript("Ana: a\n\nAna: b\n\nAna: c\n\nAna: d\n")
-
-
-def test_a_text_with_a_few_words_before_colons_is_a_document() -> None:
-    assert not _is_transcript("A long story.\n\nIt goes on.\n\nAnd on.\n\n" + TALK)
-    assert not _is_transcript("Name: x\nPlace: y\nSize: z\nColour: red\n")
-    assert not _is_transcript("Ana: a\nBen: b\nAna: c\n")
-    assert not _is_transcript("")
-
-
 @pytest.mark.parametrize(
     "text",
     [
+        "",
+        f"From: ana@x.org\nTo: ben@x.org\nDate: 2024-03-21\n\n{TALK}",
+        f"Subject: Planning\nAttendees: Ana, Ben\nDate: 2024-03-21\n\n{TALK}",
+        "Ana: a\n\nAna: b\n\nAna: c\n\nAna: d\n",
+        "A long story.\n\nIt goes on.\n\nAnd on.\n\n" + TALK,
+        "Name: x\nPlace: y\nSize: z\nColour: red\n",
+        "Ana: a\nBen: b\nAna: c\n",
         "Host: a\nUser: b\nHost: c\nUser: d\n",
         "Host: web1\nIdentityFile: one\nHost: web2\nIdentityFile: two\n",
         "Name: Ana Silva\nCity: Porto, near the sea.\n\nName: Ben Okoro\nCity: Lagos, by the lagoon.\n",
         "Question: What is a queue?\nAnswer: A list.\nQuestion: How long is it?\nAnswer: It depends.\n",
         "[10:15] server: started\n[10:16] client: connected\n[10:17] server: stopped\n[10:18] client: gone\n",
         "Red: 10\nGreen: 20\nRed: 30\nGreen: 40\n",
+        # minutes
+        "Note: the gate is late.\nAgenda: gates and ships.\nNote: Bo is away.\nTODO: call the yard.\n",
+        "Action: Ana calls the yard.\nDecision: rent another.\nAction item: Bo pays it.\nDecision 2: sell it.\n",
+        "10:00 Agenda: gates\n10:05 Note: late\n10:10 Agenda: ships\n10:15 TODO (Ana): call\n",
+        "Open question: who pays?\nNext steps: ask Bo.\nOpen question: who knows?\nNext steps: ask Ana.\n",
+        "Beschluss: Das Tor wird gebaut.\nAufgabe: Ana ruft an.\nBeschluss: Bo zahlt es.\nAufgabe: Bo fragt nach.\n",
+        "https://a.example: one two three.\nhttps://b.example: four.\nhttps://a.example: five.\n",
+        # tags
+        "<name> the name\n<file> what to read\n<name> again, once more\n<dir> the folder.\n",
+        "<b> one two three </b>\n<i> four five six </i>\n<b> seven eight </b>\n<i> ten. </i>\n",
     ],
 )
-def test_lines_of_fields_are_no_conversation(text: str) -> None:
+def test_mails_fields_minutes_and_texts_of_one_speaker_are_no_conversation(text: str) -> None:
     assert not _is_transcript(text)
-
-
-def test_short_turns_without_marks_are_a_conversation_where_most_have_some_words() -> None:
-    assert _is_transcript("ana: hi\nben: how is the queue\nana: it is empty again\nben: good\n")
 
 
 def test_a_text_that_somebody_calls_a_transcript_needs_one_turn() -> None:
@@ -155,12 +148,9 @@ def test_a_text_that_somebody_calls_a_transcript_needs_one_turn() -> None:
     assert "`Name:`" in refused.problem.reason
 
 
-def test_a_turn_without_words_is_named() -> None:
+def test_a_turn_without_words_is_named_and_one_with_a_nul_refused() -> None:
     items = list(transcripts.read("a.txt", TALK + "Ana:\n") or ())
     assert [item.problem.line for item in items if isinstance(item, Warned)] == [5]
-
-
-def test_a_turn_that_cannot_be_stored_is_refused_by_name() -> None:
     refused = [item for item in transcripts.read("a.txt", TALK + "Ana: \0\n") or () if isinstance(item, RejectedRecord)]
     assert [(item.problem.line, item.problem.reason) for item in refused] == [
         (5, "content: there must be no NUL and no lone surrogate")
@@ -201,23 +191,6 @@ def test_what_a_nick_does_is_a_turn_and_other_lines_stay_with_the_one_above() ->
 def test_nicks_without_times_need_a_conversation() -> None:
     bare = TALK.replace("Ana:", "<ana>").replace("Ben:", "<@ben>")
     assert [turn.speaker for turn in _turns(bare)] == ["ana", "ben", "ana", "ben"]
-    assert not _is_transcript("<name> the name\n<file> what to read\n<name> again, once more\n<dir> the folder.\n")
-    assert not _is_transcript("<b> one two three </b>\n<i> four five six </i>\n<b> seven eight </b>\n<i> ten. </i>\n")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Note: the gate is late.\nAgenda: gates and ships.\nNote: Bo is away.\nTODO: call the yard.\n",
-        "Action: Ana calls the yard.\nDecision: rent another.\nAction item: Bo pays it.\nDecision 2: sell it.\n",
-        "10:00 Agenda: gates\n10:05 Note: late\n10:10 Agenda: ships\n10:15 TODO (Ana): call\n",
-        "Open question: who pays?\nNext steps: ask Bo.\nOpen question: who knows?\nNext steps: ask Ana.\n",
-        "Beschluss: Das Tor wird gebaut.\nAufgabe: Ana ruft an.\nBeschluss: Bo zahlt es.\nAufgabe: Bo fragt nach.\n",
-        "https://a.example: one two three.\nhttps://b.example: four.\nhttps://a.example: five.\n",
-    ],
-)
-def test_lines_of_minutes_are_no_conversation(text: str) -> None:
-    assert not _is_transcript(text)
 
 
 def test_a_long_file_of_colons_takes_no_time() -> None:

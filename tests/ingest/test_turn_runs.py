@@ -12,9 +12,7 @@ from cognition_engines.store.records import Records
 from tests.ingest.runs import EACH, Run, counts, ids, json_lines, stored
 
 
-def test_two_equal_turns_in_a_conversation_are_two_turns_in_their_order(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_equal_turns_are_kept_in_their_order(run: Run, records: Records, tmp_path: Path) -> None:
     turn = {"kind": "turn", "conversation_id": "v", "content": "Yes."}
     summary = run(json_lines(tmp_path / "a.jsonl", turn, turn | {"conversation_id": "w"}, turn))
     assert (summary.new, summary.rejected) == (3, ())
@@ -24,9 +22,7 @@ def test_two_equal_turns_in_a_conversation_are_two_turns_in_their_order(
 
 
 @pytest.mark.parametrize("turns", [[EACH[8] | {"turn_index": 1}, EACH[8]], [EACH[8], EACH[8] | {"turn_index": 0}]])
-def test_equal_turns_of_which_one_states_its_index_and_one_has_that_place_are_two(
-    run: Run, records: Records, tmp_path: Path, turns: list[dict[str, Any]]
-) -> None:
+def test_a_stated_index_is_no_place(run: Run, records: Records, tmp_path: Path, turns: list[dict[str, Any]]) -> None:
     file = json_lines(tmp_path / "a.jsonl", *turns, EACH[8] | {"content": "d"})
     assert counts(run(file)) == (3, 0, 0, 0)
     assert sorted(one.content for one in stored(records, Kind.TURN)) == ["c", "c", "d"]
@@ -39,9 +35,7 @@ def test_a_turn_alone_has_the_id_that_it_always_had(run: Run, records: Records, 
     assert ids(records, Kind.TURN) == {"art_38b6c9c37719dec6", "art_c89f4bc3a513678b"}
 
 
-def test_equal_turns_in_the_same_place_of_two_files_are_kept_once_with_a_warning(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_equal_turns_of_two_files_are_kept_once(run: Run, records: Records, tmp_path: Path) -> None:
     first = json_lines(tmp_path / "a.jsonl", *(EACH[8] | {"content": word} for word in ("hello", "hi", "ok")))
     second = json_lines(tmp_path / "b.jsonl", *(EACH[8] | {"content": word} for word in ("hello", "what now", "ok")))
     told = f"2 turns say the same as those of {first}, which are kept as they are there"
@@ -68,9 +62,7 @@ def test_turns_of_several_files_are_in_the_order_of_their_times(run: Run, record
     assert said(records, "v", 2) == ["2.1", "2.2"]
 
 
-def test_turns_without_index_and_time_are_in_the_order_of_their_file_as_it_is_now(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_turns_follow_the_present_order_of_their_file(run: Run, records: Records, tmp_path: Path) -> None:
     turns = [{"kind": "turn", "conversation_id": "v", "content": word, "id": word} for word in ("a", "b", "c")]
     run(json_lines(tmp_path / "a.jsonl", *turns))
     assert said(records, "v") == ["a", "b", "c"]
@@ -82,9 +74,7 @@ def test_turns_without_index_and_time_are_in_the_order_of_their_file_as_it_is_no
 TALK = "Ana: Shall we use UDP?\nBen: It loses packets.\nAna: We can repeat them.\nBen: Fine.\n"
 
 
-def test_turns_that_a_transcript_no_longer_has_are_told_of_until_they_are_pruned(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_vanished_turns_are_reported_until_pruned(run: Run, records: Records, tmp_path: Path) -> None:
     file = tmp_path / "talk.txt"
     file.write_text(TALK)
     assert counts(run(file)) == (4, 0, 0, 0)
@@ -102,9 +92,7 @@ def test_turns_that_a_transcript_no_longer_has_are_told_of_until_they_are_pruned
     assert (run(file, prune=True).deleted, records.counts().get(Kind.TURN, 0)) == (0, 5)
 
 
-def test_transcripts_of_one_name_are_two_conversations(
-    run: Run, records: Records, checkout: Callable[..., Path]
-) -> None:
+def test_equal_names_are_two_conversations(run: Run, records: Records, checkout: Callable[..., Path]) -> None:
     mine, yours = (checkout(name, "https://a.example/talks") for name in ("mine", "yours"))
     for file in (place / folder / "talk.txt" for place in (mine, yours) for folder in ("monday", "tuesday")):
         file.parent.mkdir()

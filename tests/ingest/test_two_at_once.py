@@ -76,9 +76,7 @@ def test_two_repositories_that_give_one_id_are_both_stored(both: Any, records: R
     assert {one.title for one in stored(records, Kind.DECISION)} == {"a", "b"}
 
 
-def test_two_files_of_a_repository_that_give_one_id_are_one_stored_and_one_refused(
-    both: Any, records: Records, checkout: Checkout
-) -> None:
+def test_one_of_two_equal_ids_is_refused(both: Any, records: Records, checkout: Checkout) -> None:
     repo = checkout("repo", "https://h.example/shop")
     files = [json_lines(repo / f"{name}.jsonl", decision(name)) for name in "ab"]
     summaries = both(*files)

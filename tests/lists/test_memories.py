@@ -56,9 +56,7 @@ def found(serving: Serving, method: str, **filters: Any) -> set[str]:
     ],
     ids=lambda value: ", ".join(sorted(value)) if isinstance(value, set) else str(value),
 )
-def test_a_person_and_a_project_filter_lists_recall_and_search_alike(
-    serving: Serving, filters: dict[str, Any], listed: set[str], others: set[str]
-) -> None:
+def test_filters_find_memories(serving: Serving, filters: dict[str, Any], listed: set[str], others: set[str]) -> None:
     assert found(serving, "listMemories", **filters) == listed
     assert found(serving, "search", **filters) == listed | others
     recalled = found(serving, "recall", expand=False, includeEvents=False, **filters)

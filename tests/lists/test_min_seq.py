@@ -72,9 +72,7 @@ def test_a_seq_between_the_last_change_and_now_does_not_show_when_that_was(serve
 
 
 @pytest.mark.long("makes many records")
-def test_what_another_process_wrote_is_in_the_answer_that_asks_for_its_seq(
-    serve: Callable[..., Serving], stores: Stores
-) -> None:
+def test_min_seq_waits_for_writes_of_another_process(serve: Callable[..., Serving], stores: Stores) -> None:
     serving = serve()
     other = open_records(serving.settings.store_url)
     for number in range(20):

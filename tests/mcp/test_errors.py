@@ -47,9 +47,7 @@ async def failure(serving: Serving, token: str, tool: str, arguments: dict[str, 
     ],
     ids=str,
 )
-async def test_list_episodes_refuses_parameters_in_the_words_of_its_seed(
-    knowing: Serving, arguments: dict[str, Any], details: str
-) -> None:
+async def test_list_episodes_refuses_by_its_seed(knowing: Serving, arguments: dict[str, Any], details: str) -> None:
     assert await failure(knowing, knowing.token(), "list_episodes", arguments) == {
         "error": "Parameter validation failed",
         "details": details,
@@ -73,9 +71,7 @@ async def test_list_episodes_refuses_parameters_in_the_words_of_its_seed(
     ],
     ids=lambda value: str(value)[:40],
 )
-async def test_recall_refuses_parameters_in_the_words_of_its_seed(
-    knowing: Serving, arguments: dict[str, Any], error: str
-) -> None:
+async def test_recall_refuses_by_its_seed(knowing: Serving, arguments: dict[str, Any], error: str) -> None:
     assert await failure(knowing, knowing.token(), "recall", arguments) == {"error": error}
 
 
@@ -130,9 +126,7 @@ async def test_names_in_errors_are_those_of_the_tool(knowing: Serving) -> None:
     ],
     ids=str,
 )
-async def test_what_is_wrong_with_several_items_of_a_list_is_said_once(
-    knowing: Serving, arguments: dict[str, Any], message: str
-) -> None:
+async def test_repeated_mistakes_are_told_once(knowing: Serving, arguments: dict[str, Any], message: str) -> None:
     found = await failure(knowing, knowing.token(), "query_decisions", {"query": "index", **arguments})
     assert found["error"]["message"] == message
 
@@ -220,9 +214,7 @@ async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(knowing: Ser
     ],
     ids=str,
 )
-async def test_errors_name_tools_and_their_arguments(
-    knowing: Serving, tool: str, arguments: dict[str, Any], message: str
-) -> None:
+async def test_errors_name_arguments(knowing: Serving, tool: str, arguments: dict[str, Any], message: str) -> None:
     body = await failure(knowing, knowing.token(scopes=("read", "write", "review")), tool, arguments)
     assert message in body["error"]["message"]
     assert "method" not in json.dumps(body)

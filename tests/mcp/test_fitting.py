@@ -161,17 +161,13 @@ async def test_a_conversation_is_cut_turn_by_turn(long: Serving) -> None:
     ],
     ids=str,
 )
-async def test_an_answer_is_never_longer_than_was_asked_for(
-    long: Serving, tool: str, arguments: dict[str, Any], max_tokens: int
-) -> None:
+async def test_answers_stay_within_tokens(long: Serving, tool: str, arguments: dict[str, Any], max_tokens: int) -> None:
     await is_bounded(long, tool, arguments, max_tokens)
 
 
 @pytest.mark.parametrize("max_tokens", [500, 700, 1000, 3000, 20_000])
 @pytest.mark.parametrize("include", [["snippet", "links", "provenance"], []], ids=str)
-async def test_an_answer_of_decisions_is_never_longer_than_was_asked_for(
-    decided: Serving, include: list[str], max_tokens: int
-) -> None:
+async def test_decisions_stay_within_tokens(decided: Serving, include: list[str], max_tokens: int) -> None:
     await is_bounded(decided, "query_decisions", {"query": QUERY, "limit": 50, "include": include}, max_tokens)
 
 

@@ -42,9 +42,7 @@ def live(common_server: Callable[..., Live]) -> Live:
     return common_server({"mcp.allowed_hosts": ["cstp.lan:*"], "mcp.allowed_origins": ["https://app.example.com"]})
 
 
-def test_an_answer_is_one_json_document_with_the_headers_of_cstp(
-    live_server: Callable[..., Live], ask: Callable[..., Any]
-) -> None:
+def test_an_answer_is_one_json_document(live_server: Callable[..., Live], ask: Callable[..., Any]) -> None:
     live = live_server({"limits.default": "600/minute; 60/second"})
     reply = ask(live, LIST, live.token(), X_Request_ID="mine")
     assert reply.status == 200
@@ -64,9 +62,7 @@ def test_a_server_imports_nothing_of_mcp_before_it_is_asked() -> None:
 
 
 @pytest.mark.long("starts a program that speaks MCP")
-def test_requests_that_come_while_the_endpoint_is_made_are_all_answered(
-    live_server: Callable[..., Live], ask: Callable[..., Any]
-) -> None:
+def test_concurrent_first_requests_are_answered(live_server: Callable[..., Live], ask: Callable[..., Any]) -> None:
     live = live_server()
     token = live.token()
     with ThreadPoolExecutor(8) as pool:
@@ -90,9 +86,7 @@ def test_while_the_endpoint_cannot_be_made_it_is_a_500_and_the_rest_goes_on(
 
 @pytest.mark.long("starts a program that speaks MCP")
 @pytest.mark.parametrize("token", [None, "cstp_0_0", "nothing"])
-def test_without_a_live_token_the_answer_is_401_whatever_the_body(
-    live_server: Callable[..., Live], ask: Callable[..., Any], token: str | None
-) -> None:
+def test_no_live_token_is_401(live_server: Callable[..., Live], ask: Callable[..., Any], token: str | None) -> None:
     for body in (LIST, {**LIST, "method": "initialize"}, b"no json"):
         reply = ask(live_server(), body, token)
         assert reply.status == 401
@@ -122,9 +116,7 @@ def test_another_host_is_refused_also_with_a_token(live: Live, ask: Callable[...
 
 
 @pytest.mark.parametrize("origin", [None, "http://localhost:3000", "http://127.0.0.1", "https://app.example.com"])
-def test_an_origin_of_this_machine_or_one_that_is_named_is_let_in(
-    live: Live, ask: Callable[..., Any], origin: str | None
-) -> None:
+def test_local_and_named_origins_are_let_in(live: Live, ask: Callable[..., Any], origin: str | None) -> None:
     assert ask(live, LIST, live.token(), Origin=origin).status == 200
 
 
@@ -137,9 +129,7 @@ PREFLIGHT = {"Access_Control_Request_Method": "POST"}
 
 
 @pytest.mark.parametrize("origin", ["https://app.example.com", "http://localhost:6274"])
-def test_a_preflight_of_an_allowed_page_is_answered_without_a_token(
-    live: Live, ask: Callable[..., Any], origin: str
-) -> None:
+def test_an_allowed_preflight_needs_no_token(live: Live, ask: Callable[..., Any], origin: str) -> None:
     wanted = "authorization,content-type,mcp-protocol-version,mcp-method"
     reply = ask(
         live,
@@ -179,9 +169,7 @@ def test_answers_to_an_allowed_page_can_be_read_by_it_errors_too(live: Live, ask
     ],
     ids=str,
 )
-def test_a_preflight_of_another_page_or_host_allows_nothing(
-    live: Live, ask: Callable[..., Any], given: Mapping[str, str], status: int
-) -> None:
+def test_other_preflights_are_empty(live: Live, ask: Callable[..., Any], given: Mapping[str, str], status: int) -> None:
     reply = ask(live, b"", None, "OPTIONS", **PREFLIGHT, **given)
     assert (reply.status, reply.header("access-control-allow-origin")) == (status, None)
 
@@ -192,9 +180,7 @@ def test_cstp_has_no_cors(live: Live) -> None:
     assert (reply.status, reply.header("access-control-allow-origin"), reply.header("vary")) == (200, None, None)
 
 
-def test_the_public_url_is_let_in_as_host_and_as_origin(
-    live_server: Callable[..., Live], ask: Callable[..., Any]
-) -> None:
+def test_the_public_url_is_host_and_origin(live_server: Callable[..., Live], ask: Callable[..., Any]) -> None:
     live = live_server({"server.public_url": "https://memory.example.org/team"})
     given = {"Host": "memory.example.org", "Origin": "https://memory.example.org"}
     assert ask(live, LIST, live.token(), **given).status == 200
@@ -207,9 +193,7 @@ def test_there_are_no_streams_and_no_sessions_to_open_or_end(live: Live, ask: Ca
     assert (reply.status, reply.header("allow")) == (405, "POST")
 
 
-def test_the_checks_of_type_and_size_are_those_of_cstp(
-    live_server: Callable[..., Live], ask: Callable[..., Any]
-) -> None:
+def test_type_and_size_are_checked_as_on_cstp(live_server: Callable[..., Live], ask: Callable[..., Any]) -> None:
     live = live_server({"server.max_body_bytes": 200})
     assert ask(live, LIST, live.token(), Content_Type="text/plain").status == 415
     assert ask(live, LIST, live.token(), Content_Encoding="gzip").status == 415
@@ -219,9 +203,7 @@ def test_the_checks_of_type_and_size_are_those_of_cstp(
 
 
 @pytest.mark.parametrize("draining", [True, False])
-def test_a_server_without_a_free_place_answers_503(
-    live_server: Callable[..., Live], ask: Callable[..., Any], draining: bool
-) -> None:
+def test_a_full_server_answers_503(live_server: Callable[..., Live], ask: Callable[..., Any], draining: bool) -> None:
     gate = Gate(1, 1) if draining else Gate(0, 0)
     gate.draining = draining
     live = live_server(gate=gate)
@@ -244,16 +226,12 @@ def test_a_server_without_a_free_place_answers_503(
     ],
     ids=str,
 )
-def test_what_is_no_json_object_or_too_large_a_one_is_400_and_not_repeated(
-    live: Live, ask: Callable[..., Any], body: object, code: int
-) -> None:
+def test_a_bad_body_is_400_and_not_repeated(live: Live, ask: Callable[..., Any], body: object, code: int) -> None:
     reply = ask(live, body, live.token())
     assert (reply.status, reply.code) == (400, code)
 
 
-def test_what_calls_no_tool_costs_a_unit_and_a_tool_what_its_method_does(
-    live_server: Callable[..., Live], ask: Callable[..., Any]
-) -> None:
+def test_tools_cost_what_their_methods_cost(live_server: Callable[..., Live], ask: Callable[..., Any]) -> None:
     live = live_server({"limits.default": "12/minute"})
     token = live.token()
 
@@ -276,9 +254,7 @@ def test_what_calls_no_tool_costs_a_unit_and_a_tool_what_its_method_does(
         assert int(reply.header("retry-after")) >= 1
 
 
-def test_a_notification_is_202_and_a_second_process_answers_the_next_request(
-    live: Live, ask: Callable[..., Any]
-) -> None:
+def test_a_second_process_answers_after_a_notification_202(live: Live, ask: Callable[..., Any]) -> None:
     token = live.token()
     reply = ask(live, {"jsonrpc": "2.0", "method": "notifications/initialized"}, token)
     assert (reply.status, reply.body) == (202, b"")
@@ -313,9 +289,7 @@ def test_calls_of_tools_are_counted_and_logged_like_those_of_cstp(
     assert 'cstp_http_answers_total{status="200"} 1.0' in figures
 
 
-def test_a_long_text_costs_a_tool_what_it_costs_its_method(
-    live_server: Callable[..., Live], ask: Callable[..., Any]
-) -> None:
+def test_long_texts_cost_tools_the_same(live_server: Callable[..., Live], ask: Callable[..., Any]) -> None:
     live = live_server({"limits.default": "50/minute"})
     token = live.token()
 

@@ -111,9 +111,7 @@ def test_two_programs_over_one_folder_find_what_each_wrote_and_keep_their_rights
 
 @pytest.mark.long("starts programs that speak MCP")
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, None], ids=["SIGKILL", "SIGTERM", "end of input"])
-def test_another_program_takes_the_folder_when_its_holder_ends(
-    window: Open, data: Path, end: signal.Signals | None
-) -> None:
+def test_another_program_takes_over_the_folder(window: Open, data: Path, end: signal.Signals | None) -> None:
     first = window()
     decide(first, "Paint the fence")
     second, third = window(), window()
@@ -129,9 +127,7 @@ def test_another_program_takes_the_folder_when_its_holder_ends(
 
 
 @pytest.mark.long("starts a server and a program that speaks MCP")
-def test_a_server_takes_the_folder_from_a_program_which_asks_it_then(
-    window: Open, command: Callable[..., Any], data: Path
-) -> None:
+def test_a_server_takes_the_folder_from_a_program(window: Open, command: Callable[..., Any], data: Path) -> None:
     tokens = Settings.model_validate({"data_dir": data}).tokens_path
     _, secret = create_token(tokens, "team", lifetime=timedelta(hours=1), scopes=("read", "write"))
     before = window()
@@ -177,9 +173,7 @@ def test_programs_find_what_ingest_and_watch_read_into_their_folder(
 
 @pytest.mark.long("starts programs")
 @pytest.mark.parametrize("words", [("reindex",), ("compact",), ("site", "pages")], ids=lambda words: words[0])
-def test_a_command_that_needs_the_folder_alone_gets_it_from_a_program_which_takes_it_back(
-    window: Open, command: Callable[..., Any], data: Path, words: tuple[str, ...]
-) -> None:
+def test_commands_get_the_folder(window: Open, command: Callable[..., Any], data: Path, words: tuple[str, ...]) -> None:
     first, second = window(), window()
     decide(first, "Paint the fence")
     assert finds(second, "Paint the fence")
@@ -193,9 +187,7 @@ def test_a_command_that_needs_the_folder_alone_gets_it_from_a_program_which_take
 
 
 @pytest.mark.long("starts programs and kills them for a minute")
-def test_of_ten_programs_whose_holder_is_killed_twenty_times_none_loses_or_doubles_a_write(
-    window: Open, data: Path, wait_until: Callable[..., None]
-) -> None:
+def test_killed_holders_lose_and_double_no_write(window: Open, data: Path, wait_until: Callable[..., None]) -> None:
     killed: set[int] = set()
     written: list[str] = []
     over = Event()

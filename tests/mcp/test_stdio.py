@@ -158,9 +158,7 @@ def tool(id: str, arguments: str) -> str:
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_every_request_is_answered_with_its_id_where_that_can_be_read(
-    answering: Callable[[str], Any], line: str, id: object, code: int
-) -> None:
+def test_every_request_gets_its_id_back(answering: Callable[[str], Any], line: str, id: object, code: int) -> None:
     answer = answering(line)
     assert (answer["id"], answer["error"]["code"]) == (id, code)
 
@@ -206,9 +204,7 @@ def test_the_token_in_the_environment_counts_and_its_scope_holds(program: Any, s
 
 
 @pytest.mark.long("starts a program that speaks MCP")
-async def test_records_above_the_clearance_of_the_agent_stay_hidden_until_it_has_a_token_for_them(
-    over_stdio: Connect, tmp_path: Path
-) -> None:
+async def test_records_above_the_clearance_need_a_token(over_stdio: Connect, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
     settings = Settings.model_validate({"data_dir": folder})
@@ -238,9 +234,7 @@ async def test_records_above_the_clearance_of_the_agent_stay_hidden_until_it_has
     ],
     ids=["nobody named", "an agent without a token", "a wrong token"],
 )
-def test_without_a_live_token_it_says_what_to_do_and_ends_with_2(
-    program: Any, words: tuple[str, ...], environment: dict[str, str], told: str
-) -> None:
+def test_no_token_ends_with_2(program: Any, words: tuple[str, ...], environment: dict[str, str], told: str) -> None:
     process = program(*words, **environment)
     out, err = process.communicate(timeout=SECONDS)
     assert (process.returncode, out) == (2, "")

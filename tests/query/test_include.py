@@ -135,9 +135,7 @@ def test_what_is_not_among_the_parts_or_is_there_twice_is_refused(asked: tuple[S
     assert field.startswith("include")
 
 
-def test_a_snippet_is_what_the_text_says_of_the_query_in_whole_sentences(
-    asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]
-) -> None:
+def test_a_snippet_fits_the_query(asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]) -> None:
     serving, _ = asked
     if has_model(asked):
         # not one word of it is in the answer
@@ -158,15 +156,13 @@ def test_by_keywords_a_snippet_is_of_the_sentences_with_the_words(titled: Callab
     assert len(snippet) <= 600
 
 
-def test_a_short_text_is_its_own_snippet_and_a_text_that_is_none_an_empty_one(
-    asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]
-) -> None:
+def test_a_short_text_is_its_snippet(asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]) -> None:
     found = titled(ALL)
     assert found["Keep sessions in files"]["snippet"] == ""
     assert "superseded" in found["Poll a table"]["snippet"]
 
 
-def test_links_name_what_a_decision_supersedes_and_what_supersedes_it_whichever_says_so(
+def test_links_name_both_directions_of_supersession(
     titled: Callable[..., Mapping[str, Any]],
 ) -> None:
     found = titled(ALL)
@@ -177,9 +173,7 @@ def test_links_name_what_a_decision_supersedes_and_what_supersedes_it_whichever_
     assert links["Poll a table"] == {"supersedes": [], "supersededBy": ids(found, "Use a queue")}
 
 
-def test_links_show_no_decision_that_the_caller_may_not_see(
-    asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]
-) -> None:
+def test_links_show_no_hidden_decision(asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]) -> None:
     serving, _ = asked
     everything, little = titled(ALL), titled(ALL, serving.token())
     old, new, secret = ids(everything, "Keep sessions in files", "Keep sessions in a cache", "Keep sessions in memory")
@@ -196,9 +190,7 @@ def test_a_number_means_a_file_of_the_same_folder(titled: Callable[..., Mapping[
     assert found["Use PostgreSQL"]["links"]["supersededBy"] == []
 
 
-def test_provenance_is_the_project_the_file_and_the_status_as_it_is_written(
-    asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]
-) -> None:
+def test_provenance_names_the_file(asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]) -> None:
     _, folder = asked
     found = titled(ALL)
     provenance = found["Use PostgreSQL"]["provenance"]
@@ -254,9 +246,7 @@ def test_links_name_a_successor_by_an_agent_once_its_supersession_is_in_effect(s
 
 
 @pytest.mark.long("makes many records")
-def test_the_work_for_snippets_is_bounded_and_each_is_of_the_best_window(
-    tmp_path: Path, serve: Callable[..., Serving]
-) -> None:
+def test_snippets_are_bounded_and_from_the_best_window(tmp_path: Path, serve: Callable[..., Serving]) -> None:
     texts = ["\n\n".join(f"This is section {place} of one." for place in range(2000)) for _ in range(12)]
     lines = [
         {"id": f"d{number}", "title": f"Choice {number}", "status": "accepted", "text": text}

@@ -47,9 +47,7 @@ def on_the_wire(filters: Filters) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("rights", RIGHTS, ids=lambda rights: f"{rights['clearance']}-{rights['projects']}")
-def test_no_answer_shows_or_counts_what_its_token_may_not_see(
-    kit: ModuleType, world: tuple[Any, Any], rights: dict[str, Any]
-) -> None:
+def test_no_answer_shows_or_counts_hidden(kit: ModuleType, world: tuple[Any, Any], rights: dict[str, Any]) -> None:
     server, reference = world
     token, sees = server.token(**rights), viewer(rights)
     random = Random(repr(rights))
@@ -76,9 +74,7 @@ def test_no_answer_shows_or_counts_what_its_token_may_not_see(
 
 
 @pytest.mark.long("makes many records")
-def test_a_word_category_or_status_of_hidden_records_only_is_as_unknown_as_any_other(
-    kit: ModuleType, asking: Callable[..., Any]
-) -> None:
+def test_labels_of_hidden_records_are_unknown(kit: ModuleType, asking: Callable[..., Any]) -> None:
     hidden = {"project": "alpha", "sensitivity": Sensitivity.SENSITIVE}
     secret = Decision("s", SECRET, SECRET, category=SECRET, stakes=SECRET, status="other", status_text=SECRET, **hidden)
     plain = Decision("p", "database", "database", category="team", project="alpha")
@@ -107,9 +103,7 @@ def test_a_word_category_or_status_of_hidden_records_only_is_as_unknown_as_any_o
 
 
 @pytest.mark.long("makes many records")
-def test_a_record_that_becomes_hidden_or_goes_is_gone_at_once_even_before_the_indexes_follow(
-    kit: ModuleType, asking: Callable[..., Any], wait_until: Callable[..., None]
-) -> None:
+def test_hidden_records_vanish(kit: ModuleType, asking: Callable[..., Any], wait_until: Callable[..., None]) -> None:
     vector = kit.unit([1] * 8)
     server = asking(
         kit.SeededEmbedder(), [kit.Known(Decision(id, "database", project="alpha"), vector) for id in ("a", "b", "c")]

@@ -61,9 +61,7 @@ def pools() -> Iterator[Pools]:
 
 @pytest.mark.long("waits for deadlines")
 @pytest.mark.parametrize("hanging", [False, True])
-async def test_fusing_asks_for_words_in_their_own_pool_and_names_them_when_they_do_not_answer(
-    serve: Any, pools: Pools, hanging: bool
-) -> None:
+async def test_fusing_asks_for_words_in_their_own_pool(serve: Any, pools: Pools, hanging: bool) -> None:
     serving, release = serve(SeededEmbedder()), Event()
     put(serving.records, SeededEmbedder(), make_world(Random(3)).entries)
     serving.caught_up()

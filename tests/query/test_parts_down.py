@@ -225,9 +225,7 @@ def test_there_is_a_call_of_every_method() -> None:
 
 @pytest.mark.long("waits for parts that are down")
 @pytest.mark.parametrize("part", PARTS)
-def test_a_part_that_is_down_is_named_by_what_needs_it_and_missed_by_nothing_else(
-    part: str, tmp_path: Path, stores: Stores
-) -> None:
+def test_only_what_needs_a_failed_part_names_it(part: str, tmp_path: Path, stores: Stores) -> None:
     model, world = StoppableEmbedder(), make_world(Random(3))
     vectors = f"http://127.0.0.1:{free_port()}" if part == "vectors" else None
     ids = ids_of(world)
@@ -255,9 +253,7 @@ def test_a_part_that_is_down_is_named_by_what_needs_it_and_missed_by_nothing_els
 @pytest.mark.parametrize(
     "change", ["UPDATE counter SET seq = 1", "UPDATE meta SET value = 'x' WHERE name = 'store_id'"]
 )
-def test_records_replaced_by_older_ones_are_an_error_until_the_server_is_started_again(
-    tmp_path: Path, stores: Stores, change: str
-) -> None:
+def test_older_records_are_an_error_until_a_restart(tmp_path: Path, stores: Stores, change: str) -> None:
     model, world = StoppableEmbedder(), make_world(Random(3))
     ids = ids_of(world)
     with serving_with(tmp_path, stores, model, world) as serving:

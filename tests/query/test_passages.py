@@ -4,8 +4,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cognition_engines.indexes.keywords.language import make_analyzer
 from cognition_engines.retrieval.snippets import Room, passage
@@ -21,9 +20,7 @@ def of(text: str, query: str, room: Room, window: tuple[int, int] | None = None)
 
 @pytest.mark.long("cuts long texts")
 @given(TEXT, st.integers(1, 80), st.data(), st.booleans(), st.booleans())
-def test_a_passage_is_a_slice_that_fits_whatever_the_text_and_the_window(
-    text: str, most: int, data: st.DataObject, beyond: bool, in_bytes: bool
-) -> None:
+def test_a_passage_is_a_fitting_slice(text: str, most: int, data: st.DataObject, beyond: bool, in_bytes: bool) -> None:
     start = data.draw(st.integers(0, len(text)))
     window = data.draw(st.none() | st.just((start, data.draw(st.integers(start, len(text))))))
     measure = (lambda part: len(part.encode("utf-8", "surrogatepass"))) if in_bytes else len

@@ -123,18 +123,14 @@ def test_a_filter_leaves_exactly_what_meets_it(
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_filters_apply_before_the_limit_however_far_below_the_matches_rank(
-    ids: Callable[..., list[str]], mode: str
-) -> None:
+def test_filters_apply_before_the_limit(ids: Callable[..., list[str]], mode: str) -> None:
     assert ids(mode, 3, category="far") == FAR[:3]
     assert ids(mode, 7, stakes=["low", "high"]) == FAR
     assert not set(ids(mode, 50)) & set(FAR)
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_filter_alone_and_together_equals_the_reference(
-    kit: ModuleType, varied: tuple[Any, Any, str], mode: str
-) -> None:
+def test_filters_equal_the_reference(kit: ModuleType, varied: tuple[Any, Any, str], mode: str) -> None:
     crowd, reference, token = varied
     random = Random(mode)
     for _ in range(40):
@@ -187,9 +183,7 @@ def wire(filters: Filters) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_distance_of_a_record_is_the_same_in_every_mode_and_within_0_and_2(
-    crowd: Any, token: str, mode: str
-) -> None:
+def test_a_distance_is_the_same_in_every_mode(crowd: Any, token: str, mode: str) -> None:
     for category, distance in (("far", 2.0), ("near", 0.0)):
         result = crowd.ask("queryDecisions", token, query=QUERY, mode=mode, filters={"category": category})
         assert {one["distance"] for one in result["decisions"]} == {distance}
@@ -198,29 +192,6 @@ def test_the_distance_of_a_record_is_the_same_in_every_mode_and_within_0_and_2(
 @pytest.mark.parametrize("mode", MODES)
 def test_ties_are_ordered_by_id(ids: Callable[..., list[str]], mode: str) -> None:
     assert ids(mode, 9, category="near") == [f"near-{n:03}" for n in range(9)]
-
-
-def test_the_result_has_the_members_of_the_seed_and_no_others(crowd: Any, token: str) -> None:
-    result = crowd.ask("queryDecisions", token, query=QUERY, limit=1, filters={"category": "far"})
-    assert set(result) == {"decisions", "total", "query", "queryTimeMs", "agent"}
-    assert (result["total"], result["query"], result["agent"]) == (1, QUERY, "tester")
-    assert type(result["queryTimeMs"]) is int
-    assert 0 <= result["queryTimeMs"] < 20_000
-    assert result["decisions"] == [
-        {
-            "id": "far-0",
-            "title": "notes",
-            "category": "far",
-            "confidence": 0.0,
-            "stakes": "low",
-            "status": "accepted",
-            "outcome": "success",
-            "date": "2024-03-01T12:30:00Z",
-            "distance": 2.0,
-            "origin": "file",
-            "recordedBy": None,
-        }
-    ]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -260,15 +231,6 @@ def test_hybrid_is_the_default_mode(crowd: Any, token: str) -> None:
     assert crowd.ask("queryDecisions", token, query="notes", mode="keyword")["total"] == 7
 
 
-def test_snake_case_names_are_understood(crowd: Any, token: str) -> None:
-    camel = {"minConfidence": 0.2, "maxConfidence": 0.5, "dateAfter": "2024-03-01", "dateBefore": "2024-03-05"}
-    snake = {"min_confidence": 0.2, "max_confidence": 0.5, "date_after": "2024-03-01", "date_before": "2024-03-05"}
-    first = crowd.ask("queryDecisions", token, query=QUERY, includeReasons=True, filters=camel)["decisions"]
-    second = crowd.ask("queryDecisions", token, query=QUERY, include_reasons=True, filters=snake)["decisions"]
-    assert [one["id"] for one in first] == FAR[2:5]
-    assert first == second
-
-
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
     "query", ["AND OR NOT", 'title:"x" +a -b ~2 ^3 (', "*", "日本語 écoles", "x" * 8192, "\x00"], ids=range(6)
@@ -277,82 +239,7 @@ def test_any_text_is_a_query(crowd: Any, token: str, mode: str, query: str) -> N
     assert crowd.ask("queryDecisions", token, query=query, mode=mode)["query"] == query
 
 
-@pytest.mark.parametrize(
-    ("params", "fields"),
-    [
-        ({}, ["query"]),
-        ({"query": ""}, ["query"]),
-        ({"query": " \t\n"}, ["query"]),
-        ({"query": "x" * 8193}, ["query"]),
-        ({"query": None}, ["query"]),
-        ({"query": 5}, ["query"]),
-        ({"query": ["x"]}, ["query"]),
-        ({"query": "x", "limit": 0}, ["limit"]),
-        ({"query": "x", "limit": 51}, ["limit"]),
-        ({"query": "x", "limit": -1}, ["limit"]),
-        ({"query": "x", "limit": 10.5}, ["limit"]),
-        ({"query": "x", "limit": "10"}, ["limit"]),
-        ({"query": "x", "limit": True}, ["limit"]),
-        ({"query": "x", "includeReasons": "yes"}, ["includeReasons"]),
-        ({"query": "x", "includeReasons": 1}, ["includeReasons"]),
-        ({"query": "x", "mode": "fuzzy"}, ["mode"]),
-        ({"query": "x", "mode": "Hybrid"}, ["mode"]),
-        ({"query": "x", "mode": ["hybrid"]}, ["mode"]),
-        ({"query": "x", "topic": "y"}, ["topic"]),
-        ({"query": "x", "filters": []}, ["filters"]),
-        ({"query": "x", "filters": "far"}, ["filters"]),
-        ({"query": "x", "filters": {"colour": "red"}}, ["filters.colour"]),
-        ({"query": "x", "filters": {"no word": "red"}}, ["filters"]),
-        ({"query": "x", "filters": {"category": ""}}, ["filters.category"]),
-        ({"query": "x", "filters": {"category": "  "}}, ["filters.category"]),
-        ({"query": "x", "filters": {"category": ["far"]}}, ["filters.category"]),
-        ({"query": "x", "filters": {"minConfidence": -0.01}}, ["filters.minConfidence"]),
-        ({"query": "x", "filters": {"minConfidence": 1.01}}, ["filters.minConfidence"]),
-        ({"query": "x", "filters": {"maxConfidence": "1"}}, ["filters.maxConfidence"]),
-        ({"query": "x", "filters": {"maxConfidence": True}}, ["filters.maxConfidence"]),
-        (
-            {"query": "x", "filters": {"minConfidence": 0.6, "maxConfidence": 0.5}},
-            ["filters.minConfidence", "filters.maxConfidence"],
-        ),
-        (
-            {"query": "x", "filters": {"dateAfter": "2024-01-02", "dateBefore": "2024-01-01"}},
-            ["filters.dateAfter", "filters.dateBefore"],
-        ),
-        ({"query": "x", "filters": {"dateAfter": 1704067200}}, ["filters.dateAfter"]),
-        ({"query": "x", "filters": {"dateAfter": "yesterday"}}, ["filters.dateAfter"]),
-        ({"query": "x", "filters": {"dateAfter": "2024-02-30"}}, ["filters.dateAfter"]),
-        ({"query": "x", "filters": {"dateBefore": "2024-01-01T25:00:00Z"}}, ["filters.dateBefore"]),
-        ({"query": "x", "filters": {"dateBefore": "2024-01"}}, ["filters.dateBefore"]),
-        ({"query": "x", "filters": {"dateBefore": ""}}, ["filters.dateBefore"]),
-        ({"query": "x", "filters": {"stakes": []}}, ["filters.stakes"]),
-        ({"query": "x", "filters": {"stakes": "high"}}, ["filters.stakes"]),
-        ({"query": "x", "filters": {"stakes": [1]}}, ["filters.stakes[0]"]),
-        ({"query": "x", "filters": {"stakes": ["high", ""]}}, ["filters.stakes[1]"]),
-        ({"query": "x", "filters": {"status": []}}, ["filters.status"]),
-        ({"query": "x", "filters": {"status": ["a", None, " "]}}, ["filters.status[1]", "filters.status[2]"]),
-        (
-            {"query": "x", "filters": {"minConfidence": 0.1, "min_confidence": 0.1}},
-            ["filters.minConfidence"],
-        ),
-        ({"query": "x", "includeReasons": True, "include_reasons": True}, ["includeReasons"]),
-        ({"limit": 0, "filters": {"stakes": []}, "more": 1}, ["query", "filters.stakes", "limit", "more"]),
-    ],
-    ids=lambda value: str(value)[:60],
-)
-def test_a_wrong_parameter_is_refused_by_name(
-    crowd: Any, token: str, params: dict[str, Any], fields: list[str]
-) -> None:
-    error = crowd.send("queryDecisions", token, **params)["error"]
-    assert (error["code"], error["message"]) == (-32602, "Invalid params")
-    assert set(error["data"]) == {"violations"}
-    violations = error["data"]["violations"]
-    assert all(set(one) == {"field", "message"} and one["message"] for one in violations)
-    assert sorted(one["field"] for one in violations) == sorted(fields)
-
-
-def test_without_a_model_keyword_is_the_default_and_semantic_is_refused(
-    kit: ModuleType, asking: Callable[..., Any]
-) -> None:
+def test_semantic_needs_a_model(kit: ModuleType, asking: Callable[..., Any]) -> None:
     plain = asking(None, [kit.Known(Decision("a", "one database"), None), kit.Known(Decision("b", "else"), None)])
     token = plain.token()
     for params in ({}, {"mode": "keyword"}):

@@ -81,9 +81,7 @@ OF_KINDS = {
 
 
 @pytest.mark.parametrize("kind", OF_KINDS)
-def test_a_search_over_all_kinds_names_the_nearest_record_as_it_would_a_result(
-    remembering: Callable[..., Any], kind: str
-) -> None:
+def test_a_search_over_all_kinds_names_the_nearest_record(remembering: Callable[..., Any], kind: str) -> None:
     memory = remembering(OF_KINDS[kind], search={"least_cosine": 0.6})
     (found,) = send(memory, "cstp.search", query="crane", limit=1)["result"]["results"]
     nearest = send(memory, "cstp.search", query="zebra walrus quagga", abstain=True)["result"]["nearest"]

@@ -250,17 +250,3 @@ def test_a_write_is_found_by_a_search_that_waits_for_it(memory: Any) -> None:
     seq = memory.records.last_seq()
     assert found(memory, minSeq=seq) == found(memory)
     assert ask(memory, query=QUERY, minSeq=seq + 10**12)["error"]["code"] == -32003
-
-
-def test_what_is_out_of_bounds_is_refused_by_name(memory: Any) -> None:
-    wrong = {
-        "kinds": ["edge"],
-        "tags": [],
-        "limit": 51,
-        "include": ["links"],
-        "minImportance": 1.5,
-        "sensitivity": "secret",
-        "context": " ",
-    }
-    violations = ask(memory, query=QUERY, **wrong)["error"]["data"]["violations"]
-    assert {each["field"].partition("[")[0] for each in violations} == set(wrong)

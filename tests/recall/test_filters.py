@@ -60,9 +60,7 @@ FAR = [f"art_far{number}" for number in range(5)]
         ({"dateFrom": "2024-01-03", "dateTo": "2024-01-03"}, FAR[2:3]),
     ],
 )
-def test_a_filter_that_matches_little_still_fills_the_page(
-    found: Callable[..., set[str]], params: dict[str, Any], expected: list[str]
-) -> None:
+def test_rare_matches_fill_a_page(found: Callable[..., set[str]], params: dict[str, Any], expected: list[str]) -> None:
     assert found(**params) == set(expected)
 
 

@@ -227,9 +227,7 @@ def test_two_calls_give_the_same_answer(crowd: Any) -> None:
         ({"conversationId": "c"}, 1),
     ],
 )
-def test_recall_makes_few_store_calls_whatever_the_limit_and_the_budget(
-    crowd: Any, params: dict[str, Any], most: int, limit: int, budget: int
-) -> None:
+def test_recall_makes_few_store_calls(crowd: Any, params: dict[str, Any], most: int, limit: int, budget: int) -> None:
     token = crowd.token()
     crowd.recall(token, **params, limit=limit, graphBudget=budget)  # a server's first list also reads what there is
     before = crowd.calls.count

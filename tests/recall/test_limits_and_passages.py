@@ -54,9 +54,7 @@ def token(memory: Any) -> str:
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 10, 11, 50])
 @pytest.mark.parametrize("selector", [{"query": "launch report"}, {"context": "meeting"}, {"id": "doc0"}])
-def test_the_limit_bounds_results_and_attached_events_together(
-    memory: Any, token: str, selector: dict[str, Any], limit: int
-) -> None:
+def test_limit_counts_results_and_events(memory: Any, token: str, selector: dict[str, Any], limit: int) -> None:
     answer = memory.recall(token, **selector, limit=limit)
     attached = [event["id"] for result in answer["results"] for event in result["events"]]
     shown = [*(result["id"] for result in answer["results"]), *attached]
@@ -117,9 +115,7 @@ SHARED = "these words stand in both of them"
         ("aaaaaaaaaaaaaaaaaaaaaaaaab", "aaaaaaaaaaaaaaaaaaaaaaab!", "aaaaaaaaaaaaaaaaaaaaaaaaab!"),
     ],
 )
-def test_passages_without_positions_are_joined_by_what_they_share(
-    remembering: Callable[..., Any], before: str, here: str, joined: str
-) -> None:
+def test_shared_text_joins_passages(remembering: Callable[..., Any], before: str, here: str, joined: str) -> None:
     memory = remembering([chunk("c0", 0, before), chunk("c1", 1, here), chunk("c5", 5, "not beside them")], None)
     answer = memory.recall(memory.token(), id="c1", expandNeighbors=True)
     assert answer["results"][0]["content"] == joined
@@ -161,7 +157,7 @@ def test_a_filter_that_a_record_by_id_fails_gives_no_result(memory: Any, token: 
 
 
 @pytest.mark.long("makes many records")
-def test_a_chunked_artifact_without_chunks_is_not_counted_among_what_a_query_finds(
+def test_an_artifact_with_missing_chunks_is_not_counted(
     remembering: Callable[..., Any],
 ) -> None:
     empty = entry(Kind.ARTIFACT, "empty", content="Queues hold messages", chunked=True)

@@ -148,9 +148,7 @@ def test_a_head_that_was_changed_is_found(records: Records, alter: Alter) -> Non
     assert ("extra", 6) in problems(records)
 
 
-def test_a_chain_cut_off_together_with_its_head_is_found_by_what_was_noted_elsewhere(
-    records: Records, alter: Alter
-) -> None:
+def test_an_external_note_reveals_a_chain_cut_with_its_head(records: Records, alter: Alter) -> None:
     fill(records, 1, 6)
     head = records.audit.head()
     kept = records.audit.page(AuditFilters(), 5, 1).rows[0]
@@ -239,9 +237,7 @@ def test_a_copy_into_a_store_that_has_an_audit_is_refused(records: Records, tmp_
     target.close()
 
 
-def test_a_restored_store_keeps_what_it_has_and_gets_what_it_lacks(
-    records: Records, tmp_path: Path, quiet: Watcher
-) -> None:
+def test_a_restored_store_gets_missing_rows(records: Records, tmp_path: Path, quiet: Watcher) -> None:
     fill(records, 1, 5)
     write_backup(records.store, tmp_path / "older", "1", {}, replace=False, watcher=quiet)
     fill(records, 6, 8)
@@ -260,9 +256,7 @@ def test_a_restored_store_keeps_what_it_has_and_gets_what_it_lacks(
     target.close()
 
 
-def test_a_store_with_another_history_keeps_its_own_when_a_backup_is_brought_back(
-    records: Records, tmp_path: Path, quiet: Watcher
-) -> None:
+def test_a_store_of_another_history_keeps_its_own(records: Records, tmp_path: Path, quiet: Watcher) -> None:
     fill(records, 1, 5)
     write_backup(records.store, tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
     target = open_records(f"sqlite:///{tmp_path}/other/records.sqlite3")

@@ -92,9 +92,7 @@ def test_a_backup_is_one_file_for_its_owner_that_says_what_it_is(filled: Records
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_what_is_restored_is_what_was_backed_up(
-    filled: Records, url: str, file: Path, tmp_path: Path, rows: Rows, quiet: Watcher
-) -> None:
+def test_a_backup_restores(filled: Records, url: str, file: Path, tmp_path: Path, rows: Rows, quiet: Watcher) -> None:
     back_up(filled, file, quiet)
     fresh = f"sqlite:///{tmp_path}/fresh/records.sqlite3"
     records = open_records(fresh)
@@ -189,9 +187,7 @@ def test_a_folder_that_is_not_there_is_told_and_not_made(kept: Records, tmp_path
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_what_killed_runs_left_is_removed_and_what_others_are_writing_is_not(
-    kept: Records, file: Path, quiet: Watcher
-) -> None:
+def test_leftovers_of_killed_runs_are_removed(kept: Records, file: Path, quiet: Watcher) -> None:
     left, written, unrelated = (file.with_name(f"{name}.partial-0a1b") for name in ("nightly", "nightly", "weekly"))
     written = file.with_name("nightly.partial-ffff")
     for path in (left, written, unrelated):
@@ -328,9 +324,7 @@ def test_a_backup_that_was_edited_is_refused(kept: Records, file: Path, edit: st
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_backup_whose_schema_does_something_is_refused(
-    kept: Records, file: Path, quiet: Watcher, edits: Sequence[str], named: str
-) -> None:
+def test_schemas_must_be_inert(kept: Records, file: Path, quiet: Watcher, edits: Sequence[str], named: str) -> None:
     back_up(kept, file, quiet)
     with closing(sqlite3.connect(file)) as connection:
         for edit in edits:

@@ -71,9 +71,7 @@ def test_after_an_outage_it_looks_again(tmp_path: Path) -> None:
         running.close()
 
 
-def test_who_waits_is_called_when_another_process_has_written(
-    opened: tuple[Records, Records], wait_until: Callable[..., None]
-) -> None:
+def test_a_waiter_is_called_by_other_writers(opened: tuple[Records, Records], wait_until: Callable[..., None]) -> None:
     watching, writing = opened
     found = Event()
     watcher = Watcher(ChangeWatch(watching.store), found.set)

@@ -5,8 +5,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records, open_records
@@ -119,9 +118,7 @@ OPERATIONS = st.lists(
 @pytest.mark.long("writes from several processes")
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=OPERATIONS, limit=st.integers(1, 5))
-def test_pages_of_any_size_tell_the_last_change_of_every_key_in_order(
-    records: Records, entry: Make, operations: list[tuple[str, str, str]], limit: int
-) -> None:
+def test_pages_are_complete(records: Records, entry: Make, operations: list[tuple[str, str, str]], limit: int) -> None:
     start = records.last_seq()
     expected: dict[int, tuple[int, str]] = {}
     for step, (operation, id, text) in enumerate(operations):

@@ -100,9 +100,7 @@ def packages(tmp_path: Path) -> Path:
 
 @pytest.mark.long("writes many records")
 @pytest.mark.embedded_only("runs the engine in a process of its own")
-def test_a_kind_that_is_added_by_its_spec_its_class_and_its_table_is_stored_found_and_recalled(
-    packages: Path, tmp_path: Path
-) -> None:
+def test_a_kind_added_by_spec_class_and_table_works(packages: Path, tmp_path: Path) -> None:
     lines = [json.dumps(record) for record in RECORDS]
     (tmp_path / "records.jsonl").write_text("\n".join(lines), encoding="utf-8")
     paths = [str(packages / "skills"), str(ROOT / "a2a"), str(packages)]

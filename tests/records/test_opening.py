@@ -14,7 +14,7 @@ from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.store.database import open_store
+from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import HEAD, metadata
 from cognition_engines.store.values import Entry
@@ -187,9 +187,7 @@ def test_a_place_that_cannot_hold_a_database_is_refused(tmp_path: Path) -> None:
         open_records(f"sqlite:///{tmp_path}/file/records.sqlite3")
 
 
-def test_a_relative_path_means_the_folder_at_the_time_of_opening(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: Make
-) -> None:
+def test_a_relative_path_is_resolved_at_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entry: Make) -> None:
     monkeypatch.chdir(tmp_path)
     records = open_records("sqlite:///here.sqlite3")
     monkeypatch.chdir("/")

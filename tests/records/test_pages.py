@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from cognition_engines.indexes.columns.builder import ABSENT, Columns, Snapshot
 from cognition_engines.indexes.columns.sketches import sketch
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity
-from cognition_engines.spaces import DECISIONS as SPACE
-from cognition_engines.spaces import NO_NUMBER
+from cognition_engines.spaces import DECISIONS as SPACE, NO_NUMBER
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry
 from tests.stored import Upsert, changes_of
@@ -114,9 +112,7 @@ def follow(records: Records, columns: Columns, limit: int) -> Snapshot:
 @pytest.mark.long("writes many records")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(writes=st.lists(WRITES, max_size=15), limit=st.integers(1, 5), stops=st.sets(st.integers(0, 15)))
-def test_columns_made_at_once_or_in_steps_are_what_the_decisions_state(
-    records: Records, writes: list[Any], limit: int, stops: set[int]
-) -> None:
+def test_columns_agree_with_the_decisions(records: Records, writes: list[Any], limit: int, stops: set[int]) -> None:
     in_steps = Columns(SPACE, DIM)
     for step, change in enumerate(writes):
         write(records, step, change)

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.database import open_store
+from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from tests.stores import PostgreSQL, free_port
@@ -40,9 +40,7 @@ def session(postgresql_url: str) -> Iterator["psycopg.Connection[Any]"]:
         yield connection
 
 
-def test_postgresql_gives_up_a_read_a_second_after_its_deadline(
-    hurried: Records, entry: Make, session: "psycopg.Connection[Any]"
-) -> None:
+def test_reads_end_a_second_after_deadline(hurried: Records, entry: Make, session: "psycopg.Connection[Any]") -> None:
     hurried.put([entry("a")], None)
     session.execute("LOCK TABLE decisions")
     began = monotonic()
@@ -238,9 +236,7 @@ def test_a_server_whose_database_is_down_says_so_and_ends_with_1(tmp_path: Path)
 
 
 @pytest.mark.long("restarts a PostgreSQL")
-def test_a_server_whose_database_hangs_says_so_within_the_connect_timeout_and_ends_with_1(
-    own: PostgreSQL, tmp_path: Path
-) -> None:
+def test_a_hanging_database_ends_a_start_with_1(own: PostgreSQL, tmp_path: Path) -> None:
     own.freeze()
     try:
         began = monotonic()

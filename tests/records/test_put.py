@@ -6,8 +6,7 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
@@ -107,9 +106,7 @@ def test_records_without_vectors_of_a_model_come_in_pages_by_key(records: Record
         records.reads.without_vectors(DECISIONS, "m", 0, 0)
 
 
-def test_put_vectors_gives_each_key_a_new_seq_and_skips_what_is_gone(
-    records: Records, entry: Make, floats: Floats
-) -> None:
+def test_put_vectors_skips_deleted_keys(records: Records, entry: Make, floats: Floats) -> None:
     records.put([entry("a"), entry("b"), entry("c")], None)
     keys = {id: stored.key for id, stored in records.reads.by_ids(Kind.DECISION, ["a", "b", "c"]).items()}
     updated = records.reads.by_ids(Kind.DECISION, ["a"])["a"].updated_at
@@ -140,9 +137,7 @@ def test_put_vectors_replaces_those_of_its_model_only(records: Records, entry: M
         assert change.vectors.tolist() == expected.tolist()
 
 
-def test_put_vectors_leaves_alone_what_changed_after_its_text_was_read(
-    records: Records, entry: Make, floats: Floats
-) -> None:
+def test_put_vectors_skips_keys_with_newer_texts(records: Records, entry: Make, floats: Floats) -> None:
     records.put([entry("a", "old"), entry("b")], None)
     as_of = records.last_seq()
     keys = [stored.key for stored in records.reads.without_vectors(DECISIONS, "m", 0, 10)]
@@ -157,9 +152,7 @@ def test_a_key_twice_in_put_vectors_is_refused(records: Records, entry: Make, fl
         records.put_vectors([(1, floats(1, 1)), (1, floats(1, 2))], "m")
 
 
-def test_drop_vectors_keeps_one_model_and_tells_how_many_windows_went(
-    records: Records, entry: Make, floats: Floats
-) -> None:
+def test_drop_vectors_keeps_one_model(records: Records, entry: Make, floats: Floats) -> None:
     records.put([entry("a", windows=2), entry("b", windows=1)], "m")
     key = records.reads.by_ids(Kind.DECISION, ["a"])["a"].key
     records.put_vectors([(key, floats(4, 1))], "n")
@@ -181,9 +174,7 @@ def test_vectors_are_the_same_float32_values_and_cannot_be_written(records: Reco
     assert not change.vectors.flags.writeable
 
 
-def test_a_record_that_was_read_before_is_read_as_it_is_now_and_by_those_who_may_see_it(
-    url: str, records: Records
-) -> None:
+def test_a_record_is_read_as_it_is_now(url: str, records: Records) -> None:
     other, sensitive = open_records(url), Viewer(Sensitivity.SENSITIVE)
     event = entry_of(Kind.EVENT, "e", category="Decision", narrative="Done", artifact_id="a")
     records.put([event], None)

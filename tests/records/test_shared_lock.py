@@ -10,15 +10,15 @@ import psycopg
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.store.advisory_lock import SharedLock, shared_lock
-from cognition_engines.store.database import Store, open_store
+from cognition_engines.store.database import Store
+from cognition_engines.store.opening import SharedLock, open_store, shared_lock
 from cognition_engines.store.records import open_records
 from tests.stores import PostgreSQL
 
 LEASE = 0.5
 HOLDER = """
 import sys
-from cognition_engines.store.advisory_lock import shared_lock
+from cognition_engines.store.opening import shared_lock
 from cognition_engines.store.records import open_records
 lock = shared_lock(open_records(sys.argv[1]).store, "index")
 assert lock.held()
@@ -48,9 +48,7 @@ def lock(store: Store) -> Iterator[Callable[..., SharedLock]]:
         one.close()
 
 
-def test_one_has_it_as_long_as_it_wants_and_then_the_next(
-    lock: Callable[..., SharedLock], wait_until: Callable[..., None]
-) -> None:
+def test_the_holder_keeps_it_until_it_ends(lock: Callable[..., SharedLock], wait_until: Callable[..., None]) -> None:
     first, second = lock(), lock()
     assert [first.held(), second.held(), first.held(), second.held()] == [True, False, True, False]
     first.close()
@@ -63,9 +61,7 @@ def test_locks_of_different_names_have_nothing_to_do_with_each_other(lock: Calla
     assert lock("two").held()
 
 
-def test_the_database_tells_which_process_has_it(
-    lock: Callable[..., SharedLock], postgresql: PostgreSQL, store: Store
-) -> None:
+def test_the_holder_is_named(lock: Callable[..., SharedLock], postgresql: PostgreSQL, store: Store) -> None:
     assert lock().held()
     (name,) = postgresql.lock_holders(str(store.writer.url.database))
     assert name.startswith(f"cstp {os.getpid()} ")
@@ -85,18 +81,14 @@ def test_a_holder_whose_connection_ends_has_lost_it_and_takes_it_again_only_when
     wait_until(first.held)
 
 
-def test_a_holder_that_does_not_ask_within_its_lease_loses_it(
-    lock: Callable[..., SharedLock], wait_until: Callable[..., None]
-) -> None:
+def test_an_expired_lease_loses_it(lock: Callable[..., SharedLock], wait_until: Callable[..., None]) -> None:
     first, second = lock(lease=LEASE), lock()
     assert first.held()
     wait_until(second.held)
     assert not first.held()
 
 
-def test_a_holder_that_asks_often_enough_keeps_it_beyond_its_lease(
-    lock: Callable[..., SharedLock], wait_until: Callable[..., None]
-) -> None:
+def test_renewals_keep_it_beyond_its_lease(lock: Callable[..., SharedLock], wait_until: Callable[..., None]) -> None:
     first, second = lock(lease=LEASE), lock()
     assert first.held()
     end = monotonic() + 3 * LEASE

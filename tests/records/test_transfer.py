@@ -15,10 +15,10 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Alternative, Decision, DecisionDetails, Reason, Sensitivity
-from cognition_engines.store.database import open_store
+from cognition_engines.store.database import reading
+from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import TABLES, metadata
-from cognition_engines.store.transactions import reading
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import PAGE, Source, Watcher, contents, copy_records
 from cognition_engines.store.values import Entry, FloatArray
@@ -133,9 +133,7 @@ def test_a_copy_equals_its_source_in_everything_but_key_and_seq(
     assert other.store_id != filled.store_id
 
 
-def test_a_copy_refuses_vectors_of_a_dimension_that_its_source_would_refuse(
-    filled: Records, other: Records, entry: Make, floats: Floats, quiet: Watcher
-) -> None:
+def test_copies_fit_dimensions(filled: Records, other: Records, entry: Make, floats: Floats, quiet: Watcher) -> None:
     wide = Entry(Decision("wide", "t"), Origin("/s", 0, None, "x"), np.ones((1, 8), np.float32))
     other.put([wide], "first")
     other.delete(Kind.DECISION, ["wide"])
@@ -145,9 +143,7 @@ def test_a_copy_refuses_vectors_of_a_dimension_that_its_source_would_refuse(
         other.put([wide], "first")
 
 
-def test_a_copy_is_of_one_moment_whatever_is_written_meanwhile(
-    filled: Records, url: str, other: Records, other_url: str, rows: Rows, entry: Make
-) -> None:
+def test_a_copy_is_a_moment(filled: Records, url: str, other: Records, other_url: str, rows: Rows, entry: Make) -> None:
     before = rows(url)
 
     def write() -> None:
@@ -159,9 +155,7 @@ def test_a_copy_is_of_one_moment_whatever_is_written_meanwhile(
     assert rows(other_url) == before != rows(url)
 
 
-def test_what_copies_a_store_that_was_emptied_numbers_on(
-    filled: Records, other: Records, entry: Make, quiet: Watcher
-) -> None:
+def test_a_copy_of_an_emptied_store_numbers_on(filled: Records, other: Records, entry: Make, quiet: Watcher) -> None:
     other.put([entry("a"), entry("b")], None)
     other.delete(Kind.DECISION, ["a", "b"])
     before = other.last_seq()
@@ -191,9 +185,7 @@ def test_a_copy_that_fails_leaves_the_target_empty(filled: Records, other: Recor
         assert (sum(other.counts().values()), models(other), other.last_seq()) == (0, {}, 0)
 
 
-def test_a_target_that_stores_something_else_than_it_was_given_is_found_out(
-    filled: Records, tmp_path: Path, quiet: Watcher
-) -> None:
+def test_a_target_that_stores_other_data_is_found_out(filled: Records, tmp_path: Path, quiet: Watcher) -> None:
     target = open_records(f"sqlite:///{tmp_path}/altering.sqlite3")
     engine = sa.create_engine(f"sqlite:///{tmp_path}/altering.sqlite3")
     with engine.begin() as connection:
@@ -269,9 +261,7 @@ COLUMNS = [
 
 
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
-def test_the_digest_covers_every_column(
-    sqlite_url: str, table: str, column: str, floats: Floats, quiet: Watcher
-) -> None:
+def test_the_digest_has_all_columns(sqlite_url: str, table: str, column: str, floats: Floats, quiet: Watcher) -> None:
     records = open_records(sqlite_url)
     records.put([Entry(FULL, Origin("/notes/ü.md", 7, "beta", "digest"), floats(3, 0.5))], "first")
     before = digest(sqlite_url, quiet)
@@ -342,9 +332,7 @@ def test_restoring_tells_followers_what_differs_and_nothing_else(
 
 
 @pytest.mark.long("writes many records")
-def test_a_restore_that_fails_leaves_what_was_there(
-    filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher
-) -> None:
+def test_failed_restores(filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher) -> None:
     file = tmp_path / "backup"
     write_backup(filled.store, file, "1", {}, replace=False, watcher=quiet)
     filled.delete(Kind.DECISION, [f"d-{number}" for number in range(0, MANY, 2)])
@@ -362,9 +350,7 @@ def test_a_restore_that_fails_leaves_what_was_there(
 
 
 @pytest.mark.long("writes many records")
-def test_restoring_over_records_needs_to_be_told_and_says_what_would_be_lost(
-    filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher
-) -> None:
+def test_restore_replaces(filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher) -> None:
     file = tmp_path / "backup"
     write_backup(filled.store, file, "1", {}, replace=False, watcher=quiet)
     filled.put([entry("x"), entry("y"), entry("d-3", "edited")], None)

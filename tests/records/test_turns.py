@@ -60,9 +60,7 @@ def test_a_turn_is_found_by_the_words_of_three_turns_on_each_side(records: Recor
 
 
 @pytest.mark.parametrize("other", [{"conversation_id": "d"}, {"session": "two"}, {"project": "p"}])
-def test_turns_of_another_conversation_session_or_project_are_no_neighbours(
-    records: Records, other: dict[str, str]
-) -> None:
+def test_other_conversations_and_projects_lend_no_words(records: Records, other: dict[str, str]) -> None:
     records.put([turn(0), turn(1, **other), turn(2)], None)
     assert around(records) == {
         "art_0": [["turn 0"], ["turn 2"]],
@@ -156,9 +154,7 @@ def test_whatever_changes_every_turn_whose_words_change_is_reported(records: Rec
 
 @pytest.mark.long("writes many records")
 @pytest.mark.parametrize("levels", [["normal"], ["sensitive"], ["highly_sensitive"], ["normal", *["sensitive"] * 9]])
-def test_twice_as_many_turns_of_a_guarded_conversation_are_at_most_about_twice_the_work(
-    tmp_path: Path, levels: list[str]
-) -> None:
+def test_twice_the_turns_are_about_twice_the_work(tmp_path: Path, levels: list[str]) -> None:
     def work(count: int) -> int:
         records, steps = open_records(f"sqlite:///{tmp_path}/{count}.sqlite3"), 0
 

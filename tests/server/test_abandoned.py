@@ -66,9 +66,7 @@ def figure(serving: Serving, name: str) -> float:
     [("/cstp", SEARCH), ("/cstp", [SEARCH] * 20), ("/mcp", TOOL)],
     ids=["a call", "a batch", "a tool"],
 )
-def test_an_embedding_stops_when_its_client_has_gone_and_the_place_is_free(
-    serve: Serve, wait_until: Any, path: str, body: Any
-) -> None:
+def test_an_embedding_stops_when_its_client_is_gone(serve: Serve, wait_until: Any, path: str, body: Any) -> None:
     embedder = SlowEmbedder()
     serving = serve(embedder)
     connection = send(serving, path, body)

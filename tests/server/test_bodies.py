@@ -45,9 +45,7 @@ def test_a_server_without_a_place_answers_before_a_body_comes(
         assert reply.header("connection") == ("close" if state == "draining" else None)
 
 
-def test_an_announced_body_over_the_limit_is_refused_before_it_comes_and_before_a_full_server(
-    live_server: Any, request_bytes: Any, headers: Headers
-) -> None:
+def test_an_oversized_announced_body_is_refused_first(live_server: Any, request_bytes: Any, headers: Headers) -> None:
     for gate in (None, Gate(0, 0)):
         server = live_server({"server.max_body_bytes": 100}, gate=gate)
         with server.connect() as connection:
@@ -57,9 +55,7 @@ def test_an_announced_body_over_the_limit_is_refused_before_it_comes_and_before_
             assert (reply.status, reply.header("connection")) == (413, "close")
 
 
-def test_bodies_that_come_slowly_take_no_place_from_those_that_are_there(
-    live_server: Any, request_bytes: Any, headers: Headers
-) -> None:
+def test_slow_bodies_take_no_place(live_server: Any, request_bytes: Any, headers: Headers) -> None:
     server = live_server({"server.max_in_flight": 1, "server.max_queue": 0})
     fields = headers(server)
     with ExitStack() as slow:
@@ -71,9 +67,7 @@ def test_bodies_that_come_slowly_take_no_place_from_those_that_are_there(
             assert connection.read().status == 200
 
 
-def test_a_client_that_has_yet_to_send_its_body_can_read_the_answer_that_ends_the_connection(
-    live_server: Any, request_bytes: Any, headers: Headers
-) -> None:
+def test_an_early_answer_can_be_read_by_its_sender(live_server: Any, request_bytes: Any, headers: Headers) -> None:
     gate = Gate(1, 1)
     gate.draining = True
     server = live_server(gate=gate)
@@ -113,9 +107,7 @@ async def test_large_bodies_are_held_in_a_bounded_memory_of_which_an_agent_has_h
     assert len(await opened[2].read(messages(large).__anext__)) == 2 * LARGE
 
 
-def test_a_server_whose_memory_for_bodies_is_used_up_answers_503_and_has_it_back_when_they_are_answered(
-    live_server: Any, request_bytes: Any, headers: Headers, wait_until: Any
-) -> None:
+def test_used_up_body_memory_is_503(live_server: Any, request_bytes: Any, headers: Headers, wait_until: Any) -> None:
     size = 4 * LARGE
     server = live_server({"server.max_body_bytes": size, "server.max_in_flight": 1, "server.max_queue": 0})
     fields = headers(server)

@@ -7,8 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cstp_server.limits.common_windows import STEPS, CommonWindows, windows_memory
 from cstp_server.limits.memory_windows import MovingWindows
@@ -42,9 +41,7 @@ def pair(folder: Path | str, clock: Callable[[], float], pages: int = 64) -> tup
 
 
 @given(PAUSES, st.integers(3, 12))
-def test_two_together_admit_what_fits_the_window_and_nothing_else(
-    calls: list[tuple[float, int, bool]], limit: int
-) -> None:
+def test_two_together_admit_exactly_the_limit(calls: list[tuple[float, int, bool]], limit: int) -> None:
     clock = Clock()
     taken: list[tuple[float, int]] = []
     with TemporaryDirectory() as folder:
@@ -66,9 +63,7 @@ def test_two_together_admit_what_fits_the_window_and_nothing_else(
 
 
 @given(PAUSES, st.integers(3, 12), st.integers(1, 12))
-def test_what_is_asked_for_can_be_taken_when_the_wait_is_over_and_not_before(
-    calls: list[tuple[float, int, bool]], limit: int, cost: int
-) -> None:
+def test_a_wait_is_exact(calls: list[tuple[float, int, bool]], limit: int, cost: int) -> None:
     clock, sizes, cost = Clock(), [Size(limit)], min(limit, cost)
     with TemporaryDirectory() as folder:
         both = pair(folder, clock)

@@ -57,9 +57,7 @@ def dribble(connection: Any, data: bytes, pause: float = 0.02) -> None:
 
 
 @pytest.mark.parametrize("part", ["head", "body", "chunks", "trailers", "offer"])
-def test_a_request_that_comes_too_slowly_is_cut_with_a_408(
-    common_server: Any, headers: Any, request_bytes: Any, part: str
-) -> None:
+def test_a_slow_request_is_cut_with_408(common_server: Any, headers: Any, request_bytes: Any, part: str) -> None:
     server = common_server(settings(idle=60))
     chunked = [*headers(server), ("Transfer-Encoding", "chunked")]
     at_once, slowly = {
@@ -80,9 +78,7 @@ def test_a_request_that_comes_too_slowly_is_cut_with_a_408(
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_the_body_of_an_answered_request_has_to_arrive_in_time_too(
-    common_server: Any, request_bytes: Any, chunked: bool
-) -> None:
+def test_an_answered_body_has_a_deadline_too(common_server: Any, request_bytes: Any, chunked: bool) -> None:
     server = common_server(settings(idle=60))
     length = ("Transfer-Encoding", "chunked") if chunked else ("Content-Length", "1000")
     with server.connect() as connection:
@@ -95,9 +91,7 @@ def test_the_body_of_an_answered_request_has_to_arrive_in_time_too(
 
 
 @pytest.mark.long("waits for deadlines")
-def test_a_slow_request_that_is_complete_in_time_is_answered(
-    common_server: Any, headers: Any, request_bytes: Any
-) -> None:
+def test_a_slow_request_in_time_is_answered(common_server: Any, headers: Any, request_bytes: Any) -> None:
     server = common_server(settings(receive=60, idle=0.3))
     with server.connect() as connection:
         for _ in range(2):  # far longer than the idle time, each
@@ -109,9 +103,7 @@ def test_a_slow_request_that_is_complete_in_time_is_answered(
 
 
 @pytest.mark.parametrize("said", ["nothing", "blank lines", "one request", "a request without a body"])
-def test_a_client_that_begins_no_request_is_cut_in_silence(
-    common_server: Any, headers: Any, request_bytes: Any, said: str
-) -> None:
+def test_a_silent_client_is_cut(common_server: Any, headers: Any, request_bytes: Any, said: str) -> None:
     server = common_server(settings(receive=60, send=60))
     with server.connect() as connection:
         if said == "one request":
@@ -141,9 +133,7 @@ def slow_server(
     return start
 
 
-def test_a_call_that_takes_longer_than_every_deadline_is_answered(
-    slow_server: Any, headers: Any, request_bytes: Any
-) -> None:
+def test_a_long_call_is_answered(slow_server: Any, headers: Any, request_bytes: Any) -> None:
     server, slow_down = slow_server()
     fields = headers(server)
     with server.connect() as connection:
@@ -179,9 +169,7 @@ def test_a_request_that_finds_no_place_for_as_long_as_a_call_may_take_is_refused
         assert second.read().status == 200
 
 
-def test_calls_that_a_batch_has_not_begun_in_time_fail_and_are_not_run(
-    slow_server: Any, headers: Any, request_bytes: Any
-) -> None:
+def test_late_calls_of_a_batch_fail_unrun(slow_server: Any, headers: Any, request_bytes: Any) -> None:
     server, slow_down = slow_server(handler=0.5, idle=60)
     fields = headers(server)
     slow_down()
@@ -199,9 +187,7 @@ def test_calls_that_a_batch_has_not_begun_in_time_fail_and_are_not_run(
 
 
 @pytest.mark.parametrize("cut_at", ["head", "body"])
-def test_the_clock_of_a_pipelined_request_starts_when_those_before_it_are_answered(
-    slow_server: Any, headers: Any, request_bytes: Any, cut_at: str
-) -> None:
+def test_pipelined_clocks_start_in_turn(slow_server: Any, headers: Any, request_bytes: Any, cut_at: str) -> None:
     server, slow_down = slow_server(receive=0.8)
     request = request_bytes(BODY, headers(server))
     partial = request[:30] if cut_at == "head" else request[:-10]
@@ -259,9 +245,7 @@ def test_a_client_that_does_not_take_its_answers_is_cut_and_leaves_nothing(
 
 
 @pytest.mark.long("waits for deadlines")
-def test_a_client_that_has_not_taken_its_answer_yet_is_not_idle(
-    live_server: Callable[..., Any], headers: Any, request_bytes: Any
-) -> None:
+def test_a_client_with_an_answer_is_not_idle(live_server: Callable[..., Any], headers: Any, request_bytes: Any) -> None:
     server = live_server(settings(receive=60, idle=0.3, send=60))
     request = big_batch(request_bytes, headers(server))
     with connect_narrow(server) as client, client.makefile("rb") as reader:
@@ -273,9 +257,7 @@ def test_a_client_that_has_not_taken_its_answer_yet_is_not_idle(
 
 
 @pytest.mark.long("waits for deadlines")
-def test_a_client_that_takes_its_answers_slowly_gets_them_all(
-    live_server: Callable[..., Any], headers: Any, request_bytes: Any
-) -> None:
+def test_a_slow_reader_gets_its_answers(live_server: Callable[..., Any], headers: Any, request_bytes: Any) -> None:
     server = live_server(settings(receive=60, idle=60, send=1))
     fields, count = headers(server), 80
     requests = big_batch(request_bytes, fields) * count + request_bytes(BODY, [*fields, ("Connection", "close")])

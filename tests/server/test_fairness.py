@@ -114,9 +114,7 @@ class Modest:
 
 
 @pytest.mark.long("starts servers or processes, and waits")
-def test_every_method_and_tool_answers_while_another_agent_asks_for_more_than_there_is(
-    serve: Serve, wait_until: Any
-) -> None:
+def test_every_method_and_tool_answers_beside_a_greedy_agent(serve: Serve, wait_until: Any) -> None:
     assert {asked.method for asked in MODEST if not asked.tool} == {
         method.name for method in METHODS if method.scope in (None, "read")
     }
@@ -154,9 +152,7 @@ def test_every_method_and_tool_answers_while_another_agent_asks_for_more_than_th
 
 
 @pytest.mark.long("starts servers or processes, and waits")
-def test_calls_that_no_thread_takes_in_time_are_refused_as_overload_and_the_server_stays_ready(
-    serve: Serve, wait_until: Any
-) -> None:
+def test_waiting_too_long_for_a_thread_is_overload(serve: Serve, wait_until: Any) -> None:
     embedder = EndlessEmbedder()
     serving = serve(embedder, embedding={"threads": 1, "deadline_seconds": 3})
     fields = {"Authorization": f"Bearer {serving.token()}"}

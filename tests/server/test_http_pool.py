@@ -435,7 +435,7 @@ async def test_a_step_waits_for_a_place_in_its_pool_and_leaves_its_own_to_others
     one.close()
 
 
-async def test_a_step_past_its_deadline_is_a_failure_of_its_pool_though_the_first_one_has_more_time(
+async def test_a_late_step_is_a_failure_of_its_own_pool(
     release: Event,
 ) -> None:
     shared = Threads(4)

@@ -49,9 +49,7 @@ def spend(server: Any, token: str, times: int) -> list[int]:
     return [server.post(CALL, token).status for _ in range(times)]
 
 
-def test_the_shortest_window_comes_first_and_a_call_it_denies_burns_nothing_elsewhere(
-    live_server: Any, backend: dict[str, Any]
-) -> None:
+def test_a_denial_by_the_shortest_window_burns_nothing(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "10/minute; 3/hour"})
     token = server.token()
     assert list(structured(server.post(CALL, token).header("ratelimit-policy"))) == ["minute", "hour"]
@@ -65,18 +63,14 @@ def test_the_shortest_window_comes_first_and_a_call_it_denies_burns_nothing_else
     assert left(reply) == {"hour": 0, "day": 98}
 
 
-def test_a_call_that_a_longer_window_denies_burns_nothing_in_the_shorter_ones(
-    live_server: Any, backend: dict[str, Any]
-) -> None:
+def test_a_denial_by_a_longer_window_burns_nothing(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "9/minute; 7/hour; 2/day"})
     token = server.token()
     assert spend(server, token, 12) == [200, 200, *[429] * 10]
     assert left(server.post(CALL, token)) == {"minute": 7, "hour": 5, "day": 0}
 
 
-def test_a_call_that_several_windows_deny_is_told_of_the_one_that_keeps_it_longest(
-    live_server: Any, backend: dict[str, Any]
-) -> None:
+def test_the_longest_denial_is_told(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "2/minute; 2/hour; 9/day"})
     token = server.token()
     assert spend(server, token, 2) == [200, 200]
@@ -86,9 +80,7 @@ def test_a_call_that_several_windows_deny_is_told_of_the_one_that_keeps_it_longe
 
 
 @pytest.mark.long("waits for windows of time")
-def test_a_call_that_waited_as_a_longer_window_told_it_is_not_denied_by_a_shorter_one(
-    live_server: Any, backend: dict[str, Any]
-) -> None:
+def test_a_told_wait_is_enough_for_all_windows(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "2/3 second; 3/4 second"})
     token = server.token()
     assert spend(server, token, 2) == [200, 200]
@@ -100,9 +92,7 @@ def test_a_call_that_waited_as_a_longer_window_told_it_is_not_denied_by_a_shorte
     assert server.post(CALL, token).status == 200
 
 
-def test_calls_at_the_same_time_get_what_each_window_has_and_burn_nothing_else(
-    live_server: Any, backend: dict[str, Any]
-) -> None:
+def test_concurrent_calls_fill_each_window_exactly(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "30/minute; 20/hour"})
     token = server.token()
     with ThreadPoolExecutor(8) as pool:
@@ -111,9 +101,7 @@ def test_calls_at_the_same_time_get_what_each_window_has_and_burn_nothing_else(
     assert left(server.post(CALL, token)) == {"minute": 10, "hour": 0}
 
 
-def test_what_another_server_spent_in_a_longer_window_burns_nothing_in_the_shorter_ones(
-    live_server: Any, shared_redis: Any
-) -> None:
+def test_units_spent_elsewhere_burn_nothing_here(live_server: Any, shared_redis: Any) -> None:
     shared_redis.command("FLUSHALL")
     names = {"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5}
     spending, asking = (live_server(names | {"limits.default": "9/minute; 2/hour"}) for _ in range(2))
@@ -123,9 +111,7 @@ def test_what_another_server_spent_in_a_longer_window_burns_nothing_in_the_short
     assert left(asking.post(CALL, token)) == {"minute": 7, "hour": 0}
 
 
-def test_redis_keeps_no_more_units_than_a_limit_has_and_each_window_no_longer_than_it_lasts(
-    live_server: Any, shared_redis: Any
-) -> None:
+def test_redis_keeps_no_more_than_needed(live_server: Any, shared_redis: Any) -> None:
     shared_redis.command("FLUSHALL")
     names = {"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5}
     server = live_server(names | {"limits.default": "2/3 second; 9/minute"})
@@ -140,9 +126,7 @@ def test_redis_keeps_no_more_units_than_a_limit_has_and_each_window_no_longer_th
 
 
 @pytest.mark.long("waits for windows of time")
-def test_a_window_that_has_passed_lets_calls_through_again_when_it_said_so(
-    live_server: Any, backend: dict[str, Any], wait_until: Any
-) -> None:
+def test_a_window_reopens_when_it_said_so(live_server: Any, backend: dict[str, Any], wait_until: Any) -> None:
     server = live_server(backend | {"limits.default": "2/second; 100/minute"})
     token = server.token()
     replies = [server.post(CALL, token) for _ in range(3)]
@@ -152,9 +136,7 @@ def test_a_window_that_has_passed_lets_calls_through_again_when_it_said_so(
 
 
 @pytest.mark.long("waits for windows of time")
-def test_a_denied_call_that_costs_several_units_passes_when_its_wait_is_over(
-    live_server: Any, backend: dict[str, Any]
-) -> None:
+def test_a_denied_dear_call_passes_after_its_wait(live_server: Any, backend: dict[str, Any]) -> None:
     names = backend | {"limits.default": "4/2 second", "limits.costs": {"cstp.queryDecisions": 4}}
     spending = live_server(names)
     # what one server spends, the other knows from Redis alone
@@ -175,9 +157,7 @@ def test_a_denied_call_that_costs_several_units_passes_when_its_wait_is_over(
 
 
 @pytest.mark.long("waits for windows of time")
-def test_methods_cost_what_the_settings_say_and_unknown_or_mistaken_calls_cost_as_well(
-    live_server: Any, backend: dict[str, Any]
-) -> None:
+def test_methods_cost_what_the_settings_say(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "20/minute", "limits.costs": {"cstp.whoami": 3}})
     token = server.token(scopes=("admin",))
     steps = [
@@ -199,9 +179,7 @@ def test_methods_cost_what_the_settings_say_and_unknown_or_mistaken_calls_cost_a
     assert [one["error"]["code"] for one in server.post([1, {"id": "x"}], token).json] == [-32002, -32002]
 
 
-def test_a_text_costs_a_unit_more_for_each_1024_characters_beyond_its_first(
-    live_server: Any, backend: dict[str, Any]
-) -> None:
+def test_a_text_costs_a_unit_for_each_1024_characters_more(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "100/minute"})
     token = server.token()
 
@@ -236,9 +214,7 @@ def test_a_text_costs_a_unit_more_for_each_window_that_its_characters_fill(live_
     assert cost(f"{'plain words ' * 60}{character * 100}") == 3, "1,120 characters' worth"
 
 
-def test_a_text_that_costs_more_than_a_window_holds_takes_all_of_it_and_passes_when_it_is_free(
-    live_server: Any, backend: dict[str, Any]
-) -> None:
+def test_a_text_dearer_than_a_window_takes_all_of_it(live_server: Any, backend: dict[str, Any]) -> None:
     server = live_server(backend | {"limits.default": "50/minute; 5/second"})
     token = server.token()
     long = CALL | {"method": "cstp.queryDecisions", "params": {"query": "x" * 8192}}
@@ -354,9 +330,7 @@ def test_two_servers_share_one_bucket(live_server: Any, shared_redis: Any) -> No
     assert statuses == [200] * 6 + [429] * 2
 
 
-def test_while_redis_is_away_a_server_counts_what_the_others_had_spent_and_then_tells_them_what_it_let_pass(
-    live_server: Any, redis_server: Any, request_bytes: Any, wait_until: Any
-) -> None:
+def test_limits_hold_without_redis(live_server: Any, redis_server: Any, request_bytes: Any, wait_until: Any) -> None:
     redis = redis_server()
     names = {"limits.redis_url": redis.url, "limits.default": "9/minute; 8/10 second"}
     one, other = live_server(names), live_server(names)
@@ -402,9 +376,7 @@ def calls_never_fail(server: Any, token: str, times: int = 20) -> list[float]:
 
 
 @pytest.mark.parametrize("outage", ["freeze", "kill"])
-def test_when_redis_goes_away_no_call_fails_and_it_comes_back_by_itself(
-    live_server: Any, redis_server: Any, log_output: Any, wait_until: Any, outage: str
-) -> None:
+def test_redis_may_go_away(live_server: Any, redis_server: Any, log_output: Any, wait_until: Any, outage: str) -> None:
     redis = redis_server()
     log = log_output("info")
     server = live_server({"limits.redis_url": redis.url, "limits.default": "600/minute"})
@@ -460,9 +432,7 @@ def test_a_redis_that_forgets_its_scripts_is_taught_them_again(live_server: Any,
     calls_never_fail(server, token, 2)
 
 
-def test_a_request_beyond_the_places_is_refused_at_once_while_others_run(
-    live_server: Any, redis_server: Any, wait_until: Any
-) -> None:
+def test_a_request_beyond_the_places_is_refused_at_once(live_server: Any, redis_server: Any, wait_until: Any) -> None:
     redis = redis_server()
     names = {"limits.redis_url": redis.url, "limits.redis_timeout_seconds": 3}
     server = live_server(names | {"server.max_in_flight": 1, "server.max_queue": 1})

@@ -59,9 +59,7 @@ def provoke(server: Any, token: str) -> None:
 
 
 @pytest.mark.parametrize("level", ["debug", "info", "warning", "error"])
-def test_neither_tokens_nor_what_is_asked_ever_get_into_the_log(
-    live_server: Any, log_output: Any, level: str, wait_until: Any
-) -> None:
+def test_the_log_has_no_tokens_or_queries(live_server: Any, log_output: Any, level: str, wait_until: Any) -> None:
     log = log_output(level)
     server = live_server()
     token = server.token()

@@ -98,9 +98,7 @@ def test_a_server_that_drains_is_not_ready(live_server: Any, request_bytes: Any)
 @pytest.mark.long("restarts a PostgreSQL, or waits for what hangs")
 @pytest.mark.embedded_only("renames a table of an SQLite file")
 @pytest.mark.parametrize("model", ["none", "minilm"])
-def test_a_database_that_fails_makes_the_server_not_ready_until_it_works_again(
-    live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Any, model: str
-) -> None:
+def test_a_failing_database(live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Any, model: str) -> None:
     server = live_server({"embedding.model": model}, data_dir=tmp_path)
 
     def change(statement: str) -> None:
@@ -156,9 +154,7 @@ def breakable() -> Iterator[PostgreSQL]:
 
 
 @pytest.mark.long("restarts a PostgreSQL, or waits for what hangs")
-def test_a_database_that_hangs_is_told_and_holds_up_no_other_probe(
-    live_server: Any, request_bytes: Any, breakable: PostgreSQL, wait_until: Any
-) -> None:
+def test_a_hanging_database(live_server: Any, request_bytes: Any, breakable: PostgreSQL, wait_until: Any) -> None:
     url = breakable.database_url(breakable.create_database())
     server = live_server({"embedding.model": "minilm", "store.url": url})
     wait_until(lambda: get(server, request_bytes, "/readyz").status == 200)
@@ -203,9 +199,7 @@ def test_a_part_whose_threads_all_hang_is_told(
     assert len(server.call("cstp.queryDecisions", token, {"query": "queue"}).json["result"]["decisions"]) == 1
 
 
-def test_a_redis_that_is_gone_degrades_and_does_not_stop(
-    live_server: Any, request_bytes: Any, redis_server: Any, wait_until: Any
-) -> None:
+def test_a_lost_redis_only_degrades(live_server: Any, request_bytes: Any, redis_server: Any, wait_until: Any) -> None:
     redis = redis_server()
     server = live_server({"limits.redis_url": redis.url})
     assert get(server, request_bytes, "/readyz").json["parts"]["limits"] == "shared"
@@ -285,9 +279,7 @@ def test_readiness_repeats_nothing_of_what_is_inside(live_server: Any, request_b
 
 
 @pytest.mark.long("restarts a PostgreSQL, or waits for what hangs")
-def test_nothing_that_a_clearance_hides_is_counted_without_the_scope_admin(
-    live_server: Any, request_bytes: Any, stores: Stores, tmp_path: Path
-) -> None:
+def test_hidden_records_are_not_counted(live_server: Any, request_bytes: Any, stores: Stores, tmp_path: Path) -> None:
     def figures(hidden: int, token: str | None) -> dict[str, float]:
         folder = tmp_path / f"{hidden}-{token}"
         folder.mkdir(exist_ok=True)

@@ -102,18 +102,14 @@ def test_an_offer_to_upgrade_is_ignored_and_the_body_read(
         assert connection.read().code == 0
 
 
-def test_an_offer_to_upgrade_keeps_the_wish_to_close(
-    server: Any, headers: list[tuple[str, str]], request_bytes: Any
-) -> None:
+def test_an_upgrade_offer_keeps_the_close(server: Any, headers: list[tuple[str, str]], request_bytes: Any) -> None:
     with server.connect() as connection:
         connection.send(request_bytes(BODY, [*headers, ("Connection", "close, Upgrade"), ("Upgrade", "h2c")]))
         assert connection.read().code == 0
         assert connection.reader.read() == b""
 
 
-def test_requests_can_be_pipelined_and_are_answered_in_order(
-    server: Any, headers: list[tuple[str, str]], request_bytes: Any
-) -> None:
+def test_pipelined_requests_keep_their_order(server: Any, headers: list[tuple[str, str]], request_bytes: Any) -> None:
     requests = [
         request_bytes(json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": n}).encode(), headers)
         for n in range(20)
@@ -124,9 +120,7 @@ def test_requests_can_be_pipelined_and_are_answered_in_order(
 
 
 @pytest.mark.parametrize("refused", [415, 405])
-def test_the_unread_body_of_a_refused_request_is_never_taken_for_a_request(
-    server: Any, headers: list[tuple[str, str]], request_bytes: Any, refused: int
-) -> None:
+def test_unread_body_is_skipped(server: Any, headers: list[tuple[str, str]], request_bytes: Any, refused: int) -> None:
     body = request_bytes(BODY, headers) * 10
     sent = {415: headers[1:], 405: headers}[refused]
     method = "PUT" if refused == 405 else "POST"
@@ -139,9 +133,7 @@ def test_the_unread_body_of_a_refused_request_is_never_taken_for_a_request(
         assert connection.reader.read() == b""
 
 
-def test_nothing_is_answered_after_a_body_that_is_too_large(
-    server: Any, headers: list[tuple[str, str]], request_bytes: Any
-) -> None:
+def test_nothing_follows_a_body_too_large(server: Any, headers: list[tuple[str, str]], request_bytes: Any) -> None:
     body = request_bytes(BODY, headers) + b" " * 1_100_000
     with server.connect() as connection:
         connection.send_if_open(request_bytes(body, headers) + request_bytes(BODY, headers))
@@ -149,9 +141,7 @@ def test_nothing_is_answered_after_a_body_that_is_too_large(
         assert connection.reader.read() == b""
 
 
-def test_nothing_is_answered_after_a_refused_login(
-    server: Any, headers: list[tuple[str, str]], request_bytes: Any
-) -> None:
+def test_nothing_follows_a_refused_login(server: Any, headers: list[tuple[str, str]], request_bytes: Any) -> None:
     body = request_bytes(BODY, headers) * 10
     with server.connect() as connection:
         connection.send(request_bytes(body, headers[:1]) + request_bytes(BODY, headers))
@@ -176,9 +166,7 @@ def test_nothing_is_answered_after_a_refused_login(
         b"X-Bad: 1\nX-Worse: 2\r\n",
     ],
 )
-def test_a_head_that_two_readers_could_read_differently_is_refused(
-    server: Any, headers: list[tuple[str, str]], head: bytes
-) -> None:
+def test_an_ambiguous_head_is_refused(server: Any, headers: list[tuple[str, str]], head: bytes) -> None:
     fields = "".join(f"{name}: {value}\r\n" for name, value in headers).encode()
     with server.connect() as connection:
         connection.send(b"POST /cstp HTTP/1.1\r\nHost: test\r\n" + fields + head + b"\r\n0\r\n\r\n")
@@ -193,9 +181,7 @@ def test_a_broken_chunk_is_a_400(server: Any, headers: list[tuple[str, str]], ch
         assert connection.read().status == 400
 
 
-def test_a_refused_client_is_not_told_to_go_on(
-    server: Any, headers: list[tuple[str, str]], log_output: Callable[[str], StringIO]
-) -> None:
+def test_no_100_on_refusal(server: Any, headers: list[tuple[str, str]], log_output: Callable[[str], StringIO]) -> None:
     log = log_output("info")
     fields = "".join(f"{name}: {value}\r\n" for name, value in [*headers, ("Expect", "100-continue")]).encode()
     with server.connect() as connection:
@@ -222,9 +208,7 @@ def test_what_is_no_http_is_a_400(server: Any, noise: bytes) -> None:
         assert connection.read().status == 400
 
 
-def test_a_client_that_waits_for_100_gets_it_only_when_its_body_will_be_read(
-    server: Any, headers: list[tuple[str, str]], request_bytes: Any
-) -> None:
+def test_expect_100_needs_a_wanted_body(server: Any, headers: list[tuple[str, str]], request_bytes: Any) -> None:
     expecting = [*headers, ("Expect", "100-continue")]
     with server.connect() as connection:
         connection.send(request_bytes(b"", [*expecting, ("Content-Length", str(len(BODY)))]))
@@ -240,18 +224,14 @@ def test_a_client_that_waits_for_100_gets_it_only_when_its_body_will_be_read(
         assert connection.reader.readline() == b"HTTP/1.1 401 Unauthorized\r\n"
 
 
-def test_a_client_that_leaves_in_the_middle_of_its_body_harms_nobody(
-    server: Any, headers: list[tuple[str, str]], request_bytes: Any
-) -> None:
+def test_a_lost_client_harms_nobody(server: Any, headers: list[tuple[str, str]], request_bytes: Any) -> None:
     for _ in range(20):
         with server.connect() as connection:
             connection.send(request_bytes(BODY[:10], [*headers, ("Content-Length", "100")]))
     assert server.post(BODY, headers[1][1].removeprefix("Bearer ")).status == 200
 
 
-def test_a_client_that_only_closes_its_sending_side_still_gets_the_answer_or_a_clean_end(
-    server: Any, headers: list[tuple[str, str]], request_bytes: Any
-) -> None:
+def test_a_half_closed_client_is_answered(server: Any, headers: list[tuple[str, str]], request_bytes: Any) -> None:
     with server.connect() as connection:
         connection.send(request_bytes(BODY, headers))
         assert connection.read().status == 200
@@ -259,9 +239,7 @@ def test_a_client_that_only_closes_its_sending_side_still_gets_the_answer_or_a_c
         assert connection.reader.read() == b""
 
 
-def test_a_query_of_thousands_of_names_takes_no_more_work_than_a_short_one(
-    common_server: Any, request_bytes: Any
-) -> None:
+def test_a_query_of_thousands_of_names_is_cheap(common_server: Any, request_bytes: Any) -> None:
     live = common_server()
     headers = [("Host", "localhost"), ("Authorization", f"Bearer {live.token()}")]
 

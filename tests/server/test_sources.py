@@ -44,9 +44,7 @@ def test_a_server_answers_from_the_collections_that_its_settings_name(
 
 
 @pytest.mark.long("starts servers or processes, and waits")
-def test_a_server_keeps_in_step_with_the_folders_that_its_settings_name(
-    live_server: Any, tmp_path: Path, wait_until: Callable[..., None]
-) -> None:
+def test_a_server_follows_configured_folders(live_server: Any, tmp_path: Path, wait_until: Callable[..., None]) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")
@@ -68,9 +66,7 @@ def test_a_server_keeps_in_step_with_the_folders_that_its_settings_name(
 
 
 @pytest.mark.long("starts servers or processes, and waits")
-def test_a_server_reads_what_it_follows_by_a_map_and_by_the_kind_that_its_settings_name(
-    live_server: Any, tmp_path: Path, wait_until: Callable[..., None]
-) -> None:
+def test_a_server_reads_by_map_and_kind(live_server: Any, tmp_path: Path, wait_until: Callable[..., None]) -> None:
     map_file, cards, minutes = tmp_path / "crm.yaml", tmp_path / "cards.json", tmp_path / "minutes.txt"
     map_file.write_text("records:\n  - kind: chunk\n    fields:\n      content: body\n      title: head\n")
     cards.write_text('[{"head": "Herons", "body": "The heron waits."}]')

@@ -9,9 +9,7 @@ import psycopg
 THREADS = 24
 
 
-def test_as_many_calls_reach_the_database_at_a_time_as_there_are_threads(
-    live_server: Any, postgresql_url: str, wait_until: Callable[..., None]
-) -> None:
+def test_threads_bound_concurrent_reads(live_server: Any, postgresql_url: str, wait_until: Callable[..., None]) -> None:
     server = live_server(
         {
             "store.url": postgresql_url,

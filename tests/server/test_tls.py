@@ -142,9 +142,7 @@ def test_a_slow_request_over_https_is_cut_like_any_other(https: Callable[..., Ht
     ],
     ids=["absent", "no PEM", "another key", "a passphrase"],
 )
-def test_files_that_cannot_be_used_are_named(
-    files: dict[str, str], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_files_are_told(files: dict[str, str], named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     authority = trustme.CA()
     first, second = authority.issue_cert("localhost"), authority.issue_cert("localhost")

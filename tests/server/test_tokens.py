@@ -216,9 +216,7 @@ def test_a_file_that_cannot_be_read_keeps_the_last_good_state_and_one_that_is_go
     assert book.find(text.encode(), datetime.now(UTC)) is None
 
 
-def test_a_running_server_logs_once_that_its_tokens_file_fails_and_once_that_it_works_again(
-    live_server: Any, wait_until: Any, log_output: Any
-) -> None:
+def test_a_failing_tokens_file_is_logged_once(live_server: Any, wait_until: Any, log_output: Any) -> None:
     server = live_server()
     text, tokens = server.token("reader"), server.settings.tokens_path
     assert server.call("cstp.whoami", text).status == 200

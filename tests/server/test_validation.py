@@ -5,14 +5,13 @@ from datetime import UTC
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from pydantic.alias_generators import to_snake
 
 from cstp.calls import query_decisions, update_decision
 from cstp.errors import InvalidParams, Violation
 from cstp.methods.decisions import QueryDecisionsParams
-from cstp.methods.memory_records import GivenActor, GivenEvent, RememberParams
+from cstp.methods.memories import GivenActor, GivenEvent, RememberParams
 from cstp.methods.registry import METHODS
 from cstp.validation import MAX_UNKNOWN, parse_params
 from cstp_server.describe.openrpc import make_document

@@ -4,8 +4,7 @@ import tracemalloc
 from math import inf, nextafter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import cstp_server.limits.memory_windows as windows_module
 from cstp_server.limits.memory_windows import STEPS, MovingWindows
@@ -73,9 +72,7 @@ def test_tells_what_is_taken_and_when_the_first_unit_comes_back() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 0.5), st.integers(1, 3)), max_size=60), st.integers(3, 12), st.integers(1, 12))
-def test_what_is_asked_for_can_be_taken_when_the_wait_is_over_and_not_before(
-    calls: list[tuple[float, int]], limit: int, cost: int
-) -> None:
+def test_a_wait_is_exact(calls: list[tuple[float, int]], limit: int, cost: int) -> None:
     clock, cost = Clock(), min(limit, cost)
     windows = MovingWindows(clock)
     for pause, units in calls:

@@ -118,9 +118,7 @@ def several(
     stores.drop()
 
 
-def test_what_one_writes_changes_and_deletes_all_show_within_a_second_in_every_mode(
-    several: Several, tmp_path: Path
-) -> None:
+def test_writes_of_one_show_in_all_within_a_second(several: Several, tmp_path: Path) -> None:
     first, second, third = several.servers
     done = several.write(first, "otter", "falcon", "gecko")
     assert several.everywhere(several.shows("gecko")) - done < SOON
@@ -153,7 +151,7 @@ def status(server: Served, token: str) -> int:
     return server.request("POST", "/cstp", body, headers)[0]
 
 
-def test_when_the_writer_of_the_collection_is_killed_another_takes_over_and_a_new_one_reads(
+def test_the_collection_gets_a_new_writer_when_its_writer_is_killed(
     several: Several,
 ) -> None:
     several.write(several.servers[0], "otter", "falcon")

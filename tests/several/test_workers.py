@@ -57,9 +57,7 @@ def through(start: Start, lines: Lines) -> Through:
     return lambda **settings: lines.to_all(start(**settings))
 
 
-def test_connections_go_to_the_worker_that_has_the_fewest(
-    start: Start, lines: Lines, wait_until: Callable[..., None]
-) -> None:
+def test_the_least_busy_worker_gets_a_connection(start: Start, lines: Lines, wait_until: Callable[..., None]) -> None:
     served = start()
     opened = [lines.line(served) for _ in range(20)]
     wait_until(lambda: all(line.pid is not None for line in opened))
@@ -70,9 +68,7 @@ def test_connections_go_to_the_worker_that_has_the_fewest(
 
 
 @pytest.mark.parametrize("counted", ["in memory", "in Redis"])
-def test_of_calls_through_all_workers_exactly_those_pass_that_the_window_allows(
-    through: Through, counted: str, request: pytest.FixtureRequest
-) -> None:
+def test_workers_share_a_window(through: Through, counted: str, request: pytest.FixtureRequest) -> None:
     limits: dict[str, object] = {"limits__agents": {"limited": f"{CALLS}/hour"}}
     if counted == "in Redis":
         limits["limits__redis_url"] = request.getfixturevalue("shared_redis").url
@@ -91,9 +87,7 @@ def test_of_calls_through_all_workers_exactly_those_pass_that_the_window_allows(
     assert (found.count(200), found.count(429)) == (CALLS, WORKERS * CALLS - CALLS)
 
 
-def test_a_worker_that_is_killed_gives_no_agent_a_second_allowance(
-    through: Through, lines: Lines, wait_until: Callable[..., None]
-) -> None:
+def test_a_killed_worker_renews_no_allowance(through: Through, lines: Lines, wait_until: Callable[..., None]) -> None:
     first, second = through(limits__agents={"limited": f"{CALLS}/hour"})
     token = first.served.new_token("limited")
     for line in islice(cycle((first, second)), CALLS):
@@ -134,9 +128,7 @@ def test_changes_come_through_any_worker(through: Through) -> None:
     assert written["id"] in [one["id"] for one in reply["result"]["changes"]]
 
 
-def test_metrics_of_any_worker_are_those_of_all_and_no_counter_falls_when_one_is_killed(
-    through: Through, lines: Lines, wait_until: Callable[..., None]
-) -> None:
+def test_metrics_cover_all_workers(through: Through, lines: Lines, wait_until: Callable[..., None]) -> None:
     first, second = through()
     for line in (first, first, first, second, second):
         line.call("cstp.whoami")
@@ -171,9 +163,7 @@ def replace(line: Line, wait_until: Callable[..., None]) -> float:
     return monotonic() - began
 
 
-def test_a_server_is_ready_when_all_its_workers_are(
-    through: Through, lines: Lines, wait_until: Callable[..., None]
-) -> None:
+def test_a_server_is_ready_with_all_workers(through: Through, lines: Lines, wait_until: Callable[..., None]) -> None:
     first, second = through()
     status, body = second.get("/readyz")
     assert (status, json.loads(body)["parts"]["workers"]) == (200, "ready")
@@ -185,9 +175,7 @@ def test_a_server_is_ready_when_all_its_workers_are(
     wait_until(lambda: second.get("/readyz")[0] == 200)
 
 
-def test_a_worker_that_is_killed_is_replaced_and_calls_in_the_others_are_answered(
-    through: Through, lines: Lines, wait_until: Callable[..., None]
-) -> None:
+def test_a_killed_worker_is_replaced(through: Through, lines: Lines, wait_until: Callable[..., None]) -> None:
     first, second = through()
     for number, (killed, other) in enumerate(((first, second), (second, first))):
         if number:
@@ -219,9 +207,7 @@ def test_sigterm_lets_every_worker_finish_and_ends_with_0(through: Through) -> N
     assert "Traceback" not in served.last_log()
 
 
-def test_a_stop_that_is_sent_to_all_processes_is_one_stop(
-    through: Through, lines: Lines, wait_until: Callable[..., None]
-) -> None:
+def test_one_stop_for_all_processes(through: Through, lines: Lines, wait_until: Callable[..., None]) -> None:
     connections = through(server__drain_seconds=0.5)
     served, workers = connections[0].served, workers_of(connections[0].served)
     for line in connections:
@@ -265,9 +251,7 @@ def test_no_worker_outlives_a_parent_that_is_killed(start: Start) -> None:
     assert "stopped_hard" not in served.last_log()
 
 
-def test_no_worker_outlives_a_parent_that_is_killed_while_they_start(
-    tmp_path: Path, wait_until: Callable[..., None]
-) -> None:
+def test_no_worker_outlives_a_parent_killed_at_the_start(tmp_path: Path, wait_until: Callable[..., None]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent.settimeout(60)
         url = f"postgresql://me@127.0.0.1:{silent.getsockname()[1]}/x?connect_timeout=100"
@@ -333,9 +317,7 @@ def test_workers_over_postgresql_answer_as_one(through: Through, postgresql_url:
         ({"limits.costs": {"cstp.nothing": 1}}, 2, "limits.costs"),
     ],
 )
-def test_a_worker_that_cannot_start_ends_the_command_with_its_reason(
-    tmp_path: Path, settings: dict[str, object], code: int, reason: str
-) -> None:
+def test_a_worker_names_its_failure(tmp_path: Path, settings: dict[str, object], code: int, reason: str) -> None:
     words = ("serve", "--port", 0, "--workers", 3, "--data-dir", tmp_path / "data")
     done = run_cstp(*words, overrides=settings, cwd=tmp_path)
     assert done.returncode == code
@@ -343,9 +325,7 @@ def test_a_worker_that_cannot_start_ends_the_command_with_its_reason(
     assert said.startswith("cstp: ")
 
 
-def test_a_worker_that_cannot_be_replaced_ends_the_command_after_some_attempts(
-    start: Start, wait_until: Callable[..., None]
-) -> None:
+def test_an_irreplaceable_worker_ends_the_command(start: Start, wait_until: Callable[..., None]) -> None:
     served = start()
     copies = served.data_dir / "indexes" / "copies"
     kept = copies.rename(copies.with_name("kept"))

@@ -58,9 +58,7 @@ def test_each_test_is_in_one_lane() -> None:
         ),
     ],
 )
-def test_what_asks_for_a_server_or_a_browser_or_is_marked_is_in_the_long_lane(
-    tmp_path: Path, lane: str, names: set[str]
-) -> None:
+def test_servers_browsers_and_marks_mean_the_long_lane(tmp_path: Path, lane: str, names: set[str]) -> None:
     done = run_tests(tmp_path, {"some": BROWSER + KINDS}, "--lane", lane, "--collect-only")
     assert set(re.findall(r"<Function (\S+)>", done.stdout)) == names, done.stdout + done.stderr
 
@@ -96,9 +94,7 @@ def test_slow_once(flag=Path(__file__).with_name("ran")):
 """
 
 
-def test_on_ci_a_test_of_the_default_lane_that_is_slow_alone_too_fails_the_run_with_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_default_test_fails_on_ci_with_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
     done = run_tests(tmp_path, {"some": SLOW}, "--lane", "default", "-n", "1")
     assert done.returncode == 1, done.stdout + done.stderr

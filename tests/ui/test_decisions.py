@@ -15,9 +15,7 @@ def _record(serving: Serving, decision: str, **more: object) -> str:
     return made
 
 
-def test_a_table_of_thousands_holds_only_the_rows_in_view_and_scrolls_to_its_end(
-    library: Serving, visits: Visits, tmp_path: Path
-) -> None:
+def test_a_long_table_holds_only_rows_in_view(library: Serving, visits: Visits, tmp_path: Path) -> None:
     names = [f"Choice number {at:04}" for at in range(1200)]
     put(library, tmp_path, [{"kind": "decision", "id": one[-4:], "title": one, "category": "many"} for one in names])
     page = visits.signed_in(library, "decisions?category=many&sort=recordedAt&order=asc")
@@ -36,9 +34,7 @@ FIRST_IN_VIEW = """name => {
 }"""
 
 
-def test_rows_of_a_phone_grow_to_the_longest_title_seen_and_the_first_in_view_stays(
-    library: Serving, visits: Visits, tmp_path: Path
-) -> None:
+def test_rows_of_a_phone_grow_and_the_first_stays(library: Serving, visits: Visits, tmp_path: Path) -> None:
     names = [f"Plank {at:03}" for at in range(150)]
     names[120] = (
         "Plank 120 is as long as the bridge is wide, for a joint in the middle of the river would rot within a year"

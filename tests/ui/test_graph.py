@@ -80,9 +80,7 @@ def _on_canvas(page: Page, key: str) -> tuple[float, float]:
     return box["x"] + at["x"], box["y"] + at["y"]
 
 
-def test_a_graph_has_the_neighbourhood_of_a_decision_as_far_as_the_address_says(
-    berths: Serving, visits: Visits
-) -> None:
+def test_a_graph_is_as_deep_as_its_address_says(berths: Serving, visits: Visits) -> None:
     page = visits.signed_in(berths, "graph/c-1?depth=1")
     assert _titles(page) == {"Publish by radio", "Publish by mail", "Publish twice a day"}
     expect(_row(page, "Publish by radio")).to_contain_text("supersedes: Publish by mail")
@@ -126,9 +124,7 @@ def test_the_list_is_walked_extended_and_opened_by_keys(berths: Serving, visits:
     page.wait_for_url("**/#/decision/c-1")
 
 
-def test_a_click_on_the_canvas_extends_the_graph_and_a_double_click_opens_the_record(
-    berths: Serving, visits: Visits
-) -> None:
+def test_a_click_extends_the_graph_and_a_double_click_opens(berths: Serving, visits: Visits) -> None:
     page = visits.signed_in(berths, "graph/c-1?depth=1", reduced_motion="reduce")
     expect(_row(page, "Publish by mail")).to_be_visible()
     page.wait_for_function("() => document.querySelector('.graph-place')._cyreg?.cy.nodes().length === 3")
@@ -149,9 +145,7 @@ def test_sixty_records_are_shown_at_first_and_the_rest_is_counted(berths: Servin
     expect(page.locator(".graph-list > li")).to_have_count(MANY + 1)
 
 
-def test_the_graph_of_a_document_has_its_events_and_each_name_once_however_it_is_spelled(
-    berths: Serving, visits: Visits
-) -> None:
+def test_a_documents_graph_has_events_and_each_name_once(berths: Serving, visits: Visits) -> None:
     page = visits.signed_in(berths, "graph/art_minutes")
     assert _titles(page) == {"Harbour meeting", "Ana promised the berth plan", "Ana Reyes", "Berth plan"}
     expect(_row(page, "Ana Reyes")).to_contain_text("person")
@@ -161,9 +155,7 @@ def test_the_graph_of_a_document_has_its_events_and_each_name_once_however_it_is
     assert _titles(page) == {"Harbour meeting", "Ana promised the berth plan", "Ana Reyes", "Berth plan"}
 
 
-def test_without_an_id_the_newest_links_are_shown_and_a_record_is_found_as_one_types(
-    berths: Serving, visits: Visits
-) -> None:
+def test_without_an_id_the_newest_links_are_shown(berths: Serving, visits: Visits) -> None:
     page = visits.signed_in(berths, "graph")
     assert {"Publish by radio", "Publish by mail", "Give all berths at once"} <= _titles(page)
     page.get_by_label("Find a record to look around").fill("publish flags")

@@ -80,9 +80,7 @@ def test_a_link_that_has_ended_and_one_that_never_was_are_refused_alike(live: Li
 
 
 @pytest.mark.long("starts a demo, or builds the wheel")
-def test_of_many_that_claim_a_link_at_the_same_time_one_gets_a_token(
-    live_server: Callable[..., Live], link: Link, claim: Claim, tmp_path: Path
-) -> None:
+def test_one_of_many_claims_wins(live_server: Callable[..., Live], link: Link, claim: Claim, tmp_path: Path) -> None:
     """Two servers with the same links and tokens, as two workers are."""
     first, other = (tmp_path / name for name in ("first", "other"))
     for folder in (first, other):
@@ -114,9 +112,7 @@ def test_a_claim_that_loses_by_microseconds_gets_nothing(tmp_path: Path) -> None
     assert won == [1] * 200
 
 
-def test_a_grant_is_a_file_of_the_owner_alone_and_holds_no_secret(
-    live_server: Callable[..., Live], link: Link, claim: Claim
-) -> None:
+def test_a_grant_is_private_and_has_no_secret(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
     live = live_server()
     folder = live.settings.data_dir / "ui-links"
     code = link(live, "ada")
@@ -131,9 +127,7 @@ def test_a_grant_is_a_file_of_the_owner_alone_and_holds_no_secret(
     assert not any(word.encode() in path.read_bytes() for path in kept for word in (code, secret))
 
 
-def test_a_new_link_removes_those_that_have_ended_and_no_others(
-    live_server: Callable[..., Live], link: Link, claim: Claim
-) -> None:
+def test_a_new_link_removes_ended_ones(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
     live = live_server()
     folder = live.settings.data_dir / "ui-links"
 
@@ -149,9 +143,7 @@ def test_a_new_link_removes_those_that_have_ended_and_no_others(
     assert claim(live, valid).status == 200
 
 
-def test_wrong_links_are_counted_with_wrong_tokens_by_network(
-    live_server: Callable[..., Live], link: Link, claim: Claim
-) -> None:
+def test_wrong_links_count_as_wrong_tokens(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
     live = live_server({"limits.auth_failures": "3/minute"})
     assert [claim(live, "wrong").status for _ in range(2)] == [401, 401]
     assert live.call("cstp.whoami", "cstp_0_0").status == 401
@@ -199,9 +191,7 @@ def test_a_page_of_another_origin_or_host_uses_no_link_up(live: Live, link: Link
     ],
     ids=str,
 )
-def test_a_body_that_is_no_code_is_refused_in_words_and_uses_no_link_up(
-    live: Live, link: Link, claim: Claim, body: bytes, status: int
-) -> None:
+def test_a_bad_body_uses_no_link_up(live: Live, link: Link, claim: Claim, body: bytes, status: int) -> None:
     code = link(live, "words")
     reply = claim(live, body=body.replace(b"CODE", code.encode()))
     assert (reply.status, list(reply.json)) == (status, ["error"])
@@ -233,9 +223,7 @@ def test_a_session_is_posted_and_nothing_else(live: Live, claim: Claim, method: 
     assert (reply.status, reply.header("allow"), reply.body) == (405, "POST", b"")
 
 
-def test_where_there_is_no_page_there_are_no_sessions(
-    live_server: Callable[..., Live], link: Link, claim: Claim
-) -> None:
+def test_there_are_no_sessions_without_a_page(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
     live = live_server({"ui.enabled": False})
     code = link(live)
     for method in ("POST", "GET"):
@@ -270,9 +258,7 @@ def test_a_token_that_a_person_has_rotated_is_a_persons(live: Live, link: Link, 
     assert [counts(live, token) for token in (session, rotated, *later)] == [False, True, False, True]
 
 
-def test_a_tokens_file_from_before_there_were_links_is_read(
-    live_server: Callable[..., Live], link: Link, claim: Claim
-) -> None:
+def test_an_older_tokens_file_is_read(live_server: Callable[..., Live], link: Link, claim: Claim) -> None:
     live = live_server()
     token = live.token("old")
     path = live.settings.tokens_path
@@ -284,9 +270,7 @@ def test_a_tokens_file_from_before_there_were_links_is_read(
     assert counts(live, token)
 
 
-def test_a_server_that_cannot_make_a_token_reports_it_and_reveals_nothing(
-    live_server: Callable[..., Live], link: Link, claim: Claim, log_output: Any
-) -> None:
+def test_token_failure_is_reported(live_server: Callable[..., Live], link: Link, claim: Claim, log_output: Any) -> None:
     live = live_server()
     log = log_output("info")
     live.settings.tokens_path.write_text("{")
@@ -298,9 +282,7 @@ def test_a_server_that_cannot_make_a_token_reports_it_and_reveals_nothing(
     assert claim(live, link(live)).status == 200
 
 
-def test_the_log_names_the_agent_and_neither_code_nor_token(
-    live_server: Callable[..., Live], link: Link, claim: Claim, log_output: Any
-) -> None:
+def test_the_log_has_no_secrets(live_server: Callable[..., Live], link: Link, claim: Claim, log_output: Any) -> None:
     live = live_server()
     log = log_output("debug")
     codes = [link(live, "logged"), "wrong" * 9]

@@ -195,9 +195,7 @@ def test_a_list_shows_its_decisions_and_opens_one_through_the_client(
         expect(view(page).locator("h1")).to_have_text(heading)
 
 
-def test_a_search_shows_the_query_and_what_of_each_decision_fits_it(
-    library: Serving, visits: Visits, decided: Mapping[str, str]
-) -> None:
+def test_a_search_shows_query_and_snippets(library: Serving, visits: Visits, decided: Mapping[str, str]) -> None:
     found = asked(library, "tools/call", name="query_decisions", arguments={"query": "bake before dawn"})
     (one,) = found["structuredContent"]["decisions"]
     with hosted(visits, library) as page:

@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cstp_server.cli.exit_codes import MISUSED, UNREACHABLE
+from cstp_server.cli.common import MISUSED, UNREACHABLE
 from tests.chaos.process import Served, run_cstp, start_cstp
 
 pytestmark = pytest.mark.timeout(300)
@@ -101,9 +101,7 @@ def test_every_right_is_an_option(ui: Ui, browser: tuple[str, Path]) -> None:
     ],
     ids=str,
 )
-def test_rights_that_no_token_can_have_are_refused_by_name_and_make_no_link(
-    ui: Ui, served: Served, words: tuple[str, ...], named: str
-) -> None:
+def test_impossible_rights_make_no_link(ui: Ui, served: Served, words: tuple[str, ...], named: str) -> None:
     before = set((served.data_dir / "ui-links").glob("*"))
     done = ui(*words)
     assert (done.returncode, done.stdout) == (MISUSED, "")
@@ -111,9 +109,7 @@ def test_rights_that_no_token_can_have_are_refused_by_name_and_make_no_link(
     assert set((served.data_dir / "ui-links").glob("*")) == before
 
 
-def test_without_a_display_the_link_is_printed_and_no_terminal_browser_is_started(
-    ui: Ui, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_display_only_the_link_is_printed(ui: Ui, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     done = ui()
@@ -141,9 +137,7 @@ def test_a_server_without_the_page_is_named_with_the_setting(tmp_path: Path, bro
         server.kill()
 
 
-def test_a_server_elsewhere_gets_its_page_opened_for_a_token_to_be_pasted(
-    ui: Ui, served: Served, browser: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_remote_page_opens(ui: Ui, served: Served, browser: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     base = f"http://127.0.0.1:{served.port}"
     done = ui("--url", f"{base}/cstp", elsewhere=True)
     page, about = done.stdout.splitlines()
@@ -204,9 +198,7 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
 
 
 @pytest.mark.long("starts a demo, or builds the wheel")
-def test_a_demo_ends_with_a_link_that_may_do_everything_once_for_ten_minutes(
-    demo: Callable[..., list[str]], tmp_path: Path
-) -> None:
+def test_a_demo_ends_with_a_link_to_all_rights(demo: Callable[..., list[str]], tmp_path: Path) -> None:
     *_, sentence, link = demo(9)
     assert sentence == "Open this link in a browser, once within 10 minutes, with every right:"
     (grant,) = (path for path in tmp_path.glob("cstp-demo-*/ui-links/*") if path.suffix != ".lock")

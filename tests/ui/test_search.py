@@ -71,9 +71,7 @@ def test_nothing_found_is_said(library: Serving, visits: Visits) -> None:
     expect(page.get_by_text("Nothing was found with these filters.")).to_be_visible()
 
 
-def test_a_passage_is_named_by_document_and_section_and_its_snippet_is_read_as_markdown(
-    library: Serving, visits: Visits, tmp_path: Path
-) -> None:
+def test_a_passage_names_its_document_and_section(library: Serving, visits: Visits, tmp_path: Path) -> None:
     table = "| pump | litres |\n| --- | --- |\n| north | 1,200 |"
     text = f"{table}\n\n**Not** a `valve`; nothing <b>else</b> is noted.\n\n- one"
     source = {"kind": "source", "id": "src_pumps", "title": "The pumps"}

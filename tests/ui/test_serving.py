@@ -58,9 +58,7 @@ def folder_of_assets(get: Get, live: Live) -> str:
     return f"/ui/{found[0]}"
 
 
-def test_the_page_is_index_html_with_one_file_of_all_its_scripts_in_their_order_and_exactly_these_headers(
-    common_server: Callable[..., Live], get: Get
-) -> None:
+def test_the_page_has_one_script_and_exact_headers(common_server: Callable[..., Live], get: Get) -> None:
     live = common_server()
     reply = get(live, "/ui/")
     place = folder_of_assets(get, live).removeprefix("/ui/")
@@ -81,9 +79,7 @@ def test_the_page_is_index_html_with_one_file_of_all_its_scripts_in_their_order_
     }
 
 
-def test_every_file_is_served_with_its_type_for_a_year_and_exactly_these_headers(
-    common_server: Callable[..., Live], get: Get
-) -> None:
+def test_every_file_has_its_type_and_exact_headers(common_server: Callable[..., Live], get: Get) -> None:
     live = common_server()
     place = folder_of_assets(get, live)
     names = [path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file()]
@@ -137,9 +133,7 @@ def test_a_page_that_has_not_changed_is_not_sent_again(common_server: Callable[.
         ("gzip;q=high", False),
     ],
 )
-def test_a_file_is_compressed_for_those_who_accept_gzip(
-    common_server: Callable[..., Live], get: Get, accepted: str, compressed: bool
-) -> None:
+def test_gzip_is_served(common_server: Callable[..., Live], get: Get, accepted: str, compressed: bool) -> None:
     live = common_server()
     reply = get(live, folder_of_assets(get, live) + SCRIPT, {"Accept-Encoding": accepted})
     content = (STATIC / SCRIPT).read_bytes()
@@ -192,9 +186,7 @@ def test_the_page_is_read_and_nothing_else(common_server: Callable[..., Live], g
     assert get(live, "/", {"Accept": "text/html"}, method).status == 404
 
 
-def test_the_ways_to_the_page_are_relative_so_that_they_hold_behind_a_proxy(
-    common_server: Callable[..., Live], get: Get
-) -> None:
+def test_addresses_are_relative_for_proxies(common_server: Callable[..., Live], get: Get) -> None:
     live = common_server()
     browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
     for path, headers in (("/ui", {}), ("/", browser), ("/?x=//evil.example", browser)):
@@ -206,9 +198,7 @@ def test_the_ways_to_the_page_are_relative_so_that_they_hold_behind_a_proxy(
         assert (reply.status, reply.body, reply.header("location")) == (404, b"Not Found", None)
 
 
-def test_a_page_of_another_host_gets_neither_the_page_nor_its_files(
-    common_server: Callable[..., Live], get: Get
-) -> None:
+def test_another_host_gets_nothing(common_server: Callable[..., Live], get: Get) -> None:
     live = common_server()
     browser = {"Accept": "text/html"}
     for path in ("/ui", "/ui/", folder_of_assets(get, live) + SCRIPT, "/"):

@@ -95,9 +95,7 @@ def test_a_narrow_token_sees_what_it_may_and_no_action(library: Serving, visits:
     expect(page.get_by_text("admin").first).to_be_visible()
 
 
-def test_a_visitor_who_came_by_a_link_stays_after_a_reload(
-    library: Serving, visits: Visits, link: Callable[..., str]
-) -> None:
+def test_a_visitor_by_link_stays_after_a_reload(library: Serving, visits: Visits, link: Callable[..., str]) -> None:
     page = visits.page()
     page.goto(f"{base(library)}/ui/#code={link(library)}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
@@ -106,9 +104,7 @@ def test_a_visitor_who_came_by_a_link_stays_after_a_reload(
     expect(page.get_by_role("heading", level=1)).to_have_text("Decisions")
 
 
-def test_a_link_is_used_in_a_tab_that_shows_the_page_already(
-    library: Serving, visits: Visits, link: Callable[..., str]
-) -> None:
+def test_a_link_works_in_an_open_tab(library: Serving, visits: Visits, link: Callable[..., str]) -> None:
     page = visits.page()
     page.goto(f"{base(library)}/ui/")
     expect(page.get_by_label("Token")).to_be_visible()
@@ -117,9 +113,7 @@ def test_a_link_is_used_in_a_tab_that_shows_the_page_already(
     assert "code" not in page.url
 
 
-def test_a_link_that_was_used_leaves_a_session_that_is_kept(
-    library: Serving, visits: Visits, link: Callable[..., str]
-) -> None:
+def test_a_used_link_leaves_a_session(library: Serving, visits: Visits, link: Callable[..., str]) -> None:
     visits.expected += ["401", "404"]  # and no favicon of another page
     code = link(library)
     visits.page().goto(f"{base(library)}/ui/#code={code}")

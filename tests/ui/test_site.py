@@ -251,9 +251,7 @@ def test_any_text_is_data_and_nothing_else(tmp_path: Path) -> None:
     assert "<title>&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;</title>" in index
 
 
-def test_the_page_names_only_files_of_the_site_and_nothing_may_be_fetched(
-    marked: tuple[Path, object], tmp_path: Path
-) -> None:
+def test_the_page_names_and_fetches_only_files_of_the_site(marked: tuple[Path, object], tmp_path: Path) -> None:
     made(marked[0], tmp_path / "site")
     site = tmp_path / "site"
     index = (site / "index.html").read_text(encoding="utf-8")

@@ -113,9 +113,7 @@ def answers(written: Written, windows: Windows) -> Iterator[Callable[..., Any]]:
     visits.close()
 
 
-def test_lists_of_decisions_have_every_filter_and_order_of_the_server(
-    written: Written, answers: Callable[..., Any]
-) -> None:
+def test_decision_lists_filter_and_sort_as_the_server(written: Written, answers: Callable[..., Any]) -> None:
     sizes = {}
     for params in [*FILTERS, *ORDERS]:
         found = answers("listDecisions", **params)
@@ -190,9 +188,7 @@ def test_other_records_are_those_of_the_server(written: Written, answers: Callab
     assert answers("getEpisode", id=10**6)["code"] == answers("getChunk", chunkId="none")["code"] == -32007
 
 
-def test_a_search_finds_words_their_beginnings_and_near_spellings(
-    written: Written, answers: Callable[..., Any]
-) -> None:
+def test_a_search_finds_words_prefixes_and_near_spellings(written: Written, answers: Callable[..., Any]) -> None:
     title = "Keep the records in SQLite by default, in PostgreSQL when a URL names one"
     for query in (title, "sqlite default postgresql url", "sqli defau postgre", "sqlte postgressql default"):
         (first, *_) = answers("search", query=query, limit=5)["results"]

@@ -146,9 +146,7 @@ def test_the_corpus_has_a_hundred_payloads_and_more() -> None:
     ],
     ids=["decision", "passage", "episode", "memory", "turn"],
 )
-def test_the_page_of_a_record_shows_text_alone(
-    hostile: Serving, visits: Visits, address: str, numbers: Sequence[int]
-) -> None:
+def test_a_record_page_shows_text_alone(hostile: Serving, visits: Visits, address: str, numbers: Sequence[int]) -> None:
     page = visits.signed_in(hostile, "decisions")
     for number in numbers:
         text = PAYLOADS[number % 1000]

@@ -143,9 +143,7 @@ def test_the_bars_take_the_colours_of_the_theme(bells: Serving, visits: Visits) 
     page.wait_for_function("light => document.querySelector('.chart canvas').toDataURL() !== light", arg=light)
 
 
-def test_without_a_model_events_come_from_the_newest_documents_and_the_page_says_so(
-    visits: Visits, stores: Stores, tmp_path: Path
-) -> None:
+def test_without_a_model_events_come_from_new_documents(visits: Visits, stores: Stores, tmp_path: Path) -> None:
     serving, stop = start(tmp_path / "data", stores, None, None)
     try:
         put(serving, tmp_path, RECORDS)
@@ -157,9 +155,7 @@ def test_without_a_model_events_come_from_the_newest_documents_and_the_page_says
         stop()
 
 
-def test_events_that_one_search_cannot_hold_are_counted_by_shorter_spans(
-    visits: Visits, stores: Stores, tmp_path: Path
-) -> None:
+def test_too_many_events_are_counted_by_shorter_spans(visits: Visits, stores: Stores, tmp_path: Path) -> None:
     embedder = SeededEmbedder()
     serving, stop = start(tmp_path / "data", stores, embedder, None)
     try:

@@ -186,9 +186,7 @@ def test_two_scopes_do_what_each_does_and_what_needs_both(house: House, pair: tu
         ("forget", {"confirm": True}),
     ],
 )
-def test_what_a_file_holds_is_neither_changed_nor_forgotten_with_all_scopes(
-    house: House, method: str, params: dict[str, Any]
-) -> None:
+def test_records_of_files_stay_whatever_the_scopes(house: House, method: str, params: dict[str, Any]) -> None:
     before = house.read(FILE)
     assert house.send(method, house.ada, id=FILE, **params)["error"]["code"] == CONFLICT
     assert house.read(FILE) == before

@@ -14,13 +14,16 @@ from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.copy import copy_records
-from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.requests import (
     LinkDecisions,
     RecordedDecision,
+    RecordNotFound,
+    ScopeNeeded,
     SetStatus,
     UnlinkDecisions,
     WriteCaller,
+    WriteConflict,
+    WriteRefused,
 )
 from tests.stores import Stores
 from tests.writing.written import new, review, update
@@ -139,7 +142,7 @@ async def test_only_who_may_ratify_accepts_and_an_agent_keeps_to_its_own_drafts(
         await engine.write(ANN, SetStatus(id=id, status="pending", reason="take it back"))
 
 
-async def test_a_supersession_takes_effect_with_the_acceptance_of_the_successor_and_ends_with_the_link(
+async def test_a_supersession_takes_effect_with_acceptance_and_ends_with_its_link(
     engine: Engine,
 ) -> None:
     old = (await engine.write(ANN, new("Bake bread"))).id
@@ -208,9 +211,7 @@ async def test_nobody_writes_what_it_could_not_see(engine: Engine) -> None:
     assert sum(engine.records.counts().values()) == 0
 
 
-async def test_a_file_owns_its_record_but_reviews_and_links_survive_its_next_ingest(
-    engine: Engine, tmp_path: Path
-) -> None:
+async def test_a_file_owns_its_record_and_reviews_survive(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "docs/adr/0001-use-a-queue.md"
     file.parent.mkdir(parents=True)
     file.write_text(ADR)
@@ -231,9 +232,7 @@ async def test_a_file_owns_its_record_but_reviews_and_links_survive_its_next_ing
     assert await shown(engine, id) == ("superseded", "failure")
 
 
-async def test_copies_and_backups_hold_what_agents_wrote_beside_the_records(
-    engine: Engine, tmp_path: Path, quiet: Any, stores: Stores
-) -> None:
+async def test_copies_hold_what_agents_wrote(engine: Engine, tmp_path: Path, quiet: Any, stores: Stores) -> None:
     old = (await engine.write(ANN, new("Bake bread"), "key")).id
     successor = (await engine.write(ANN, new("Bake cake", supersedes=(old,)))).id
     await engine.write(ANN, review(successor, "partial"))

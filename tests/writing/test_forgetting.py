@@ -25,24 +25,26 @@ from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.erasure.ledger import Erasure, append_ledger, read_ledger
-from cognition_engines.store.reads.decision_walk import GraphRequest
+from cognition_engines.store.reads.decisions import GraphRequest
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import records
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import PART, Entry
-from cognition_engines.writing.erasing import LedgerFile
-from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused
+from cognition_engines.writing.erasing import LedgerFile, Retention
 from cognition_engines.writing.memory_requests import PutRecords
 from cognition_engines.writing.requests import (
     Forget,
     Forgotten,
     LinkDecisions,
     RecordedDecision,
+    RecordNotFound,
     ReviewDecision,
+    ScopeNeeded,
     WriteCaller,
+    WriteConflict,
+    WriteRefused,
 )
-from cognition_engines.writing.retention import Retention
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 from tests.writing.written import Quiet, new, written
@@ -391,9 +393,7 @@ async def test_an_id_of_two_kinds_needs_the_kind(engine: Engine) -> None:
     assert engine.records.ids(Kind.SOURCE) == ["same"]
 
 
-async def test_the_ledger_is_in_the_database_and_in_its_file_and_holds_no_content(
-    engine: Engine, tmp_path: Path
-) -> None:
+async def test_the_ledger_is_kept_twice_and_holds_no_content(engine: Engine, tmp_path: Path) -> None:
     id = await recorded(engine, "Sell the oven")
     await forgotten(engine, id, reason="asked by Zoë")
     (one,) = engine.records.forgetting.erasures()
@@ -413,9 +413,7 @@ async def test_the_ledger_is_in_the_database_and_in_its_file_and_holds_no_conten
 
 
 @pytest.mark.long("waits until records expire, or asks with every wrong value")
-async def test_a_restore_of_an_older_backup_does_not_bring_it_back(
-    engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher
-) -> None:
+async def test_restored_backups_stay_forgotten(engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher) -> None:
     id, other = await recorded(engine, "Sell the oven", key="one"), await recorded(engine, "Buy an oven")
     write_backup(engine.records.store, tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
     await forgotten(engine, id)
@@ -485,9 +483,7 @@ def stored_ids(records: Records) -> set[str]:
 
 
 @pytest.mark.long("waits until records expire, or asks with every wrong value")
-async def test_a_restore_brings_back_no_part_that_an_amendment_dropped_before_the_erasure(
-    engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher
-) -> None:
+async def test_a_restore_drops_amended_parts(engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher) -> None:
     engine.records.put(before_the_amendment(), None)
     write_backup(engine.records.store, tmp_path / "backup", "1", {}, replace=False, watcher=quiet)
     await amended_and_forgotten(engine)
@@ -521,9 +517,7 @@ async def test_an_import_brings_back_no_part_that_an_amendment_dropped_before_th
         target.close()
 
 
-async def test_an_import_keeps_what_belongs_to_a_record_that_is_there_again(
-    engine: Engine, tmp_path: Path, quiet: Watcher
-) -> None:
+async def test_an_import_keeps_parts_of_a_live_record(engine: Engine, tmp_path: Path, quiet: Watcher) -> None:
     event = part(Kind.EVENT, "evt_1", artifact_id="art_1", category="a", narrative="It came")
     engine.records.put([part(Kind.ARTIFACT, "art_1", content="One"), event], None)
     (tmp_path / "old").write_bytes(b"\n".join(exported(engine.records, [Kind.EVENT], quiet)))
@@ -534,9 +528,7 @@ async def test_an_import_keeps_what_belongs_to_a_record_that_is_there_again(
     assert import_file(tmp_path / "old", engine.records, None, 1, quiet).new == 1
 
 
-async def test_a_record_that_was_written_after_the_erasure_survives_a_restore(
-    engine: Engine, tmp_path: Path, quiet: Watcher
-) -> None:
+async def test_a_record_written_later_survives_a_restore(engine: Engine, tmp_path: Path, quiet: Watcher) -> None:
     engine.records.put([written(Kind.ARTIFACT, id="art_1", content="One")], None)
     await forgotten(engine, "art_1")
     engine.records.put([written(Kind.ARTIFACT, id="art_1", content="Two")], None)
@@ -649,9 +641,7 @@ async def test_what_expires_later_is_shown_until_then(open_engine: Open, wait_un
     assert engine.records.forgetting.next_expiry() == late
 
 
-async def test_a_ledger_that_cannot_be_written_is_pending_and_the_record_is_gone(
-    open_engine: Open, tmp_path: Path
-) -> None:
+async def test_an_unwritable_ledger_is_pending(open_engine: Open, tmp_path: Path) -> None:
     engine = open_engine()
     id = await recorded(engine, "Sell the oven")
     (tmp_path / "forgotten.jsonl").mkdir()
@@ -670,9 +660,7 @@ def test_a_line_that_is_no_erasure_is_refused_by_its_number(tmp_path: Path) -> N
         read_ledger(file)
 
 
-async def test_a_torn_last_line_of_the_ledger_is_cut_and_a_whole_one_without_its_end_is_kept(
-    engine: Engine, tmp_path: Path
-) -> None:
+async def test_a_torn_last_line_of_the_ledger_is_cut(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "forgotten.jsonl"
     await forgotten(engine, await recorded(engine, "Sell the oven"))
     whole = file.read_bytes()

@@ -12,8 +12,7 @@ from cognition_engines.exchange.decision_files import decision_files
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, Decision, Reason, Sensitivity
 from cognition_engines.store.reads.decisions import DecisionHistory
-from cognition_engines.writing.errors import WriteConflict
-from cognition_engines.writing.requests import LinkDecisions, SetStatus
+from cognition_engines.writing.requests import LinkDecisions, SetStatus, WriteConflict
 from tests.writing.test_decisions import ANN, BEN, JUDGE, titles
 from tests.writing.written import new, review, update
 
@@ -71,7 +70,7 @@ WHOLE = new(
 )
 
 
-async def test_a_decision_that_was_exported_merged_and_ingested_is_the_same_one_and_the_files(
+async def test_an_exported_merged_and_ingested_decision_is_the_same(
     repository: Repository,
 ) -> None:
     engine = repository.engine
@@ -182,9 +181,7 @@ async def test_a_dry_run_reports_the_change_and_takes_nothing_over(repository: R
     assert (await repository.whole(id)).stored.origin.written
 
 
-async def test_where_the_decision_is_not_stored_the_file_is_a_new_one_of_its_id(
-    repository: Repository, tmp_path: Path
-) -> None:
+async def test_an_unknown_decision_is_new_under_its_id(repository: Repository, tmp_path: Path) -> None:
     await repository.engine.write(ANN, new("Bake bread"))
     repository.export()
     other = Engine.open(f"sqlite:///{tmp_path / 'other.sqlite3'}", tmp_path / "other", None)
@@ -222,7 +219,7 @@ reviewed_at: '2026-03-01T10:00:00+00:00'
 """
 
 
-async def test_a_decision_of_the_published_server_is_read_with_its_outcome_and_stays_its_files(
+async def test_a_decision_of_the_published_server_keeps_its_outcome(
     repository: Repository,
 ) -> None:
     (repository.folder / "2026-01-05-decision-5f3a9c1e.yaml").write_text(PUBLISHED, encoding="utf-8")

@@ -10,10 +10,17 @@ from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.queries.knowledge import KnowledgeQuestion
-from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WritesRefused
-from cognition_engines.writing.given_records import read_given
+from cognition_engines.writing.knowledge import read_given
 from cognition_engines.writing.memory_requests import StoredKnowledge, StoreKnowledge
-from cognition_engines.writing.requests import Forget, Forgotten, WriteCaller
+from cognition_engines.writing.requests import (
+    Forget,
+    Forgotten,
+    RecordNotFound,
+    ScopeNeeded,
+    WriteCaller,
+    WriteConflict,
+    WritesRefused,
+)
 
 WRITE = frozenset({"read", "write"})
 ANN = WriteCaller("ann", EVERYTHING, WRITE)

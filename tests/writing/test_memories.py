@@ -21,9 +21,8 @@ from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.copy import copy_records
 from cognition_engines.store.write_transaction import Author, read_transaction
-from cognition_engines.writing.errors import ScopeNeeded, WriteConflict, WriteRefused
 from cognition_engines.writing.memory_requests import Remember, Remembered, StoredEpisode, StoreEpisode
-from cognition_engines.writing.requests import Forget, Forgotten, WriteCaller
+from cognition_engines.writing.requests import Forget, Forgotten, ScopeNeeded, WriteCaller, WriteConflict, WriteRefused
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 from tests.writing.written import written
@@ -233,9 +232,7 @@ async def test_a_dry_run_remembers_nothing(engine: Engine) -> None:
     assert (await remembered(engine, ANN, page("Other."), "key")).status == "created", "the key was not spent"
 
 
-async def test_a_copy_of_the_store_has_memories_with_their_authors_and_revisions(
-    engine: Engine, tmp_path: Path, stores: Stores
-) -> None:
+async def test_a_copy_has_memories_authors_and_revisions(engine: Engine, tmp_path: Path, stores: Stores) -> None:
     id = (await remembered(engine, ANN, page("Noon."))).id
     await remembered(engine, ANN, page("One."))
     target = open_records(f"sqlite:///{tmp_path / 'copy.sqlite3'}")

@@ -10,11 +10,12 @@ from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, Decision, Sensitivity, Viewer
-from cognition_engines.writing.errors import WriteConflict, WriteRefused
 from cognition_engines.writing.requests import (
     LinkDecisions,
     UnlinkDecisions,
     WriteCaller,
+    WriteConflict,
+    WriteRefused,
 )
 from tests.writing.written import new, review, update
 
@@ -53,7 +54,7 @@ async def test_a_circle_that_closes_in_a_hidden_decision_is_no_refusal(engine: E
     assert (await engine.write(NARROW, back)).id == other
 
 
-async def test_what_was_known_at_a_time_is_what_reviews_and_successors_had_made_of_it_until_then(
+async def test_what_was_known_at_a_time_follows_reviews_and_successors(
     engine: Engine,
 ) -> None:
     old = await engine.write(ANN, new("Bake bread"))
@@ -65,9 +66,7 @@ async def test_what_was_known_at_a_time_is_what_reviews_and_successors_had_made_
         assert await known(engine, id, successor.at) == ("pending", None)  # type: ignore[union-attr]
 
 
-async def test_a_file_s_decision_was_known_as_the_file_has_it_before_it_was_reviewed(
-    engine: Engine, tmp_path: Path
-) -> None:
+async def test_a_files_decision_is_known_as_before_its_review(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "docs/adr/0001-use-a-queue.md"
     file.parent.mkdir(parents=True)
     file.write_text(ADR)

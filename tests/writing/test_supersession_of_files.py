@@ -53,9 +53,7 @@ async def status(engine: Engine, id: str) -> str | None:
 
 @pytest.mark.parametrize("says", ["old", "new", "both"])
 @pytest.mark.parametrize("order", [("old", "new"), ("new", "old")])
-async def test_whichever_file_says_it_and_is_read_first_the_old_one_is_out_of_force_from_the_date_of_the_new(
-    engine: Engine, tmp_path: Path, says: str, order: tuple[str, str]
-) -> None:
+async def test_files_supersede_in_any_order(engine: Engine, tmp_path: Path, says: str, order: tuple[str, str]) -> None:
     stated = {
         "old": OLD | ({"supersededBy": "new"} if says != "new" else {}),
         "new": NEW | ({"supersedes": "old"} if says != "old" else {}),
@@ -67,9 +65,7 @@ async def test_whichever_file_says_it_and_is_read_first_the_old_one_is_out_of_fo
     assert await current(engine, as_of=datetime(2025, 1, 1, tzinfo=UTC)) == {"new"}
 
 
-async def test_the_old_one_is_in_force_until_the_new_one_is_accepted_and_again_when_it_is_gone(
-    engine: Engine, tmp_path: Path
-) -> None:
+async def test_the_old_one_is_in_force_until_the_acceptance(engine: Engine, tmp_path: Path) -> None:
     files = tmp_path
     await read(engine, files, "old", OLD)
     for state, expected in (
@@ -95,9 +91,7 @@ async def test_a_status_superseded_has_the_date_of_its_successor_as_its_end(engi
     assert await current(engine) == {"new"}
 
 
-async def test_a_file_supersedes_what_an_agent_recorded_and_an_agent_what_a_file_names(
-    engine: Engine, tmp_path: Path
-) -> None:
+async def test_files_and_agents_supersede_each_other(engine: Engine, tmp_path: Path) -> None:
     files = tmp_path
     fields = DecisionFields(decision="Lanterns burn wood", confidence=0.5)
     wood = (await engine.write(ANN, RecordDecision(fields=fields))).id
@@ -113,9 +107,7 @@ async def test_a_file_supersedes_what_an_agent_recorded_and_an_agent_what_a_file
     assert (await current(engine), await status(engine, "old")) == ({"new", glow}, "superseded")
 
 
-async def test_a_successor_that_is_not_there_is_a_warning_and_a_placeholder_ends_nothing(
-    engine: Engine, tmp_path: Path
-) -> None:
+async def test_an_unknown_successor_is_a_warning_and_ends_nothing(engine: Engine, tmp_path: Path) -> None:
     done = await read(engine, tmp_path, "old", OLD | {"supersededBy": "gone"}, NEW | {"supersededBy": "None yet."})
     (warning,) = [one.reason for one in done.warnings if "successor" in one.reason]
     assert warning == "2 decisions name a successor that is not here, for example None yet."
@@ -126,9 +118,7 @@ async def test_a_successor_that_is_not_there_is_a_warning_and_a_placeholder_ends
 
 
 @pytest.mark.parametrize("hidden", [{"sensitivity": "sensitive"}, {"project": "mill"}])
-async def test_a_successor_that_some_readers_do_not_see_ends_nothing_for_any(
-    engine: Engine, tmp_path: Path, hidden: dict[str, str]
-) -> None:
+async def test_a_hidden_successor_ends_nothing(engine: Engine, tmp_path: Path, hidden: dict[str, str]) -> None:
     own = {"project": "harbour"}
     await read(engine, tmp_path, "both", OLD | own, NEW | own | hidden | {"supersedes": "old"})
     narrow = Viewer(Sensitivity.NORMAL, frozenset({"harbour"}))

@@ -19,7 +19,7 @@ from cstp.client.methods import AsyncMethods
 from cstp.client.target import described, httpx_options, make_target
 from cstp.client.transport import Deadline, received, transport_error
 from cstp.errors import CstpError, JsonValue
-from cstp.methods.changes import ChangesResult
+from cstp.methods.records import ChangesResult
 
 R = TypeVar("R")
 

@@ -9,8 +9,7 @@ from functools import update_wrapper
 from inspect import Parameter, Signature, signature
 from typing import Any, Concatenate, ParamSpec, TypeVar, get_args
 
-from cstp.call import Call
-from cstp.pages import Identified, Listing, each, each_async
+from cstp.call import Call, Identified, Listing, each, each_async
 
 P = ParamSpec("P")
 R = TypeVar("R")

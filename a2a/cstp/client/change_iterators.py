@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Final, Literal, TypeAlias
 
 from cstp.client.errors import TransportError
-from cstp.client.retries import FIRST_SECONDS, LONGEST_SECONDS
+from cstp.client.transport import FIRST_PAUSE, LONGEST_PAUSE
 from cstp.errors import CstpError, Overloaded, QueryFailed, RateLimited
-from cstp.methods.changes import LONGEST_WAIT, ChangesResult, RecordChange
+from cstp.methods.records import LONGEST_WAIT, ChangesResult, RecordChange
 
 Cursor: TypeAlias = int | Literal["now"]
 _log = logging.getLogger("cstp.client")
@@ -50,7 +50,7 @@ class _Walk:
         if not self._reached or not isinstance(error, _PASSING):
             raise error
         self._failures += 1
-        pause = min(LONGEST_SECONDS, FIRST_SECONDS * 2.0 ** min(self._failures - 1, 16))
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(self._failures - 1, 16))
         asked = error.retry_after if isinstance(error, Overloaded | RateLimited) else 0
         if isinstance(error, RateLimited):
             _log.warning("the agent's limit is used up: changes are asked for again in %.1f s", max(pause, asked))

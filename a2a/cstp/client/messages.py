@@ -15,7 +15,8 @@ from cstp.errors import ERRORS, CstpError, InvalidRequest, JsonValue, OtherError
 
 R = TypeVar("R")
 
-_TOO_LARGE: Final = 413
+_STATUS_TOO_LARGE: Final = 413
+TOO_LARGE: Final = "HTTP 413: the request is larger than the server takes; send less"
 _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in ERRORS}
 
 
@@ -100,8 +101,8 @@ def _read(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R |
 
 def _noted(error: CstpError, status: int) -> CstpError:
     """The error, with a note where its HTTP status has more information than its code: a traceback shows it."""
-    if status == _TOO_LARGE:
-        error.add_note("HTTP 413: the request is larger than the server takes; send less")
+    if status == _STATUS_TOO_LARGE:
+        error.add_note(TOO_LARGE)
     return error
 
 

@@ -1,6 +1,6 @@
 """`Client`, which only sends and waits; decisions are elsewhere, and the same for `cstp.client.async_client`.
 
-`cstp.calls` makes calls, `cstp.client.messages` reads what comes back, `cstp.client.retries` says what is sent again
+`cstp.calls` makes calls, `cstp.client.messages` reads what comes back, `cstp.client.transport` says what is sent again
 and when.
 """
 
@@ -14,12 +14,12 @@ from pydantic import SecretStr
 
 from cstp.call import Call, raw_call
 from cstp.client.change_iterators import Changes, Cursor, wait_milliseconds
+from cstp.client.connections import SyncHttp
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
 from cstp.client.methods import Methods
-from cstp.client.sync_http import SyncHttp
 from cstp.client.target import described, httpx_options, make_target
 from cstp.errors import CstpError, JsonValue
-from cstp.methods.changes import ChangesResult
+from cstp.methods.records import ChangesResult
 
 R = TypeVar("R")
 

@@ -1,8 +1,8 @@
-"""What both clients have in common: where they ask, how long and how often."""
+"""What both clients have in common: where they ask, with which token, how long and how often."""
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import random
@@ -12,13 +12,59 @@ import httpx
 from pydantic import SecretStr
 
 from cstp.call import Call
-from cstp.client.auth import BearerAuth, read_token
 from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer
-from cstp.client.retries import pause_before_retry
-from cstp.client.transport import HEADERS, Deadline, deadline_after, endpoint
+from cstp.client.transport import HEADERS, Deadline, deadline_after, endpoint, pause_before_retry
 
-VARIABLE: Final = "CSTP_URL"
+TOKEN_VARIABLE: Final = "CSTP_TOKEN"
+
+
+def read_token(token: SecretStr | None, token_file: str | Path | None, environment: Mapping[str, str]) -> SecretStr:
+    """Return the token given, else the one in the file, else that of `CSTP_TOKEN`.
+
+    Raises ValueError where there is none, where both are given, or where it is no token; OSError for the file.
+    """
+    around = SecretStr(environment.get(TOKEN_VARIABLE, ""))
+    del environment  # a traceback of what is raised here may show this frame's variables
+    if token is not None and token_file is not None:
+        raise ValueError("give token or token_file, not both")
+    if token is not None:
+        return _checked(token, "token")
+    if token_file is not None:
+        return _checked(_content(Path(token_file)), str(token_file))
+    if around:
+        return _checked(around, TOKEN_VARIABLE)
+    raise ValueError(f"no token: give token or token_file, or set {TOKEN_VARIABLE}")
+
+
+def _content(file: Path) -> SecretStr:
+    # an error of decoding would hold the bytes; what stands for them is no part of a token
+    return SecretStr(file.read_bytes().decode("ascii", errors="replace").strip())
+
+
+def _checked(secret: SecretStr, source: str) -> SecretStr:
+    if not _is_token(secret):
+        raise ValueError(f"{source}: a token is printable ASCII without spaces")
+    return secret
+
+
+def _is_token(secret: SecretStr) -> bool:
+    text = secret.get_secret_value()
+    return isinstance(text, str) and text != "" and all("!" <= character <= "~" for character in text)
+
+
+class BearerAuth(httpx.Auth):
+    """Puts the token into each request when it is sent, so that no client holds it in its headers."""
+
+    def __init__(self, secret: SecretStr) -> None:
+        self._secret = secret
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers["Authorization"] = f"Bearer {self._secret.get_secret_value()}"
+        yield request
+
+
+URL_VARIABLE: Final = "CSTP_URL"
 _log = logging.getLogger("cstp.client")
 
 
@@ -72,9 +118,9 @@ class Attempts:
 
 def make_target(url: str | None, timeout: float, retries: int) -> Target:
     if url is None:
-        url = os.environ.get(VARIABLE)
+        url = os.environ.get(URL_VARIABLE)
         if not url:
-            raise ValueError(f"no url: give url, or set {VARIABLE}")
+            raise ValueError(f"no url: give url, or set {URL_VARIABLE}")
     deadline_after(timeout)
     if retries < 0:
         raise ValueError("retries must not be negative")

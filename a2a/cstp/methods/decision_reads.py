@@ -1,20 +1,17 @@
-"""Methods that read decisions by id and page by page: `cstp.getDecision`, `cstp.listDecisions`."""
+"""Methods that read decisions without a query: `cstp.getDecision`, `cstp.listDecisions`, `cstp.getStats`."""
 
-from datetime import datetime
+from datetime import date
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator
+from pydantic import Field, JsonValue
 
-from cstp.contract import Method, PublishedNames, ToolText, WireResult
+from cstp.contract import DecisionId, DecisionIds, Method, PublishedNames, ToolText, WireResult
 from cstp.errors import NotFound, QueryFailed
-from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, Offset, UpperInstant, not_blank, not_later
+from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, Offset, UpperInstant, in_order
 from cstp.methods.decision_links import DecisionEdge, EndedEdge
 from cstp.methods.decision_records import OF_ID
-from cstp.naming import DecisionId, DecisionIds
-from cstp.reads import ReadParams
+from cstp.reads import Present, ReadParams
 from cstp.writes import Names, RecordId
-
-Name = Annotated[Label, AfterValidator(not_blank)]
 
 
 class GetDecisionParams(ReadParams):
@@ -162,10 +159,10 @@ class WholeDecision(WireResult):
     pre_decision: JsonValue
     given: dict[str, JsonValue]
     provenance: RecordProvenance
-    reviews: list[RecordedReview] | None = Field(None, exclude_if=lambda value: value is None)
-    links: list[DecisionEdge] | None = Field(None, exclude_if=lambda value: value is None)
-    history: list[RecordedRevision] | None = Field(None, exclude_if=lambda value: value is None)
-    ended_links: list[EndedEdge] | None = Field(None, exclude_if=lambda value: value is None)
+    reviews: Present[list[RecordedReview]] = None
+    links: Present[list[DecisionEdge]] = None
+    history: Present[list[RecordedRevision]] = None
+    ended_links: Present[list[EndedEdge]] = None
 
 
 class GetDecisionResult(WireResult):
@@ -186,12 +183,12 @@ class ListDecisionsParams(ReadParams):
 
     limit: Annotated[int, Field(ge=1, le=500), WHOLE] = 20
     offset: Offset = 0
-    category: Name | None = None
-    stakes: Name | None = None
-    status: Name | None = None
-    agent: Name | None = Field(default=None, description="Who recorded it.")
+    category: Label | None = None
+    stakes: Label | None = None
+    status: Label | None = None
+    agent: Label | None = Field(default=None, description="Who recorded it.")
     tags: Names | None = Field(default=None, description="A decision has all of them.")
-    project: Name | None = None
+    project: Label | None = None
     has_outcome: bool | None = None
     current: bool | None = Field(
         default=None, description="True leaves out what is superseded, deprecated, rejected, or no longer valid."
@@ -206,10 +203,7 @@ class ListDecisionsParams(ReadParams):
     sort: Literal["date", "recordedAt", "confidence", "category", "stakes", "status", "reviewBy"] = "date"
     order: Literal["asc", "desc"] = "desc"
 
-    @field_validator("date_to")
-    @classmethod
-    def _dates_in_order(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
-        return not_later(info.data.get("date_from"), "dateFrom", value, "dateTo")
+    _dates_in_order = in_order("date_from", "date_to")
 
 
 class ListedDecision(WireResult):
@@ -273,5 +267,77 @@ LIST_DECISIONS = Method(
             "status, agent, tags, project and date. Use it without a question; with one use query_decisions."
         ),
         view="decision",
+    ),
+)
+
+
+class GetStatsParams(ReadParams):
+    """Which decisions to count. Bounds are inclusive and leave out decisions without a date."""
+
+    date_from: LowerInstant = None
+    date_to: UpperInstant = None
+    project: Label | None = None
+
+    _dates_in_order = in_order("date_from", "date_to")
+
+
+class DayCount(WireResult):
+    """How many decisions have a date on one day, in UTC."""
+
+    date: date
+    count: int
+
+
+class TagCount(WireResult):
+    """How many decisions have a tag."""
+
+    tag: str
+    count: int
+
+
+class RecentActivity(WireResult):
+    """How many decisions have a date in the last 24 hours, 7 days and 30 days."""
+
+    last_24h: int = Field(alias="last24h")
+    last_7d: int = Field(alias="last7d")
+    last_30d: int = Field(alias="last30d")
+
+
+class GetStatsResult(WireResult):
+    """Counts of the decisions that the caller sees, the most frequent first, ties by name.
+
+    Names are in lower case, but for agents. `byCategory`, `byStakes`, `byStatus` and `byAgent` have the 100 most
+    frequent names; a decision that states none is in `total` alone. `byDay` has the latest 366 days with decisions, the
+    earliest first, `topTags` the 50 most frequent tags. `current` and `overdue` are those that `cstp.listDecisions`
+    lists with these filters, `superseded` those of that status.
+    """
+
+    total: int
+    current: int
+    superseded: int
+    overdue: int
+    by_category: dict[str, int]
+    by_stakes: dict[str, int]
+    by_status: dict[str, int]
+    by_agent: dict[str, int]
+    by_day: list[DayCount]
+    top_tags: list[TagCount]
+    recent_activity: RecentActivity
+
+
+GET_STATS = Method(
+    name="cstp.getStats",
+    summary="Count the decisions by category, stakes, status, agent, day and tag, and those overdue for review.",
+    params=GetStatsParams,
+    result=GetStatsResult,
+    errors=(QueryFailed,),
+    from_records=True,
+    audited=False,
+    tool=ToolText(
+        title="Count decisions",
+        description=(
+            "Count the decisions by category, stakes, status, agent, day and tag. Use it for how many there are of "
+            "what, before you list them."
+        ),
     ),
 )

@@ -1,6 +1,5 @@
 """What agents write of decisions: recorded, updated, reviewed, given a status, linked."""
 
-from datetime import datetime
 from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator
@@ -11,27 +10,16 @@ from cstp.errors import Conflict, NotFound, QueryFailed
 from cstp.fields import (
     WHOLE,
     InstantOut,
+    Level,
     LowerInstant,
+    Share,
     UpperInstant,
     each_once,
+    in_order,
     not_blank,
-    not_later,
     not_over,
 )
-from cstp.writes import (
-    MOST,
-    Account,
-    Level,
-    LongText,
-    Name,
-    Names,
-    Period,
-    RecordId,
-    Share,
-    WriteParams,
-    WriteResult,
-    WriteWarning,
-)
+from cstp.writes import MOST, Account, LongText, Name, Names, Period, RecordId, WriteParams, WriteResult, WriteWarning
 
 Stakes = Literal["low", "medium", "high", "critical"]
 Outcome = Literal["success", "partial", "failure", "abandoned"]
@@ -113,10 +101,7 @@ class DecisionMembers(Wire):
     bridge: Account | None = Field(default=None, description="As `trace`.")
     pre_decision: Account | None = Field(default=None, description="As `trace`; nothing in it is checked.")
 
-    @field_validator("valid_to")
-    @classmethod
-    def _valid_in_order(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
-        return not_later(info.data.get("valid_from"), "validFrom", value, "validTo")
+    _valid_in_order = in_order("valid_from", "valid_to")
 
 
 class RecordDecisionParams(DecisionMembers, WriteParams):

@@ -1,38 +1,30 @@
 """Methods over decision records: `cstp.queryDecisions` (F002)."""
 
-from datetime import datetime
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
-from cstp.contract import ANSWER_TOKENS, Method, PublishedNames, ToolText, Wire, WireResult
+from cstp.contract import ANSWER_TOKENS, DecisionId, DecisionIds, Method, PublishedNames, ToolText, Wire, WireResult
 from cstp.errors import QueryFailed
-from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
-from cstp.fields import (
-    MAX_TOKENS_DESCRIPTION,
-    MODE_DESCRIPTION,
-    WHOLE,
-    InstantOut,
-    Label,
-    LowerInstant,
+from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, Share, UpperInstant, each_once, in_order
+from cstp.methods.decision_links import DecisionEdge
+from cstp.reads import (
+    Abstain,
+    AsOf,
+    Explain,
+    Explained,
+    Interpreted,
     MaxTokens,
-    Omitted,
+    NearestRecord,
+    Present,
     Query,
+    ReadParams,
     RecordOrigin,
     SearchMode,
-    Truncated,
-    UpperInstant,
-    each_once,
-    not_blank,
-    not_later,
 )
-from cstp.methods.decision_links import DecisionEdge
-from cstp.naming import DecisionId, DecisionIds
-from cstp.reads import ReadParams
 
-Labels = Annotated[list[Annotated[Label, AfterValidator(not_blank)]], Field(min_length=1, max_length=64)]
+Labels = Annotated[list[Label], Field(min_length=1, max_length=64)]
 Part: TypeAlias = Literal["snippet", "links", "provenance"]
 Parts = Annotated[
     list[Part],
@@ -47,7 +39,6 @@ Parts = Annotated[
         }
     ),
 ]
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class QueryFilters(Wire):
@@ -66,18 +57,18 @@ class QueryFilters(Wire):
         }
     )
 
-    category: Annotated[Label, AfterValidator(not_blank)] | None = None
+    category: Label | None = None
     min_confidence: Share | None = None
     max_confidence: Share | None = None
     date_after: LowerInstant = None
     date_before: UpperInstant = None
     stakes: Labels | None = None
     status: Labels | None = None
-    project: Annotated[Label, AfterValidator(not_blank)] | None = None
-    agent: Annotated[Label, AfterValidator(not_blank)] | None = Field(default=None, description="Who recorded it.")
+    project: Label | None = None
+    agent: Label | None = Field(default=None, description="Who recorded it.")
     tags: Labels | None = Field(default=None, description="A decision has all of them.")
-    feature: Annotated[Label, AfterValidator(not_blank)] | None = None
-    pr: Annotated[Label, AfterValidator(not_blank)] | None = None
+    feature: Label | None = None
+    pr: Label | None = None
     has_outcome: bool | None = None
     current: bool | None = Field(
         default=None, description="True leaves out what is superseded, deprecated, rejected, or no longer valid."
@@ -94,10 +85,7 @@ class QueryFilters(Wire):
             raise PydanticCustomError("order", "minConfidence must not exceed maxConfidence", {"also": "minConfidence"})
         return value
 
-    @field_validator("date_before")
-    @classmethod
-    def _dates_in_order(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
-        return not_later(info.data.get("date_after"), "dateAfter", value, "dateBefore")
+    _dates_in_order = in_order("date_after", "date_before")
 
 
 class QueryDecisionsParams(ReadParams):
@@ -126,11 +114,11 @@ class QueryDecisionsParams(ReadParams):
         default=False, description="As `links` in `include`, with all links that agents made as `edges`."
     )
     include_provenance: bool = Field(default=False, description="As `provenance` in `include`.")
-    explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
-    abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
-    as_of: UpperInstant = Field(default=None, description=AS_OF_DESCRIPTION)
-    mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
-    max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
+    explain: Explain = False
+    abstain: Abstain = False
+    as_of: AsOf = None
+    mode: SearchMode = None
+    max_tokens: MaxTokens = None
 
 
 class DecisionLinks(WireResult):
@@ -143,7 +131,7 @@ class DecisionLinks(WireResult):
 
     supersedes: DecisionIds
     superseded_by: DecisionIds
-    edges: list[DecisionEdge] | None = Field(None, exclude_if=lambda edges: edges is None)
+    edges: Present[list[DecisionEdge]] = None
 
 
 class Provenance(WireResult):
@@ -178,12 +166,12 @@ class DecisionSummary(WireResult):
     distance: float | None
     origin: RecordOrigin
     recorded_by: str | None
-    reasons: list[str] | None = Field(None, exclude_if=lambda reasons: reasons is None)
-    snippet: str | None = Field(None, exclude_if=lambda snippet: snippet is None)
-    links: DecisionLinks | None = Field(None, exclude_if=lambda links: links is None)
-    provenance: Provenance | None = Field(None, exclude_if=lambda provenance: provenance is None)
-    explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
-    truncated: Truncated = None
+    reasons: Present[list[str]] = None
+    snippet: Present[str] = None
+    links: Present[DecisionLinks] = None
+    provenance: Present[Provenance] = None
+    explain: Present[Explained] = None
+    truncated: Present[bool] = None
 
 
 class QueryDecisionsResult(WireResult):
@@ -199,10 +187,10 @@ class QueryDecisionsResult(WireResult):
     query: str
     query_time_ms: int
     agent: str
-    omitted: Omitted = None
-    no_good_match: NoGoodMatch = None
-    nearest: Nearest = None
-    interpreted: InterpretedOut = None
+    omitted: Present[int] = None
+    no_good_match: Present[bool] = None
+    nearest: Present[NearestRecord] = None
+    interpreted: Present[Interpreted] = None
 
 
 QUERY_DECISIONS = Method(

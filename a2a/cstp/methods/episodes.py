@@ -1,17 +1,31 @@
-"""Methods over episodes: `cstp.listEpisodes` (F003)."""
+"""Methods over episodes: what was tried, how well it went and what was learned."""
 
 from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
-from cstp.contract import Method, ToolText, WireResult
-from cstp.errors import QueryFailed
-from cstp.fields import WHOLE, InstantOut, LowerInstant, Offset, UpperInstant, not_later
-from cstp.naming import Names
-from cstp.reads import ReadParams
+from cstp.contract import Method, Names, ToolText, WireResult
+from cstp.errors import Conflict, NotFound, QueryFailed
+from cstp.fields import WHOLE, InstantOut, Level, LowerInstant, Offset, UpperInstant, not_later
+from cstp.methods.decision_reads import RecordProvenance
+from cstp.reads import (
+    Abstain,
+    AsOf,
+    Explain,
+    Explained,
+    Interpreted,
+    Present,
+    Query,
+    RankingMode,
+    ReadParams,
+    RecordOrigin,
+    SearchMode,
+)
+from cstp.writes import DRY_RUN_DESCRIPTION, PROJECT_DESCRIPTION, Line200, LongText, Tags, WriteParams
 
-Tags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=64)]
+GivenTags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=64)]  # may be blank
 
 
 class ListEpisodesParams(ReadParams):
@@ -26,7 +40,7 @@ class ListEpisodesParams(ReadParams):
     since: LowerInstant = None
     date_from: LowerInstant = None
     date_to: UpperInstant = None
-    tags: Tags | None = None
+    tags: GivenTags | None = None
     category: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
     @field_validator("date_to")
@@ -74,6 +88,172 @@ LIST_EPISODES = Method(
         description=(
             "List episodes (what was tried and how well it went, reward -1 to 1) page by page, newest first, by time, "
             "tags and category. Use it to review past attempts or to find gaps; it does not search by meaning."
+        ),
+    ),
+)
+
+
+Reward = Annotated[float, Field(ge=-1.0, le=1.0)]
+EpisodeId = Annotated[int, Field(ge=1, le=2**63 - 1), WHOLE]
+
+
+class StoreEpisodeParams(WriteParams):
+    """One experience: what was tried, how well it went, and what another agent should learn of it."""
+
+    query: LongText = Field(description="What was tried, or asked for.")
+    reward: Reward = Field(description="How well it went, from -1 to 1; 0 is 0.")
+    reflection: LongText = Field(description="What was learned.")
+    tags: Tags | None = None
+    category: Line200 | None = None
+    project: Line200 | None = Field(default=None, description=PROJECT_DESCRIPTION)
+    sensitivity: Level = "normal"
+    dry_run: bool = Field(default=False, description=DRY_RUN_DESCRIPTION)
+
+
+class StoreEpisodeResult(WireResult):
+    """The episode as it was stored; `created` is false where an earlier call of the same key did that.
+
+    `embeddingStatus` is always success: an episode is stored with its vectors, or not at all.
+    """
+
+    id: int
+    embedding_status: Literal["success"] = "success"
+    query: str
+    reward: float
+    created_at: InstantOut
+    created: bool
+    indexed: bool
+    seq: int
+
+
+class GetEpisodeParams(ReadParams):
+    """Which episode."""
+
+    id: EpisodeId
+
+
+class EpisodeMembers(WireResult):
+    """An episode with its reflection, null where its file gives none."""
+
+    id: Annotated[int, Names("episode")]
+    query: str
+    reward: float
+    reflection: str | None
+    created_at: InstantOut | None
+    tags: list[str]
+    category: str | None
+
+
+class GetEpisodeResult(EpisodeMembers):
+    """An episode whole, and where it came from."""
+
+    project: str | None
+    sensitivity: Level
+    provenance: RecordProvenance
+
+
+class FindEpisodesParams(ReadParams):
+    """What to look for in the queries and reflections of episodes; bounds are inclusive, and all of `tags` are had."""
+
+    query: Query
+    min_reward: Reward | None = None
+    max_reward: Reward | None = None
+    tags: Tags | None = None
+    limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
+    mode: SearchMode = None
+    explain: Explain = False
+    abstain: Abstain = False
+    as_of: AsOf = None
+
+    @field_validator("max_reward")
+    @classmethod
+    def _rewards_in_order(cls, value: float | None, info: ValidationInfo) -> float | None:
+        least = info.data.get("min_reward")
+        if value is not None and least is not None and least > value:
+            raise PydanticCustomError("order", "minReward must not be greater than maxReward", {"also": "minReward"})
+        return value
+
+
+class EpisodeFound(EpisodeMembers):
+    """An episode; `score` is better when higher, `distance` the cosine distance to the query or null.
+
+    `explain` is present when it was asked for.
+    `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
+    """
+
+    score: float
+    distance: float | None
+    origin: RecordOrigin
+    recorded_by: str | None
+    explain: Present[Explained] = None
+
+
+class NearestEpisode(WireResult):
+    """The episode that is nearest by meaning, which is not near enough; `cosine` is -1 to 1, higher is nearer."""
+
+    id: int
+    cosine: float
+
+
+class FindEpisodesResult(WireResult):
+    """The best episodes, best first. `mode` is how it was searched.
+
+    `noGoodMatch` is present exactly with `abstain`; where it is true, `nearest` is, too, if there is any record.
+    `interpreted` is present with `explain` where the query speaks of a time.
+    """
+
+    episodes: list[EpisodeFound]
+    total: int
+    query: str
+    mode: RankingMode
+    no_good_match: Present[bool] = None
+    nearest: Present[NearestEpisode] = None
+    interpreted: Present[Interpreted] = None
+
+
+STORE_EPISODE = Method(
+    name="cstp.storeEpisode",
+    summary="Store what was tried, how well it went and what was learned.",
+    params=StoreEpisodeParams,
+    result=StoreEpisodeResult,
+    errors=(QueryFailed, Conflict),
+    scope="write",
+    cost=3,
+    tool=ToolText(
+        title="Store an episode",
+        description=(
+            "Store what was tried (query), how well it went (reward, -1 to 1) and what another agent should learn of "
+            "it (reflection). Use it once a task has ended and taught something, not for progress. A call that is "
+            "repeated without the same idempotency_key stores it twice."
+        ),
+    ),
+)
+GET_EPISODE = Method(
+    name="cstp.getEpisode",
+    summary="Read an episode whole, with its reflection.",
+    params=GetEpisodeParams,
+    result=GetEpisodeResult,
+    errors=(QueryFailed, NotFound),
+    from_records=True,
+    tool=ToolText(
+        title="Read one episode",
+        description=(
+            "Read one episode whole, with what was learned (reflection). Needs an id, which list_episodes and "
+            "find_episodes return."
+        ),
+    ),
+)
+FIND_EPISODES = Method(
+    name="cstp.findEpisodes",
+    summary="Find episodes by meaning and by words of what was tried and learned.",
+    params=FindEpisodesParams,
+    result=FindEpisodesResult,
+    errors=(QueryFailed,),
+    tool=ToolText(
+        title="Find episodes",
+        description=(
+            "Find episodes by meaning and by words of what was tried and what was learned, by reward and tags. Use it "
+            "before you try something: a low reward says what to avoid."
         ),
     ),
 )

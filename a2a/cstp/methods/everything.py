@@ -1,45 +1,32 @@
 """`cstp.search`: one search over records of all kinds that have a text."""
 
-from datetime import datetime
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field
 
-from cstp.abstention import ABSTAIN_DESCRIPTION, NoGoodMatch
-from cstp.contract import ANSWER_TOKENS, Method, ToolText, WireResult
+from cstp.contract import ANSWER_TOKENS, DecisionIds, Method, Names, ToolText, WireResult, by_type
 from cstp.errors import QueryFailed
-from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
-from cstp.fields import (
-    AUTHOR_DESCRIPTION,
-    MAX_TOKENS_DESCRIPTION,
-    MIN_SCORE_DESCRIPTION,
-    MODE_DESCRIPTION,
-    PARTICIPANTS_DESCRIPTION,
-    WHOLE,
-    InstantOut,
-    Label,
-    LowerInstant,
+from cstp.fields import WHOLE, InstantOut, Label, Level, LowerInstant, Share, UpperInstant, each_once, in_order
+from cstp.reads import (
+    Abstain,
+    AsOf,
+    Author,
+    Explain,
+    Explained,
+    Interpreted,
     MaxTokens,
-    Omitted,
-    People,
-    Person,
+    MinScore,
+    Participants,
+    PassagePlace,
+    Present,
     Query,
+    ReadParams,
     RecordOrigin,
     SearchMode,
-    Truncated,
-    UpperInstant,
-    each_once,
-    not_blank,
-    not_later,
 )
-from cstp.naming import DecisionIds, Names, by_type
-from cstp.passage_place import PlaceOut
-from cstp.reads import ReadParams
 
 FoundType: TypeAlias = Literal["decision", "chunk", "extraction", "episode", "artifact", "turn", "event"]
-Sensitivity: TypeAlias = Literal["normal", "sensitive", "highly_sensitive"]
 Part: TypeAlias = Literal["content"]
-Whole: TypeAlias = Annotated[Label, AfterValidator(not_blank)]
 
 FOUND_TYPES: Final[tuple[FoundType, ...]] = get_args(FoundType)
 _SOURCES: Final = {"chunk": "source", "extraction": "source", "event": "artifact"}  # kinds of `sourceId`, by type
@@ -58,47 +45,42 @@ class SearchParams(ReadParams):
     kinds: (
         Annotated[list[FoundType], Field(min_length=1, max_length=len(FOUND_TYPES)), AfterValidator(each_once)] | None
     ) = Field(default=None, description="The kinds to look for; absent: all.")
-    project: Whole | None = Field(default=None, description="Of any kind; spelled exactly.")
-    author: Person | None = Field(default=None, description=AUTHOR_DESCRIPTION)
-    participants: People | None = Field(default=None, description=PARTICIPANTS_DESCRIPTION)
-    tags: Annotated[list[Whole], Field(min_length=1, max_length=64)] | None = Field(
+    project: Label | None = Field(default=None, description="Of any kind; spelled exactly.")
+    author: Author = None
+    participants: Participants = None
+    tags: Annotated[list[Label], Field(min_length=1, max_length=64)] | None = Field(
         default=None,
         description="A record has all of them: tags of decisions and chunks and topics of extractions in any case, "
         "tags of episodes exactly. Artifacts, turns and events have none.",
     )
-    context: Whole | None = Field(
+    context: Label | None = Field(
         default=None,
         description="Such as `meeting` or `email`, in any case: that of artifacts; `conversation` is that of turns, "
         "`decision` that of decisions. Chunks, extractions and episodes have none.",
     )
-    source: Whole | None = Field(
+    source: Label | None = Field(
         default=None,
         description="The system that a record came from, such as `slack`, in any case: of artifacts, turns, events and "
         "chunks. Decisions, extractions and episodes have none.",
     )
-    sensitivity: Sensitivity | None = Field(default=None, description="Records of this level alone, of any kind.")
-    min_importance: Annotated[float, Field(ge=0.0, le=1.0)] = Field(
-        default=0.0, description="0 is no condition. Artifacts, turns and events have one."
-    )
+    sensitivity: Level | None = Field(default=None, description="Records of this level alone, of any kind.")
+    min_importance: Share = Field(default=0.0, description="0 is no condition. Artifacts, turns and events have one.")
     date_from: LowerInstant = None
     date_to: UpperInstant = None
-    min_score: float | None = Field(default=None, description=MIN_SCORE_DESCRIPTION)
-    mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
+    min_score: MinScore = None
+    mode: SearchMode = None
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
-    max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
+    max_tokens: MaxTokens = None
     include: Annotated[list[Part], Field(min_length=1, max_length=1), AfterValidator(each_once)] | None = Field(
         default=None,
         description="What each result has in addition. `content`: its text; of an artifact that is searched in chunks, "
         "the chunk that was found.",
     )
-    as_of: UpperInstant = Field(default=None, description=AS_OF_DESCRIPTION)
-    explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
-    abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
+    as_of: AsOf = None
+    explain: Explain = False
+    abstain: Abstain = False
 
-    @field_validator("date_to")
-    @classmethod
-    def _dates_in_order(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
-        return not_later(info.data.get("date_from"), "dateFrom", value, "dateTo")
+    _dates_in_order = in_order("date_from", "date_to")
 
 
 class SearchedRecord(WireResult):
@@ -135,12 +117,12 @@ class SearchedRecord(WireResult):
     recorded_by: str | None
     status: str | None
     superseded_by: DecisionIds
-    conversation: str | None = Field(None, exclude_if=lambda name: name is None)
-    path: str | None = Field(None, exclude_if=lambda path: path is None)
-    place: PlaceOut = None
-    content: str | None = Field(None, exclude_if=lambda content: content is None)
-    explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
-    truncated: Truncated = None
+    conversation: Present[str] = None
+    path: Present[str] = None
+    place: Present[PassagePlace] = None
+    content: Present[str] = None
+    explain: Present[Explained] = None
+    truncated: Present[bool] = None
 
 
 class NearestOfAnyKind(WireResult):
@@ -164,10 +146,10 @@ class SearchResult(WireResult):
 
     results: list[SearchedRecord]
     query_time_ms: int
-    interpreted: InterpretedOut = None
-    omitted: Omitted = None
-    no_good_match: NoGoodMatch = None
-    nearest: NearestOfAnyKind | None = Field(None, exclude_if=lambda nearest: nearest is None)
+    interpreted: Present[Interpreted] = None
+    omitted: Present[int] = None
+    no_good_match: Present[bool] = None
+    nearest: Present[NearestOfAnyKind] = None
 
 
 SEARCH = Method(

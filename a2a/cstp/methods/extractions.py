@@ -1,14 +1,114 @@
-"""Lists of extractions by topic: `cstp.getDecisions`, `cstp.getPatterns`, `cstp.getWarnings` (F000)."""
+"""What was extracted from sources, by type: `cstp.getDecisions`, `cstp.getPatterns`, `cstp.getWarnings`."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from cstp.contract import Method, ToolText, WireResult
+from cstp.contract import Method, Names, ToolText, WireResult
 from cstp.errors import QueryFailed
 from cstp.fields import WHOLE, Offset, Topic
-from cstp.naming import Names
-from cstp.reads import ReadParams
+from cstp.reads import Present, ReadParams
+
+
+class DecisionContent(WireResult):
+    """A question and how to answer it."""
+
+    question: str
+    options: list[str]
+    considerations: list[str]
+    recommended_approach: str | None
+    context: str | None
+
+
+class PatternContent(WireResult):
+    """A solution that comes back."""
+
+    name: str
+    problem: str
+    solution: str
+    code_example: str | None
+    context: str | None
+    trade_offs: list[str]
+
+
+class WarningContent(WireResult):
+    """What goes wrong, and how it shows."""
+
+    title: str
+    description: str
+    symptoms: list[str]
+    consequences: list[str]
+    prevention: str | None
+
+
+class MethodStep(WireResult):
+    """One step of a methodology."""
+
+    order: int | None
+    title: str
+    description: str | None
+    tips: list[str]
+
+
+class MethodologyContent(WireResult):
+    """How something is done; a step is an object or a text, as it was recorded."""
+
+    name: str
+    steps: list[MethodStep | str]
+    prerequisites: list[str]
+    outputs: list[str]
+
+
+class ChecklistItem(WireResult):
+    """One thing to check."""
+
+    item: str
+    required: bool | None
+
+
+class ChecklistContent(WireResult):
+    """What to check; an item is an object or a text, as it was recorded."""
+
+    name: str
+    items: list[ChecklistItem | str]
+    context: str | None
+
+
+class PersonaContent(WireResult):
+    """Who does something."""
+
+    role: str
+    responsibilities: list[str]
+    expertise: list[str]
+    communication_style: str | None
+
+
+class WorkflowStep(WireResult):
+    """One step of a workflow."""
+
+    order: int | None
+    action: str
+    outputs: list[str]
+
+
+class WorkflowContent(WireResult):
+    """What follows on what; a step is an object or a text, as it was recorded."""
+
+    name: str
+    trigger: str | None
+    steps: list[WorkflowStep | str]
+    decision_points: list[str]
+
+
+AnyContent: TypeAlias = (
+    DecisionContent
+    | PatternContent
+    | WarningContent
+    | MethodologyContent
+    | ChecklistContent
+    | PersonaContent
+    | WorkflowContent
+)
 
 
 class ExtractionsParams(ReadParams):
@@ -71,7 +171,7 @@ class ListMetadata(WireResult):
     result_count: int
     total_count: int
     search_type: Literal["filtered"] = "filtered"
-    topics: list[str] | None = Field(None, exclude_if=lambda topics: topics is None)
+    topics: Present[list[str]] = None
 
 
 class GetDecisionsResult(WireResult):

@@ -1,34 +1,33 @@
-"""Methods over what was read: `cstp.getChunk` (F001) and `cstp.searchKnowledge`."""
+"""Methods over what was read: `cstp.getChunk`, `cstp.searchKnowledge` and `cstp.storeKnowledge`."""
 
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
-from cstp.contract import ANSWER_TOKENS, Method, ToolText, Wire, WireResult
-from cstp.errors import NotFound, QueryFailed
-from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
-from cstp.fields import (
-    MAX_TOKENS_DESCRIPTION,
-    MIN_SCORE_DESCRIPTION,
-    MODE_DESCRIPTION,
+from cstp.contract import ANSWER_TOKENS, Method, Names, ToolText, Wire, WireResult, by_type
+from cstp.errors import Conflict, NotFound, QueryFailed
+from cstp.fields import WHOLE, Level, Topic, not_blank
+from cstp.methods.extractions import AnyContent
+from cstp.reads import (
     SNIPPETS_DESCRIPTION,
-    WHOLE,
+    Abstain,
+    AsOf,
+    Explain,
+    Explained,
+    Interpreted,
     MaxTokens,
-    Omitted,
+    MinScore,
+    NearestRecord,
+    PassagePlace,
+    Present,
     Query,
+    RankingMode,
+    ReadParams,
     RecordOrigin,
     SearchMode,
-    Topic,
-    Truncated,
-    UpperInstant,
-    not_blank,
 )
-from cstp.methods.contents import AnyContent
-from cstp.naming import Names, by_type
-from cstp.passage_place import PlaceOut
-from cstp.reads import ReadParams
+from cstp.writes import DRY_RUN_DESCRIPTION, MOST, PROJECT_DESCRIPTION, Line200, WriteParams
 
 ExtractionType: TypeAlias = Literal["decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow"]
 KnowledgeType: TypeAlias = Literal["chunk", "extraction", ExtractionType]
@@ -110,7 +109,7 @@ class GetChunkResult(WireResult):
     tags: list[str]
     content: str
     chunk_info: str
-    place: PlaceOut = None
+    place: Present[PassagePlace] = None
     knowledge_card: KnowledgeCard | None
     cluster: ChunkCluster | None
     related_chunks: list[RelatedChunk]
@@ -139,13 +138,13 @@ class SearchKnowledgeParams(ReadParams):
     query: Query
     filters: KnowledgeFilters | None = None
     limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 10
-    mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
-    explain: bool = Field(default=False, description=EXPLAIN_DESCRIPTION)
-    abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
-    as_of: UpperInstant = Field(default=None, description=AS_OF_DESCRIPTION)
-    min_score: float | None = Field(default=None, description=MIN_SCORE_DESCRIPTION)
+    mode: SearchMode = None
+    explain: Explain = False
+    abstain: Abstain = False
+    as_of: AsOf = None
+    min_score: MinScore = None
     snippets: bool = Field(default=False, description=f"{SNIPPETS_DESCRIPTION} Extractions are never cut.")
-    max_tokens: MaxTokens | None = Field(default=None, description=MAX_TOKENS_DESCRIPTION)
+    max_tokens: MaxTokens = None
 
 
 class SourceReference(WireResult):
@@ -180,12 +179,12 @@ class KnowledgeFound(WireResult):
     distance: float | None
     chunk_id: Annotated[str | None, Names("chunk")]
     chunk_info: str | None
-    place: PlaceOut = None
+    place: Present[PassagePlace] = None
     source: SourceReference | None
     origin: RecordOrigin
     recorded_by: str | None
-    explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
-    truncated: Truncated = None
+    explain: Present[Explained] = None
+    truncated: Present[bool] = None
 
 
 class SearchMetadata(WireResult):
@@ -194,7 +193,7 @@ class SearchMetadata(WireResult):
     query: str
     sources_cited: list[str]
     result_count: int
-    search_type: Literal["hybrid", "semantic", "keyword"]
+    search_type: RankingMode
 
 
 class SearchKnowledgeResult(WireResult):
@@ -208,10 +207,10 @@ class SearchKnowledgeResult(WireResult):
     results: list[KnowledgeFound]
     metadata: SearchMetadata
     query_time_ms: int
-    omitted: Omitted = None
-    no_good_match: NoGoodMatch = None
-    nearest: Nearest = None
-    interpreted: InterpretedOut = None
+    omitted: Present[int] = None
+    no_good_match: Present[bool] = None
+    nearest: Present[NearestRecord] = None
+    interpreted: Present[Interpreted] = None
 
 
 GET_CHUNK = Method(
@@ -243,5 +242,64 @@ SEARCH_KNOWLEDGE = Method(
             "the question (truncated); get_chunk with the chunk_id gives the whole."
         ),
         defaults={"snippets": True, "max_tokens": ANSWER_TOKENS},
+    ),
+)
+
+
+RECORDS_DESCRIPTION: Final = (
+    "Objects, each with its `kind`. A source has `title`, and with `content` it is cut into chunks; a chunk has "
+    "`content`, and `source_id` if its source is known; an extraction has `type`, such as pattern, and `content`, "
+    "an object such as `name`, `problem` and `solution` of a pattern. An id is the caller's own name for a record: "
+    "storing it again changes it, and others of the call may refer to it. Without one, an equal record of the agent is "
+    "the same."
+)
+
+
+class StoreKnowledgeParams(WriteParams):
+    """What was read, and what was learned of it: all is stored, or nothing."""
+
+    records: Annotated[
+        list[Annotated[dict[str, JsonValue], Field(examples=[{"kind": "chunk", "content": "…"}])]],
+        Field(min_length=1, max_length=MOST, description=RECORDS_DESCRIPTION),
+    ]
+    project: Line200 | None = Field(default=None, description="Of records that state none. " + PROJECT_DESCRIPTION)
+    sensitivity: Level = Field(default="normal", description="Of records that state none.")
+    dry_run: bool = Field(default=False, description=DRY_RUN_DESCRIPTION)
+
+
+class StoredRecordState(WireResult):
+    """A record, by which id it is stored, what was done, and how many chunks its text was cut into."""
+
+    kind: Literal["source", "chunk", "extraction"]
+    id: str
+    status: Literal["created", "unchanged", "changed"]
+    num_chunks: int
+
+
+class StoreKnowledgeResult(WireResult):
+    """What was done with each record, in the order in which they were sent."""
+
+    records: list[StoredRecordState]
+    indexed: bool
+    seq: int
+
+
+STORE_KNOWLEDGE = Method(
+    name="cstp.storeKnowledge",
+    summary="Store sources, chunks and extractions, all of a call or none.",
+    params=StoreKnowledgeParams,
+    result=StoreKnowledgeResult,
+    errors=(QueryFailed, NotFound, Conflict),
+    scope="write",
+    cost=3,
+    tool=ToolText(
+        title="Store knowledge",
+        description=(
+            "Store what was read and learned, up to 100 records in a call: sources with their text, passages (chunk), "
+            "and extractions such as patterns and warnings; all, or none. search_knowledge finds them. The same id "
+            "again changes a record."
+        ),
+        adds=False,
+        repeatable=True,
     ),
 )

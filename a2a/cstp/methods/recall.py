@@ -6,41 +6,33 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import AfterValidator, Field, JsonValue, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.abstention import ABSTAIN_DESCRIPTION, Nearest, NoGoodMatch
-from cstp.contract import ANSWER_TOKENS, Method, ToolText, WireResult
+from cstp.contract import ANSWER_TOKENS, Method, Names, ToolText, WireResult
 from cstp.errors import NotFound, QueryFailed
-from cstp.explained import AS_OF_DESCRIPTION, EXPLAIN_DESCRIPTION, Explained, InterpretedOut
-from cstp.fields import (
-    AUTHOR_DESCRIPTION,
+from cstp.fields import WHOLE, InstantOut, Label, Level, LowerInstant, Share, UpperInstant, in_order, not_blank
+from cstp.reads import (
+    EXPLAIN_DESCRIPTION,
     MAX_TOKENS_DESCRIPTION,
     MIN_SCORE_DESCRIPTION,
-    MODE_DESCRIPTION,
-    PARTICIPANTS_DESCRIPTION,
     QUERY_DESCRIPTION,
     SNIPPETS_DESCRIPTION,
-    WHOLE,
-    InstantOut,
-    Label,
-    LowerInstant,
+    Abstain,
+    AsOf,
+    Author,
+    Explained,
+    Interpreted,
     MaxTokens,
-    Omitted,
-    People,
-    Person,
+    NearestRecord,
+    Participants,
+    PassagePlace,
+    Present,
+    ReadParams,
     RecordOrigin,
     SearchMode,
-    Truncated,
-    UpperInstant,
-    not_blank,
-    not_later,
 )
-from cstp.naming import Names
-from cstp.passage_place import PlaceOut
-from cstp.reads import ReadParams
 
 Selector: TypeAlias = Literal["id", "query", "conversationId", "context"]
 Reason: TypeAlias = Literal["same_actor", "same_subject", "edge"]
 ResultType: TypeAlias = Literal["artifact", "event", "decision", "chunk"]
-Sensitivity: TypeAlias = Literal["normal", "sensitive", "highly_sensitive"]
 
 
 def _findable(value: str) -> str:
@@ -51,7 +43,7 @@ def _findable(value: str) -> str:
 
 
 Named: TypeAlias = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_findable)]
-Categories: TypeAlias = Annotated[list[Annotated[Label, AfterValidator(not_blank)]], Field(min_length=1, max_length=64)]
+Categories: TypeAlias = Annotated[list[Label], Field(min_length=1, max_length=64)]
 
 EVERY_CATEGORY: Final = "*"
 DEFAULT_CATEGORIES: Final = ("Decision", "Commitment", "QualityRisk")
@@ -81,10 +73,10 @@ class RecallParams(ReadParams):
     query: Annotated[str, Field(min_length=2, max_length=5000), AfterValidator(not_blank)] | None = Field(
         default=None, validate_default=True, description=QUERY_DESCRIPTION
     )
-    mode: SearchMode = Field(default=None, description=MODE_DESCRIPTION)
+    mode: SearchMode = None
     explain: bool = Field(default=False, description=f"{EXPLAIN_DESCRIPTION} Of results of a `query` alone.")
-    abstain: bool = Field(default=False, description=ABSTAIN_DESCRIPTION)
-    as_of: UpperInstant = Field(default=None, description=AS_OF_DESCRIPTION)
+    abstain: Abstain = False
+    as_of: AsOf = None
     limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
     expand: bool = Field(default=True, description="Whether to look for related events and artifacts.")
     include_events: bool = Field(
@@ -106,17 +98,17 @@ class RecallParams(ReadParams):
     expand_neighbors: bool = Field(
         default=False, description="Whether chunks come with the ones before and after them in their content."
     )
-    min_importance: Annotated[float, Field(ge=0.0, le=1.0)] = Field(default=0.0, description="0 is no condition.")
+    min_importance: Share = Field(default=0.0, description="0 is no condition.")
     source: Named | None = Field(default=None, description="The system that a record came from, such as `slack`.")
-    author: Person | None = Field(default=None, description=AUTHOR_DESCRIPTION)
-    participants: People | None = Field(default=None, description=PARTICIPANTS_DESCRIPTION)
+    author: Author = None
+    participants: Participants = None
     project: Named | None = Field(default=None, description="Spelled exactly.")
-    sensitivity: Sensitivity | None = Field(default=None, description="Records of this level alone.")
+    sensitivity: Level | None = Field(default=None, description="Records of this level alone.")
     min_score: float | None = Field(default=None, description=f"{MIN_SCORE_DESCRIPTION} Of a `query` alone.")
     snippets: bool = Field(
         default=False, description=f"{SNIPPETS_DESCRIPTION} The record that `id` names always comes whole."
     )
-    max_tokens: MaxTokens | None = Field(
+    max_tokens: MaxTokens = Field(
         default=None,
         description=MAX_TOKENS_DESCRIPTION + " The record that `id` names comes whole, whatever it takes.",
     )
@@ -151,10 +143,7 @@ class RecallParams(ReadParams):
             raise PydanticCustomError("selector", "means nothing without query")
         return value
 
-    @field_validator("date_to")
-    @classmethod
-    def _dates_in_order(cls, value: datetime | None, info: ValidationInfo) -> datetime | None:
-        return not_later(info.data.get("date_from"), "dateFrom", value, "dateTo")
+    _dates_in_order = in_order("date_from", "date_to")
 
 
 class ActorRef(WireResult):
@@ -193,7 +182,7 @@ class ArtifactMetadata(WireResult):
     source: str
     source_id: str | None
     source_url: str | None
-    sensitivity: Sensitivity
+    sensitivity: Level
     importance: float
     ts: InstantOut | None
     participants: list[str]
@@ -203,8 +192,8 @@ class ArtifactMetadata(WireResult):
     role: str | None
     speaker: str | None
     given: dict[str, JsonValue]
-    conversation: str | None = Field(None, exclude_if=lambda name: name is None)
-    path: str | None = Field(None, exclude_if=lambda path: path is None)
+    conversation: Present[str] = None
+    path: Present[str] = None
 
 
 class EventMetadata(WireResult):
@@ -246,8 +235,8 @@ class ChunkMetadata(WireResult):
     artifact_id: Annotated[str | None, Names("artifact")]
     chunk_info: str
     tags: list[str]
-    place: PlaceOut = None
-    path: str | None = Field(None, exclude_if=lambda path: path is None)
+    place: Present[PassagePlace] = None
+    path: Present[str] = None
 
 
 RecordMetadata: TypeAlias = ArtifactMetadata | EventMetadata | DecisionMetadata | ChunkMetadata
@@ -272,7 +261,7 @@ class AttachedEvent(WireResult):
     confidence: float | None
     actors: list[ActorRef]
     subject: SubjectRef | None
-    truncated: Truncated = None
+    truncated: Present[bool] = None
 
 
 class RecallItem(WireResult):
@@ -293,8 +282,8 @@ class RecallItem(WireResult):
     origin: RecordOrigin
     recorded_by: str | None
     events: list[AttachedEvent]
-    explain: Explained | None = Field(None, exclude_if=lambda explain: explain is None)
-    truncated: Truncated = None
+    explain: Present[Explained] = None
+    truncated: Present[bool] = None
 
 
 class RelatedItem(WireResult):
@@ -314,7 +303,7 @@ class RelatedItem(WireResult):
     recorded_by: str | None
     reason: Reason
     via: str
-    truncated: Truncated = None
+    truncated: Present[bool] = None
 
 
 class EntityItem(WireResult):
@@ -343,7 +332,7 @@ class TurnItem(WireResult):
     turn_index: int
     ts: InstantOut | None
     content: str
-    truncated: Truncated = None
+    truncated: Present[bool] = None
 
 
 class RecallResult(WireResult):
@@ -362,13 +351,13 @@ class RecallResult(WireResult):
     entities: list[EntityItem]
     total_count: int
     selector: Selector
-    turns: list[TurnItem] | None = Field(None, exclude_if=lambda turns: turns is None)
-    total_turns: int | None = Field(None, exclude_if=lambda total: total is None)
-    conversation_id: str | None = Field(None, exclude_if=lambda id: id is None)
-    omitted: Omitted = None
-    no_good_match: NoGoodMatch = None
-    nearest: Nearest = None
-    interpreted: InterpretedOut = None
+    turns: Present[list[TurnItem]] = None
+    total_turns: Present[int] = None
+    conversation_id: Present[str] = None
+    omitted: Present[int] = None
+    no_good_match: Present[bool] = None
+    nearest: Present[NearestRecord] = None
+    interpreted: Present[Interpreted] = None
 
 
 RECALL = Method(

@@ -3,26 +3,18 @@
 from typing import Any
 
 from cstp.contract import Method
-from cstp.methods.audit import AUDIT
-from cstp.methods.bulk import PUT_RECORDS
-from cstp.methods.changes import CHANGES
-from cstp.methods.decision_graph import GET_GRAPH
-from cstp.methods.decision_links import LINK_DECISIONS, UNLINK_DECISIONS
-from cstp.methods.decision_reads import GET_DECISION, LIST_DECISIONS
+from cstp.methods.decision_links import GET_GRAPH, LINK_DECISIONS, UNLINK_DECISIONS
+from cstp.methods.decision_reads import GET_DECISION, GET_STATS, LIST_DECISIONS
 from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION, SET_STATUS, UPDATE_DECISION
 from cstp.methods.decisions import QUERY_DECISIONS
-from cstp.methods.episode_records import FIND_EPISODES, GET_EPISODE, STORE_EPISODE
-from cstp.methods.episodes import LIST_EPISODES
+from cstp.methods.episodes import FIND_EPISODES, GET_EPISODE, LIST_EPISODES, STORE_EPISODE
 from cstp.methods.everything import SEARCH
 from cstp.methods.extractions import GET_DECISIONS, GET_PATTERNS, GET_WARNINGS
-from cstp.methods.forgetting import FORGET
-from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE
-from cstp.methods.knowledge_records import STORE_KNOWLEDGE
-from cstp.methods.memory_lists import LIST_MEMORIES
-from cstp.methods.memory_records import REMEMBER
+from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, STORE_KNOWLEDGE
+from cstp.methods.memories import LIST_MEMORIES, REMEMBER
 from cstp.methods.recall import RECALL
-from cstp.methods.statistics import GET_STATS
-from cstp.methods.system import DISCOVER, WHOAMI
+from cstp.methods.records import CHANGES, FORGET, PUT_RECORDS
+from cstp.methods.system import AUDIT, DISCOVER, WHOAMI
 
 METHODS: tuple[Method[Any, Any], ...] = (
     SEARCH,

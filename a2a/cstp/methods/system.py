@@ -1,13 +1,13 @@
-"""Methods about the connection itself."""
+"""Methods about the connection, the server and the calls of others: `cstp.whoami`, `rpc.discover`, `cstp.audit`."""
 
-from typing import Literal
+from typing import Annotated
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
 from cstp.contract import Method, Wire, WireResult
-from cstp.fields import InstantOut
-
-Clearance = Literal["normal", "sensitive", "highly_sensitive"]
+from cstp.errors import QueryFailed
+from cstp.fields import WHOLE, InstantOut, Label, Level, LowerInstant, UpperInstant, in_order
+from cstp.writes import RecordId
 
 
 class WhoamiParams(Wire):
@@ -35,7 +35,7 @@ class WhoamiResult(WireResult):
 
     agent: str
     scopes: list[str]
-    clearance: Clearance
+    clearance: Level
     projects: list[str] | None
     limits: list[LimitState]
     expires_at: InstantOut
@@ -76,4 +76,80 @@ DISCOVER = Method(
     result=DiscoverResult,
     scope=None,
     audited=False,
+)
+
+
+_Number = Annotated[int, Field(ge=1, le=2**63 - 1), WHOLE]
+
+
+class AuditParams(Wire):
+    """Which rows of the audit, all conditions together. Bounds of times are inclusive."""
+
+    agent: Label | None = None
+    method: Label | None = Field(default=None, description="With its prefix, such as `cstp.getDecision`.")
+    id: RecordId | None = Field(
+        default=None, description="Of a record, as answers name it: the calls that returned its id or wrote it."
+    )
+    since: LowerInstant = None
+    until: UpperInstant = None
+    limit: Annotated[int, Field(ge=1, le=500), WHOLE] = 50
+    before: _Number | None = Field(
+        default=None, description="Only rows of a lower number: `before` of the answer gives the next page."
+    )
+
+    _dates_in_order = in_order("since", "until")
+
+
+class AuditedId(WireResult):
+    """A record that an answer named; `written` is true where the call changed it. It may be gone since."""
+
+    kind: str
+    id: str
+    written: bool
+
+
+class AuditCall(WireResult):
+    """One call: when it was answered, to which agent, by which way (`via`), and how it ended: `code` 0 is a result.
+
+    `query` is what was searched for, null unless the server keeps queries. `hash` covers the row and the one before it.
+    """
+
+    number: int
+    at: InstantOut
+    agent: str
+    method: str
+    via: str
+    request_id: str
+    code: int
+    records: list[AuditedId]
+    query: str | None
+    hash: str
+
+
+class AuditHead(WireResult):
+    """The newest row of the whole audit: noted elsewhere, it shows later that nothing before it was changed.
+
+    `pruned` is the number of the newest row that was removed for its age, 0 where none was.
+    """
+
+    number: int
+    hash: str
+    pruned: int
+
+
+class AuditResult(WireResult):
+    """One page, newest first. `before` begins the next one and is null on the last."""
+
+    rows: list[AuditCall]
+    before: int | None
+    head: AuditHead
+
+
+AUDIT = Method(
+    name="cstp.audit",
+    summary="List who has read or written which records, newest first, with filters.",
+    params=AuditParams,
+    result=AuditResult,
+    errors=(QueryFailed,),
+    scope="admin",
 )

@@ -17,8 +17,16 @@ from typer.completion import get_completion_inspect_parameters
 from typer.core import TyperGroup
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
-from cstp_server.cli.common_options import CommonOptions, ConfigOption, DataDirOption
-from cstp_server.cli.exit_codes import FAILED, MISUSED, STOPPED, UNREACHABLE, Unreachable
+from cstp_server.cli.common import (
+    FAILED,
+    MISUSED,
+    STOPPED,
+    UNREACHABLE,
+    CommonOptions,
+    ConfigOption,
+    DataDirOption,
+    Unreachable,
+)
 from cstp_server.terminal import say
 
 _COMPLETE: Final = "_CSTP_COMPLETE"
@@ -92,7 +100,7 @@ _GROUPS: Final[Mapping[str, Mapping[str, _Entry]]] = {
         ),
         "reindex": _Entry("reindex", "Rebuild the indexes", "cstp reindex"),
         "compact": _Entry(
-            "compact",
+            "reindex",
             "Rewrite the database and the indexes, so that no file holds bytes of deleted or forgotten records",
             "cstp compact",
         ),
@@ -198,7 +206,7 @@ def root(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code; see `exit_codes`."""
+    """Run one command and return its exit code; see `cli.common`."""
     command = typer.main.get_command(app)
     if _COMPLETE in os.environ:
         get_completion_inspect_parameters()  # which makes the shells known, as add_completion would

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.escapes import one_line
-from cstp_server.cli.common_options import CommonOptions, ConfigOption, DataDirOption, JsonOption, command_family
+from cstp_server.cli.common import CommonOptions, ConfigOption, DataDirOption, JsonOption, command_family
 from cstp_server.loaded_settings import LoadedSettings, load_settings
 from cstp_server.settings import Settings
 from cstp_server.terminal import say

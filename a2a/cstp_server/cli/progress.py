@@ -18,8 +18,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from cognition_engines.ingest.options import Amount, Silent
-from cognition_engines.ingest.options import Progress as Reading
+from cognition_engines.ingest.options import Amount, Progress as Reading, Silent
 from cstp_server.terminal import say
 
 EACH_SECONDS: Final = 10.0

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -12,15 +13,16 @@ from typing import Annotated, Any, Final, TypeVar
 
 import httpx
 import typer
+from pydantic.alias_generators import to_camel
 from rich.console import Console
 from rich.highlighter import JSONHighlighter
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.escapes import one_line, several_lines
 from cstp.call import Call, raw_call
+from cstp.client.connections import SyncHttp
 from cstp.client.errors import ConnectionLost, DeadlineExceeded, UnexpectedAnswer
-from cstp.client.messages import HttpAnswer, read_answer
-from cstp.client.sync_http import SyncHttp
+from cstp.client.messages import TOO_LARGE, HttpAnswer, read_answer
 from cstp.client.transport import HEADERS, deadline_after
 from cstp.errors import (
     ERRORS,
@@ -32,8 +34,7 @@ from cstp.errors import (
     RateLimited,
 )
 from cstp.methods.registry import METHODS
-from cstp_server.cli.exit_codes import FAMILIES, Unreachable
-from cstp_server.cli.suggestions import as_json_text
+from cstp_server.cli.common import FAMILIES, Unreachable
 from cstp_server.terminal import say, say_lines
 
 R = TypeVar("R")
@@ -44,16 +45,9 @@ TimeoutOption = Annotated[
     float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="Timeout of an answer in seconds.")
 ]
 _NOTHING: Final[Mapping[str, object]] = {}
+_LONGEST_WAIT: Final = 120  # seconds for which a server may ask
+_ATTEMPTS: Final = 20  # at one call
 _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in ERRORS}
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What came back: the result, or else the error member, and with which HTTP status."""
-
-    result: object
-    error: Mapping[str, Any] | None
-    status: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,36 +63,39 @@ class Remote:
     def endpoint(self) -> str:
         return f"{self.base}/cstp"
 
-    def call(self, method: str, params: Mapping[str, object], tries: int = 1) -> Answer:
-        """Send a call, up to `tries` times if the connection breaks.
+    def call(self, method: str, params: Mapping[str, object], tries: int = 1) -> Any:
+        """Send a call, up to `tries` times if the connection breaks, and return its result as JSON.
 
-        Raises Unreachable when what answers does not speak JSON-RPC.
+        Raises CstpError for an error, and Unreachable if what answers does not speak JSON-RPC.
         """
-        received = self._post(method, params, tries)
-        try:
-            return Answer(self._read(received, raw_call(method)), None)
-        except CstpError as error:
-            return Answer(None, member_of(error), received.status)
+        return self.send(raw_call(method, params), tries)  # type: ignore[arg-type]  # the values are JSON
 
     def send(self, call: Call[R], tries: int = 1) -> R:
         """Send a typed call and return its result. Raises CstpError for an error, and Unreachable."""
-        return self._read(self._post(call.method, call.params, tries), call)
-
-    def get(self, path: str) -> HttpAnswer:
-        """Return the answer to a GET of a path below `base`. Raises Unreachable without a complete answer in time."""
-        return self._send("GET", self.base + path, b"", {})
-
-    def _post(self, method: str, params: Mapping[str, object], tries: int) -> HttpAnswer:
         # lone surrogates of a command line in no known encoding are left to the server to refuse
-        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, "id": 1}).encode()
+        body = json.dumps({"jsonrpc": "2.0", "method": call.method, "params": call.params, "id": 1}).encode()
         headers = HEADERS | {"Authorization": f"Bearer {self.token}"}
-        return self._send("POST", self.endpoint, body, headers, tries)
-
-    def _read(self, received: HttpAnswer, call: Call[R]) -> R:
+        received = self._send("POST", self.endpoint, body, headers, tries)
         try:
             return read_answer(received, call)
         except UnexpectedAnswer:
             raise Unreachable(f"{self.endpoint} is no CSTP server (HTTP {received.status})") from None
+
+    def send_patiently(self, call: Call[R], tries: int = 1) -> R:
+        """Send a call as `send` does, and again where the server asks to wait for it."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return self.send(call, tries)
+            except (RateLimited, Overloaded) as error:
+                if error.retry_after > _LONGEST_WAIT:
+                    raise
+                say(f"cstp: the rate limit is used up; waiting {error.retry_after:g} s", err=True)
+                sleep(error.retry_after)
+        return self.send(call, tries)
+
+    def get(self, path: str) -> HttpAnswer:
+        """Return the answer to a GET of a path below `base`. Raises Unreachable without a complete answer in time."""
+        return self._send("GET", self.base + path, b"", {})
 
     def _send(self, verb: str, url: str, body: bytes, headers: Mapping[str, str], tries: int = 1) -> HttpAnswer:
         deadline = deadline_after(self.timeout)
@@ -128,12 +125,6 @@ def connected(base: str, token: str, timeout: float) -> Iterator[Remote]:
         raise ConfigurationError(f"HTTP_PROXY, HTTPS_PROXY or ALL_PROXY cannot be used: {error}") from error
     with closing(http):
         yield Remote(base, token, http, timeout)
-
-
-def wait_as_asked(seconds: float) -> None:
-    """Wait for as long as a server asks to, and say so."""
-    say(f"cstp: the rate limit is used up; waiting {seconds:g} s", err=True)
-    sleep(seconds)
 
 
 def _remedy(reason: str) -> str:
@@ -205,32 +196,29 @@ def member_of(error: CstpError) -> Mapping[str, Any]:
     return found if error.data is None else {**found, "data": error.data}
 
 
-def code_of(error: Mapping[str, Any]) -> int:
+def code_of(error: CstpError) -> int:
     """Return the exit code of an error's family."""
-    return FAMILIES[_CLASSES.get(error["code"], CstpError).family]
+    return FAMILIES[_CLASSES.get(error.code, CstpError).family]
 
 
-def print_error(
-    error: Mapping[str, Any], method: str, given: Mapping[str, object] = _NOTHING, *, as_json: bool, status: int = 200
-) -> int:
+def print_error(error: CstpError, method: str, given: Mapping[str, object] = _NOTHING, *, as_json: bool) -> int:
     """Print an error answer and its remedy for the params `given`; return the exit code of its family."""
-    code = code_of(error)
     if as_json:
-        show(error, as_json=True)
-        return code
-    lines = [f"cstp: {_printable(error['message'])} ({error['code']})"]
-    lines += [f"  {line}" for line in _details(error)]
-    lines += [f"next: {line}" for line in _next(error, method, given, status)]
-    for line in lines:
-        say(line, err=True)
-    return code
+        show(member_of(error), as_json=True)
+        return code_of(error)
+    say(f"cstp: {_printable(error.message)} ({error.code})", err=True)
+    for line in _details(error):
+        say(f"  {line}", err=True)
+    for line in _next(error, method, given):
+        say(f"next: {line}", err=True)
+    return code_of(error)
 
 
-def _details(error: Mapping[str, Any]) -> list[str]:
-    data = error.get("data")
+def _details(error: CstpError) -> list[str]:
+    data = error.data
     if not isinstance(data, Mapping):
         return []
-    if error["code"] == InvalidParams.code and isinstance(data.get("violations"), list):
+    if error.code == InvalidParams.code and isinstance(data.get("violations"), list):
         return [f"{_printable(one.get('field'))}: {_printable(one.get('message'))}" for one in _violations(data)]
     return [f"{_printable(name)}: {_printable(value)}" for name, value in data.items()]
 
@@ -240,12 +228,12 @@ def _violations(data: object) -> list[Mapping[str, Any]]:
     return [one for one in violations if isinstance(one, Mapping)] if isinstance(violations, list) else []
 
 
-def _next(error: Mapping[str, Any], method: str, given: Mapping[str, object], status: int) -> list[str]:
+def _next(error: CstpError, method: str, given: Mapping[str, object]) -> list[str]:
     """What the caller can do about it."""
-    if status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
+    if TOO_LARGE in getattr(error, "__notes__", ()):
         return ["the request exceeds server.max_body_bytes of the server: send less"]
-    data = error.get("data")
-    known = _CLASSES.get(error["code"])
+    data = error.data
+    known = _CLASSES.get(error.code)
     if known is None:
         return ["the server defines this code; see its documentation"]
     if known is MethodNotFound:
@@ -256,7 +244,7 @@ def _next(error: Mapping[str, Any], method: str, given: Mapping[str, object], st
         return [f"use a token with the scope: cstp token create --agent NAME --scope {_printable(data.get('scope'))}"]
     if known is InvalidParams:
         wrong = [str(one.get("field")) for one in _violations(data)]
-        hints = [hint for field in wrong if (hint := as_json_text(method, given, field)) is not None]
+        hints = [hint for field in wrong if (hint := _as_json_text(method, given, field)) is not None]
         return [_printable(hint) for hint in hints] or [known.meaning]
     if known in (RateLimited, Overloaded) and isinstance(data, Mapping):
         return [f"wait {_printable(data.get('retryAfter'))} s and retry"]
@@ -266,3 +254,32 @@ def _next(error: Mapping[str, Any], method: str, given: Mapping[str, object], st
 def _printable(value: object) -> str:
     """One line without control characters, whatever a server sent."""
     return one_line(value if isinstance(value, str) else json.dumps(value))
+
+
+def _as_json_text(method: str, given: Mapping[str, object], wrong: str) -> str | None:
+    """Return how to write a parameter that is wrong because it was given as text; otherwise None.
+
+    `wrong` is its place as the server names it, such as `filters.stakes[0]`.
+    """
+    known = next((one for one in METHODS if one.name == method), None)
+    name = next((name for name in given if to_camel(name) == wrong), None)
+    text = None if name is None else given[name]
+    if known is None or not isinstance(text, str):
+        return None
+    types = [*types_of(known.params.model_json_schema().get("properties", {}).get(wrong, {}))]
+    if not any(types) or "string" in types:
+        return None
+    try:
+        meant = not isinstance(json.loads(text), str)
+    except ValueError:
+        meant = "array" in types
+        text = json.dumps([text], ensure_ascii=False)
+    return f"{name}=... is text; write {shlex.quote(f'{name}:={text}')}" if meant else None
+
+
+def types_of(schema: Mapping[str, Any]) -> Iterator[object]:
+    """Yield the types that a schema allows, None for one without a type."""
+    yield schema.get("type")
+    branches = schema.get("anyOf")
+    for branch in branches if isinstance(branches, list) else ():
+        yield branch.get("type")

@@ -1,7 +1,7 @@
 """The records of a server elsewhere, as an ingest uses them: looked up and put by calls."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -22,34 +22,23 @@ from cognition_engines.store.values import (
     Replaces,
     StoredRecord,
 )
-from cstp.errors import Conflict, Overloaded, RateLimited
-from cstp_server.cli.remote import Remote, wait_as_asked
+from cstp.call import raw_call
+from cstp.errors import Conflict
+from cstp_server.cli.remote import Remote
 
 METHOD: Final = "cstp.putRecords"
 LARGEST: Final = 900_000  # bytes of the records of a call; a server takes 1 MiB unless it is set otherwise
-_LONGEST_WAIT: Final = 120.0  # seconds for which a server may ask
-_ATTEMPTS: Final = 20
 _Object = Mapping[str, Any]
 
 
-class RemoteRefused(Exception):
-    """The server answers with an error; `error` is its member, `status` the HTTP status."""
-
-    def __init__(self, error: _Object, status: int) -> None:
-        super().__init__(str(error.get("message")))
-        self.error = error
-        self.status = status
-
-
 class RemoteOrigins:
-    """The origins of the records of a server. Raises RemoteRefused, and Unreachable without an answer.
+    """The origins of the records of a server. Raises CstpError, and Unreachable without an answer.
 
     Reports of the whole store, dangling references and exposed records, are not asked for.
     """
 
-    def __init__(self, remote: Remote, wait: Callable[[float], None] = wait_as_asked) -> None:
+    def __init__(self, remote: Remote) -> None:
         self._remote = remote
-        self._wait = wait
 
     def guarded(self) -> list[GuardedFile]:
         """Do as `Origins.guarded`."""
@@ -89,22 +78,19 @@ class RemoteOrigins:
 
     def call(self, params: _Object) -> Any:
         """Return the result of a call, which is sent again where the server asks to wait."""
-        for _ in range(_ATTEMPTS):
-            answer = self._remote.call(METHOD, params)
-            if answer.error is None:
-                return answer.result
-            seconds = _asked_to_wait(answer.error)
-            if seconds is None:
-                raise _refusal(answer.error, answer.status)
-            self._wait(seconds)
-        raise ComponentFailed("records", "the rate limit of the server is used up; retry later")
+        try:
+            return self._remote.send_patiently(raw_call(METHOD, params))
+        except Conflict as error:
+            if error.reason != "state":
+                raise
+            raise IdTaken(Kind.DECISION, str(error.id), "the server") from None
 
 
 class RemoteRecords:
     """Looks records up on a server and puts them there; see `RemoteOrigins`."""
 
-    def __init__(self, remote: Remote, wait: Callable[[float], None] = wait_as_asked) -> None:
-        self.origins: Final = RemoteOrigins(remote, wait)
+    def __init__(self, remote: Remote) -> None:
+        self.origins: Final = RemoteOrigins(remote)
 
     def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
         """Put records as `Records.put` does, without vectors; large documents go in separate calls."""
@@ -120,21 +106,6 @@ class RemoteRecords:
             params = {"records": [_object(one) for one in entries], "replaces": list(map(_replaced, mine))}
             outcomes += [Outcome(one) for one in self.origins.call(params)["outcomes"]]
         return tuple(outcomes)
-
-
-def _asked_to_wait(error: _Object) -> float | None:
-    """For how many seconds, where that is bearable."""
-    if error["code"] not in (RateLimited.code, Overloaded.code) or not isinstance(error.get("data"), Mapping):
-        return None
-    seconds = error["data"].get("retryAfter")
-    return float(seconds) if isinstance(seconds, int | float) and 0 <= seconds <= _LONGEST_WAIT else None
-
-
-def _refusal(error: _Object, status: int) -> Exception:
-    data = error.get("data")
-    if error["code"] == Conflict.code and isinstance(data, Mapping) and data.get("reason") == "state":
-        return IdTaken(Kind.DECISION, str(data.get("id")), "the server")
-    return RemoteRefused(error, status)
 
 
 def _object(entry: Entry) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class _Process:
 
 
 class Crew:
-    """The workers of one server. Each exit code but 0 is an error's, as in `cli/exit_codes.py`."""
+    """The workers of one server. Each exit code but 0 is an error's, as in `cli/common.py`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Model, records, limits and server: parts that a call needs, each looked at by itself. Indexes: see indexes.py."""
+"""Model, records, sources, limits and server: parts that a call needs, each checked by itself. Indexes: indexes.py."""
 
 import json
 from collections.abc import Mapping
@@ -9,10 +9,14 @@ from time import monotonic
 from typing import Final
 
 from cognition_engines.drafts.refusal_messages import kinds
-from cognition_engines.errors import ComponentFailed
+from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.folder_lock import holder, is_address
+from cognition_engines.ingest.collections.addresses import checked_address, shown_address
+from cognition_engines.ingest.collections.open_collection import opened
 from cognition_engines.ingest.formats.converted import Unreadable
 from cognition_engines.ingest.formats.reader import FormatReader
+from cognition_engines.ingest.options import Selection
+from cognition_engines.ingest.watching.watched import file_states
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import StoreContents, StoreState, inspect_store, other_schema, sqlite_file
 from cognition_engines.store.schema import HEAD
@@ -24,7 +28,7 @@ from cstp_server.doctor.finding import CheckResult, Finding, Level
 from cstp_server.limits.limiter import make_plan, parse_windows, try_redis
 from cstp_server.process.local_probe import probe
 from cstp_server.process.model import open_model
-from cstp_server.settings import Settings
+from cstp_server.settings import Settings, SourceSettings
 
 _LARGE_LOG: Final = 256 * MB  # SQLite gives back all but 64 MiB of what one transaction took
 _READYZ_SECONDS: Final = 5.0
@@ -176,3 +180,35 @@ def _state_of(answer: HttpAnswer) -> tuple[str, str]:
         return str(body.get("status", "ready")), f": {json.dumps(body['parts'])}"
     except (ValueError, LookupError, TypeError, AttributeError):
         return "ready", ""
+
+
+_SOURCE_SECONDS: Final = 10.0
+
+
+def check_sources(settings: Settings) -> CheckResult[None]:
+    """Check whether each collection that is followed is there and answers, and each folder and file can be read."""
+    findings = []
+    for source in settings.sources:
+        try:
+            seen = _files(source.path, source) if source.path is not None else _items(source.address)
+            findings.append(Finding("sources", Level.OK, f"{shown_address(source.address)}: {seen}"))
+        except FileNotFoundError:
+            remedy = "mount it, or change sources; its records stay as last read"
+            findings.append(Finding("sources", Level.PROBLEM, f"{source.address} not found", remedy))
+        except (EngineError, OSError) as error:
+            remedy = "check that it is running, and its address (sources); its records stay as last read"
+            findings.append(Finding("sources", Level.PROBLEM, str(error), remedy))
+    return CheckResult(findings)
+
+
+def _files(path: Path, source: SourceSettings) -> str:
+    """Raises OSError."""
+    selection = Selection(source.include, source.exclude, any_extension=source.kind is not None)
+    return f"{len(file_states([path], selection)):,} files"
+
+
+def _items(address: str) -> str:
+    """Raises EngineError."""
+    checked_address(address)
+    with opened(address, None, _SOURCE_SECONDS) as collection:
+        return f"{collection.count():,} items"

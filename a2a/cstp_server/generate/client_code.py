@@ -59,7 +59,7 @@ class Listing:
 
 def calls_module() -> str:
     """Return the text of `cstp/calls.py`."""
-    ours = {"cstp.call": {"Call", "typed_call"}, "cstp.pages": {"Listing", "Page", "listing"}}
+    ours = {"cstp.call": {"Call", "Listing", "Page", "listing", "typed_call"}}
     for method in METHODS:
         if found := _listing(method):
             ours.setdefault(method.result.__module__, set()).add(found.item)

@@ -3,7 +3,7 @@
 from cognition_engines.engine import Engine
 from cognition_engines.store.audit.audit_rows import AuditRow
 from cognition_engines.store.audit.chain import AuditFilters
-from cstp.methods.audit import AUDIT, AuditCall, AuditedId, AuditHead, AuditParams, AuditResult
+from cstp.methods.system import AUDIT, AuditCall, AuditedId, AuditHead, AuditParams, AuditResult
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 

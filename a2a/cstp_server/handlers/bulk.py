@@ -8,12 +8,12 @@ from cognition_engines.kinds.kind import KINDS
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.imports import LookUp
 from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
-from cognition_engines.writing.bulk import check_import
-from cognition_engines.writing.errors import WritesRefused
+from cognition_engines.writing.knowledge import check_import
 from cognition_engines.writing.memory_requests import PutRecords
+from cognition_engines.writing.requests import WritesRefused
 from cstp.errors import MAX_VIOLATIONS
-from cstp.methods import bulk
-from cstp.methods.bulk import (
+from cstp.methods import records
+from cstp.methods.records import (
     PUT_RECORDS,
     GuardedPlace,
     KnownRecordState,
@@ -36,7 +36,7 @@ def bulk_methods(engine: Engine) -> tuple[AnyBound, ...]:
             caller = engine.pools.caller(call.agent)
             entries = await engine.pools.writes.run(caller, _entries, params)
             request = PutRecords(records=entries, replaces=_replaces(params))
-            before = await engine.look_up(_look_up(params.look_up or bulk.LookUp()), call.agent)
+            before = await engine.look_up(_look_up(params.look_up or records.LookUp()), call.agent)
             seq, indexed = before.seq, True
             outcomes: tuple[Outcome, ...] = ()
             if request.records or request.replaces:
@@ -79,7 +79,7 @@ def _replaces(params: PutRecordsParams) -> tuple[Replaces, ...]:
     )
 
 
-def _look_up(asked: bulk.LookUp) -> LookUp:
+def _look_up(asked: records.LookUp) -> LookUp:
     return LookUp(
         [(KINDS[one.kind], one.id) for one in asked.ids or ()],
         list(asked.identities or ()),

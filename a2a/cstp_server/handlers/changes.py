@@ -5,7 +5,7 @@ from cognition_engines.queries.following import FollowedChanges, Following, Unkn
 from cognition_engines.store.codec import moment
 from cognition_engines.store.reads.viewer_changes import SeenChange
 from cstp.errors import Conflict, InvalidParams, Overloaded, Violation
-from cstp.methods.changes import CHANGES, NOW, ChangesParams, ChangesResult, RecordChange
+from cstp.methods.records import CHANGES, NOW, ChangesParams, ChangesResult, RecordChange
 from cstp_server.limits.followers import FollowerPlaces
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 

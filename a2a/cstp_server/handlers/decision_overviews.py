@@ -3,12 +3,11 @@
 from cognition_engines.engine import Engine
 from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decision_counts import DecisionStatistics
-from cognition_engines.store.reads.decision_walk import GraphEdge as FoundEdge
-from cognition_engines.store.reads.decision_walk import GraphRequest
+from cognition_engines.store.reads.decisions import GraphEdge as FoundEdge, GraphRequest
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import NotFound
-from cstp.methods.decision_graph import GET_GRAPH, GetGraphParams, GetGraphResult, GraphEdge, GraphNode
-from cstp.methods.statistics import (
+from cstp.methods.decision_links import GET_GRAPH, GetGraphParams, GetGraphResult, GraphEdge, GraphNode
+from cstp.methods.decision_reads import (
     GET_STATS,
     DayCount,
     GetStatsParams,

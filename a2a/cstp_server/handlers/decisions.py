@@ -10,9 +10,7 @@ from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters
-from cognition_engines.queries.decisions import FoundLinks, Match, Question
-from cognition_engines.queries.decisions import Part as IncludedPart
-from cstp.explained import Interpreted
+from cognition_engines.queries.decisions import FoundLinks, Match, Part as IncludedPart, Question
 from cstp.methods.decisions import (
     QUERY_DECISIONS,
     DecisionLinks,
@@ -22,6 +20,7 @@ from cstp.methods.decisions import (
     QueryDecisionsResult,
     QueryFilters,
 )
+from cstp.reads import Interpreted
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.decision_records import edge_of
 from cstp_server.handlers.explanations import explained, interpreted

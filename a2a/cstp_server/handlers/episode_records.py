@@ -13,7 +13,7 @@ from cognition_engines.writing.entries import content_hash_of
 from cognition_engines.writing.memory_requests import StoreEpisode
 from cstp.errors import NotFound
 from cstp.methods.decision_reads import RecordProvenance
-from cstp.methods.episode_records import (
+from cstp.methods.episodes import (
     FIND_EPISODES,
     GET_EPISODE,
     STORE_EPISODE,

@@ -20,8 +20,8 @@ from cognition_engines.models import Decision, Mode, Viewer
 from cognition_engines.queries.chunks import title
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.lists import citation
-from cstp.explained import Interpreted
 from cstp.methods.everything import SEARCH, FoundType, NearestOfAnyKind, SearchedRecord, SearchParams, SearchResult
+from cstp.reads import Interpreted
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.memory_lists import memory_filters

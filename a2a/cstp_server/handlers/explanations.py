@@ -5,7 +5,7 @@ from datetime import datetime
 from cognition_engines.engine import Engine
 from cognition_engines.queries.explanation import Explanation
 from cognition_engines.retrieval.snippets import Window
-from cstp.explained import Boosts, Explained, Interpreted, LegRanks, MatchedWindow
+from cstp.reads import Boosts, Explained, Interpreted, LegRanks, MatchedWindow
 
 
 def interpreted(engine: Engine, query: str, as_of: datetime, *, wanted: bool) -> Interpreted | None:

@@ -6,7 +6,7 @@ from typing import Any
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.writing.requests import ErasureReceipt, Forget
-from cstp.methods.forgetting import (
+from cstp.methods.records import (
     FORGET,
     ForgetCascade,
     ForgetParams,

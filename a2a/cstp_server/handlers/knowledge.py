@@ -21,9 +21,7 @@ from cognition_engines.queries.lists import Citation, citation, titles
 from cognition_engines.store.reads.knowledge import ChunkFound
 from cstp.contract import Wire
 from cstp.errors import NotFound
-from cstp.explained import Interpreted
-from cstp.fields import SNIPPET_BYTES
-from cstp.methods import contents
+from cstp.methods import extractions
 from cstp.methods.knowledge import (
     GET_CHUNK,
     SEARCH_KNOWLEDGE,
@@ -39,20 +37,21 @@ from cstp.methods.knowledge import (
     SearchMetadata,
     SourceReference,
 )
+from cstp.reads import SNIPPET_BYTES, Interpreted
 from cstp_server.handlers.budget import Part, fit
 from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.modes import check_abstain, chosen_mode, taken_since, unanswered
 from cstp_server.handlers.shown_places import shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
-_CONTENTS: Final[Mapping[str, type[contents.AnyContent]]] = {
-    "decision": contents.DecisionContent,
-    "pattern": contents.PatternContent,
-    "warning": contents.WarningContent,
-    "methodology": contents.MethodologyContent,
-    "checklist": contents.ChecklistContent,
-    "persona": contents.PersonaContent,
-    "workflow": contents.WorkflowContent,
+_CONTENTS: Final[Mapping[str, type[extractions.AnyContent]]] = {
+    "decision": extractions.DecisionContent,
+    "pattern": extractions.PatternContent,
+    "warning": extractions.WarningContent,
+    "methodology": extractions.MethodologyContent,
+    "checklist": extractions.ChecklistContent,
+    "persona": extractions.PersonaContent,
+    "workflow": extractions.WorkflowContent,
 }
 
 
@@ -206,7 +205,7 @@ def _found(match: KnowledgeMatch, cited: Citation) -> KnowledgeFound:
     )
 
 
-def _content(type: str, content: Content) -> contents.AnyContent:
+def _content(type: str, content: Content) -> extractions.AnyContent:
     return _CONTENTS[type].model_validate(_plain(content))
 
 

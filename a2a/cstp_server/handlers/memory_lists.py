@@ -7,7 +7,7 @@ from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.chunks import snippet
 from cognition_engines.store.values import StoredRecord
 from cstp.methods.everything import SearchParams
-from cstp.methods.memory_lists import LIST_MEMORIES, ListedMemory, ListMemoriesParams, ListMemoriesResult
+from cstp.methods.memories import LIST_MEMORIES, ListedMemory, ListMemoriesParams, ListMemoriesResult
 from cstp.methods.recall import RecallParams
 from cstp_server.handlers.shown_places import shown_path
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call

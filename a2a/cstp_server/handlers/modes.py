@@ -6,8 +6,8 @@ from typing import Any
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.models import Mode
-from cstp.abstention import NearestRecord
 from cstp.errors import InvalidParams, Violation
+from cstp.reads import NearestRecord
 
 
 def check_abstain(engine: Engine, mode: Mode, *, wanted: bool) -> None:

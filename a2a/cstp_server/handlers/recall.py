@@ -17,14 +17,14 @@ from cognition_engines.models import Decision, Mode, Sensitivity, Viewer
 from cognition_engines.queries.chunks import author, place, title
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selectors import content_of
-from cognition_engines.store.reads.conversations import TurnPage
 from cognition_engines.store.reads.knowledge import SourceName
+from cognition_engines.store.reads.memories import TurnPage
 from cognition_engines.store.values import StoredRecord
 from cstp.contract import Wire
 from cstp.errors import NotFound
-from cstp.explained import Interpreted
-from cstp.fields import SNIPPET_BYTES
+from cstp.fields import Level
 from cstp.methods import recall as wire
+from cstp.reads import SNIPPET_BYTES, Interpreted
 from cstp_server.handlers.budget import Cutting, Part, fit
 from cstp_server.handlers.explanations import explained, interpreted
 from cstp_server.handlers.memory_lists import memory_filters
@@ -40,7 +40,7 @@ _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
     Kind.EVENT: "event",
     Kind.DECISION: "decision",
 }
-_LEVELS: Final[Mapping[Sensitivity, wire.Sensitivity]] = {
+_LEVELS: Final[Mapping[Sensitivity, Level]] = {
     Sensitivity.NORMAL: "normal",
     Sensitivity.SENSITIVE: "sensitive",
     Sensitivity.HIGHLY_SENSITIVE: "highly_sensitive",

@@ -4,7 +4,7 @@ from pathlib import PurePosixPath
 
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.spec import Origin
-from cstp.passage_place import PassagePlace
+from cstp.reads import PassagePlace
 
 
 def shown_place(record: object) -> PassagePlace | None:

@@ -3,10 +3,10 @@
 from typing import cast
 
 import cstp
+from cstp.fields import Level
 from cstp.methods.system import (
     DISCOVER,
     WHOAMI,
-    Clearance,
     DiscoverParams,
     DiscoverResult,
     LimitState,
@@ -27,7 +27,7 @@ def system_methods(limiter: Limiter, agent_id: str, document: DiscoverResult) ->
         return WhoamiResult(
             agent=token.agent,
             scopes=list(token.scopes),
-            clearance=cast(Clearance, token.clearance),
+            clearance=cast(Level, token.clearance),
             projects=None if token.projects is None else list(token.projects),
             limits=[
                 LimitState(policy=window.policy, limit=window.limit, window=window.seconds, remaining=remaining)

@@ -5,8 +5,15 @@ from contextlib import contextmanager
 
 from pydantic.alias_generators import to_camel
 
-from cognition_engines.writing.errors import RecordNotFound, ScopeNeeded, WriteConflict, WriteRefused, WritesRefused
-from cognition_engines.writing.requests import Warning, WriteCaller
+from cognition_engines.writing.requests import (
+    RecordNotFound,
+    ScopeNeeded,
+    Warning,
+    WriteCaller,
+    WriteConflict,
+    WriteRefused,
+    WritesRefused,
+)
 from cstp.errors import Conflict, Forbidden, InvalidParams, NotFound, Violation
 from cstp.writes import WriteParams, WriteWarning
 from cstp_server.rpc.bound import Call

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from cognition_engines.errors import ComponentBusy, ComponentFailed
 from cognition_engines.queries.following import Following
 from cstp.errors import Conflict, CstpError, Forbidden, InvalidParams, Overloaded, QueryFailed, RateLimited, Violation
-from cstp.methods.changes import CHANGES, NOW, ChangesParams, ChangesResult, RecordChange
+from cstp.methods.records import CHANGES, NOW, ChangesParams, ChangesResult, RecordChange
 from cstp.validation import parse_params
 from cstp_server.handlers.changes import change_of, cursor_of, kinds_of
 from cstp_server.http.auth import Header, Refusal, authenticate

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
-from mcp_types import Tool as Listed
-from mcp_types import ToolAnnotations
+from mcp_types import Tool as Listed, ToolAnnotations
 from pydantic.alias_generators import to_camel, to_snake
 
 from cstp.contract import Method, ToolText, Wire

@@ -4,9 +4,9 @@ from contextlib import closing
 
 import httpx
 
+from cstp.client.connections import SyncHttp
 from cstp.client.errors import ConnectFailed, TransportError
 from cstp.client.messages import HttpAnswer
-from cstp.client.sync_http import SyncHttp
 from cstp.client.transport import deadline_after
 
 

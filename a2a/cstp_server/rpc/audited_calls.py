@@ -9,10 +9,9 @@ from typing import Final
 
 from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
-from cstp.contract import Wire
+from cstp.contract import Wire, named_records
 from cstp.errors import Conflict, CstpError
 from cstp.methods.registry import METHODS
-from cstp.naming import named_records
 from cstp_server.rpc.bound import Call
 
 ANY_KIND: Final = "record"  # of a record whose kind an error does not say

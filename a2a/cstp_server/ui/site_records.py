@@ -1,7 +1,9 @@
-"""Reads what a token may see, by public methods alone, into the data of a site."""
+"""Writes a site: reads what a token may see, by public methods alone, into files that need no server."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final, Literal, Protocol, get_args
 
 from pydantic_core import to_json
@@ -9,12 +11,14 @@ from pydantic_core import to_json
 from cstp.client.methods import Methods
 from cstp.contract import Wire
 from cstp.errors import NotFound
+from cstp.fields import format_instant
 from cstp.methods.decision_links import DecisionEdge
 from cstp.methods.decision_reads import ListedDecision
 from cstp.methods.episodes import EpisodeSummary
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SourceReference
 from cstp.methods.recall import ChunkMetadata, RecallItem
-from cstp_server.ui.site_data import DataFiles
+from cstp_server.ui.assets import static_folder
+from cstp_server.ui.site_files import DataFiles, replaced, script, write_page
 from cstp_server.ui.site_search import (
     Extracted,
     SearchEntry,
@@ -231,3 +235,42 @@ def _source_of(
 
 def _json(record: Wire) -> str:
     return record.model_dump_json(by_alias=True)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSite:
+    """What a site holds, and how large it is."""
+
+    counts: Counts
+    files: int
+    bytes: int
+
+
+def write_site(
+    methods: Methods, folder: Path, title: str | None, kinds: frozenset[SiteKind], steps: Steps
+) -> WrittenSite:
+    """Write the answers of `methods` into `folder`, all or nothing. The default title is the agent's name.
+
+    With a clearance above normal, only the owner of the files can read them.
+
+    Raises FolderRefused, CstpError, OSError, and what `methods` raise where no answer comes.
+    """
+    caller = methods.whoami()
+    agent = caller.server
+    with replaced(folder, private=caller.clearance != "normal") as new:
+        data = new / "data"
+        data.mkdir()
+        files = DataFiles(data)
+        counts = write_records(methods, kinds, files, steps)
+        about = {
+            "title": title or agent.agent,
+            "agent": agent.agent,
+            "version": agent.version,
+            "written": format_instant(datetime.now(UTC).replace(microsecond=0)),
+            "counts": asdict(counts),
+            "files": files.close(),
+        }
+        (data / "about.js").write_text(script("about", 0, f"[{to_json(about).decode()}]"), encoding="utf-8")
+        write_page(static_folder(), new, title or agent.agent)
+        sizes = [path.stat().st_size for path in new.rglob("*") if path.is_file()]
+    return WrittenSite(counts, len(sizes), sum(sizes))

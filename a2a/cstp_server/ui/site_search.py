@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
 from cstp.methods.decision_reads import WholeDecision
-from cstp.methods.episode_records import GetEpisodeResult
+from cstp.methods.episodes import GetEpisodeResult
 from cstp.methods.extractions import ExtractedDecision, ExtractedPattern, ExtractedWarning
 from cstp.methods.knowledge import GetChunkResult, SourceReference
 

@@ -1,7 +1,6 @@
 """Why a record is refused: pydantic's errors in our words, each naming the member as the file spells it."""
 
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from typing import Final
 
 from pydantic import ValidationError

@@ -17,7 +17,7 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from cognition_engines.drafts.ids import digest, with_place
-from cognition_engines.drafts.storable import joined, unsound
+from cognition_engines.drafts.plain_values import joined, unsound
 from cognition_engines.escapes import one_line
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
 from cognition_engines.kinds.kind import KINDS, Kind

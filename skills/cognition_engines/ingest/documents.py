@@ -7,8 +7,7 @@ from itertools import chain
 from typing import Final
 
 from cognition_engines.drafts.chunking import Piece, cut, in_whole, too_long
-from cognition_engines.drafts.plain_values import RefusedValue, Value
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import RefusedValue, Unacceptable, Value
 from cognition_engines.ingest.adr.reader import is_form
 from cognition_engines.ingest.adr.titles import name_of_text
 from cognition_engines.ingest.dates import date_of_note, first_date

@@ -9,9 +9,9 @@ from cognition_engines.ingest.plan import RecordSink
 from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import PARENTS
 from cognition_engines.kinds.spec import Role
 from cognition_engines.models import Problem
-from cognition_engines.store.links import PARENTS
 from cognition_engines.store.values import DanglingReferences, ExposedRecords
 
 _TARGETS: Final[Mapping[Role, str]] = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final, TypeAlias, TypeVar
 
-from cognition_engines.drafts.document_chunks import chunks_of
+from cognition_engines.drafts.chunking import chunks_of
 from cognition_engines.drafts.ids import (
     artifact_chunk_id,
     content_identity,
@@ -35,10 +35,9 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Source
-from cognition_engines.kinds.registry import Record, kind_of, prefixed
+from cognition_engines.kinds.registry import PARENTS, Record, kind_of, prefixed
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity
-from cognition_engines.store.links import PARENTS
 from cognition_engines.store.origins import full_id
 from cognition_engines.store.values import PART, KnownRecord
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from cognition_engines.drafts.plain_values import Value
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.adr.titles import name_of_text
 from cognition_engines.ingest.conversations.irc import Log, read_log
 from cognition_engines.ingest.dates import first_date, iso_date

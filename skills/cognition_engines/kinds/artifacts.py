@@ -25,13 +25,13 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import (
     Facets,
     KindSpec,
+    Role as ReferenceRole,
     first,
     named_ids,
     own,
     plain_facets,
     titled,
 )
-from cognition_engines.kinds.spec import Role as ReferenceRole
 from cognition_engines.unicode_forms import fold_text
 
 Context: TypeAlias = Literal[

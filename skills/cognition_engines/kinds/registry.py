@@ -44,6 +44,8 @@ def checked(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
 SPECS: Final = checked(DECISION, EPISODE, EXTRACTION, *KNOWLEDGE_KINDS, *ARTIFACTS, *GRAPH)
 # These three have their ids in common, so an id names one of them.
 NAMESAKES: Final = (Kind.ARTIFACT, Kind.TURN, Kind.ARTIFACT_CHUNK)
+PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what events, edges and chunks belong to
+CHILDREN: Final = tuple(kind for kind, spec in SPECS.items() if Role.ARTIFACT in spec.ids.values())
 # The order in which members of an object are looked at: what more kinds have comes later.
 DETECTED: Final = (
     Kind.EPISODE,

@@ -11,8 +11,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from cognition_engines.markdown.blobs import Shortened, without_blobs
-from cognition_engines.markdown.front_block import Block as FrontBlock
-from cognition_engines.markdown.front_block import Flaw, Member, after_comments, front_block
+from cognition_engines.markdown.front_block import Block as FrontBlock, Flaw, Member, after_comments, front_block
 from cognition_engines.markdown.inline import LONGEST_LINE, is_title, one_line, plain_text
 
 MOST_LINES: Final = 250_000  # beyond which a text is refused before it is parsed

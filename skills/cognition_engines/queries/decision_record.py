@@ -9,8 +9,7 @@ from cognition_engines.models import SUPERSEDED, Decision, Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
 from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
-from cognition_engines.store.reads.decision_walk import DecisionGraph, GraphRequest
-from cognition_engines.store.reads.decisions import DecisionHistory
+from cognition_engines.store.reads.decisions import DecisionGraph, DecisionHistory, GraphRequest
 from cognition_engines.store.records import Records
 
 _KEPT = ("accepted", *ENDED)  # the statuses that a review leaves as they are

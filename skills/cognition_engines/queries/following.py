@@ -13,7 +13,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
-from cognition_engines.store.numbering import BLOCK
+from cognition_engines.store.database import BLOCK
 from cognition_engines.store.reads.viewer_changes import SeenChange
 from cognition_engines.store.records import Records
 

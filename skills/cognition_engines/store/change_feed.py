@@ -13,10 +13,9 @@ import sqlalchemy as sa
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Role
 from cognition_engines.spaces import NO_NUMBER, Space
-from cognition_engines.store.database import Store
-from cognition_engines.store.rows import Row, matrix
+from cognition_engines.store.codec import Row, matrix
+from cognition_engines.store.database import Store, failures, scanning
 from cognition_engines.store.schema import TABLES, counter, links, records, tombstones, vectors
-from cognition_engines.store.transactions import failures, scanning
 from cognition_engines.store.values import FINGERPRINT_PRIME, FloatArray, IntArray, Page
 
 _VERSION: Final = sa.text("PRAGMA data_version")

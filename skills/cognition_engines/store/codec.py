@@ -1,10 +1,11 @@
-"""Records to the cells of their kind's table and back, from the one definition of each kind."""
+"""Records to the cells of their tables and back, from the one definition of each kind."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
+import numpy as np
 import orjson
 from pydantic import TypeAdapter
 
@@ -12,9 +13,11 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.extractions import AnyExtraction
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import SPECS, Record, kind_of
-from cognition_engines.kinds.spec import short_key
+from cognition_engines.kinds.registry import SPECS, Record, kind_of, spec_of
+from cognition_engines.kinds.spec import Facets, Origin, short_key
 from cognition_engines.models import Reason, Sensitivity
+from cognition_engines.spaces import OPEN
+from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 from cognition_engines.unicode_forms import fold_text
 
 Cell: TypeAlias = str | int | float | bytes | None
@@ -35,6 +38,35 @@ _LONG: Final = (
     "query",
     "text",
 )  # SQLite walks over them, so last
+Row: TypeAlias = Sequence[Any]
+
+# The columns of an origin, in the order of its fields.
+ORIGIN: Final = tuple(field.name for field in fields(Origin))
+_GUARDED_AS: Final = ORIGIN.index("guarded_as")
+# The columns of `records` that `stored` unpacks by position, before those of the table of the kind.
+SPINE: Final = (
+    "key",
+    "seq",
+    "id",
+    "project",
+    "sensitivity",
+    "own_project",
+    "own_sensitivity",
+    "at",
+    "context",
+    "system",
+    "importance",
+    "parent",
+    "since",
+    "until",
+    "author",
+    "people",
+    "recorded_at",
+    "updated_at",
+    "revision",
+    "expires_at",
+    *ORIGIN,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,3 +262,103 @@ _DERIVE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "own_outcome": lambda decision: decision.outcome,
     "review_by": lambda decision: decision.review_by,
 }
+
+
+def spine_of(entry: Entry) -> dict[str, Cell]:
+    """The row of an entry in `records` but `key`, `seq` and `updated_at`, as if it belonged to no artifact."""
+    record, origin, own = entry.record, entry.origin, spec_of(entry.record).facets(entry.record)
+    return {
+        "kind": int(kind_of(record)),
+        "id": str(record.id),
+        "own_project": record.project,
+        "own_sensitivity": None if record.sensitivity is None else int(record.sensitivity),
+        **facet_cells(own),
+        **{name: getattr(origin, name) for name in ORIGIN},
+        "guarded_as": None if origin.guarded_as is None else int(origin.guarded_as),
+        "expires_at": None if entry.expires_at is None else microseconds(entry.expires_at),
+        "source_key": place_key(origin.place),
+    }
+
+
+def origin_of(cells: Sequence[Any]) -> Origin:
+    """The origin of the cells of `ORIGIN`."""
+    values = list(cells)
+    if values[_GUARDED_AS] is not None:
+        values[_GUARDED_AS] = _SENSITIVITIES[values[_GUARDED_AS]]
+    return Origin(*values)
+
+
+def facet_cells(facets: Facets) -> dict[str, Cell]:
+    """The cells of facets, by column."""
+    return {
+        "project": facets.project,
+        "sensitivity": int(facets.sensitivity),
+        "at": None if facets.at is None else microseconds(facets.at),
+        "context": facets.context,
+        "system": facets.system,
+        "importance": facets.importance,
+        "parent": facets.parent,
+        "since": None if facets.since is None else microseconds(facets.since),
+        "until": OPEN if facets.until is None else microseconds(facets.until),
+        "author": facets.author,
+        "people": orjson.dumps(facets.people).decode() if facets.people else None,
+    }
+
+
+def people_of(cell: str | None) -> tuple[str, ...]:
+    """Return the names of the cell `people`."""
+    return () if cell is None else tuple(orjson.loads(cell))
+
+
+def stored(kind: Kind, row: Row) -> StoredRecord:
+    """The value of one row of `SELECT_STORED[kind]`."""
+    (
+        key,
+        seq,
+        id,
+        project,
+        sensitivity,
+        own_project,
+        own_sensitivity,
+        at,
+        context,
+        system,
+        importance,
+        parent,
+        since,
+        until,
+        author,
+        people,
+        recorded_at,
+        updated_at,
+        revision,
+        expires_at,
+        *others,
+    ) = row
+    try:
+        level, time = _SENSITIVITIES[sensitivity], None if at is None else moment(at)
+        begin, end = None if since is None else moment(since), None if until == OPEN else moment(until)
+        recorded, updated = moment(recorded_at), moment(updated_at)
+        expires = None if expires_at is None else moment(expires_at)
+        origin = origin_of(others[: len(ORIGIN)])
+        named = people_of(people)
+    except UNREADABLE as error:
+        raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database") from error
+    facets = Facets(project, level, time, context, system, importance, parent, begin, end, author, named)
+    record = record_of(kind, id, own_project, own_sensitivity, others[len(ORIGIN) :])
+    return StoredRecord(key, seq, kind, record, facets, origin, updated, recorded, revision, expires)
+
+
+def window_rows(key: int, model: str, vectors: FloatArray) -> list[dict[str, Cell]]:
+    """The rows of table `vectors` for one record."""
+    return [
+        {"key": key, "model": model, "window": window, "vector": vector.tobytes()}
+        for window, vector in enumerate(vectors.astype("<f4", copy=False))
+    ]
+
+
+def matrix(vectors: Sequence[bytes]) -> FloatArray:
+    """Cells of the column `vector`, all of one model, as one read-only array (vectors, dimensions)."""
+    if not vectors:
+        return np.empty((0, 0), np.float32)
+    return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1).astype(np.float32, copy=False)

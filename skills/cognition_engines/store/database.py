@@ -1,49 +1,117 @@
-"""From a URL to an open database: the engines, SQLite's pragmas, and the tables of a new one."""
+"""An open database: its transactions, the numbers that they give, and what a failing one becomes.
 
-import fcntl
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from sqlite3 import Connection as SQLiteConnection
-from typing import Final
-from uuid import uuid4
+`seq` is a time, in microseconds since 1970 in UTC, so that a gap shows how much time went by and not how many changes
+there were: some of them may be hidden. A transaction has a block of such times, the first of which is now, and begins
+no block before the last one is over. In it the numbers are chosen at random, so that those of the records that a
+viewer sees do not depend on how many others were written with them.
+"""
+
+import re
+import sqlite3
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from os import urandom
+from threading import Lock
+from time import sleep, time_ns
+from typing import Final, TypeVar, cast
 
 import sqlalchemy as sa
-from sqlalchemy.pool import ConnectionPoolEntry
 
-from cognition_engines.errors import ConfigurationError
-from cognition_engines.store.record_cache import RecordCache
-from cognition_engines.store.schema import HEAD, audit_head, counter, meta, metadata, schema_version
+from cognition_engines.errors import ComponentFailed
+from cognition_engines.store.schema import counter, meta
+from cognition_engines.store.values import StoredRecord
 
-SETTING: Final = "store.url"  # what errors of a URL name, unless it came from elsewhere
-CALLS: Final = 8  # that use a store at a time, by default
-_FOLLOWERS: Final = 9  # connections beyond these: an index for each space, its neighbours, what embeds, lists, audits
+T = TypeVar("T")
+
+ROOM: Final = 1 << 25  # characters of all cached rows together
+_BESIDES: Final = 2_000  # characters that a cached record counts for in addition to its texts
 WAIT: Final = 30  # seconds that a writer waits for another one
-SPARE_SECONDS: Final = 1.0  # that PostgreSQL has beyond a read's deadline before it cancels it
-OLDEST_POSTGRESQL: Final = 14  # the first to end sessions that are idle for too long, see shared_lock.py
-
-_CREATION_LOCK: Final = 6_021_887_411  # any number that nothing else in the database uses
-# A server that vanished without a word is noticed: by keepalives on an idle connection, else by what stays unanswered.
-_CONNECTION: Final[Mapping[str, int | str]] = {
-    "client_encoding": "UTF8",  # else a database without one answers with bytes, which SQLAlchemy cannot read
-    "connect_timeout": 10,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 10_000,  # milliseconds
-}
-_FORMS: Final = "name one as sqlite:////folder/file or postgresql://user:password@host/name"
-_PRAGMAS: Final = (
-    f"PRAGMA busy_timeout = {WAIT * 1000}",
-    "PRAGMA journal_mode = WAL",
-    "PRAGMA synchronous = FULL",
-    "PRAGMA foreign_keys = ON",
-    "PRAGMA secure_delete = ON",
-    "PRAGMA temp_store = MEMORY",
-    "PRAGMA journal_size_limit = 67108864",  # what one large transaction took is given back
+_PAGE: Final = 1000  # SQLite takes 32,766 variables
+_BUSY: Final = f"another process has kept the database locked for {WAIT} s"
+REPLACED: Final = (
+    "the database was replaced by an older one while this process used it; stop it, run cstp reindex, start it again"
 )
+_GONE: Final = "the database does not answer"
+_NO_DATABASE: Final = "there is no such database; create it, or correct its name in the URL"
+_NO_PLACE: Final = "the database has no connection left; close some, or raise its max_connections or the user's limit"
+_NO_ENTRY: Final = "the database refuses the user or password; correct them in the URL, or let the user in"
+_NO_SERVER: Final = f"{_GONE} (connection refused)"
+_NO_HOST: Final = "the host of the database has a name that cannot be resolved; correct it in the URL, or fix its DNS"
+# by the name that SQLite gives an error, and by PostgreSQL's SQLSTATE or the class that it begins with
+_REASONS: Final[Mapping[str, str]] = {
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_IOERR": "the disk fails or a file may not grow",
+    "SQLITE_READONLY": "the database may not be written",
+    "SQLITE_CANTOPEN": "the database cannot be opened",
+    "SQLITE_CORRUPT": "the database is damaged",
+    "SQLITE_NOTADB": "the database is damaged",
+    "SQLITE_BUSY": _BUSY,
+    "55P03": _BUSY,
+    "53100": "the disk is full",
+    "53300": _NO_PLACE,
+    "57014": "the database took too long",
+    "57P": _GONE,
+    "42501": "the database does not let its user do this; grant what is missing, such as CREATE on the schema",
+    "25006": "the database is read-only; give the URL of the one that takes writes",
+    "08": _GONE,
+    "28": _NO_ENTRY,
+    "3D": _NO_DATABASE,
+}
+# of a connection that could not be made libpq keeps the SQLSTATE to itself: by what PostgreSQL, libpq and psycopg say
+_REFUSALS: Final[Mapping[re.Pattern[str], str]] = {
+    re.compile("the database system is"): _GONE,  # starting up, shutting down, in recovery
+    re.compile('database "[^"]*" does not exist'): _NO_DATABASE,
+    re.compile("too many clients|too many connections|connection slots are reserved"): _NO_PLACE,
+    re.compile("authentication failed|no password supplied|no pg_hba.conf entry"): _NO_ENTRY,
+    re.compile('role "[^"]*" (does not exist|is not permitted)'): _NO_ENTRY,
+    re.compile("failed to resolve host|could not translate host name"): _NO_HOST,
+    re.compile("Connection refused"): _NO_SERVER,
+    re.compile("failed: FATAL"): "the database refuses the connection; its own log says why",
+}
+BLOCK: Final = 1024  # microseconds
+_DRAWN: Final = 512  # of a block, so that a number that is free is found soon
+_PATIENCE: Final = 100_000  # microseconds; a clock that was set back by more is not waited for
+_STATE: Final = "block"
+_CLOCK: Final = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_000, sa.BigInteger)
+
+
+class RecordCache:
+    """The records that were used last; one that changed has a new `seq`. Safe for use by several threads."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self._left = room
+        self._longest = room // 16
+        self._known: OrderedDict[int, tuple[StoredRecord, int]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: int, seq: int) -> StoredRecord | None:
+        """Return the record as of its `seq`; None if it is not cached so."""
+        with self._lock:
+            known = self._known.get(key)
+            if known is None or known[0].seq != seq:
+                return None
+            self._known.move_to_end(key)
+            return known[0]
+
+    def has(self, keys: Iterable[int]) -> bool:
+        """Return whether all of them are cached as of some `seq`."""
+        with self._lock:
+            return all(key in self._known for key in keys)
+
+    def put(self, record: StoredRecord, characters: int) -> None:
+        """Keep a committed record, unless it is very long, and evict those that were not used for longest."""
+        size = characters + _BESIDES
+        with self._lock:
+            if (before := self._known.pop(record.key, None)) is not None:
+                self._left += before[1]
+            if size > self._longest:
+                return
+            self._known[record.key] = (record, size)
+            self._left -= size
+            while self._left < 0:
+                self._left += self._known.popitem(last=False)[1][1]
 
 
 @dataclass(slots=True, eq=False)
@@ -65,165 +133,189 @@ class Store:
     read: RecordCache = field(default_factory=RecordCache)
 
 
-def open_store(url: str, deadline_seconds: float | None = None, named: str = SETTING, calls: int = CALLS) -> Store:
-    """Open, create or migrate the database at `url`; the arguments are those of `open_records`."""
-    target = parse_url(url, named)
-    if target.get_backend_name() == "sqlite":
-        return _open_sqlite(target, named, calls)
-    return _open_postgresql(target, deadline_seconds, named, calls)
-
-
 def without_deadline(connection: sa.Connection) -> None:
-    """Lets this transaction take as long as it needs, whatever `deadline_seconds` says."""
+    """Let this transaction take as long as it needs, whatever `deadline_seconds` says."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
 
 
-def parse_url(url: str, named: str = SETTING) -> sa.URL:
-    """The URL with its driver and, for SQLite, an absolute path.
-
-    Raises ConfigurationError for any other form, which says where the URL was `named`.
-    """
-    try:
-        target = sa.make_url(url)
-    except (sa.exc.ArgumentError, ValueError):
-        # without the text, which may hold a password
-        raise ConfigurationError(f"{named}: not a database URL; {_FORMS}") from None
-    if target.drivername in ("sqlite", "sqlite+pysqlite"):
-        if target.database in (None, "", ":memory:") or target.query:
-            raise ConfigurationError(f"{named}: SQLite needs a file and no options, as sqlite:////folder/file")
-        return target.set(database=os.path.abspath(str(target.database)))
-    if target.drivername in ("postgres", "postgresql", "postgresql+psycopg"):
-        _check_host(target.host or "", named)
-        return target.set(drivername="postgresql+psycopg")
-    raise ConfigurationError(f"{named}: {target.drivername} is neither sqlite nor postgresql; {_FORMS}")
-
-
-def _check_host(host: str, named: str) -> None:
-    """Raises ConfigurationError for what can be no name, which the driver lets through as an error of Unicode."""
-    try:
-        if not host.startswith("/"):  # else the folder of a socket
-            host.encode("idna")
-    except UnicodeError:
-        raise ConfigurationError(f"{named}: its host is neither an address nor a name; correct it") from None
-
-
-def _open_sqlite(target: sa.URL, named: str, calls: int) -> Store:
-    path = Path(str(target.database))
-    engine = sa.create_engine(
-        target,
-        hide_parameters=True,
-        pool_size=calls,
-        max_overflow=_FOLLOWERS,
-        connect_args={"timeout": WAIT, "isolation_level": None},  # transactions are begun below, not by the driver
-    )
-    sa.event.listen(engine, "connect", _configure)
-    sa.event.listen(engine, "begin", _begin)
-    writer = engine.execution_options(begin="BEGIN IMMEDIATE")
-    try:
-        with _file_locked(path):
-            return _ready(Store(engine, writer, store_id=""), named)
-    except OSError as error:
-        raise ConfigurationError(
-            f"{named}: cannot use {path}: {error.strerror}; let this user write there, or name another place"
-        ) from error
-
-
-def _configure(connection: SQLiteConnection, _entry: ConnectionPoolEntry) -> None:
-    for pragma in _PRAGMAS:
-        connection.execute(pragma).close()
-
-
-def _begin(connection: sa.Connection) -> None:
+def begin(connection: sa.Connection) -> None:
+    """Begin a transaction as the options of its engine say."""
     connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
 
 
 @contextmanager
-def _file_locked(path: Path) -> Iterator[None]:
-    """Make the file if it is missing and keep other openers out: SQLite's locks do not cover the change to WAL."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(path.with_name(f"{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def failures(component: str = "records") -> Iterator[None]:
+    """Turn errors of the database into `ComponentFailed`, whose text contains nothing of statements or rows."""
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not path.exists():  # closing a descriptor of an open database would drop SQLite's locks on it
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         yield
-    finally:
-        os.close(lock)
+    except sa.exc.SQLAlchemyError as error:
+        raise ComponentFailed(component, _reason(error)) from error
 
 
-def _open_postgresql(target: sa.URL, deadline_seconds: float | None, named: str, calls: int) -> Store:
-    arguments = {name: value for name, value in _CONNECTION.items() if name not in target.query}
-    if deadline_seconds is not None:
-        given = target.query.get("options", "")
-        timeout = f"-c statement_timeout={round((deadline_seconds + SPARE_SECONDS) * 1000)}"
-        arguments["options"] = f"{given if isinstance(given, str) else ' '.join(given)} {timeout}".lstrip()
-    engine = sa.create_engine(
-        target,
-        hide_parameters=True,
-        pool_size=calls,
-        max_overflow=_FOLLOWERS,
-        pool_pre_ping=True,
-        connect_args=arguments,
-    )
-    writer = engine.execution_options(isolation_level="READ COMMITTED")
-    reader = engine.execution_options(isolation_level="REPEATABLE READ")
-    return _ready(Store(reader, writer, store_id=""), named)
+def _reason(error: sa.exc.SQLAlchemyError) -> str:
+    """Return the reason in words if it is known, else the name of the exception."""
+    cause = error.orig if isinstance(error, sa.exc.DBAPIError) else None
+    name = getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None)
+    if name is None:
+        # psycopg's errors have one, but none is known of a connection that is lost or could not be made
+        lost = isinstance(error, sa.exc.OperationalError) and hasattr(cause, "sqlstate")
+        said = str(cause)
+        refusals = (words for pattern, words in _REFUSALS.items() if pattern.search(said))
+        return next(refusals, _GONE) if lost else type(error).__name__
+    return next((words for prefix, words in _REASONS.items() if name.startswith(prefix)), type(error).__name__)
 
 
-def _ready(store: Store, named: str) -> Store:
-    """Return the store with its tables made and its id filled in; closed again if that fails."""
-    with ExitStack() as stack:
-        stack.callback(store.reader.dispose)
-        with store.reader.begin() as connection:
-            _check_version(connection, named)
-            exists = schema_of(connection) == HEAD
-        if not exists:
-            with store.writer.begin() as connection:
-                create_tables(connection, named)
-        with store.reader.begin() as connection:
-            store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
-        stack.pop_all()
-    return replace(store, store_id=store_id)
+@contextmanager
+def reading(store: Store) -> Iterator[sa.Connection]:
+    """Begin a transaction that sees one state of the database from its first read to its last.
+
+    Raises ComponentFailed, from then on, for a database that was found replaced by an older one.
+    """
+    if store.seen.replaced:
+        raise ComponentFailed("records", REPLACED)
+    with failures(), store.reader.begin() as connection:
+        yield connection
 
 
-def _check_version(connection: sa.Connection, named: str) -> None:
-    found = connection.dialect.server_version_info
-    if connection.dialect.name == "postgresql" and found is not None and found < (OLDEST_POSTGRESQL,):
-        raise ConfigurationError(f"{named}: needs PostgreSQL {OLDEST_POSTGRESQL} or newer, and this is {found[0]}")
+def is_plain(store: Store) -> bool:
+    """Return whether single statements may be read by `reading_plainly`."""
+    return store.reader.dialect.name == "sqlite"
 
 
-def create_tables(connection: sa.Connection, named: str = SETTING) -> None:
-    """Create the tables of a database that has none. Raises ConfigurationError for those of another program version."""
-    without_deadline(connection)
+@contextmanager
+def reading_plainly(store: Store) -> Iterator[sqlite3.Connection]:
+    """Lend a connection of SQLite's driver for what every call reads: a statement takes a tenth of the time there.
+
+    Each statement is a transaction, under the deadlines and failures of `reading`.
+    """
+    if store.seen.replaced:
+        raise ComponentFailed("records", REPLACED)
+    with failures():
+        try:
+            with closing(store.reader.raw_connection()) as connection:
+                yield cast("sqlite3.Connection", connection.driver_connection)
+        except sqlite3.Error as error:  # of a statement, or of opening the file
+            raise sa.exc.DBAPIError("", None, error) from error
+
+
+@contextmanager
+def scanning(store: Store) -> Iterator[sa.Connection]:
+    """Begin a transaction as `reading` does, without a deadline, for reads of many records."""
+    with reading(store) as connection:
+        without_deadline(connection)
+        yield connection
+
+
+@contextmanager
+def writing(store: Store, component: str = "records") -> Iterator[sa.Connection]:
+    """Begin a transaction that holds the counter, so that no other writer runs before it has committed."""
+    with failures(component), store.writer.begin() as connection:
+        if connection.dialect.name == "postgresql":  # on SQLite, BEGIN IMMEDIATE has done it
+            without_deadline(connection)
+            connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
+            connection.execute(sa.select(counter.c.seq).with_for_update())
+        begin_numbering(connection)
+        yield connection
+
+
+def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield `values` in pieces that fit one statement."""
+    for start in range(0, len(values), _PAGE):
+        yield values[start : start + _PAGE]
+
+
+_STORE_ID: Final = sa.select(meta.c.value).where(meta.c.name == "store_id").scalar_subquery()
+_LAST: Final = sa.select(counter.c.seq, _STORE_ID)
+_LAST_TEXT: Final = "SELECT seq, (SELECT value FROM meta WHERE name = 'store_id') FROM counter"
+
+
+def last_seq(store: Store) -> int:
+    """Return the highest committed `seq`; raise as `seq_of` does."""
+    before = store.seen.last_seq  # read first: what another thread learns meanwhile may be newer than what is read here
+    if is_plain(store):
+        with reading_plainly(store) as plain:
+            return _seen_to_be(store, before, *plain.execute(_LAST_TEXT).fetchone())
+    with reading(store) as connection:
+        return seq_of(store, connection, before)
+
+
+def seq_of(store: Store, connection: sa.Connection, before: int) -> int:
+    """Return the last `seq`. Raise ComponentFailed if it is below `before`, or another store's: an older database."""
+    return _seen_to_be(store, before, *connection.execute(_LAST).one())
+
+
+def _seen_to_be(store: Store, before: int, value: int, store_id: str | None) -> int:
+    if value < before or store.store_id not in ("", store_id):
+        store.seen.replaced = True
+        raise ComponentFailed("records", REPLACED)
+    store.seen.last_seq = max(store.seen.last_seq, value)
+    return int(value)
+
+
+class _Block:
+    """The times from `start` on that a transaction has, and which of them are chosen."""
+
+    def __init__(self, start: int) -> None:
+        self._start: Final = start
+        self._drawn: set[int] = set()
+
+    @property
+    def left(self) -> int:
+        return _DRAWN - len(self._drawn)
+
+    def draw(self) -> int:
+        while (place := int.from_bytes(urandom(2)) % BLOCK) in self._drawn:
+            pass
+        self._drawn.add(place)
+        return self._start + place
+
+
+def begin_numbering(connection: sa.Connection) -> None:
+    """Forget the block of the transaction that the connection had before."""
+    connection.info.pop(_STATE, None)
+
+
+def allocate(connection: sa.Connection, count: int) -> list[int]:
+    """Return `count` values of `seq` in any order, above those of earlier transactions, in a `writing` transaction."""
+    numbers: list[int] = []
+    while len(numbers) < count:
+        block: _Block | None = connection.info.get(_STATE)
+        if block is None or not block.left:
+            block = connection.info[_STATE] = _reserved(connection)
+        numbers += [block.draw() for _ in range(min(block.left, count - len(numbers)))]
+    return numbers
+
+
+def allocate_keys(connection: sa.Connection, count: int) -> range:
+    """Return the next `count` keys, none of which was ever used before, in a `writing` transaction."""
+    statement = sa.update(counter).values(key=counter.c.key + count).returning(counter.c.key)
+    last: int = connection.execute(statement).scalar_one()
+    return range(last - count + 1, last + 1)
+
+
+def numbered_up_to(connection: sa.Connection) -> int:
+    """Return the last time of the transaction's own block, above all its changes and below all later ones.
+
+    0 if it has given no number: that of others would show when they wrote.
+    """
+    if connection.info.get(_STATE) is None:
+        return 0
+    last: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
+    return last
+
+
+def _reserved(connection: sa.Connection) -> _Block:
+    last: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
+    while 0 <= last - (now := _now(connection)) < _PATIENCE:
+        sleep((last - now + 1) / 1_000_000)
+    start = max(last + 1, now)
+    connection.execute(sa.update(counter).values(seq=start + BLOCK - 1))
+    return _Block(start)
+
+
+def _now(connection: sa.Connection) -> int:
+    """Return the time of the database's clock if it is a server: those of its clients may differ."""
     if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
-        if connection.execute(sa.text("SHOW server_encoding")).scalar_one() != "UTF8":
-            raise ConfigurationError(f"{named}: the PostgreSQL database must have the encoding UTF8")
-    refuse_unknown(connection, named)
-    if schema_of(connection) == HEAD:  # another process made them
-        return
-    metadata.create_all(connection, checkfirst=False)
-    schema_version.create(connection, checkfirst=True)
-    connection.execute(schema_version.insert().values(version_num=HEAD))
-    connection.execute(meta.insert().values(name="store_id", value=uuid4().hex))
-    connection.execute(counter.insert().values(seq=0, key=0))
-    connection.execute(audit_head.insert().values(number=0, hash="0" * 64, pruned=0, pruned_hash="0" * 64))
-
-
-def schema_of(connection: sa.Connection) -> str | None:
-    """Return the schema that the database has; None without one."""
-    if not sa.inspect(connection).has_table(schema_version.name):
-        return None
-    found: str | None = connection.execute(sa.select(schema_version.c.version_num)).scalar()
-    return found
-
-
-def refuse_unknown(connection: sa.Connection, named: str) -> None:
-    """Raise ConfigurationError if the database has a schema that this version of the program does not know."""
-    schema = schema_of(connection)
-    if schema not in (None, HEAD):
-        raise ConfigurationError(
-            f"{named}: a newer version of this program wrote the database (its schema is {schema}, the newest known "
-            f"here is {HEAD}): upgrade the program"
-        )
+        return int(connection.execute(sa.select(_CLOCK)).scalar_one())
+    return time_ns() // 1000

@@ -1,6 +1,6 @@
 """What is shown of a decision: what it states itself, its reviews and its successors, in this order.
 
-A successor is linked by an agent, or stated by a file: see reads/stated_ends.py.
+A successor is linked by an agent, or stated by a file: see reads/supersession.py.
 
 The columns `status` and `outcome` and the facet `until` hold what is shown; `own_status` and `own_outcome` what the
 decision states. They are computed in the transaction that changes one of these.
@@ -17,8 +17,8 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import SUPERSEDED
 from cognition_engines.spaces import OPEN
 from cognition_engines.store.codec import Cell, microseconds
-from cognition_engines.store.numbering import allocate
-from cognition_engines.store.reads.stated_ends import (
+from cognition_engines.store.database import allocate, pages
+from cognition_engines.store.reads.supersession import (
     StatedEnd,
     all_named_as_old,
     named_by_any,
@@ -26,7 +26,6 @@ from cognition_engines.store.reads.stated_ends import (
     takes_effect,
 )
 from cognition_engines.store.schema import TABLES, decision_links, records, reviews
-from cognition_engines.store.transactions import pages
 
 SUPERSEDES: Final = "supersedes"
 REVIEWED: Final = "reviewed"

@@ -1,26 +1,24 @@
 """What a record has from another one: a child from its artifact, a turn from its neighbours in the conversation.
 
-A change of one touches the other in the same transaction: a new `seq`, so that followers see it.
+A change of one touches the other in the same transaction: a new `seq`, so that followers see it, and a note of the
+rights that it had, for viewers who do not see it any more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import CHILDREN, PARENTS
 from cognition_engines.kinds.spec import Facets, Role
 from cognition_engines.models import Sensitivity
 from cognition_engines.relevance import MOST_ADJACENT
-from cognition_engines.store.codec import Cell, moment
-from cognition_engines.store.departures import Rights, note_departures
-from cognition_engines.store.links import CHILDREN, PARENTS
-from cognition_engines.store.numbering import allocate
-from cognition_engines.store.rows import facet_cells, people_of
-from cognition_engines.store.schema import TABLES, links, place_of, records
-from cognition_engines.store.transactions import pages
+from cognition_engines.store.codec import Cell, facet_cells, moment, people_of
+from cognition_engines.store.database import allocate, pages
+from cognition_engines.store.schema import TABLES, departures, links, place_of, records
 
 Side = Literal["before", "after"]
 SIDES: Final[tuple[Side, ...]] = ("before", "after")
@@ -208,3 +206,50 @@ _LENT_TO: Final = _select_turns(
         for most in sorted(map(int, Sensitivity), reverse=True)
     )
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What isolation goes by: an effective project and sensitivity."""
+
+    project: str | None
+    sensitivity: int
+
+
+def rights_of(connection: sa.Connection, keys: Iterable[int]) -> dict[int, Rights]:
+    """The rights of records, by key."""
+    statement = sa.select(records.c.key, records.c.project, records.c.sensitivity)
+    return {
+        key: Rights(project, sensitivity)
+        for page in pages(sorted(keys))
+        for key, project, sensitivity in connection.execute(statement.where(records.c.key.in_(page)))
+    }
+
+
+def note_departures(connection: sa.Connection, before: Mapping[int, Rights]) -> None:
+    """Note the rights that records had, by key, where some who had them do not see the record any more.
+
+    The note has the `seq` of the record, which is a new one by now.
+    """
+    columns = (records.c[name] for name in ("seq", "key", "kind", "id", "project", "sensitivity"))
+    statement = sa.select(*columns)
+    rows = [
+        {
+            "seq": row.seq,
+            "key": row.key,
+            "kind": row.kind,
+            "id": row.id,
+            "project": before[row.key].project,
+            "sensitivity": before[row.key].sensitivity,
+        }
+        for page in pages(sorted(before))
+        for row in connection.execute(statement.where(records.c.key.in_(page)))
+        if not _kept(before[row.key], Rights(row.project, row.sensitivity))
+    ]
+    for part in pages(rows):
+        connection.execute(sa.insert(departures), list(part))
+
+
+def _kept(before: Rights, after: Rights) -> bool:
+    """Whether all who saw the record still see it."""
+    return before.project == after.project and after.sensitivity <= before.sensitivity

@@ -13,11 +13,11 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import Space
-from cognition_engines.store.database import SETTING, Store, parse_url, refuse_unknown, schema_of
-from cognition_engines.store.reads.by_key import EMBEDDED, Reads, counts_of, models_of, stored_dimension
-from cognition_engines.store.rows import SELECT_STORED, stored
+from cognition_engines.store.codec import stored
+from cognition_engines.store.database import Store, failures, reading
+from cognition_engines.store.opening import SETTING, parse_url, refuse_unknown, schema_of
+from cognition_engines.store.reads.by_key import EMBEDDED, SELECT_STORED, Reads, counts_of, models_of, stored_dimension
 from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
-from cognition_engines.store.transactions import failures, reading
 
 T = TypeVar("T")
 

@@ -11,15 +11,13 @@ import sqlalchemy as sa
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import NAMESAKES, prefixed
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.store.codec import place_key
-from cognition_engines.store.database import Store
+from cognition_engines.store.codec import ORIGIN, origin_of, place_key
+from cognition_engines.store.database import Store, pages, reading, scanning, writing
 from cognition_engines.store.inheritance import renumber
-from cognition_engines.store.links import dangling_links, exposed_links
 from cognition_engines.store.reads.by_key import found_by_keys, visible
-from cognition_engines.store.reads.stated_ends import dangling_successors
-from cognition_engines.store.rows import ORIGIN, origin_of
+from cognition_engines.store.reads.supersession import dangling_successors
+from cognition_engines.store.references import dangling_links, exposed_links
 from cognition_engines.store.schema import records
-from cognition_engines.store.transactions import pages, reading, scanning, writing
 from cognition_engines.store.values import (
     DanglingReferences,
     ExposedRecords,

@@ -9,22 +9,29 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.store.audit.chain import AuditChain
 from cognition_engines.store.change_feed import ChangeFeed
-from cognition_engines.store.database import CALLS, SETTING, Store, open_store
+from cognition_engines.store.database import Store, failures, last_seq, pages, reading, scanning, writing
 from cognition_engines.store.erasure.forgetting import Forgetting
 from cognition_engines.store.inheritance import renumber
+from cognition_engines.store.opening import CALLS, SETTING, open_store
 from cognition_engines.store.origins import Origins
 from cognition_engines.store.reads.by_key import Reads, counts_of, stored_dimension
-from cognition_engines.store.reads.conversations import ConversationReads
 from cognition_engines.store.reads.decisions import DecisionReads
-from cognition_engines.store.reads.graph import GraphReads
 from cognition_engines.store.reads.knowledge import KnowledgeReads
+from cognition_engines.store.reads.memories import ConversationReads, GraphReads
 from cognition_engines.store.reads.viewer_changes import ViewerChanges
 from cognition_engines.store.schema import dimension_name, meta, records, vectors
-from cognition_engines.store.transactions import failures, last_seq, pages, reading, scanning, writing
-from cognition_engines.store.validation import check_batch, check_model, check_vectors
 from cognition_engines.store.values import Entry, FloatArray, Outcome, Replaces
-from cognition_engines.store.write import DOCUMENTS, parts_of, put_checked
-from cognition_engines.store.write_rows import bury, insert_vectors, settle_dimension
+from cognition_engines.store.write import (
+    DOCUMENTS,
+    bury,
+    check_batch,
+    check_model,
+    check_vectors,
+    insert_vectors,
+    parts_of,
+    put_checked,
+    settle_dimension,
+)
 
 
 def open_records(

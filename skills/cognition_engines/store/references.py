@@ -1,7 +1,8 @@
-"""References between records by the ids that files give: whose they are, when several repositories give the same.
+"""References between records by the ids that files give, and what they name.
 
-A reference means the record of the same repository, in the same project where it can; else the one whose id it is in
-answers; else the only one that is given it. It is stored as the id that this one has.
+Several repositories may give the same id. A reference means the record of the same repository, in the same project if
+it can; else the one whose id it is in answers; else the only one that is given it. It is stored as the id that this one
+has.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,17 +12,23 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import Record, ids_in, kind_of, prefixed, spec_of
-from cognition_engines.kinds.spec import TARGETS, Origin
-from cognition_engines.store.codec import columns_of
+from cognition_engines.kinds.registry import (
+    CHILDREN,
+    PARENTS,
+    Record,
+    ids_in,
+    kind_of,
+    prefixed,
+    references_of,
+    spec_of,
+)
+from cognition_engines.kinds.spec import TARGETS, Origin, Role
+from cognition_engines.store.codec import Cell, columns_of, place_key
+from cognition_engines.store.database import pages
 from cognition_engines.store.inheritance import renumber, settle
-from cognition_engines.store.links import CHILDREN, PARENTS, link_rows
 from cognition_engines.store.reads.by_key import found_by_keys
 from cognition_engines.store.schema import TABLES, links, records
-from cognition_engines.store.transactions import pages
-from cognition_engines.store.values import PART, Entry
-
-_ARTIFACTS: Final = tuple(PARENTS)
+from cognition_engines.store.values import PART, DanglingReferences, Entry, ExposedRecords
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +125,7 @@ def _name(record: Record, origin: Origin) -> tuple[Kind, str] | None:
     if origin.given is None:
         return None
     kind = kind_of(record)
-    return (Kind.ARTIFACT if kind in _ARTIFACTS else kind), origin.given
+    return (Kind.ARTIFACT if kind in PARENTS else kind), origin.given
 
 
 def _given(connection: sa.Connection, wanted: set[tuple[Kind, str]]) -> dict[tuple[Kind, str], dict[str, _Target]]:
@@ -127,7 +134,7 @@ def _given(connection: sa.Connection, wanted: set[tuple[Kind, str]]) -> dict[tup
     columns = records.c.kind, records.c.given, records.c.id, records.c.repository, records.c.own_project
     for page in pages(sorted({id for _, id in wanted})):
         for of, given, *target in connection.execute(sa.select(*columns).where(records.c.given.in_(page))):
-            name = (Kind.ARTIFACT if of in _ARTIFACTS else Kind(of)), given
+            name = (Kind.ARTIFACT if of in PARENTS else Kind(of)), given
             if name in wanted:
                 found.setdefault(name, {})[target[0]] = _Target(*target)
     return found
@@ -138,5 +145,78 @@ def _stored_ids(connection: sa.Connection, names: set[tuple[Kind, str]]) -> set[
     found: set[tuple[Kind, str]] = set()
     for page in pages(sorted({id for _, id in names})):
         for of, id in connection.execute(sa.select(records.c.kind, records.c.id).where(records.c.id.in_(page))):
-            found.add((Kind.ARTIFACT if of in _ARTIFACTS else Kind(of), id))
+            found.add((Kind.ARTIFACT if of in PARENTS else Kind(of), id))
     return found & names
+
+
+def link_rows(key: int, record: Record, origin: Origin) -> list[dict[str, Cell]]:
+    """The rows of table `links` for one record of this origin."""
+    return [
+        {"key": key, "role": int(role), "place": place, "target_kind": int(kind), "target": target}
+        for place, (role, kind, target) in enumerate(references_of(record, origin))
+    ]
+
+
+def dangling_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
+    """Return the links that name nothing stored. Actors and subjects need no entity, so they are left out."""
+    wanted = set(places)
+    found: list[DanglingReferences] = []
+    for page in pages(list(map(place_key, wanted))):
+        for row in connection.execute(_DANGLING.where(records.c.source_key.in_(page))):
+            repository, path, source, kind, role, count, example = row
+            if (repository, path or source) in wanted:
+                found.append(DanglingReferences(source, Kind(kind), Role(role), count, example))
+    return sorted(found, key=lambda each: (each.source, each.kind, each.role))
+
+
+def exposed_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
+    """Return the links to a source that is more sensitive than the record, by file and kind."""
+    wanted = set(places)
+    found: list[ExposedRecords] = []
+    for page in pages(list(map(place_key, wanted))):
+        for repository, path, source, kind, *rest in connection.execute(_EXPOSED.where(records.c.source_key.in_(page))):
+            if (repository, path or source) in wanted:
+                found.append(ExposedRecords(source, Kind(kind), *rest))
+    return sorted(found, key=lambda each: (each.source, each.kind))
+
+
+def _exposed() -> sa.Select[Any]:
+    """Links by file and kind to a source that is more sensitive."""
+    owner = records.alias()
+    return (
+        sa.select(*_FILE, records.c.kind, sa.func.count(), sa.func.min(links.c.target))
+        .join_from(records, links)
+        .join(owner, sa.and_(owner.c.kind == int(Kind.SOURCE), owner.c.id == links.c.target))
+        .where(links.c.role == int(Role.SOURCE), records.c.sensitivity < owner.c.sensitivity)
+        .group_by(records.c.repository, records.c.path, records.c.kind)
+    )
+
+
+# a file by its place, and where it was read
+_FILE: Final = (records.c.repository, records.c.path, sa.func.min(records.c.source))
+_EXPOSED: Final = _exposed()
+
+
+def _dangling() -> sa.Select[Any]:
+    """Links by file, kind and role whose target is not there."""
+    target, name = records.alias(), links.alias()
+    same_id = target.c.id == links.c.target
+    here = sa.case(
+        (
+            links.c.role.in_((Role.FROM, Role.TO)),
+            sa.exists().where(name.c.role == int(Role.NAME), name.c.target == links.c.target),
+        ),
+        (links.c.role == int(Role.ARTIFACT), sa.exists().where(target.c.kind.in_(PARENTS), same_id)),
+        else_=sa.exists().where(target.c.kind == links.c.target_kind, same_id),
+    )
+    by = records.c.kind, links.c.role
+    return (
+        sa.select(*_FILE, *by, sa.func.count(), sa.func.min(links.c.target))
+        .join_from(records, links)
+        .where(links.c.role.in_(_RESOLVED), ~here)
+        .group_by(records.c.repository, records.c.path, *by)
+    )
+
+
+_RESOLVED: Final = (Role.SOURCE, Role.CLUSTER, Role.CHUNK, Role.ARTIFACT, Role.FROM, Role.TO)
+_DANGLING: Final = _dangling()

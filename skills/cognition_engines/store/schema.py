@@ -47,7 +47,7 @@ def dimension_name(model: str) -> str:
 
 
 # One row: the last `seq` and the last key. Writers take it first and hold it until they commit, so commits happen in
-# the order of `seq`, which is a time: see numbering.py. Keys count up by one, being places of arrays; none is shown.
+# the order of `seq`, which is a time: see database.py. Keys count up by one, being places of arrays; none is shown.
 counter: Final = sa.Table(
     "counter",
     metadata,

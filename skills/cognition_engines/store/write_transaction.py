@@ -19,13 +19,12 @@ from cognition_engines.models import Viewer
 from cognition_engines.store.audit.audit_rows import AuditEntry, record_of
 from cognition_engines.store.audit.chain import append_rows, changed_since
 from cognition_engines.store.codec import columns_of, microseconds
-from cognition_engines.store.database import Store
+from cognition_engines.store.database import REPLACED, Store, allocate, numbered_up_to, reading, seq_of, writing
 from cognition_engines.store.decision_state import settle_decisions, show_again, void_unratified
 from cognition_engines.store.erasure.cascade import Cascade, Doomed, Erasable, cascade_of, erasable
 from cognition_engines.store.erasure.forgetting import named_records
 from cognition_engines.store.erasure.ledger import erase
 from cognition_engines.store.inheritance import renumber
-from cognition_engines.store.numbering import allocate, numbered_up_to
 from cognition_engines.store.reads.by_key import found_by_keys, named_record, visible
 from cognition_engines.store.reads.decisions import REVIEW, links_of, reviews_of, revisions_of
 from cognition_engines.store.schema import (
@@ -39,11 +38,16 @@ from cognition_engines.store.schema import (
     reviews,
     revisions,
 )
-from cognition_engines.store.transactions import REPLACED, reading, seq_of, writing
-from cognition_engines.store.validation import check_batch
 from cognition_engines.store.values import Entry, Outcome, Receipt, Replaces, Revision, StoredRecord
-from cognition_engines.store.write import put_checked
-from cognition_engines.store.write_rows import PlacedEntry, bury, insert_vectors, place, settle_dimension
+from cognition_engines.store.write import (
+    PlacedEntry,
+    bury,
+    check_batch,
+    insert_vectors,
+    place,
+    put_checked,
+    settle_dimension,
+)
 
 
 class _RolledBack(Exception):

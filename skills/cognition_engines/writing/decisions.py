@@ -13,8 +13,17 @@ from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.models import Decision, DecisionDetails
 from cognition_engines.store.values import Entry, Revision, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import Prepared
-from cognition_engines.writing.errors import ScopeNeeded, WriteConflict, WriteRefused
+from cognition_engines.writing.entries import (
+    RATIFY,
+    Prepared,
+    check_link_owner,
+    check_links,
+    check_owner,
+    check_sensitivity,
+    check_validity,
+    decision_of,
+    project_for,
+)
 from cognition_engines.writing.requests import (
     ChangedStatus,
     DecisionFields,
@@ -24,22 +33,15 @@ from cognition_engines.writing.requests import (
     RecordedDecision,
     ReviewDecision,
     ReviewedDecision,
+    ScopeNeeded,
     SetStatus,
     UnlinkDecisions,
     UpdatedDecision,
     UpdateDecision,
     Warning,
     WriteCaller,
-)
-from cognition_engines.writing.rules import (
-    RATIFY,
-    check_link_owner,
-    check_links,
-    check_owner,
-    check_sensitivity,
-    check_validity,
-    decision_of,
-    project_for,
+    WriteConflict,
+    WriteRefused,
 )
 from cognition_engines.writing.text import completeness, title_and_text
 

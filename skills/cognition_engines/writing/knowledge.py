@@ -1,28 +1,121 @@
-"""Writes of knowledge: sources with their chunks, chunks, and what was extracted, all in one transaction."""
+"""Records of knowledge as they are sent, checked and written: sources with their chunks, chunks and extractions;
+and records that files own, as an ingest puts them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
-from typing import Final
+from typing import Final, cast
 
-from cognition_engines.drafts.chunking import Piece
-from cognition_engines.drafts.document_chunks import chunks_of, pieces_of
+from pydantic import JsonValue, ValidationError
+from pydantic.alias_generators import to_snake
+
+from cognition_engines.drafts.chunking import LONGEST, Piece, chunks_of, pieces_of
 from cognition_engines.drafts.ids import content_identity, hashed
+from cognition_engines.drafts.plain_values import Value, named, unsound
+from cognition_engines.drafts.refusal_messages import faults_of
 from cognition_engines.kinds.artifacts import ArtifactChunk
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Chunk, Source
-from cognition_engines.kinds.registry import SPECS, OtherRecord, kind_of
-from cognition_engines.kinds.spec import TARGETS, WRITTEN, Role
-from cognition_engines.store.values import PART, StoredRecord
+from cognition_engines.kinds.registry import SPECS, OtherRecord, kind_of, validated
+from cognition_engines.kinds.spec import INGESTED, TARGETS, WRITTEN, Role
+from cognition_engines.models import EVERYTHING
+from cognition_engines.store.values import PART, Entry, IdTaken, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import Prepared, entry_of, owned_as
-from cognition_engines.writing.errors import RecordNotFound, WriteRefused, WritesRefused
-from cognition_engines.writing.memory_requests import GivenRecord, KnowledgeRecord, StoredKnowledge, StoreKnowledge
-from cognition_engines.writing.requests import WriteCaller
-from cognition_engines.writing.rules import check_owner, check_sensitivity, project_for
+from cognition_engines.writing.entries import Prepared, check_owner, check_sensitivity, entry_of, owned_as, project_for
+from cognition_engines.writing.memory_requests import (
+    GivenRecord,
+    KnowledgeRecord,
+    PutOutcomes,
+    PutRecords,
+    StoredKnowledge,
+    StoreKnowledge,
+)
+from cognition_engines.writing.requests import RecordNotFound, WriteCaller, WriteConflict, WriteRefused, WritesRefused
 
-# What refers to something comes after it.
-_ORDER: Final = (Kind.SOURCE, Kind.CHUNK, Kind.EXTRACTION)
+# The kinds that are taken; a record comes after those that it refers to.
+KINDS: Final = (Kind.SOURCE, Kind.CHUNK, Kind.EXTRACTION)
+LONGEST_TEXT: Final = 32_768  # characters of a text that is sent
+MOST_ITEMS: Final = 100  # of a list
+MOST_FAULTS: Final = 100
+_KIND: Final = "kind"
+Fault = tuple[str, str]
+
+
+def read_given(sent: Sequence[Mapping[str, JsonValue]]) -> tuple[GivenRecord, ...]:
+    """Return the records that objects state. Raises WritesRefused with what is wrong, by the path of each member.
+
+    Once a hundred faults are found, later records are not looked at.
+    """
+    found: list[GivenRecord] = []
+    faults: list[Fault] = []
+    seen: set[tuple[Kind, str]] = set()
+    for place, members in enumerate(sent):
+        if len(faults) >= MOST_FAULTS:
+            raise WritesRefused(
+                [*faults[: MOST_FAULTS - 1], (f"records[{place}]", "and later ones are not checked yet")]
+            )
+        path = f"records[{place}]"
+        kind = _kind(members)
+        if kind is None:
+            names = ", ".join(one.label for one in KINDS)
+            faults.append((f"{path}.{_KIND}", f"must be one of {names}"))
+            continue
+        wrong = [*_bounds({name: value for name, value in members.items() if name != _KIND})]
+        record, others = (None, []) if wrong else _read(kind, members)
+        faults += [(f"{path}.{inner}" if inner else path, reason) for inner, reason in (*wrong, *others)]
+        if record is not None:
+            found.append(record)
+            if record.record.id is not None and (kind, str(record.record.id)) in seen:
+                faults.append((f"{path}.id", "is the id of an earlier record of this call"))
+            seen.add((kind, str(record.record.id)))
+    if faults:
+        raise WritesRefused(faults)
+    return tuple(found)
+
+
+def _kind(members: Mapping[str, JsonValue]) -> Kind | None:
+    name = members.get(_KIND)
+    kind = KIND_NAMES.get(name) if isinstance(name, str) else None
+    return kind if kind in KINDS else None
+
+
+def _read(kind: Kind, members: Mapping[str, JsonValue]) -> tuple[GivenRecord | None, list[Fault]]:
+    given = {name: value for name, value in members.items() if name != _KIND}
+    twice = sorted(name for name in given if to_snake(name) != name and to_snake(name) in given)
+    faults = [(name, "is given in both spellings; give it once") for name in twice]
+    bad = unsound(cast(Mapping[str, Value], given))
+    faults += [(_shown(name), reason) for name, reason in bad.items()]
+    text = given.pop("content", None) if kind is Kind.SOURCE else None
+    if text is not None and (not isinstance(text, str) or not text.strip() or len(text) > LONGEST):
+        faults.append(("content", "must be text, and not blank"))
+    if faults:
+        return None, faults
+    try:
+        record = validated(kind, given)
+    except ValidationError as error:
+        return None, faults_of(error, kind, cast(Mapping[str, Value], given))
+    return GivenRecord(record, text if isinstance(text, str) else None), []  # type: ignore[arg-type]
+
+
+def _shown(name: str) -> str:
+    """A name of a member as violations show it, where it can be shown."""
+    return named(name, "a member").strip("'")
+
+
+def _bounds(value: JsonValue, path: str = "") -> Iterator[Fault]:
+    """What is longer than a call may send."""
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        yield path, f"must have at most {LONGEST_TEXT} characters"
+    elif isinstance(value, list):
+        if len(value) > MOST_ITEMS:
+            yield path, f"must have at most {MOST_ITEMS} items"
+        else:
+            for place, item in enumerate(value):
+                yield from _bounds(item, f"{path}[{place}]")
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            shown = _shown(name)
+            yield from _bounds(member, f"{path}.{shown}" if path else shown)
 
 
 @dataclass(slots=True)
@@ -51,7 +144,7 @@ def store_knowledge(
     records = _with_rights(writer, asked)
     call = _Call(transaction, writer, made)
     done: dict[int, KnowledgeRecord] = {}
-    for kind in _ORDER:
+    for kind in KINDS:
         for place, one in enumerate(records):
             if kind_of(one.record) is kind:
                 done[place] = _store(call, one)
@@ -158,3 +251,40 @@ def _chunks(record: OtherRecord, pieces: Sequence[Piece]) -> list[Chunk | Artifa
 def _whole(digest: str, pieces: Sequence[Piece]) -> str:
     """The digest of a source with its text, which it does not hold."""
     return hashed("\0".join([digest, *(piece.text for piece in pieces)]))[:32]
+
+
+def check_import(writer: WriteCaller) -> None:
+    """Raises WriteRefused for a token that does not see everything: taken ids would show what is hidden."""
+    if writer.viewer != EVERYTHING:
+        raise WriteRefused("records", "need a token of the highest clearance that has no list of projects")
+
+
+def put_records(transaction: WriteTransaction, writer: WriteCaller, asked: PutRecords, made: Prepared) -> PutOutcomes:
+    """Puts records as `Records.put` does; what is stored already as it is sent is left alone.
+
+    Raises WritesRefused for a record that no file can own, and WriteConflict for an id that another origin has.
+    """
+    check_import(writer)
+    faults = [
+        (f"records[{place}].origin.source", "must be a file")
+        for place, one in enumerate(asked.records)
+        if one.origin.source == WRITTEN
+    ]
+    if faults:
+        raise WritesRefused(faults)
+    batch = [_entry(one, writer, made) for one in asked.records]
+    try:
+        outcomes = transaction.put_all(batch, made.model, asked.replaces)
+    except IdTaken as error:
+        held = f"a record of the kind {error.kind.label}"
+        raise WriteConflict(error.id, "state", "an id of the same origin", held) from None
+    except ValueError as error:
+        raise WriteRefused("records", str(error)) from None
+    id = str(asked.records[0].record.id) if asked.records else ""
+    return PutOutcomes(id=id, seq=transaction.seq(), outcomes=outcomes)
+
+
+def _entry(entry: Entry, writer: WriteCaller, made: Prepared) -> Entry:
+    """An entry with its vectors, and with who sent it."""
+    origin = replace(entry.origin, recorded_by=writer.agent, via=INGESTED)
+    return replace(entry, origin=origin, vectors=made.vectors_of(entry.record), updated_at=None)

@@ -7,8 +7,7 @@ from datetime import datetime
 from secrets import randbelow, token_hex
 from typing import Final
 
-from cognition_engines.drafts.chunking import count_tokens
-from cognition_engines.drafts.document_chunks import chunks_of, is_long, pieces_of
+from cognition_engines.drafts.chunking import chunks_of, count_tokens, is_long, pieces_of
 from cognition_engines.kinds.artifacts import ARTIFACT, Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.graph import EVENT, Event
@@ -18,11 +17,17 @@ from cognition_engines.kinds.registry import OtherRecord
 from cognition_engines.kinds.spec import WRITTEN
 from cognition_engines.store.values import PART, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import Prepared, content_digest, entry_of, owned_as
-from cognition_engines.writing.errors import WriteRefused
+from cognition_engines.writing.entries import (
+    Prepared,
+    check_owner,
+    check_sensitivity,
+    content_digest,
+    entry_of,
+    owned_as,
+    project_for,
+)
 from cognition_engines.writing.memory_requests import Remember, Remembered, RememberedEvent, StoredEpisode, StoreEpisode
-from cognition_engines.writing.requests import WriteCaller
-from cognition_engines.writing.rules import check_owner, check_sensitivity, project_for
+from cognition_engines.writing.requests import WriteCaller, WriteRefused
 
 _HIGHEST: Final = 2**52 - 1  # what every JSON reader takes as a whole number
 _NO_ID: Final = "art_0"  # of a memory that is only compared, or whose texts are only embedded

@@ -1,11 +1,13 @@
-"""What an agent may ask to be written, and what it is answered: frozen values, free of any wire format."""
+"""What an agent may ask to be written, the answers and the refusals: frozen values, free of any wire format."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import JsonValue
 
+from cognition_engines.errors import EngineError
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.reviews import DecisionLink, LinkType, OutcomeName, ReviewContent
 from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, CitedSource, Reason, Sensitivity, Viewer
@@ -14,6 +16,7 @@ from cognition_engines.store.erasure.cascade import Cascade, Doomed
 A = TypeVar("A", bound="Written")
 Scope: TypeAlias = Literal["read", "write", "review", "ratify", "admin"]
 Status: TypeAlias = Literal["draft", "proposed", "pending", "accepted", "rejected", "deprecated", "superseded"]
+ConflictReason: TypeAlias = Literal["idempotency", "revision", "fileOwned", "state"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,3 +277,49 @@ class Forgotten(Written):
     of_others: int = 0
     viewer: Viewer = EVERYTHING
     receipt: ErasureReceipt | None = None
+
+
+class WriteRefused(EngineError):
+    """A member of a request cannot be as it is; `member` is its path in snake_case."""
+
+    def __init__(self, member: str, message: str) -> None:
+        super().__init__(f"{member}: {message}")
+        self.member = member
+        self.message = message
+
+
+class WritesRefused(EngineError):
+    """Members of a request cannot be as they are; `faults` has their paths, as they were sent, with the reasons."""
+
+    def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
+        super().__init__("; ".join(f"{path}: {reason}" for path, reason in faults))
+        self.faults = tuple(faults)
+
+
+class WriteConflict(EngineError):
+    """A request contradicts what is stored; `expected` and `found` say in which way."""
+
+    def __init__(
+        self, id: str | None, reason: ConflictReason, expected: str | None = None, found: str | None = None
+    ) -> None:
+        super().__init__(f"{reason}: expected {expected}, found {found}")
+        self.id = id
+        self.reason: ConflictReason = reason
+        self.expected = expected
+        self.found = found
+
+
+class RecordNotFound(EngineError):
+    """There is no record of this id that the author sees."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"{id}: not found")
+        self.id = id
+
+
+class ScopeNeeded(EngineError):
+    """The author lacks a scope that this write needs."""
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"needs the scope {scope}")
+        self.scope = scope

@@ -30,7 +30,6 @@ from cognition_engines.store.write_transaction import (
     write_transaction,
 )
 from cognition_engines.writing.audited import audit_entry, other_names
-from cognition_engines.writing.bulk import check_import, put_records
 from cognition_engines.writing.decisions import (
     Outdated,
     decision_from,
@@ -44,10 +43,9 @@ from cognition_engines.writing.decisions import (
     update,
     updated_fields,
 )
-from cognition_engines.writing.entries import Prepared, texts_of
+from cognition_engines.writing.entries import Prepared, check_owner, decision_of, texts_of
 from cognition_engines.writing.erasing import ErasureCheck, LedgerFile, check_repeated, forget
-from cognition_engines.writing.errors import WriteConflict
-from cognition_engines.writing.knowledge import knowledge_stated, store_knowledge
+from cognition_engines.writing.knowledge import check_import, knowledge_stated, put_records, store_knowledge
 from cognition_engines.writing.memories import episode_from, memory_from, remember, store_episode
 from cognition_engines.writing.memory_requests import (
     PutOutcomes,
@@ -77,9 +75,9 @@ from cognition_engines.writing.requests import (
     UpdatedDecision,
     UpdateDecision,
     WriteCaller,
+    WriteConflict,
     Written,
 )
-from cognition_engines.writing.rules import check_owner, decision_of
 
 R = TypeVar("R", bound=Request[Any])
 INDEX_SECONDS: Final = 0.25  # that an answer waits for the indexes

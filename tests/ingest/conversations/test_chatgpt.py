@@ -43,9 +43,7 @@ def test_without_a_current_message_the_latest_is_the_end(run: Run, records: Reco
     assert {turn.content for turn in stored(records, Kind.TURN)} == {"When is high water?", "Yes"}
 
 
-def test_of_a_picture_with_words_the_words_are_kept_and_the_picture_is_named(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_message_keeps_its_words_and_names_its_picture(run: Run, records: Records, tmp_path: Path) -> None:
     picture = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-1", "size_bytes": 9}
     speech = {"content_type": "audio_transcription", "text": "Is it high?", "direction": "in"}
     content = {"content_type": "multimodal_text", "parts": [picture, "What is this?", speech]}

@@ -28,9 +28,7 @@ def said(records: Records, conversation: str) -> list[tuple[str, str]]:
     return [(turn.role, turn.content) for turn in found]
 
 
-def test_conversations_keep_their_order_and_the_text_of_what_was_attached(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_conversations_keep_order_and_attached_text(run: Run, records: Records, tmp_path: Path) -> None:
     attached = [{"file_name": "tides.txt", "file_size": 9, "file_type": "txt", "extracted_content": "High at noon"}]
     question = claude_message("m1", "human", "Read this", 1, attachments=attached, files=[{"file_name": "map.png"}])
     export = {
@@ -128,9 +126,7 @@ def test_a_session_keeps_what_was_said_and_where(run: Run, records: Records, tmp
     assert ("user", "README.md") in said(records, "claude_code:9a-s")
 
 
-def test_a_session_that_is_being_written_is_read_up_to_its_last_whole_line(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_an_unfinished_session_is_read_to_its_last_line(run: Run, records: Records, tmp_path: Path) -> None:
     path = session(tmp_path, session_entry("1", "user", "Hello"))
     whole, next_line = path.read_text(), json.dumps(session_entry("2", "assistant", "Hi", "1"))
     path.write_text(whole + next_line[:40])
@@ -213,9 +209,7 @@ def test_history_that_a_resumed_session_repeats_is_stored_once(run: Run, records
         [{"type": "queue-operation", "content": "x" * 300_000}] * 3,
     ],
 )
-def test_a_session_is_known_by_its_first_message_whatever_entries_are_before_it(
-    run: Run, records: Records, tmp_path: Path, before: list[Json]
-) -> None:
+def test_a_session_id_is_its_first_message(run: Run, records: Records, tmp_path: Path, before: list[Json]) -> None:
     session(tmp_path, *before, *TALK)
     assert counts(run(tmp_path / "projects")) == (2, 0, 0, 0)
     assert said(records, "claude_code:9a-s") == [("user", "How deep?"), ("assistant", "Two metres.")]

@@ -10,9 +10,7 @@ from tests.ingest.conversations.samples import discord, discord_message, packed,
 from tests.ingest.runs import Run, counts, stored
 
 
-def test_an_exported_channel_keeps_speakers_replies_and_what_was_attached(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_channel_keeps_speakers_replies_and_attachments(run: Run, records: Records, tmp_path: Path) -> None:
     reply = discord_message(1002, "Berth four", type="Reply", timestampEdited="2024-01-01T11:00:00+00:00",
                             reference={"messageId": "1001", "channelId": "200", "guildId": "100"},
                             reactions=[{"emoji": {"id": "", "name": "x"}, "count": 2}])  # fmt: skip
@@ -69,9 +67,7 @@ def test_a_data_package_has_the_messages_of_the_account(run: Run, records: Recor
     assert counts(run(packed(tmp_path / "package.zip", older)))[:3] == (0, 0, 2)
 
 
-def test_the_account_of_a_package_is_not_read_above_the_folder_that_was_named(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_the_account_is_not_read_above_the_named_folder(run: Run, records: Records, tmp_path: Path) -> None:
     folder = unpacked(tmp_path / "package", package(OWN))
     (inner,) = folder.glob("[Mm]essages")
     run(inner)

@@ -51,9 +51,7 @@ def test_an_mbox_that_the_standard_library_wrote_is_read_whole(run: Run, records
     assert (turn.metadata["subject"], turn.metadata["files"]) == ("Grüße 0", ["plan.pdf"])
 
 
-def test_a_sentence_that_begins_as_a_mail_of_an_mbox_does_not_end_one(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_sentence_that_begins_with_from_ends_no_mail(run: Run, records: Records, tmp_path: Path) -> None:
     words = "We met.\n\nFrom noon to 14:30 in May 2024 it rained.\n\nThen we left."
     run(written(tmp_path / "a.mbox", mbox(mail("1", words), mail("2", "Hello"))))
     assert sorted(turn.content for turn in stored(records, Kind.TURN)) == ["Hello", words]
@@ -127,9 +125,7 @@ def raw_mail(label: str, content: bytes, *, subject: bytes = b"S", way: str = "8
         ('"utf-8;"', "Größe", "utf-8"),
     ],
 )
-def test_texts_and_headers_are_read_whatever_charset_they_name(
-    run: Run, records: Records, tmp_path: Path, label: str, text: str, encoding: str
-) -> None:
+def test_charsets_are_decoded(run: Run, records: Records, tmp_path: Path, label: str, text: str, encoding: str) -> None:
     content = text.encode(encoding)
     word = b"=?%s?B?%s?=" % (label.strip('"').encode(), b64encode(content))
     (tmp_path / "m.eml").write_bytes(raw_mail(label, content, subject=word))
@@ -204,9 +200,7 @@ def test_each_text_of_a_mail_is_read_and_the_best_of_alternatives(
     assert [turn.content for turn in stored(records, Kind.TURN)] == [words]
 
 
-def test_a_mail_in_a_japanese_encoding_may_have_characters_of_windows(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_japanese_mail_may_have_windows_characters(run: Run, records: Records, tmp_path: Path) -> None:
     (tmp_path / "m.eml").write_bytes(raw_mail("iso-2022-jp", b"\x1b$B-!%/%l!<%s\x1b(B"))
     run(tmp_path / "m.eml")
     assert [turn.content for turn in stored(records, Kind.TURN)] == ["①クレーン"]
@@ -215,9 +209,7 @@ def test_a_mail_in_a_japanese_encoding_may_have_characters_of_windows(
 @pytest.mark.parametrize(
     "first", ["\n\n", "From ana@x.example Mon Jan  1 10:00:00 2024\n", "\ufeffFrom - Mon\r\n", "\n>From x\n"]
 )
-def test_an_eml_may_begin_with_the_line_of_an_mbox_or_blank_ones(
-    run: Run, records: Records, tmp_path: Path, first: str
-) -> None:
+def test_an_eml_may_begin_with_a_from_line(run: Run, records: Records, tmp_path: Path, first: str) -> None:
     words = "We met.\n\nFrom x Mon Jan  1 10:00:00 2024"
     run(written(tmp_path / "m.eml", first + mail("1", words)))
     assert [turn.content for turn in stored(records, Kind.TURN)] == [words]

@@ -35,9 +35,7 @@ def said(records: Records) -> set[str]:
     return {turn.content for turn in stored(records, Kind.TURN)}
 
 
-def test_a_newer_export_adds_and_changes_and_keeps_what_only_the_older_has(
-    run: Run, records: Records, exports: tuple[Path, Path]
-) -> None:
+def test_a_newer_export_adds_changes_and_keeps(run: Run, records: Records, exports: tuple[Path, Path]) -> None:
     older, newer = exports
     run(older)
     summary = run(newer, prune=True)
@@ -46,9 +44,7 @@ def test_a_newer_export_adds_and_changes_and_keeps_what_only_the_older_has(
     assert counts(run(newer)) == (0, 0, 3, 0)
 
 
-def test_an_older_export_changes_nothing_that_a_newer_one_has(
-    run: Run, records: Records, exports: tuple[Path, Path]
-) -> None:
+def test_an_older_export_changes_nothing_newer(run: Run, records: Records, exports: tuple[Path, Path]) -> None:
     older, newer = exports
     run(newer)
     summary = run(older)
@@ -60,9 +56,7 @@ def test_an_older_export_changes_nothing_that_a_newer_one_has(
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("names", [("1.zip", "2.zip"), ("2.zip", "1.zip")])
-def test_two_exports_in_one_folder_give_the_newer_text_and_a_second_run_changes_nothing(
-    run: Run, records: Records, tmp_path: Path, names: tuple[str, str], strict: bool
-) -> None:
+def test_the_newer_text_wins(run: Run, records: Records, tmp_path: Path, names: tuple[str, str], strict: bool) -> None:
     more = [slack_message(10 + number, f"More {number}") for number in range(40)]
     old = slack({DAY: [slack_message(1, "One"), slack_message(2, "Two"), *more]})
     changed_at(packed(tmp_path / "in" / names[0], old), 100)
@@ -76,9 +70,7 @@ def test_two_exports_in_one_folder_give_the_newer_text_and_a_second_run_changes_
     assert (again.new, again.changed, again.deleted) == (0, 0, 0)
 
 
-def test_what_only_the_older_export_had_goes_when_that_one_is_pruned(
-    run: Run, records: Records, exports: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_pruning_the_older_export(run: Run, records: Records, exports: tuple[Path, Path], tmp_path: Path) -> None:
     older, newer = exports
     run(older, newer)
     older.unlink()
@@ -86,9 +78,7 @@ def test_what_only_the_older_export_had_goes_when_that_one_is_pruned(
     assert said(records) == {"Before all", "One", "Two, edited"}
 
 
-def test_an_unpacked_export_takes_over_from_an_archive_that_is_gone(
-    run: Run, records: Records, exports: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_an_export_replaces_its_archive(run: Run, records: Records, exports: tuple[Path, Path], tmp_path: Path) -> None:
     run(exports[0])
     exports[0].unlink()
     folder = changed_at(unpacked(tmp_path / "unpacked", OLD), 50)
@@ -96,9 +86,7 @@ def test_an_unpacked_export_takes_over_from_an_archive_that_is_gone(
     assert counts(run(folder)) == (0, 0, 3, 0)
 
 
-def test_channels_of_two_workspaces_with_one_name_are_two_conversations(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_channels_of_two_workspaces_are_two_conversations(run: Run, records: Records, tmp_path: Path) -> None:
     mine = slack({DAY: [slack_message(1, "Mine")]}, channel="C0MINE")
     yours = slack({DAY: [slack_message(1, "Yours")]}, channel="C0YOURS")
     assert run(packed(tmp_path / "mine.zip", mine), unpacked(tmp_path / "yours", yours)).new == 2
@@ -107,9 +95,7 @@ def test_channels_of_two_workspaces_with_one_name_are_two_conversations(
     }  # fmt: skip
 
 
-def test_the_same_export_in_two_projects_is_two_conversations_by_rights(
-    run: Run, records: Records, exports: tuple[Path, Path]
-) -> None:
+def test_rights_part_conversations_of_one_export(run: Run, records: Records, exports: tuple[Path, Path]) -> None:
     run(exports[0], project="a")
     assert counts(run(exports[0], project="b")) == (3, 0, 0, 0)
     assert counts(run(exports[1], project="b")) == (1, 1, 1, 0)
@@ -117,9 +103,7 @@ def test_the_same_export_in_two_projects_is_two_conversations_by_rights(
     assert texts == [("a", "Two"), ("b", "Two, edited")]
 
 
-def test_a_conversation_that_was_renamed_and_continued_keeps_its_messages(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_renamed_conversation_keeps_its_messages(run: Run, records: Records, tmp_path: Path) -> None:
     question = chatgpt_node("q", "root", "user", "When?")
     run(changed_at(written(tmp_path / "a/conversations.json", [chatgpt([question], "q")]), 1))
     answer = chatgpt_node("an", "q", "assistant", "At noon")

@@ -27,9 +27,7 @@ def packed(members: Mapping[str, str | bytes]) -> bytes:
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_the_pages_of_an_export_are_documents_and_a_later_export_takes_their_place(
-    run: Run, records: Records, tmp_path: Path, times: int
-) -> None:
+def test_a_later_export_replaces_the_pages(run: Run, records: Records, tmp_path: Path, times: int) -> None:
     def export(pages: Mapping[str, str]) -> None:
         content = packed(pages)
         (tmp_path / "Export.zip").write_bytes(content if times == 1 else packed({"Export-Part-1.zip": content}))

@@ -14,9 +14,7 @@ from tests.ingest.runs import Run, counts, stored
 DAY = "general/2024-01-01"
 
 
-def test_messages_have_their_speakers_times_threads_and_names_instead_of_ids(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_messages_have_speakers_times_threads_and_names(run: Run, records: Records, tmp_path: Path) -> None:
     root = f"{JANUARY + 1}.000001"
     first = slack_message(1, "Ask <@U2> &amp; <#C04GENERAL>: <https://tides.example|the tables>", thread_ts=root)
     answer = slack_message(2, "Done", "U2", thread_ts=root, edited={"user": "U2", "ts": f"{JANUARY + 9}.000000"})
@@ -43,9 +41,7 @@ def test_a_folder_and_its_archive_are_the_same_messages(run: Run, records: Recor
     assert run(folder, prune=True).deleted == 1
 
 
-def test_messages_of_bots_and_of_the_system_are_left_out_with_one_count_each_and_read_by_a_setting(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_messages_of_bots_are_counted_or_read_by_a_setting(run: Run, records: Records, tmp_path: Path) -> None:
     bots = [slack_message(1, "Built", "U3"), slack_message(2, "Built", bot_id="B1", subtype="bot_message")]
     system = [slack_message(3, "<@U2> has joined the channel", "U2", subtype="channel_join")]
     export = slack({DAY: [*bots, *system], "general/2024-01-02": [slack_message(4, "Built", bot_id="B1")]})
@@ -62,9 +58,7 @@ def test_messages_of_bots_and_of_the_system_are_left_out_with_one_count_each_and
     ]
 
 
-def test_direct_messages_are_sensitive_unless_an_option_gives_a_sensitivity(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_direct_messages_are_sensitive_by_default(run: Run, records: Records, tmp_path: Path) -> None:
     export = slack({DAY: [slack_message(1, "Hello")], "D05PAIR/2024-01-01": [slack_message(2, "Between us")]})
     run(packed(tmp_path / "e.zip", export))
     levels = {turn.content: turn.sensitivity for turn in stored(records, Kind.TURN)}
@@ -74,9 +68,7 @@ def test_direct_messages_are_sensitive_unless_an_option_gives_a_sensitivity(
 
 
 @pytest.mark.parametrize("missing", [(), ("dms.json",), ("dms.json", "channels.json"), ("dms.json", "users.json")])
-def test_folders_of_direct_messages_are_sensitive_whatever_lists_are_missing(
-    run: Run, records: Records, tmp_path: Path, missing: tuple[str, ...]
-) -> None:
+def test_direct_messages_need_no_lists(run: Run, records: Records, tmp_path: Path, missing: tuple[str, ...]) -> None:
     private = ["D05PAIR", "G0GROUP1", "D1", "mpdm-ana--bo-1"]
     days = {f"{folder}/2024-01-01": [slack_message(at, folder)] for at, folder in enumerate(private)}
     export = slack({DAY: [slack_message(9, "general")], **days})
@@ -85,9 +77,7 @@ def test_folders_of_direct_messages_are_sensitive_whatever_lists_are_missing(
     assert levels == dict.fromkeys(private, Sensitivity.SENSITIVE) | {"general": Sensitivity.NORMAL}
 
 
-def test_a_channel_is_public_only_if_a_list_says_so_and_nothing_in_it_speaks_against(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_channel_is_public_only_if_its_list_says_so(run: Run, records: Records, tmp_path: Path) -> None:
     flags = ["is_private", "is_group", "is_im", "is_mpim"]
     days = {f"{name}/2024-01-01": [slack_message(at, name)] for at, name in enumerate([*flags, "bare", "unlisted"])}
     export = slack(days)
@@ -100,9 +90,7 @@ def test_a_channel_is_public_only_if_a_list_says_so_and_nothing_in_it_speaks_aga
 
 @pytest.mark.parametrize("broken", ["", "[", "{}", "[1]", "[]", "null", "<html>"])
 @pytest.mark.parametrize("archive", [True, False])
-def test_a_list_that_is_empty_or_broken_is_named_and_makes_channels_sensitive(
-    run: Run, records: Records, tmp_path: Path, broken: str, archive: bool
-) -> None:
+def test_broken_lists_guard_channels(run: Run, records: Records, tmp_path: Path, broken: str, archive: bool) -> None:
     export = slack({DAY: [slack_message(1, "Hello")]})
     export["channels.json"] = broken
     del export["dms.json"]
@@ -118,9 +106,7 @@ def test_a_list_of_users_that_is_broken_is_named(run: Run, records: Records, tmp
     assert ["users.json of the export is empty or broken" in one.reason for one in summary.warnings] == [True]
 
 
-def test_lists_outside_of_the_folder_that_was_named_and_linked_ones_are_not_read(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_lists_elsewhere_and_linked_lists_are_not_read(run: Run, records: Records, tmp_path: Path) -> None:
     folder = unpacked(tmp_path / "export", slack({DAY: [slack_message(1, "Hello")]}))
     assert run(folder / "general").new == 1
     (turn,) = stored(records, Kind.TURN)
@@ -131,9 +117,7 @@ def test_lists_outside_of_the_folder_that_was_named_and_linked_ones_are_not_read
     assert {turn.speaker for turn in stored(records, Kind.TURN)} == {"U1"}
 
 
-def test_a_user_that_is_not_listed_is_called_by_the_message_or_by_the_id(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_an_unlisted_user_is_named_by_message_or_id(run: Run, records: Records, tmp_path: Path) -> None:
     guest = slack_message(1, "Hi", "U8", user_profile={"display_name": "Guest", "real_name": "A Guest"})
     run(packed(tmp_path / "e.zip", slack({DAY: [guest, slack_message(2, "Ask <@U9>", "U9")]})))
     assert {(turn.speaker, turn.content) for turn in stored(records, Kind.TURN)} == {("Guest", "Hi"), ("U9", "Ask @U9")}

@@ -26,9 +26,7 @@ IPHONE = (
 )
 
 
-def test_a_chat_of_android_has_speakers_times_and_messages_of_several_lines(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_chat_of_android(run: Run, records: Records, tmp_path: Path) -> None:
     path = written(tmp_path / "WhatsApp Chat with Night watch.txt", ANDROID)
     assert run(path).new == 4
     found = [one.record for one in records.conversations.turns("whatsapp:Night watch", (), None, 9).stored]
@@ -40,9 +38,7 @@ def test_a_chat_of_android_has_speakers_times_and_messages_of_several_lines(
     assert run(path, texts=Texts(system_messages=True)).new == 1
 
 
-def test_a_chat_of_an_iphone_is_called_by_its_archive_or_its_first_line(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_chat_of_an_iphone(run: Run, records: Records, tmp_path: Path) -> None:
     summary = run(packed(tmp_path / "WhatsApp Chat - Night watch.zip", {"_chat.txt": IPHONE, "1.jpg": b"x"}))
     assert (summary.new, summary.warnings[0].reason) == (2,
         "2 messages of the system or of tools are left out; --system-messages reads them")  # fmt: skip
@@ -93,9 +89,7 @@ def test_a_longer_export_under_another_name_adds_what_is_new(run: Run, records: 
         ("13/02/24, பிற்பகல் 6:30 - ", "14/02/24, முற்பகல் 8:31 - "),
     ],
 )
-def test_dates_and_times_of_other_regions_are_read(
-    run: Run, records: Records, tmp_path: Path, evening: str, morning: str
-) -> None:
+def test_dates_of_other_regions(run: Run, records: Records, tmp_path: Path, evening: str, morning: str) -> None:
     run(written(tmp_path / "WhatsApp Chat with Bo.txt", f"{evening}Ana: 안녕\n{morning}\u202aBo\u202c: 你好\n"))
     found = [one.record for one in records.conversations.turns("whatsapp:Bo", (), None, 9).stored]
     assert [(turn.speaker, turn.content, turn.ts.isoformat()) for turn in found] == [
@@ -114,9 +108,7 @@ def test_dates_and_times_of_other_regions_are_read(
         ("محادثة واتساب مع Bo.txt", "Bo"),
     ],
 )
-def test_a_chat_is_called_as_its_file_in_other_languages(
-    run: Run, records: Records, tmp_path: Path, name: str, chat: str
-) -> None:
+def test_a_chat_is_named_as_its_file(run: Run, records: Records, tmp_path: Path, name: str, chat: str) -> None:
     run(written(tmp_path / name, "13.02.2024, 18:30 - Ana: Hi\n"))
     assert {turn.conversation_id for turn in stored(records, Kind.TURN)} == {f"whatsapp:{chat}"}
 
@@ -129,9 +121,7 @@ def test_a_file_that_is_called_as_a_chat_and_is_none_is_refused(run: Run, tmp_pa
 
 
 @pytest.mark.parametrize("line", ["[2024-02-13 18:30] ana: hi there, all", "2024-02-13 18:30:05 - web: it has started"])
-def test_lines_that_many_programs_write_are_no_chat_unless_the_file_is_called_so(
-    run: Run, records: Records, tmp_path: Path, line: str
-) -> None:
+def test_other_programs_logs_are_no_chats(run: Run, records: Records, tmp_path: Path, line: str) -> None:
     run(written(tmp_path / "a.txt", f"{line}\n" * 4))
     assert "whatsapp" not in {getattr(turn, "source_system", None) for turn in stored(records, Kind.TURN)}
 
@@ -155,16 +145,12 @@ def test_chats_of_other_languages_are_read(run: Run, records: Records, tmp_path:
         (("24/3/20", "24/3/21", "24/3/22"), "2024-03-20"),
     ],
 )
-def test_the_order_of_day_and_month_is_found_in_all_dates_of_a_chat(
-    run: Run, records: Records, tmp_path: Path, days: tuple[str, ...], first: str
-) -> None:
+def test_day_or_month_first(run: Run, records: Records, tmp_path: Path, days: tuple[str, ...], first: str) -> None:
     run(written(tmp_path / "a.txt", "".join(f"{day}, 10:00 - Ana: {number}\n" for number, day in enumerate(days))))
     assert min(turn.ts.date().isoformat() for turn in stored(records, Kind.TURN)) == first
 
 
-def test_an_order_that_is_not_clear_is_refused_until_an_option_gives_it(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_an_ambiguous_order_is_refused_without_an_option(run: Run, records: Records, tmp_path: Path) -> None:
     path = written(tmp_path / "a.txt", "3/4/24, 10:00 - Ana: one\n5/6/24, 10:00 - Ana: two\n")
     (refused,) = run(path).rejected
     assert "--day-first" in refused.reason

@@ -104,9 +104,7 @@ def passages(records: Records) -> list[Chunk]:
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_a_document_is_a_source_with_its_title_and_authors_and_its_text_is_found(
-    run: Run, records: Records, tmp_path: Path, name: str
-) -> None:
+def test_a_document_has_title_authors_and_text(run: Run, records: Records, tmp_path: Path, name: str) -> None:
     content, kind = EACH[name]
     (tmp_path / name).write_bytes(content)
     summary = run(tmp_path)
@@ -150,18 +148,14 @@ def test_asciidoc_has_headings_code_and_tables(run: Run, records: Records, tmp_p
     )
 
 
-def test_underlined_titles_of_asciidoc_are_headings_and_fences_are_none(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_asciidoc_titles_may_be_underlined(run: Run, records: Records, tmp_path: Path) -> None:
     text = f"Tides\n=====\n\n{NEAP}\n\nDepths\n------\n\n----\ncode\n----\n\nBerths\n~~~~~~\n\nFour.\n"
     (tmp_path / "tides.adoc").write_text(text)
     run(tmp_path)
     assert text_of(records) == f"# Tides\n\n{NEAP}\n\n## Depths\n\n```\ncode\n```\n\n### Berths\n\nFour."
 
 
-def test_a_passage_of_a_pdf_has_its_page_and_the_headings_of_the_outline(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_passage_of_a_pdf_has_page_and_headings(run: Run, records: Records, tmp_path: Path) -> None:
     long = [f"line {number} {'word ' * 12}" for number in range(40)]
     pages = [["1. Tides", *long], ["1.1 Depths", *long], [*long[:5], "2. Berths", *long]]
     outline = [("Tides", 0), ("Berths", 2)]
@@ -218,9 +212,7 @@ RIGHTS: dict[str, Callable[[str], bytes]] = {
 
 
 @pytest.mark.parametrize("name", RIGHTS)
-def test_a_sensitivity_that_a_document_states_holds_and_one_that_is_none_refuses_it(
-    run: Run, records: Records, tmp_path: Path, name: str
-) -> None:
+def test_a_stated_sensitivity_holds_or_refuses(run: Run, records: Records, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(RIGHTS[name]("sensitive"))
     assert run(tmp_path).rejected == ()
     levels = [one.sensitivity for kind in (Kind.SOURCE, Kind.CHUNK) for one in stored(records, kind)]
@@ -238,9 +230,7 @@ def test_two_sensitivities_of_one_page_refuse_it(run: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.pdf", "a.docx", "a.pptx", "a.epub"])
-def test_a_text_that_looks_like_front_matter_gives_no_rights(
-    run: Run, records: Records, tmp_path: Path, name: str
-) -> None:
+def test_text_like_front_matter_gives_no_rights(run: Run, records: Records, tmp_path: Path, name: str) -> None:
     lines = ["---", "sensitivity: normal", "project: theirs", "---", "Words."]
     body = "".join(f"<p>{line}</p>" for line in lines)
     made = {
@@ -271,9 +261,7 @@ def test_a_text_that_looks_like_front_matter_gives_no_rights(
         ),
     ],
 )
-def test_a_decision_record_in_these_formats_is_a_decision(
-    run: Run, records: Records, tmp_path: Path, name: str, text: str
-) -> None:
+def test_decision_records_are_decisions(run: Run, records: Records, tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     assert run(tmp_path).kinds == {"decision": 1}
     (decision,) = stored(records, Kind.DECISION)
@@ -290,9 +278,7 @@ def test_front_matter_above_a_record_in_rst_may_be_two_blocks(run: Run, records:
 
 
 @pytest.mark.parametrize("name", ["a.rst", "a.html", "a.adoc"])
-def test_a_second_block_of_front_matter_that_cannot_be_read_refuses_the_file(
-    run: Run, tmp_path: Path, name: str
-) -> None:
+def test_an_unreadable_second_front_matter_refuses_the_file(run: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("---\ntitle: T\n---\n---\nsensitivity:secret\n---\n\nWords.\n")
     assert [problem.line for problem in run(tmp_path).rejected] == [5]
 
@@ -347,9 +333,7 @@ def test_empty_documents_and_lists_of_links_are_no_documents(run: Run, records: 
 
 
 @pytest.mark.long("starts the process that reads documents, and limits it")
-def test_without_the_libraries_of_a_format_its_files_are_counted_and_one_warning_says_what_to_do(
-    run: Run, records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_library_is_named(run: Run, records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
     for name in ("a.pdf", "in/b.pdf", "in/c.PDF"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -368,9 +352,7 @@ def test_without_the_libraries_of_a_format_its_files_are_counted_and_one_warning
 
 
 @pytest.mark.long("starts the process that reads documents, and limits it")
-def test_what_cannot_be_read_any_more_is_not_pruned(
-    run: Run, records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unreadable_files_stay(run: Run, records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.pdf").write_bytes(PDF)
     (tmp_path / "b.html").write_text(PAGE, encoding="utf-8")
     run(tmp_path)

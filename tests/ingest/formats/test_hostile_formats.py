@@ -136,9 +136,7 @@ def test_a_hostile_document_refuses_itself_alone(run: Run, records: Records, tmp
 
 
 @pytest.mark.long("starts the process that reads documents, and limits it")
-def test_a_document_that_takes_too_long_ends_its_reader_and_the_others_are_read(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_slow_document_ends_its_reader_alone(run: Run, records: Records, tmp_path: Path) -> None:
     (tmp_path / "a.html").write_bytes(GOOD)
     (tmp_path / "b.html").write_bytes(b"<ol>" + b"<li>x" * 300_000)  # quadratic in the library
     (tmp_path / "c.html").write_bytes(GOOD.replace(b"read", b"read, too"))
@@ -149,9 +147,7 @@ def test_a_document_that_takes_too_long_ends_its_reader_and_the_others_are_read(
 
 
 @pytest.mark.long("starts the process that reads documents, and limits it")
-def test_a_document_that_needs_too_much_memory_is_refused_and_the_others_are_read(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_a_document_beyond_the_memory_is_refused_alone(run: Run, records: Records, tmp_path: Path) -> None:
     (tmp_path / "a.html").write_bytes(GOOD)
     (tmp_path / "b.ipynb").write_bytes(b"[" + b"{}," * 2**22 + b"{}]")
     (tmp_path / "c.html").write_bytes(GOOD.replace(b"read", b"read, too"))
@@ -162,9 +158,7 @@ def test_a_document_that_needs_too_much_memory_is_refused_and_the_others_are_rea
 
 
 @pytest.mark.long("starts the process that reads documents, and limits it")
-def test_a_reader_that_was_killed_is_replaced(
-    run: Run, records: Records, tmp_path: Path, formats: FormatReader
-) -> None:
+def test_a_killed_reader_is_replaced(run: Run, records: Records, tmp_path: Path, formats: FormatReader) -> None:
     formats.convert(Format.HTML, GOOD)
     assert formats.process_id is not None
     os.kill(formats.process_id, signal.SIGKILL)
@@ -269,9 +263,7 @@ class MarkdownConverter:
 
 
 @pytest.mark.long("starts the process that reads documents, and limits it")
-def test_a_library_that_is_taken_over_opens_no_file_and_no_connection_and_starts_no_process(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_hijacked_library_opens_no_file_or_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "target"
     target.touch()
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -286,9 +278,7 @@ def test_a_library_that_is_taken_over_opens_no_file_and_no_connection_and_starts
 
 @pytest.mark.parametrize("format", ["html", "epub"])
 @pytest.mark.parametrize("encoding", ["windows-1251", "koi8-r", "iso-8859-5"])
-def test_an_encoding_that_python_loads_late_is_read_without_opening_a_file(
-    formats: FormatReader, format: str, encoding: str
-) -> None:
+def test_late_encodings_are_read_without_opening_files(formats: FormatReader, format: str, encoding: str) -> None:
     page = f'<?xml version="1.0" encoding="{encoding}"?><html><body><p>Причал</p></body></html>'.encode(encoding)
     opf = (
         f'<?xml version="1.0" encoding="{encoding}"?><package><metadata><title>Причал</title></metadata>'

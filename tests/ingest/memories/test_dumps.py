@@ -130,9 +130,7 @@ def test_the_forms_of_mongoexport_are_read_alike(run: Run, records: Records, tmp
         ([{"$numberLong": "1"}, {"inner": {"$oid": OID}}], [1, {"inner": OID}]),
     ],
 )
-def test_values_of_extended_json_become_plain(
-    run: Run, records: Records, tmp_path: Path, value: Any, plain: Any
-) -> None:
+def test_extended_json_becomes_plain(run: Run, records: Records, tmp_path: Path, value: Any, plain: Any) -> None:
     assert run(json_lines(tmp_path / "v.json", {"_id": {"$oid": OID}, "text": "t", "value": value})).rejected == ()
     assert stored(records, Kind.ARTIFACT)[0].metadata == {"value": plain}
 
@@ -145,9 +143,7 @@ def test_values_of_extended_json_become_plain(
         ({"$date": {"$numberLong": "99999999999999999"}}, "value: $date does not hold what Extended JSON has there"),
     ],
 )
-def test_values_that_are_not_read_refuse_their_document_alone(
-    run: Run, tmp_path: Path, value: Any, reason: str
-) -> None:
+def test_unread_values_refuse_their_document_alone(run: Run, tmp_path: Path, value: Any, reason: str) -> None:
     path = json_lines(tmp_path / "v.json", {"_id": {"$oid": OID}, "text": "t", "value": value}, DOCUMENT)
     summary = run(path)
     assert [(problem.file, problem.line) for problem in summary.rejected] == [(str(path), 1)]
@@ -437,9 +433,7 @@ PILOTS = {"from": "Ana_Reyes", "to": "Heron", "relationType": "pilots"}
 
 
 @pytest.mark.parametrize("form", ["memory.json", "memory.jsonl", "read_graph.json"])
-def test_the_memory_of_the_mcp_server_is_entities_facts_and_edges(
-    run: Run, records: Records, tmp_path: Path, form: str
-) -> None:
+def test_mcp_memory_is_entities_facts_and_edges(run: Run, records: Records, tmp_path: Path, form: str) -> None:
     lines = [*({"type": "entity", **one} for one in GRAPH), {"type": "relation", **PILOTS}]
     answer = {"entities": GRAPH, "relations": [PILOTS]}
     path = tmp_path / form
@@ -468,9 +462,7 @@ def test_what_is_wrong_in_the_memory_of_the_mcp_server_is_refused_alone(run: Run
     assert ["target_id" in reasons(summary)[1], "content" in reasons(summary)[2]] == [True, True]
 
 
-def test_an_entity_with_more_observations_takes_the_place_of_the_former_one(
-    run: Run, records: Records, tmp_path: Path
-) -> None:
+def test_an_entity_with_more_observations_replaces_it(run: Run, records: Records, tmp_path: Path) -> None:
     run(json_lines(tmp_path / "memory.json", {"type": "entity", **ANA}, {"type": "relation", **PILOTS}))
     longer = [*ANA["observations"], "Reads charts"]
     run(json_lines(tmp_path / "memory.json", {"type": "entity", **ANA, "observations": longer}, PILOTS))

@@ -63,9 +63,7 @@ def test_documents_arrive_page_by_page(take: Callable[..., Summary], records: Re
 
 
 @respx.mock
-def test_a_collection_below_a_document_is_read_with_the_token_of_the_environment(
-    take: Callable[..., Summary], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_nested_collection_needs_a_token(take: Callable[..., Summary], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_FIRESTORE_TOKEN", TOKEN)
     answer = httpx.Response(200, json={"documents": [document("n1", "One.", "users/ana/notes")]})
     route = respx.get(f"https://firestore.googleapis.com{ROOT}/users/ana/notes").mock(return_value=answer)

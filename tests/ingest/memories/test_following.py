@@ -58,9 +58,7 @@ def test_what_others_add_change_and_delete_in_mongodb_is_found(follow: Follow, w
 
 
 @pytest.mark.long("reads many pages from a server")
-def test_a_source_that_is_away_is_named_without_its_password(
-    follow: Follow, wait_until: Callable[..., None], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_no_password_in_logs(follow: Follow, wait_until: Callable[..., None], caplog: pytest.LogCaptureFixture) -> None:
     address = f"mongodb://ana:{PASSWORD}@127.0.0.1:{free_port()}/harbour.notes?serverSelectionTimeoutMS=50"
     with caplog.at_level(logging.INFO):
         engine = follow(FollowedSource(parsed_address(address)))

@@ -70,9 +70,7 @@ records:
     assert found["2"].metadata == {"sort": "fax", "labels": ["x", "talk"]}
 
 
-def test_the_first_entry_that_fits_makes_the_record_and_others_that_are_also_do(
-    by_map: ByMap, records: Records
-) -> None:
+def test_the_first_fitting_entry_makes_the_record_besides_also(by_map: ByMap, records: Records) -> None:
     text = """
 records:
 - {kind: skip, when: {deleted: true}}
@@ -177,9 +175,7 @@ def test_reading_by_a_map_twice_changes_nothing(by_map: ByMap) -> None:
     assert counts(by_map(NOTES, *objects)) == (0, 0, 2, 0)
 
 
-def test_the_published_servers_decisions_have_their_reviews_in_the_text_by_the_map_for_them(
-    run: Callable[..., Summary], records: Records, tmp_path: Path
-) -> None:
+def test_the_server_map_puts_reviews_into_text(run: Callable[..., Summary], records: Records, tmp_path: Path) -> None:
     path = tmp_path / "d.yaml"
     path.write_text(
         "id: 0a1b2c3d\nsummary: Keep SQLite\ndecision: Keep SQLite\nstatus: reviewed\noutcome: success\n"

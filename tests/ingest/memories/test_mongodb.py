@@ -52,9 +52,7 @@ def notes(mongo: Mongo, *documents: dict[str, Any], name: str = "notes") -> None
     mongo.databases["harbour"][name] = list(documents)
 
 
-def test_documents_arrive_with_values_of_every_type(
-    mongo: Mongo, take: Callable[..., Summary], records: Records
-) -> None:
+def test_documents_have_values_of_every_type(mongo: Mongo, take: Callable[..., Summary], records: Records) -> None:
     uuid = UUID("6f1c1d52-6a0e-4c5e-9a53-0a8f3c1d2e3f")
     notes(
         mongo,
@@ -82,9 +80,7 @@ def test_documents_arrive_with_values_of_every_type(
     }
 
 
-def test_documents_of_the_forms_that_records_have_are_such_records(
-    mongo: Mongo, take: Callable[..., Summary], records: Records
-) -> None:
+def test_documents_like_records_are_records(mongo: Mongo, take: Callable[..., Summary], records: Records) -> None:
     content = {"title": "Wind against tide", "description": "Waves grow steep."}
     notes(mongo, {"_id": ID, "type": "warning", "content": content, "topics": ["sea"], "source_id": ObjectId()})
     assert take().kinds == {"extraction": 1}
@@ -120,9 +116,7 @@ def test_prune_follows_the_collection(mongo: Mongo, take: Callable[..., Summary]
     assert [note.id for note in stored(records, Kind.ARTIFACT)] == ["art_a", "art_c"]
 
 
-def test_two_collections_may_give_one_id_to_two_records(
-    mongo: Mongo, take: Callable[..., Summary], records: Records
-) -> None:
+def test_ids_are_per_collection(mongo: Mongo, take: Callable[..., Summary], records: Records) -> None:
     for name in ("notes", "other"):
         notes(mongo, {"_id": 1, "text": f"Of {name}."}, name=name)
         assert take(name).new == 1
@@ -141,9 +135,7 @@ def test_one_that_may_not_list_the_collections_reads_it(mongo: Mongo, take: Call
 
 
 @pytest.mark.long("reads many pages from a server")
-def test_a_server_that_goes_away_midway_is_named_and_what_was_read_is_kept(
-    mongo: Mongo, take: Callable[..., Summary], records: Records
-) -> None:
+def test_a_lost_server_keeps_what_was_read(mongo: Mongo, take: Callable[..., Summary], records: Records) -> None:
     notes(mongo, *({"_id": f"n{number:04}", "text": f"Text {number}"} for number in range(1203)))
     mongo.ends_after = 1
     with pytest.raises(ComponentFailed, match=r"mongodb://127.0.0.1:\d+/harbour.notes cannot be read \(AutoReconnect"):
@@ -162,9 +154,7 @@ def test_a_refusal_is_named_by_its_code(mongo: Mongo, take: Callable[..., Summar
     assert PASSWORD not in str(refused.value)
 
 
-def test_a_wrong_password_is_refused_and_shown_nowhere(
-    mongo: Mongo, take: Callable[..., Summary], tmp_path: Path
-) -> None:
+def test_a_wrong_password_is_refused_unshown(mongo: Mongo, take: Callable[..., Summary], tmp_path: Path) -> None:
     mongo.fails["saslStart"] = {"code": 18, "codeName": "AuthenticationFailed", "errmsg": "Authentication failed."}
     address = f"mongodb://ana:{PASSWORD}@127.0.0.1:{mongo.port}/harbour.notes?authMechanism=PLAIN"
     with pytest.raises(ComponentFailed, match=r"code 18\); check the user, the password and authSource") as refused:
@@ -182,9 +172,7 @@ def test_the_password_is_in_no_record(mongo: Mongo, take: Callable[..., Summary]
     assert PASSWORD not in repr(found)
 
 
-def test_the_password_may_come_from_the_environment(
-    mongo: Mongo, take: Callable[..., Summary], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_password_from_environment(mongo: Mongo, take: Callable[..., Summary], monkeypatch: pytest.MonkeyPatch) -> None:
     notes(mongo, {"_id": ID, "text": "t"})
     mongo.fails["saslStart"] = {"ok": 1.0, "done": True, "conversationId": 1, "payload": b""}
     monkeypatch.setenv("CSTP_MONGODB_PASSWORD", PASSWORD)

@@ -158,9 +158,7 @@ def test_vectors_of_the_model_in_use_are_reused(
 
 
 @pytest.mark.parametrize("dim", [4, 6])
-def test_vectors_of_another_model_are_neither_taken_nor_asked_for_again(
-    qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder, dim: int
-) -> None:
+def test_other_model_unread(qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder, dim: int) -> None:
     class Reversed(CountingEmbedder):
         def embed_query(self, text: str, wanted: Any = None) -> Any:
             return -super().embed_query(text)
@@ -173,9 +171,7 @@ def test_vectors_of_another_model_are_neither_taken_nor_asked_for_again(
     assert set(embedder.texts) >= {payload["text"] for payload in texts.values()}
 
 
-def test_without_a_model_no_vector_is_asked_for(
-    qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder
-) -> None:
+def test_vectors_need_a_model(qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
     summary = take(qdrant.fill(TEXTS, embedder), model=None)
     assert (summary.new, summary.warnings) == (40, ())
     assert [body["with_vector"] for body in qdrant.asked] == [False]

@@ -116,9 +116,7 @@ def test_an_engine_with_an_index_holds_no_vectors(held: SyncEngine, fetched: Syn
 @pytest.mark.parametrize("filters", FILTERS)
 @pytest.mark.parametrize("viewer", VIEWERS)
 @pytest.mark.parametrize("mode", [Mode.SEMANTIC, Mode.HYBRID])
-def test_an_index_finds_what_memory_does_and_shows_only_what_the_filter_and_the_viewer_allow(
-    held: SyncEngine, fetched: SyncEngine, mode: Mode, viewer: str, filters: str
-) -> None:
+def test_an_index_equals_memory(held: SyncEngine, fetched: SyncEngine, mode: Mode, viewer: str, filters: str) -> None:
     same = total = 0
     for number in range(20):
         question = Question(
@@ -156,9 +154,7 @@ class Noted:
 
 
 @pytest.mark.parametrize(("filters", "viewer", "asks"), [("none", "all", 1), ("few", "all", 0), ("none", "normal", 0)])
-def test_the_index_is_asked_by_who_sees_all_where_most_records_match(
-    fetched: SyncEngine, filters: str, viewer: str, asks: int
-) -> None:
+def test_the_index_is_asked_where_most_rows_match(fetched: SyncEngine, filters: str, viewer: str, asks: int) -> None:
     snapshot, noted = snapshot_of(fetched), Noted(fetched.engine.indexes[DECISIONS].vectors)
     mask = snapshot.mask(FILTERS[filters].conditions(), VIEWERS[viewer])
     found = semantic_leg(snapshot, mask, SeededEmbedder(dim=DIM).embed_query("queue"), 10, noted, VIEWERS[viewer])
@@ -174,9 +170,7 @@ def test_filters_that_no_vector_index_knows_are_met_by_all_that_is_found(fetched
     assert found.rows.tolist() == [row for _, row in expected]
 
 
-def test_a_record_that_is_deleted_after_the_snapshot_is_not_ranked(
-    fetched: SyncEngine, url: str, embedder: SeededEmbedder
-) -> None:
+def test_a_record_deleted_since_is_not_ranked(fetched: SyncEngine, url: str, embedder: SeededEmbedder) -> None:
     snapshot = snapshot_of(fetched)
     records = open_records(url)
     gone = snapshot.ids[100]

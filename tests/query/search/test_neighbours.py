@@ -93,9 +93,7 @@ def large(
     [(Filters(), True), (Filters(category="half"), True), (Filters(category="c-7"), False)],
     ids=["all match", "half match", "few match"],
 )
-def test_many_matches_ask_the_neighbour_index_and_few_are_ranked_exactly(
-    large: tuple[World, Neighbours], filters: Filters, asks: bool
-) -> None:
+def test_only_many_matches_use_the_index(large: tuple[World, Neighbours], filters: Filters, asks: bool) -> None:
     world, neighbours = large
     snapshot = world.columns.snapshot
     mask = snapshot.mask(filters.conditions(), ALL)

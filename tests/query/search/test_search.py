@@ -43,9 +43,7 @@ def as_in_a_large_space(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("seed", seeds(60))
-def test_every_mode_equals_the_reference_under_random_filters(
-    mixed: World, seed: int, large: bool, request: pytest.FixtureRequest
-) -> None:
+def test_every_mode_equals_the_reference(mixed: World, seed: int, large: bool, request: pytest.FixtureRequest) -> None:
     if large:
         request.getfixturevalue("as_in_a_large_space")
     random = Random(seed)
@@ -107,7 +105,7 @@ def test_few_records_are_found_by_words_while_the_index_has_more_than_the_snapsh
 
 
 @pytest.mark.long("makes many records")
-def test_the_keyword_leg_is_held_to_labels_where_few_rows_have_them_and_where_too_many_hits_fall_away(
+def test_the_keyword_leg_uses_labels_for_few_rows_or_many_lost_hits(
     world: World,
 ) -> None:
     kit = world.kit
@@ -137,9 +135,7 @@ def test_the_keyword_leg_is_held_to_labels_where_few_rows_have_them_and_where_to
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_equal_texts_and_equal_vectors_come_in_the_order_of_their_ids_also_where_the_limit_cuts(
-    world: World, large: bool, request: pytest.FixtureRequest
-) -> None:
+def test_ties_come_in_the_order_of_ids(world: World, large: bool, request: pytest.FixtureRequest) -> None:
     if large:
         request.getfixturevalue("as_in_a_large_space")
     kit = world.kit

@@ -13,9 +13,9 @@ from cognition_engines.store.audit.chain import AuditFilters
 from cognition_engines.store.audit.verification import ChainReport
 from cstp.errors import InvalidParams
 from cstp.fields import format_instant
-from cstp.methods.audit import AuditParams
+from cstp.methods.system import AuditParams
 from cstp.validation import parse_params
-from cstp_server.cli.exit_codes import DONE, FAILED
+from cstp_server.cli.common import DONE, FAILED
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_table, settings_for
 from cstp_server.cli.store import existing_records
 from cstp_server.handlers.audit import audit_call

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -11,16 +11,15 @@ from uuid import uuid4
 import typer
 
 from cstp import DEFAULT_URL
-from cstp.contract import Method
-from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION
-from cstp.methods.forgetting import FORGET
-from cstp.methods.memory_records import REMEMBER
+from cstp.contract import Method, Wire
+from cstp.errors import CstpError
+from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION, RecordDecisionResult, ReviewDecisionResult
+from cstp.methods.memories import REMEMBER, RememberResult
+from cstp.methods.records import FORGET, ForgetResult
 from cstp_server.cli.commands.call import parse_params, read_params
-from cstp_server.cli.common_options import JsonOption, command_family
-from cstp_server.cli.exit_codes import Unreachable
+from cstp_server.cli.common import JsonOption, Unreachable, command_family
 from cstp_server.cli.forms import filled_form
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connected, print_error, required_token, show
-from cstp_server.cli.written_lines import warnings_of, written_line
 from cstp_server.terminal import say
 
 app = command_family()
@@ -240,33 +239,39 @@ def _with_form(method: Method[Any, Any], params: Mapping[str, object], how: Send
 
 
 def _write(method: Method[Any, Any], params: Mapping[str, object], how: Sending) -> int:
-    """Calls a method that writes, once whatever the connection does, and prints its result."""
-    secret, key = required_token(how.token), how.key or uuid4().hex
+    """Call a method that writes, and print its result."""
+    key = how.key or uuid4().hex
     sent = {**params, "idempotencyKey": key, **({"dryRun": True} if how.dry_run else {})}
-    written = False
     try:
-        with connected(base_of(how.url, "--url"), secret, how.timeout) as remote:
-            answer = remote.call(method.name, sent, TRIES)
-        written = answer.error is None
-    except Unreachable:
-        say(f"it may have been written; run the same command with --key {key} to write it once", err=True)
-        raise
-    finally:
-        if how.form is not None and written:
-            how.form.unlink(missing_ok=True)
-        elif how.form is not None:
-            say(f"the form is kept; open it again with --form {how.form}", err=True)
-    if answer.error is not None:
-        return print_error(answer.error, method.name, sent, as_json=how.as_json, status=answer.status)
-    result = method.result.model_validate_json(json.dumps(answer.result), extra="ignore")
+        answer = _call_once(method, sent, key, how)
+    except CstpError as error:
+        return print_error(error, method.name, sent, as_json=how.as_json)
+    result = method.result.model_validate_json(json.dumps(answer), extra="ignore")
     line = None if how.as_json else written_line(result, dry_run=how.dry_run)
     if line is None:
-        show(answer.result, as_json=how.as_json)
+        show(answer, as_json=how.as_json)
         return 0
     say(line)
     for warning in warnings_of(result):
         say(warning, err=True)
     return 0
+
+
+def _call_once(method: Method[Any, Any], sent: Mapping[str, object], key: str, how: Sending) -> Any:
+    """Return the result of a write, done once whatever the connection does; a form is removed if it was written."""
+    secret, form = required_token(how.token), how.form
+    try:
+        with connected(base_of(how.url, "--url"), secret, how.timeout) as remote:
+            answer = remote.call(method.name, sent, TRIES)
+    except BaseException as error:
+        if isinstance(error, Unreachable):
+            say(f"it may have been written; run the same command with --key {key} to write it once", err=True)
+        if form is not None:
+            say(f"the form is kept; open it again with --form {form}", err=True)
+        raise
+    if form is not None:
+        form.unlink(missing_ok=True)
+    return answer
 
 
 def _reason(text: str) -> dict[str, str]:
@@ -278,3 +283,41 @@ def _reason(text: str) -> dict[str, str]:
 
 def _text(given: str | None) -> str | None:
     return sys.stdin.read().strip() if given == "-" else given
+
+
+def written_line(result: Wire, *, dry_run: bool) -> str | None:
+    """Return what was done with the record, in one line; None for a result that is shown whole."""
+    match result:
+        case RecordDecisionResult(created=False):
+            return f"{result.id} was already recorded with the same key ({result.status})"
+        case RecordDecisionResult():
+            return f"can be recorded ({result.status})" if dry_run else f"recorded {result.id} ({result.status})"
+        case ReviewDecisionResult():
+            again = "" if result.previous_outcome is None else f"; previous outcome: {result.previous_outcome}"
+            return f"{'can be reviewed:' if dry_run else 'reviewed'} {result.id}{again}"
+        case RememberResult():
+            return f"can be remembered ({result.status})" if dry_run else f"remembered {result.id} ({result.status})"
+        case ForgetResult():
+            return f"{'would forget' if dry_run else 'forgot'} {result.id} ({', '.join(_forgotten(result))})"
+        case _:
+            return None
+
+
+def _forgotten(result: ForgetResult) -> Iterator[str]:
+    """Yield the kind of the record, and how many of each kind go with it."""
+    yield str(result.kind)
+    for name, count in result.cascade.model_dump().items():
+        if count:
+            yield f"{count:,} {name.replace('_', ' ')}"
+
+
+def warnings_of(result: Wire) -> Iterator[str]:
+    """Yield what the caller should know though the record was written."""
+    match result:
+        case RecordDecisionResult():
+            yield from (f"warning: {warning.message}" for warning in result.warnings)
+            yield from (f"similar: {near.id} {near.title}" for near in result.possible_duplicates)
+        case ForgetResult(receipt=receipt) if receipt is not None:
+            yield from (f"{pending.part}: {pending.reason}" for pending in receipt.pending)
+        case _:
+            return

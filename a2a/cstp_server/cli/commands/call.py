@@ -10,10 +10,10 @@ import typer
 
 from cstp import DEFAULT_URL
 from cstp.contract import Method
+from cstp.errors import CstpError
 from cstp.methods.registry import METHODS
-from cstp_server.cli.common_options import JsonOption, command_family
+from cstp_server.cli.common import JsonOption, command_family
 from cstp_server.cli.remote import (
-    Answer,
     Remote,
     TimeoutOption,
     TokenOption,
@@ -22,12 +22,32 @@ from cstp_server.cli.remote import (
     print_error,
     required_token,
     show,
+    types_of,
 )
-from cstp_server.cli.suggestions import method_names, parameter_names
 
 app = command_family()
 _LARGEST: Final = 16 * 2**20  # bytes of a file of parameters; a server takes less
 _OF_METHOD: Final[Mapping[str, Method[Any, Any]]] = {method.name: method for method in METHODS}
+
+
+def method_names(incomplete: str) -> list[tuple[str, str]]:
+    """Return the methods with their summaries."""
+    return [(method.name, method.summary) for method in METHODS if method.name.startswith(incomplete)]
+
+
+def parameter_names(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return `query=` for a text and `limit:=` for other values, without parameters already given."""
+    method = next((one for one in METHODS if one.name == ctx.params.get("method")), None)
+    if method is None:
+        return []
+    given = {word.partition("=")[0].removesuffix(":") for word in ctx.params.get("params") or ()}
+    properties = method.params.model_json_schema().get("properties", {})
+    offered = [(name, schema) for name, schema in properties.items() if name not in given]
+    return [
+        (f"{name}{'=' if 'string' in types_of(schema) else ':='}", schema.get("description", ""))
+        for name, schema in offered
+        if name.startswith(incomplete)
+    ]
 
 
 @app.command("call")
@@ -63,44 +83,29 @@ def call_command(
     secret = required_token(token)
     given = _given(params_file, params or [])
     listed = _list_member(method) if every_page else ""
-    with connected(base_of(url, "--url"), secret, timeout) as remote:
-        if every_page:
-            return _print_pages(remote, method, given, listed, as_json=as_json)
-        answer = remote.call(method, given)
-    if answer.error is not None:
-        return print_error(answer.error, method, given, as_json=as_json, status=answer.status)
-    show(answer.result, as_json=as_json)
+    try:
+        with connected(base_of(url, "--url"), secret, timeout) as remote:
+            found = _items(remote, method, given, listed) if every_page else [remote.call(method, given)]
+            for one in found:
+                show(one, as_json=as_json)
+    except CstpError as error:
+        return print_error(error, method, given, as_json=as_json)
     return 0
 
 
-def _print_pages(remote: Remote, method: str, given: Mapping[str, object], listed: str, *, as_json: bool) -> int:
-    for page in _pages(remote, method, given, listed):
-        if page.error is not None:
-            return print_error(page.error, method, given, as_json=as_json, status=page.status)
-        for item in _items(page, listed):
-            show(item, as_json=as_json)
-    return 0
-
-
-def _pages(remote: Remote, method: str, given: Mapping[str, object], listed: str) -> Iterator[Answer]:
-    """Page after page, until one is empty or is an error; as large as they may be unless `limit` is given."""
+def _items(remote: Remote, method: str, given: Mapping[str, object], listed: str) -> Iterator[object]:
+    """Yield the items of all pages, which are as large as they may be unless `limit` is given."""
     schema = _OF_METHOD[method].params.model_json_schema()["properties"]
     asked = {"limit": schema["limit"]["maximum"], "offset": 0, **given}
     if not isinstance(offset := asked["offset"], int) or isinstance(offset, bool):
         raise typer.BadParameter("offset: must be an integer", param_hint="KEY=VALUE")
     while True:
         page = remote.call(method, {**asked, "offset": offset})
-        items = _items(page, listed)
-        if page.error is not None or items:
-            yield page
-        if not items:
+        items = page.get(listed) if isinstance(page, dict) else None
+        if not items or not isinstance(items, list):
             return
+        yield from items
         offset += len(items)
-
-
-def _items(page: Answer, listed: str) -> list[object]:
-    items = page.result.get(listed) if isinstance(page.result, dict) else None
-    return items if isinstance(items, list) else []
 
 
 def _list_member(method: str) -> str:

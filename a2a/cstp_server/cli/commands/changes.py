@@ -12,9 +12,8 @@ from cstp.client.errors import TransportError
 from cstp.client.sync_client import Client
 from cstp.errors import CstpError
 from cstp.fields import format_instant
-from cstp.methods.changes import CHANGES, NOW
-from cstp_server.cli.common_options import JsonOption, command_family
-from cstp_server.cli.exit_codes import Unreachable
+from cstp.methods.records import CHANGES, NOW
+from cstp_server.cli.common import JsonOption, Unreachable, command_family
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
 from cstp_server.terminal import say
 
@@ -56,8 +55,7 @@ def changes(
                 f"{url} does not answer ({error}); check the address, and that the server is running"
             ) from None
         except CstpError as error:
-            shown = {"code": error.code, "message": error.message, "data": error.data}
-            return print_error(shown, CHANGES.name, as_json=as_json)
+            return print_error(error, CHANGES.name, as_json=as_json)
         finally:
             say(f"next: --since {found.cursor}", err=True)
     return 0

@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from cstp_server.cli.common_options import JsonOption, command_family
-from cstp_server.cli.exit_codes import Unreachable
+from cstp.errors import CstpError
+from cstp_server.cli.common import JsonOption, Unreachable, command_family
 from cstp_server.cli.remote import TimeoutOption, base_of, connected, given_token, print_error
 from cstp_server.conformance.run import NEEDS_RIGHTS, Caller, Declared, Verdict, conversations, held
 from cstp_server.terminal import say
@@ -58,14 +58,14 @@ def conform_command(
     texts = tokens or [secret for secret in [given_token(None)] if secret is not None]
     if not texts:
         raise typer.BadParameter("give one, or set CSTP_TOKEN", param_hint="TOKEN")
-    with connected(base, "", timeout) as remote:
-        callers: list[Caller] = []
-        for text in texts:
-            given_token(text)
-            answer = replace(remote, token=text).call("cstp.whoami", {})
-            if answer.error is not None:
-                return print_error(answer.error, "cstp.whoami", as_json=as_json)
-            callers.append(_caller(text, answer.result, base))
+    callers: list[Caller] = []
+    try:
+        with connected(base, "", timeout) as remote:
+            for text in texts:
+                given_token(text)
+                callers.append(_caller(text, replace(remote, token=text).call("cstp.whoami", {}), base))
+    except CstpError as error:
+        return print_error(error, "cstp.whoami", as_json=as_json)
     verdicts = [*_watched(held(chosen, base, callers, declared, timeout), len(chosen), quiet=as_json)]
     _tell(verdicts, callers, behind_proxy, as_json=as_json)
     outcomes = {verdict.outcome for verdict in verdicts}

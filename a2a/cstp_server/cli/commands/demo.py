@@ -20,8 +20,7 @@ from cognition_engines.ingest.run import ingest
 from cstp.client.errors import TransportError
 from cstp.errors import CstpError
 from cstp_server.cli.commands.serve import HostOption, PortOption
-from cstp_server.cli.demo_calls import CALLS, Call
-from cstp_server.cli.demo_writes import write_through
+from cstp_server.cli.demo_calls import CALLS, Call, write_through
 from cstp_server.cli.options import ConfigOption, command_family, places_of, settings_for, store_line
 from cstp_server.cli.store import records_in
 from cstp_server.observe.log import announce, configure_logging, write_rest

@@ -25,7 +25,7 @@ from cstp_server.cli.options import (
     settings_for,
 )
 from cstp_server.cli.progress import record_bars
-from cstp_server.cli.reading.skipped_files import problem_lines
+from cstp_server.cli.read_report import problem_lines
 from cstp_server.cli.spooling import copied
 from cstp_server.cli.store import existing_records, opened_records
 from cstp_server.loaded_settings import LoadedSettings

@@ -6,9 +6,11 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.ingest.collections.addresses import FORMS
+from cstp.errors import CstpError
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.progress import reading_progress
-from cstp_server.cli.reading.options import (
+from cstp_server.cli.read_report import print_summary
+from cstp_server.cli.reading_options import (
     FOLDERS,
     AsOption,
     BotsOption,
@@ -27,10 +29,9 @@ from cstp_server.cli.reading.options import (
     options_of,
     with_messages,
 )
-from cstp_server.cli.reading.print_summary import print_summary
-from cstp_server.cli.reading.run_ingest import Target, run_elsewhere, run_here, sources_of
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
-from cstp_server.cli.remote_records import METHOD, RemoteRefused
+from cstp_server.cli.remote_records import METHOD
+from cstp_server.cli.run_ingest import Target, run_elsewhere, run_here, sources_of
 from cstp_server.process.model import open_model
 
 app = command_family()
@@ -103,7 +104,7 @@ def ingest_command(
             else:
                 loaded = settings_for(ctx, data_dir, config)
                 summary = run_here(sources, options, loaded, None if dry_run else open_model(loaded.settings), shown)
-    except RemoteRefused as refused:
-        return print_error(refused.error, METHOD, as_json=as_json, status=refused.status)
+    except CstpError as refused:
+        return print_error(refused, METHOD, as_json=as_json)
     print_summary(summary, as_json=as_json, dry_run=dry_run, strict=strict)
     return 1 if summary.rejected or summary.held_back else 0

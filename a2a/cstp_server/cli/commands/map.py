@@ -18,7 +18,7 @@ from cognition_engines.ingest.maps.sample import MOST, Sample, sample_of
 from cognition_engines.ingest.maps.suggest import proposed
 from cognition_engines.kinds.registry import adapter, kind_of
 from cognition_engines.models import Decision
-from cstp_server.cli.common_options import JsonOption, command_family
+from cstp_server.cli.common import JsonOption, command_family
 from cstp_server.terminal import say, say_lines
 
 app = command_family()

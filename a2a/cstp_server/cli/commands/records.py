@@ -2,8 +2,9 @@
 
 import json
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -14,8 +15,12 @@ from cognition_engines.kinds.registry import adapter
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
-from cstp.errors import NotFound
+from cstp.errors import CstpError, NotFound
 from cstp.fields import format_instant
+from cstp.methods.decision_reads import GET_DECISION
+from cstp.methods.episodes import GET_EPISODE
+from cstp.methods.knowledge import GET_CHUNK
+from cstp.methods.recall import RECALL
 from cstp_server.cli.commands.authoring import Sending, forget_record
 from cstp_server.cli.options import (
     CommonOptions,
@@ -25,8 +30,15 @@ from cstp_server.cli.options import (
     command_family,
     settings_for,
 )
-from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connected, print_error, required_token
-from cstp_server.cli.remote_by_id import SHOWN, read_record
+from cstp_server.cli.remote import (
+    Remote,
+    TimeoutOption,
+    TokenOption,
+    base_of,
+    connected,
+    print_error,
+    required_token,
+)
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say, say_lines
 
@@ -60,15 +72,14 @@ def show(
     """
     kinds = _kinds(kind)
     if (server := _server(ctx, url, data_dir, config)) is not None:
-        with connected(server, required_token(token), timeout) as remote:
-            answer = read_record(remote, id, kinds)
-        if answer.error is not None:
-            code = print_error(answer.error, "", {"id": id}, as_json=as_json, status=answer.status)
-            if answer.error["code"] == NotFound.code and not as_json:
+        try:
+            with connected(server, required_token(token), timeout) as remote:
+                members = read_record(remote, id, kinds)
+        except CstpError as error:
+            code = print_error(error, "", {"id": id}, as_json=as_json)
+            if isinstance(error, NotFound) and not as_json:
                 say(SHOWN, err=True)
             return code
-        assert isinstance(answer.result, dict)
-        members = answer.result
     else:
         with existing_records(settings_for(ctx, data_dir, config), reads_only=True) as records:
             found = _found(records, id, kinds)
@@ -216,3 +227,46 @@ def _of_decision(stored: StoredRecord, decision: Decision) -> dict[str, object]:
         "updatedAt": format_instant(stored.updated_at),
         "text": decision.text,
     }
+
+
+_RECALLED: Final = frozenset({Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN, Kind.EVENT})
+_READ: Final = _RECALLED | {Kind.DECISION, Kind.CHUNK, Kind.EPISODE}
+_LABELS: Final = ", ".join(kind.label for kind in Kind if kind in _READ)
+SHOWN: Final = f"by its id a server shows {_LABELS}; --data-dir FOLDER shows any kind"
+
+
+def read_record(remote: Remote, id: str, kinds: list[Kind]) -> dict[str, Any]:
+    """Return the members of the record, from the first method that knows the id.
+
+    Raises CstpError for an error of a call, and ConfigurationError for a kind that no method reads by its id.
+    """
+    if not _READ.intersection(kinds):
+        raise ConfigurationError(f"--kind {kinds[0].label}: {SHOWN}")
+    missing = NotFound(id)
+    for method, params in _calls(id, kinds):
+        try:
+            return _record_of(method, remote.call(method, params))
+        except NotFound as error:
+            missing = error
+    raise missing
+
+
+def _calls(id: str, kinds: list[Kind]) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the calls that may know the id, in order."""
+    if Kind.DECISION in kinds:
+        yield GET_DECISION.name, {"id": id}
+    if Kind.CHUNK in kinds:
+        yield GET_CHUNK.name, {"chunkId": id, "includeRelated": False}
+    if Kind.EPISODE in kinds and id.isascii() and id.isdigit() and len(id) < 19:
+        yield GET_EPISODE.name, {"id": int(id)}
+    if _RECALLED.intersection(kinds):
+        yield RECALL.name, {"id": id}
+
+
+def _record_of(method: str, result: Any) -> dict[str, Any]:
+    """Return the record alone, of a result that has more."""
+    if method == GET_DECISION.name:
+        result = result["decision"]
+    elif method == RECALL.name:
+        result = result["results"][0]
+    return dict(result)

@@ -14,13 +14,12 @@ from cstp.call import typed_call
 from cstp.errors import CstpError
 from cstp.fields import format_instant
 from cstp.methods.everything import FOUND_TYPES, SEARCH, SearchedRecord
-from cstp_server.cli.common_options import JsonOption, command_family
+from cstp_server.cli.common import JsonOption, command_family
 from cstp_server.cli.remote import (
     TimeoutOption,
     TokenOption,
     base_of,
     connected,
-    member_of,
     print_error,
     required_token,
     show,
@@ -58,7 +57,7 @@ def search(
         with connected(base_of(url, "--url"), required_token(token), timeout) as remote:
             result = remote.send(typed_call(SEARCH, given))
     except CstpError as error:
-        return print_error(member_of(error), SEARCH.name, given, as_json=as_json)
+        return print_error(error, SEARCH.name, given, as_json=as_json)
     if as_json:
         show(result.model_dump(mode="json"), as_json=True)
     elif not result.results:

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import typer
 
 from cognition_engines.errors import EngineError, FolderInUse
 from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
+from cstp.call import Call
 from cstp.client.methods import Methods
 from cstp.errors import CstpError
 from cstp_server.cli.options import (
@@ -25,30 +26,40 @@ from cstp_server.cli.options import (
 )
 from cstp_server.cli.progress import record_bars
 from cstp_server.cli.remote import (
+    Remote,
     TimeoutOption,
     TokenOption,
     base_of,
     connected,
-    member_of,
     print_error,
     required_token,
 )
-from cstp_server.cli.remote_methods import RemoteMethods
 from cstp_server.cli.store import require_records
 from cstp_server.folder_methods import folder_methods, reading_token
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.observe.log import configure_logging, write_rest
 from cstp_server.terminal import say
-from cstp_server.ui.site_folder import FolderRefused, check_replaceable
-from cstp_server.ui.site_records import SITE_KINDS, SiteKind
-from cstp_server.ui.site_writing import WrittenSite, write_site
+from cstp_server.ui.site_files import FolderRefused, check_replaceable
+from cstp_server.ui.site_records import SITE_KINDS, SiteKind, WrittenSite, write_site
 
 app = command_family()
 KindOption = Annotated[
     list[str] | None,
     typer.Option("--kind", metavar="KIND", help=f"{', '.join(SITE_KINDS)}; repeatable. Default: all of these."),
 ]
+R = TypeVar("R")
 _AGENT: Final = "site"  # who reads a folder, in the audit
+
+
+class _RemoteMethods(Methods):
+    """Calls a server. A limit that is used up is waited for; a connection that broke is tried again."""
+
+    def __init__(self, remote: Remote) -> None:
+        self._remote = remote
+
+    def send(self, call: Call[R]) -> R:
+        """Send one call and return its result. Raises CstpError, and Unreachable without an answer in time."""
+        return self._remote.send_patiently(call, tries=3)
 
 
 @app.command("site")
@@ -90,14 +101,14 @@ def site_command(
         if server is not None:
             _check_folder_options(clearance, project)
             with connected(base_of(server, "--url"), required_token(token), timeout) as remote:
-                written = _written(RemoteMethods(remote), folder, title, kinds, quiet=as_json)
+                written = _written(_RemoteMethods(remote), folder, title, kinds, quiet=as_json)
         else:
             with _opened(ctx, settings_for(ctx, data_dir, config), clearance, project) as methods:
                 written = _written(methods, folder, title, kinds, quiet=as_json)
     except FolderRefused as refused:
         raise typer.BadParameter(str(refused), param_hint="DIR") from None
     except CstpError as error:
-        return print_error(member_of(error), "", as_json=as_json)
+        return print_error(error, "", as_json=as_json)
     _report(written, folder, as_json=as_json)
     return 0
 

@@ -1,10 +1,12 @@
-"""`cstp status` and `cstp config`: what is there, and which settings are in force."""
+"""`cstp status` and `cstp config`: what is there or on a server, and which settings are in force."""
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
+import httpx
 import typer
 
 from cognition_engines.indexes.folder_lock import holder, is_address
@@ -12,6 +14,9 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import Glance, glance, other_schema
 from cognition_engines.store.schema import HEAD
 from cstp.client.errors import TransportError
+from cstp.client.messages import HttpAnswer
+from cstp.errors import CstpError
+from cstp_server.cli.common import Unreachable
 from cstp_server.cli.options import (
     ConfigOption,
     DataDirOption,
@@ -22,8 +27,19 @@ from cstp_server.cli.options import (
     settings_for,
     without_secrets,
 )
-from cstp_server.cli.remote import TimeoutOption, TokenOption, given_token
-from cstp_server.cli.server_status import print_remote
+from cstp_server.cli.remote import (
+    Remote,
+    TimeoutOption,
+    TokenOption,
+    base_of,
+    code_of,
+    connected,
+    given_token,
+    member_of,
+    print_error,
+)
+from cstp_server.describe.agent_card import EXTENSION
+from cstp_server.http.discovery import CARD_PATH
 from cstp_server.process.local_probe import probe
 from cstp_server.settings import Settings
 from cstp_server.terminal import say
@@ -134,3 +150,90 @@ def _shown(name: str, value: object) -> object:
     if isinstance(value, dict):  # a source, whose url may have a password
         return {member: _shown(f"{name}.{member}", inner) for member, inner in value.items()}
     return value
+
+
+def print_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -> int:
+    """Print version, health and methods and, with a token, its agent and remaining limits.
+
+    What is public is printed also where the call with the token fails; the exit code is then that of its error.
+    """
+    with connected(base_of(url, "URL"), token or "", timeout) as remote:
+        found = _public(remote)
+        whoami, refused = None, None
+        try:
+            whoami = None if token is None else remote.call("cstp.whoami", {})
+        except CstpError as error:
+            refused = error
+    if as_json:
+        failure = {} if refused is None else {"error": member_of(refused)}
+        say(json.dumps(found | _private(whoami) | failure))
+        return 0 if refused is None else code_of(refused)
+    for name, value in (found | (_private(whoami) if refused is None else {})).items():
+        say(f"{name}: {_text_of(name, value)}")
+    return 0 if refused is None else print_error(refused, "cstp.whoami", as_json=False)
+
+
+def _public(remote: Remote) -> dict[str, object]:
+    """Raises Unreachable when what answers is no CSTP server."""
+    alive = remote.get("/healthz")
+    ready = _json(remote.get("/readyz"))
+    card = _json(remote.get(CARD_PATH))
+    params = next((one.get("params") for one in _extensions(card) if one.get("uri") == EXTENSION), None)
+    if not isinstance(params, Mapping):
+        raise Unreachable(f"{remote.endpoint}: not a CSTP server (no agent card)")
+    methods = params.get("methods")
+    return {
+        "url": remote.endpoint,
+        "agent": card.get("name"),
+        "version": card.get("version"),
+        "health": _public_health(alive.status),
+        "ready": ready.get("status"),
+        "parts": ready.get("parts"),
+        "methods": [one.get("name") for one in methods if isinstance(one, Mapping)]
+        if isinstance(methods, list)
+        else [],
+    }
+
+
+def _public_health(status: int) -> str:
+    if status == httpx.codes.OK:
+        return "alive"
+    hidden = status in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN, httpx.codes.NOT_FOUND)
+    # behind a proxy that hands on /cstp alone
+    return f"not shown here (HTTP {status})" if hidden else f"HTTP {status}"
+
+
+def _extensions(card: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    capabilities = card.get("capabilities")
+    extensions = capabilities.get("extensions") if isinstance(capabilities, Mapping) else None
+    return [one for one in extensions if isinstance(one, Mapping)] if isinstance(extensions, list) else []
+
+
+def _private(whoami: object) -> dict[str, object]:
+    if not isinstance(whoami, Mapping):
+        return {"caller": None, "limits": None}
+    return {"caller": whoami.get("agent"), "limits": whoami.get("limits")}
+
+
+def _json(reply: HttpAnswer) -> Mapping[str, Any]:
+    """The object that came back; an empty one for anything else."""
+    try:
+        found = json.loads(reply.body)
+    except (ValueError, RecursionError):
+        found = None
+    return found if isinstance(found, Mapping) else {}
+
+
+def _text_of(name: str, value: object) -> str:
+    if name in ("caller", "limits") and value is None:
+        return "unknown without a token (--token or CSTP_TOKEN)"
+    if name == "limits" and isinstance(value, list):
+        windows = [one for one in value if isinstance(one, Mapping)]
+        return ", ".join(
+            f"{one.get('remaining')} of {one.get('limit')} left in {one.get('window')} s" for one in windows
+        )
+    if isinstance(value, Mapping):
+        return ", ".join(f"{part} {state}" for part, state in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return "unknown" if value is None else str(value)

@@ -14,10 +14,12 @@ import typer
 from cognition_engines.errors import EngineError
 from cognition_engines.ingest.options import Options, Progress, Stopped, Summary, UntilStopped
 from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
-from cstp_server.cli.exit_codes import Unreachable
+from cstp.errors import CstpError
+from cstp_server.cli.common import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.cli.progress import reading_progress
-from cstp_server.cli.reading.options import (
+from cstp_server.cli.read_report import print_summary
+from cstp_server.cli.reading_options import (
     FOLDERS,
     AsOption,
     BotsOption,
@@ -36,10 +38,9 @@ from cstp_server.cli.reading.options import (
     options_of,
     with_messages,
 )
-from cstp_server.cli.reading.print_summary import print_summary
-from cstp_server.cli.reading.run_ingest import Sources, Target, existing_files, run_elsewhere, run_here
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
-from cstp_server.cli.remote_records import METHOD, RemoteRefused
+from cstp_server.cli.remote_records import METHOD
+from cstp_server.cli.run_ingest import Sources, Target, existing_files, run_elsewhere, run_here
 from cstp_server.process.model import open_model
 from cstp_server.terminal import say
 
@@ -98,8 +99,8 @@ def watch_command(
     try:
         with _stopped_by_signals() as stop:
             _follow(WatchedPaths(files, options), run, files, stop, as_json=as_json)
-    except RemoteRefused as refused:
-        return print_error(refused.error, METHOD, as_json=as_json, status=refused.status)
+    except CstpError as refused:
+        return print_error(refused, METHOD, as_json=as_json)
     return 0
 
 
@@ -135,10 +136,10 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
                 # skipped and ignored are of all files, and were printed at first
                 print_summary(replace(summary, skipped={}, ignored=0), as_json=as_json)
             failure = None
-        except (EngineError, Unreachable, RemoteRefused, OSError) as error:
-            if str(error) != failure:
-                failure = str(error)
-                say(f"cannot read changes, retrying: {_named(error)}", err=True)
+        except (EngineError, Unreachable, CstpError, OSError) as error:
+            if (reason := _named(error)) != failure:
+                failure = reason
+                say(f"cannot read changes, retrying: {reason}", err=True)
         events.wait()
 
 
@@ -153,4 +154,6 @@ def _read(watched: WatchedPaths, run: _Run, stop: Event, *, as_json: bool) -> Su
 
 
 def _named(error: Exception) -> str:
-    return f"{error.filename} not found" if isinstance(error, FileNotFoundError) else str(error)
+    if isinstance(error, FileNotFoundError):
+        return f"{error.filename} not found"
+    return error.message if isinstance(error, CstpError) else str(error)

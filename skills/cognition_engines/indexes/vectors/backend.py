@@ -10,7 +10,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
 from cognition_engines.indexes.vectors.collection import CollectionSpec
 from cognition_engines.spaces import Space
-from cognition_engines.store.advisory_lock import SharedLock
+from cognition_engines.store.opening import SharedLock
 from cognition_engines.store.records import Records
 
 

@@ -20,7 +20,7 @@ from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.vectors.collection import COMPONENT, CollectionNeed, CollectionSpec
 from cognition_engines.indexes.vectors.registry import backend_of
 from cognition_engines.spaces import Space
-from cognition_engines.store.advisory_lock import SharedLock, shared_lock
+from cognition_engines.store.opening import SharedLock, shared_lock
 from cognition_engines.store.records import Records
 
 RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first

@@ -1,14 +1,12 @@
 """An architecture decision record in Markdown, as the world writes them, to one draft."""
 
 import re
-from collections.abc import Collection, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
-from cognition_engines.drafts.plain_values import RefusedValue, Value, listed
-from cognition_engines.drafts.storable import Unacceptable, joined
+from cognition_engines.drafts.plain_values import RefusedValue, Unacceptable, Value, joined, listed
 from cognition_engines.ingest.adr.decide import (
     STATUS_LENGTH,
     Status,

@@ -17,8 +17,7 @@ from chromadb.api.models.Collection import Collection
 from chromadb.api.types import Include
 from chromadb.errors import NotFoundError
 
-from cognition_engines.drafts.plain_values import Value, named
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import Unacceptable, Value, named
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.foreign import ForeignCalls

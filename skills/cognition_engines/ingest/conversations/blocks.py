@@ -3,8 +3,7 @@
 import json
 from typing import Final
 
-from cognition_engines.drafts.plain_values import Value
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.conversations.members import member, text
 
 _LONGEST_INPUT: Final = 100_000  # characters of what a tool was called with

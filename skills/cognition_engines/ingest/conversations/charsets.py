@@ -2,8 +2,7 @@
 
 import codecs
 import re
-from binascii import Error as NoBase64
-from binascii import a2b_base64, a2b_qp
+from binascii import Error as NoBase64, a2b_base64, a2b_qp
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Final

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from cognition_engines.drafts.plain_values import Value
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.conversations.export_file import ExportFile
 from cognition_engines.ingest.conversations.json_stream import first_of, items_of
 from cognition_engines.ingest.conversations.left_out import BRANCH, LeftOut

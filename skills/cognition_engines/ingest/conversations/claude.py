@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from cognition_engines.drafts.plain_values import Value
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.conversations.blocks import block_words
 from cognition_engines.ingest.conversations.export_file import ExportFile
 from cognition_engines.ingest.conversations.json_stream import first_of, items_of

@@ -8,8 +8,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Final
 
-from cognition_engines.drafts.plain_values import MalformedText, Value
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import MalformedText, Unacceptable, Value
 from cognition_engines.ingest.conversations.blocks import block_words
 from cognition_engines.ingest.conversations.export_file import ExportFile
 from cognition_engines.ingest.conversations.left_out import REPEATED, SYSTEM, LeftOut

@@ -8,8 +8,7 @@ from functools import partial
 from io import BytesIO, TextIOWrapper
 from typing import Final
 
-from cognition_engines.drafts.plain_values import Value
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.conversations.export_file import ExportFile
 from cognition_engines.ingest.conversations.json_stream import (
     BrokenJson,

@@ -14,7 +14,7 @@ from email.utils import getaddresses, parsedate_to_datetime
 from hashlib import sha256
 from typing import BinaryIO, Final
 
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import Unacceptable
 from cognition_engines.ingest.conversations.charsets import NO_CHARACTER, decode_base64, decode_text, decode_words
 from cognition_engines.ingest.conversations.export_file import HEAD, ExportFile
 from cognition_engines.ingest.conversations.html_words import html_words

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from cognition_engines.drafts.plain_values import Value
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import Unacceptable, Value
 
 
 def member(value: Value, *names: str) -> Value:

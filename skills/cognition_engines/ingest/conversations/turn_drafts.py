@@ -8,8 +8,7 @@ from hashlib import sha256
 from re import compile as compiled
 from typing import Final, TypeVar
 
-from cognition_engines.drafts.plain_values import Value, named
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import Unacceptable, Value, named
 from cognition_engines.ingest.conversations.json_stream import BrokenJson
 from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord
 from cognition_engines.ingest.structured.records import read_other

@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from cognition_engines.drafts.plain_values import Value
-from cognition_engines.drafts.storable import Unacceptable
+from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.fields import normal

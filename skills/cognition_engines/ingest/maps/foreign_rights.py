@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from cognition_engines.drafts.plain_values import Value
-from cognition_engines.drafts.storable import RIGHTS, misspelled_right
+from cognition_engines.drafts.plain_values import RIGHTS, Value, misspelled_right
 from cognition_engines.ingest.maps.field_map import MapEntry, at, is_given
 
 _PLACES: Final = ("", "metadata.")  # before the name of a right, where an object may give it

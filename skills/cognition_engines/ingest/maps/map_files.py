@@ -9,8 +9,7 @@ from typing import Final, cast, get_args
 
 import yaml
 
-from cognition_engines.drafts.plain_values import Value, named
-from cognition_engines.drafts.storable import RIGHTS
+from cognition_engines.drafts.plain_values import RIGHTS, Value, named
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.foreign.systems import SYSTEMS
 from cognition_engines.ingest.maps.field_map import DETECTED, SKIP, Epoch, FieldMap, FieldRule, MapEntry

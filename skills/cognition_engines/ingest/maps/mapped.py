@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from cognition_engines.drafts.plain_values import RefusedValue, Value, first_refusal, named
-from cognition_engines.drafts.storable import RIGHTS
+from cognition_engines.drafts.plain_values import RIGHTS, RefusedValue, Value, first_refusal, named
 from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.maps.field_map import (
     DETECTED,

@@ -4,8 +4,7 @@ Another system's name counts only where our own is not given; else it is kept in
 that system's storage. Nothing is left out but vectors.
 """
 
-from collections.abc import Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from typing import Final

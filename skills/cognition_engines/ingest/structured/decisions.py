@@ -9,8 +9,17 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_snake
 from pydantic.fields import FieldInfo
 
-from cognition_engines.drafts.plain_values import Value, first_refusal, labels, named, whole
-from cognition_engines.drafts.storable import Unacceptable, joined, misspelled_right, unsound
+from cognition_engines.drafts.plain_values import (
+    Unacceptable,
+    Value,
+    first_refusal,
+    joined,
+    labels,
+    misspelled_right,
+    named,
+    unsound,
+    whole,
+)
 from cognition_engines.ingest.dates import iso_date
 from cognition_engines.ingest.statuses import normalise_status
 from cognition_engines.ingest.structured.aliases import VECTORS, own_names, snake

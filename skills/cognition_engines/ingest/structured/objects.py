@@ -4,10 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from cognition_engines.drafts.document_chunks import is_long, pieces_of
-from cognition_engines.drafts.plain_values import RefusedValue, Value, listed
+from cognition_engines.drafts.chunking import is_long, pieces_of
+from cognition_engines.drafts.plain_values import RefusedValue, Unacceptable, Value, listed
 from cognition_engines.drafts.refusal_messages import kinds
-from cognition_engines.drafts.storable import Unacceptable
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.structured.decisions import read_decision
 from cognition_engines.ingest.structured.detect_kind import KIND, kind_of_members, named_kind

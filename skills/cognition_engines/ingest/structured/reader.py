@@ -9,13 +9,13 @@ from typing import BinaryIO, Final
 from cognition_engines.drafts.plain_values import (
     LABELS,
     LISTS,
+    RIGHTS,
     MalformedText,
     ParsedDocument,
     RefusedValue,
     Value,
     listed,
 )
-from cognition_engines.drafts.storable import RIGHTS
 from cognition_engines.ingest.items import Item, RejectedRecord, Warned
 from cognition_engines.ingest.parse.json_values import parse_json
 from cognition_engines.ingest.parse.yaml_values import parse_yaml

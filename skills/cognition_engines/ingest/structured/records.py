@@ -7,9 +7,18 @@ from typing import Final, cast
 
 from pydantic import JsonValue, ValidationError
 
-from cognition_engines.drafts.plain_values import LABELS, Value, labels, named, whole
+from cognition_engines.drafts.plain_values import (
+    LABELS,
+    Unacceptable,
+    Value,
+    joined,
+    labels,
+    misspelled_right,
+    named,
+    unsound,
+    whole,
+)
 from cognition_engines.drafts.refusal_messages import a, reasons
-from cognition_engines.drafts.storable import Unacceptable, joined, misspelled_right, unsound
 from cognition_engines.ingest.structured.aliases import VECTORS, DuplicateField, Members, read_members, snake
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_lists
 from cognition_engines.kinds.kind import Kind

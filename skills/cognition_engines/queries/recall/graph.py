@@ -19,7 +19,7 @@ from cognition_engines.models import Viewer
 from cognition_engines.queries.recall.results import NamedCount, Reason
 from cognition_engines.queries.recall.selectors import is_kind
 from cognition_engines.spaces import MEMORY
-from cognition_engines.store.reads.graph import NamedEntity, Neighbourhood
+from cognition_engines.store.reads.memories import NamedEntity, Neighbourhood
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.unicode_forms import fold_text
 

@@ -11,7 +11,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import Decision
-from cognition_engines.store.reads.conversations import Place
+from cognition_engines.store.reads.memories import Place
 from cognition_engines.store.values import StoredRecord
 
 LEAST_OVERLAP: Final = 20  # characters; fewer may be alike by chance, unless they are whole words

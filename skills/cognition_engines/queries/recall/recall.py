@@ -36,8 +36,8 @@ from cognition_engines.queries.search import Query, Search, SearchHits, SearchSc
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part
 from cognition_engines.spaces import MEMORY, SEARCHED
-from cognition_engines.store.reads.conversations import AttachedEvents, TurnPage
 from cognition_engines.store.reads.knowledge import source_of
+from cognition_engines.store.reads.memories import AttachedEvents, TurnPage
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 

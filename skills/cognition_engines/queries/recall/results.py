@@ -9,8 +9,8 @@ from cognition_engines.filters import MemoryFilters
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.explanation import Explanation
 from cognition_engines.retrieval.snippets import Window
-from cognition_engines.store.reads.conversations import TurnPage
 from cognition_engines.store.reads.knowledge import SourceName
+from cognition_engines.store.reads.memories import TurnPage
 from cognition_engines.store.values import StoredRecord
 
 

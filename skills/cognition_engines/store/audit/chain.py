@@ -20,9 +20,8 @@ from cognition_engines.store.audit.audit_rows import (
 )
 from cognition_engines.store.audit.verification import ChainReport, verified
 from cognition_engines.store.codec import microseconds, moment
-from cognition_engines.store.database import WAIT, Store
+from cognition_engines.store.database import REPLACED, WAIT, Store, failures, pages, reading, scanning
 from cognition_engines.store.schema import audit_head, audit_records, audit_rows, records, tombstones
-from cognition_engines.store.transactions import REPLACED, failures, pages, reading, scanning
 
 ROWS_AT_A_TIME: Final = 1000
 _HEAD: Final = sa.select(audit_head.c.number, audit_head.c.hash, audit_head.c.pruned, audit_head.c.pruned_hash)

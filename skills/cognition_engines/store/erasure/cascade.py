@@ -15,9 +15,9 @@ import sqlalchemy as sa
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import WRITTEN, Role
 from cognition_engines.models import Viewer
+from cognition_engines.store.database import pages
 from cognition_engines.store.reads.by_key import visible
 from cognition_engines.store.schema import decision_links, links, records, reviews, revisions
-from cognition_engines.store.transactions import pages
 from cognition_engines.store.values import PART
 
 CUT: Final = (Kind.CHUNK, Kind.ARTIFACT_CHUNK)  # counted as chunks

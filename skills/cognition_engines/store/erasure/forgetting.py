@@ -1,6 +1,12 @@
-"""What the records know of what was forgotten or has expired, and how it leaves the database."""
+"""What the records know of what was forgotten or has expired, and how it leaves the database.
+
+SQLite clears the cells of deleted rows, but not the copies that pages keep of rows which moved to other pages, nor the
+frames of its write-ahead log: VACUUM writes all rows into fresh pages, and a checkpoint cuts the log off. PostgreSQL
+keeps dead rows until VACUUM FULL has written each table again.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -10,9 +16,8 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import Viewer
 from cognition_engines.store.codec import microseconds, moment
-from cognition_engines.store.database import Store
+from cognition_engines.store.database import Store, failures, pages, reading, scanning, writing
 from cognition_engines.store.erasure.cascade import Doomed, erasable
-from cognition_engines.store.erasure.compacted_database import CompactedDatabase, rewrite_database
 from cognition_engines.store.erasure.ledger import FORGET, Erasure, erase, erased, ledger, note
 from cognition_engines.store.reads.by_key import found_by_keys, only_given, visible
 from cognition_engines.store.schema import (
@@ -23,18 +28,28 @@ from cognition_engines.store.schema import (
     erasures,
     links,
     meta,
+    metadata,
     receipts,
     records,
     reviews,
     revisions,
     vectors,
 )
-from cognition_engines.store.transactions import pages, reading, scanning, writing
 from cognition_engines.store.values import StoredRecord
 
 EXPIRED: Final = "expired"  # the reason in the ledger where no agent gave one
 _COMPACTED: Final = "compacted"  # in `meta`: the seq up to which nothing is left of what was forgotten
 _BY_KEY: Final = (records, *TABLES.values(), links, vectors, revisions, reviews, decision_links, ended_links)
+_BUSY_MILLISECONDS: Final = 2000  # that a checkpoint waits for readers
+
+
+@dataclass(frozen=True, slots=True)
+class CompactedDatabase:
+    """Whether a database was compacted; else `left_because` says why not. `bytes` is how large it is, 0 if unknown."""
+
+    done: bool
+    bytes: int
+    left_because: str | None = None
 
 
 def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[StoredRecord]:
@@ -146,3 +161,39 @@ def _count(
 ) -> int:
     statement = sa.select(sa.func.count()).select_from(table)
     return sum(connection.execute(statement.where(column.in_(page), *others)).scalar_one() for page in pages(values))
+
+
+def rewrite_database(store: Store, most_bytes: int | None) -> CompactedDatabase:
+    """Write all rows again, unless the database has more than `most_bytes`."""
+    sqlite = store.writer.dialect.name == "sqlite"
+    return _compact_sqlite(store, most_bytes) if sqlite else _compact_postgresql(store, most_bytes)
+
+
+def _compact_sqlite(store: Store, most_bytes: int | None) -> CompactedDatabase:
+    with failures(), store.reader.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        raw = connection.connection.driver_connection
+        assert raw is not None
+        pages, size = (raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
+        if most_bytes is not None and pages * size > most_bytes:
+            return CompactedDatabase(False, pages * size, "the database is too large to be compacted meanwhile")
+        raw.execute("PRAGMA temp_store = FILE").close()  # the copy is as large as the database
+        try:
+            raw.execute("VACUUM").close()
+            raw.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}").close()
+            busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            connection.invalidate()  # the next one begins with the settings of the store
+        if busy:
+            return CompactedDatabase(False, pages * size, "readers kept the write-ahead log of the database")
+    return CompactedDatabase(True, pages * size)
+
+
+def _compact_postgresql(store: Store, most_bytes: int | None) -> CompactedDatabase:
+    if most_bytes is not None:
+        return CompactedDatabase(False, 0, "PostgreSQL keeps deleted rows until its VACUUM")
+    with failures(), store.writer.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("SET statement_timeout = 0")
+        for table in metadata.sorted_tables:
+            connection.exec_driver_sql(f'VACUUM (FULL) "{table.name}"')
+        connection.invalidate()
+    return CompactedDatabase(True, 0)

@@ -14,12 +14,10 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import keyword_text, prefixed, spec_of
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import SEARCHED, Space
-from cognition_engines.store.codec import microseconds
-from cognition_engines.store.database import Store
+from cognition_engines.store.codec import COLUMNS, SPINE, matrix, microseconds, stored
+from cognition_engines.store.database import Store, is_plain, pages, reading, reading_plainly, scanning
 from cognition_engines.store.inheritance import neighbours
-from cognition_engines.store.rows import SELECT_STORED, matrix, stored
 from cognition_engines.store.schema import TABLES, dimension_name, meta, records, vectors
-from cognition_engines.store.transactions import is_plain, pages, reading, reading_plainly, scanning
 from cognition_engines.store.values import FloatArray, StoredRecord, Text
 
 T = TypeVar("T")
@@ -34,6 +32,14 @@ EMBEDDED: Final = (
     ~sa.exists().where(TABLES[Kind.ARTIFACT].c.key == records.c.key, TABLES[Kind.ARTIFACT].c.chunked != 0),
 )
 
+
+# Rows that `codec.stored` reads.
+SELECT_STORED: Final[Mapping[Kind, sa.Select[Any]]] = {
+    kind: sa.select(
+        *(records.c[name] for name in SPINE), *(TABLES[kind].c[column.name] for column in COLUMNS[kind])
+    ).join_from(records, TABLES[kind])
+    for kind in Kind
+}
 
 _owners: Final = records.alias("owners")
 
@@ -92,12 +98,9 @@ class Reads:
         found: dict[tuple[Kind, str], StoredRecord] = {}
         with reading(self._store) as connection:
             for kind, names in _grouped(wanted).items():
-                for page in pages(names):
-                    chosen = records.c.kind == int(kind), records.c.id.in_(page)
-                    for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
-                        one = stored(kind, row)
-                        found[kind, str(one.record.id)] = one
-                given = only_given(connection, kind, [id for id in names if (kind, id) not in found], viewer)
+                named = found_by_ids(connection, kind, names, viewer)
+                found |= {(kind, id): one for id, one in named.items()}
+                given = only_given(connection, kind, [id for id in names if id not in named], viewer)
                 found |= {(kind, id): one for id, one in given.items()}
         return [found[name] for name in wanted if name in found]
 
@@ -142,14 +145,8 @@ class Reads:
 
     def by_ids(self, kind: Kind, ids: Sequence[str]) -> dict[str, StoredRecord]:
         """Return the records that exist, by id, for the operator."""
-        found: dict[str, StoredRecord] = {}
         with reading(self._store) as connection:
-            for page in pages(ids):
-                chosen = records.c.kind == int(kind), records.c.id.in_(page)
-                for row in connection.execute(SELECT_STORED[kind].where(*chosen)):
-                    one = stored(kind, row)
-                    found[str(one.record.id)] = one
-        return found
+            return found_by_ids(connection, kind, ids, None)
 
     def texts(self, keys: Sequence[int]) -> list[Text]:
         """Return the words of the records that exist and have any, a turn's with those of its neighbours.
@@ -216,6 +213,19 @@ def named_record(connection: sa.Connection, kind: Kind, id: str, viewer: Viewer)
     if key is None:
         return only_given(connection, kind, [id], viewer).get(id)
     return found_by_keys(connection, [key], viewer, (kind,))[key]
+
+
+def found_by_ids(
+    connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None
+) -> dict[str, StoredRecord]:
+    """Return the records of a kind that exist and that `viewer` sees, by id."""
+    found: dict[str, StoredRecord] = {}
+    for page in pages(ids):
+        chosen = records.c.kind == int(kind), records.c.id.in_(page)
+        for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
+            one = stored(kind, row)
+            found[str(one.record.id)] = one
+    return found
 
 
 def only_given(

@@ -1,31 +1,31 @@
-"""A decision with all that was written about it."""
+"""A decision with all that was written about it, and the decisions around it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import DecisionLink, Review, ReviewContent
+from cognition_engines.kinds.reviews import DecisionLink, LinkType, Review, ReviewContent
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, moment, record_of
-from cognition_engines.store.database import Store
-from cognition_engines.store.reads.by_key import guards, named_record, rights_of
-from cognition_engines.store.reads.decision_walk import DecisionGraph, DecisionWalk, GraphRequest
-from cognition_engines.store.reads.stated_ends import stated_ends
-from cognition_engines.store.reads.supersession import Supersession, supersessions_of
+from cognition_engines.store.database import Store, pages, reading
+from cognition_engines.store.reads.by_key import found_by_ids, guards, named_record, rights_of
+from cognition_engines.store.reads.supersession import Supersession, stated_ends, supersessions_of
 from cognition_engines.store.schema import TABLES, decision_links, ended_links, records, reviews, revisions
-from cognition_engines.store.transactions import pages, reading
 from cognition_engines.store.values import Revision, StoredRecord
 
 REVIEW: Final = TypeAdapter(ReviewContent)
 _table: Final = TABLES[Kind.DECISION]
+Direction: TypeAlias = Literal["outgoing", "incoming", "both"]
+MOST_LINKS: Final = 2000  # that one step, or the answer, has
+SUPERSEDES: Final[LinkType] = "supersedes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,43 @@ class DecisionHistory:
     ended: tuple[DecisionLink, ...]
     stated: Supersession
     superseded_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRequest:
+    """How far from a decision to look, 1 to 5 links, along which of them, for at most `limit` decisions.
+
+    `types` None is all types. Outgoing links are those that a decision is the source of.
+    """
+
+    id: str
+    depth: int = 2
+    types: frozenset[LinkType] | None = None
+    direction: Direction = "both"
+    limit: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEdge:
+    """A link between two decisions; `made` is None for a supersession that a file states."""
+
+    source: str
+    target: str
+    type: LinkType
+    made: DecisionLink | None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionGraph:
+    """The decisions that were found, the nearest first and by id, with how many links away each is, and their links.
+
+    `truncated` says that there were more.
+    """
+
+    center: str
+    nodes: tuple[tuple[StoredRecord, int], ...]
+    edges: tuple[GraphEdge, ...]
+    truncated: bool
 
 
 class DecisionReads:
@@ -92,6 +129,85 @@ class DecisionReads:
             return supersessions_of(connection, found, viewer)
 
 
+_Edges: TypeAlias = Mapping[tuple[str, str, str], GraphEdge]
+
+
+class DecisionWalk:
+    """One walk over the decisions that a viewer sees, inside a transaction.
+
+    A step follows at most MOST_LINKS links; what leads through a decision that is hidden is not followed.
+    """
+
+    def __init__(self, connection: sa.Connection, request: GraphRequest, viewer: Viewer) -> None:
+        self._connection = connection
+        self._request = request
+        self._viewer = viewer
+        self._truncated = False
+
+    def around(self, center: StoredRecord) -> DecisionGraph:
+        """Return the decisions around this one, and their links."""
+        found = {str(center.record.id): (center, 0)}
+        latest = [center]
+        for depth in range(1, self._request.depth + 1):
+            ids = [str(one.record.id) for one in latest]
+            edges = {**self._stated(latest), **self._made(ids)}
+            near = self._next(edges, set(ids)) - found.keys()
+            room = self._request.limit - len(found)
+            self._truncated |= len(near) > room
+            latest = self._read(sorted(near)[:room])
+            found |= {str(one.record.id): (one, depth) for one in latest}
+            if not latest:
+                break
+        return DecisionGraph(str(center.record.id), tuple(found.values()), self._between(found), self._truncated)
+
+    def _next(self, edges: _Edges, ids: set[str]) -> set[str]:
+        """What the links lead to from these decisions, in the direction asked for."""
+        out = {edge.target for edge in edges.values() if edge.source in ids}
+        back = {edge.source for edge in edges.values() if edge.target in ids}
+        return {"outgoing": out, "incoming": back, "both": out | back}[self._request.direction]
+
+    def _between(self, found: Mapping[str, tuple[StoredRecord, int]]) -> tuple[GraphEdge, ...]:
+        """All links between the decisions found."""
+        stated = self._stated([one for one, _ in found.values()])
+        inside = {name: edge for name, edge in stated.items() if {edge.source, edge.target} <= found.keys()}
+        edges = {**inside, **self._made(list(found), within=True)}
+        self._truncated |= len(edges) > MOST_LINKS
+        return tuple(edges[name] for name in sorted(edges)[:MOST_LINKS])
+
+    def _stated(self, decisions: Sequence[StoredRecord]) -> dict[tuple[str, str, str], GraphEdge]:
+        """The supersessions that files state of these decisions."""
+        if self._request.types is not None and SUPERSEDES not in self._request.types:
+            return {}
+        known = supersessions_of(self._connection, decisions, self._viewer)
+        pairs: list[tuple[str, str]] = []
+        for one in decisions:
+            id, named = str(one.record.id), known[one.key]
+            pairs += [(id, other) for other in named.supersedes]
+            pairs += [(other, id) for other in named.superseded_by]
+        return {(one, SUPERSEDES, other): GraphEdge(one, other, SUPERSEDES, None) for one, other in pairs}
+
+    def _made(self, ids: Sequence[str], *, within: bool = False) -> dict[tuple[str, str, str], GraphEdge]:
+        """The links that agents made of these decisions, in the direction asked for, or with `within` between them."""
+        statements = _select_links(decision_links, guarded=True, bounded=self._viewer.projects is not None)
+        directions = {"outgoing": statements[:1], "incoming": statements[1:2], "both": statements[:2]}
+        chosen = statements[2:] if within else directions[self._request.direction]
+        found: dict[tuple[str, str, str], GraphEdge] = {}
+        for statement in chosen:
+            if self._request.types is not None:
+                statement = statement.where(decision_links.c.type.in_(sorted(self._request.types)))
+            values = {"ids": list(ids), **rights_of(self._viewer)}
+            rows = self._connection.execute(statement.limit(MOST_LINKS + 1), values).all()
+            self._truncated |= len(rows) > MOST_LINKS
+            for made in (_link(*row) for row in rows[:MOST_LINKS]):
+                found[made.source, made.type, made.target] = GraphEdge(made.source, made.target, made.type, made)
+        return found
+
+    def _read(self, ids: Sequence[str]) -> list[StoredRecord]:
+        """Return the decisions of these ids, which the viewer sees, in this order."""
+        found = found_by_ids(self._connection, Kind.DECISION, ids, self._viewer)
+        return [found[id] for id in ids if id in found]
+
+
 def _own(connection: sa.Connection, stored: StoredRecord) -> Decision:
     statement = sa.select(_table.c.own_status, _table.c.own_outcome).where(_table.c.key == stored.key)
     status, outcome = connection.execute(statement).one()
@@ -131,31 +247,23 @@ def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | Non
     statements = _select_links(decision_links, guarded=viewer is not None, bounded=bounded)
     found: dict[tuple[str, str, str], DecisionLink] = {}
     for page in pages(list(ids)):
-        for statement in statements:
-            for one, other, type, agent, at, weight, context, effective in connection.execute(
-                statement, {"ids": list(page), **seen}
-            ):
-                since = None if effective is None else moment(effective)
-                found[one, type, other] = DecisionLink(one, other, type, agent, moment(at), weight, context, since)
+        for statement in statements[:2]:
+            for link in (_link(*row) for row in connection.execute(statement, {"ids": list(page), **seen})):
+                found[link.source, link.type, link.target] = link
     return [found[name] for name in sorted(found)]
 
 
 def _ended_links_of(connection: sa.Connection, id: str, viewer: Viewer) -> list[DecisionLink]:
     """Return the links of a decision that agents ended, if the viewer sees both ends, the first one first."""
     statements = _select_links(ended_links, guarded=True, bounded=viewer.projects is not None)
-    found: dict[tuple[str, int], DecisionLink] = {}
-    for statement in statements:
-        for row in connection.execute(statement, {"ids": [id], **rights_of(viewer)}):
-            one, other, type, agent, at, weight, context, effective, number, ended_at, ended_by = row
-            since = None if effective is None else moment(effective)
-            made = DecisionLink(one, other, type, agent, moment(at), weight, context, since, moment(ended_at), ended_by)
-            found[one, number] = made
-    return sorted(found.values(), key=lambda each: (each.ended_at, each.source, each.target, each.type))
+    values = {"ids": [id], **rights_of(viewer)}
+    rows = {tuple(row) for statement in statements[:2] for row in connection.execute(statement, values)}
+    return sorted((_link(*row) for row in rows), key=lambda each: (each.ended_at, each.source, each.target, each.type))
 
 
 @cache
-def _select_links(table: sa.Table, *, guarded: bool, bounded: bool) -> tuple[sa.Select[Any], sa.Select[Any]]:
-    """The links of a table that begin, and those that end, at some decisions; made once."""
+def _select_links(table: sa.Table, *, guarded: bool, bounded: bool) -> tuple[sa.Select[Any], ...]:
+    """Return statements for the links of a table that begin at some decisions, end at some, and do both; made once."""
     source, target = records.alias("source"), records.alias("target")
     names = ("type", "agent", "at", "weight", "context", "effective_at", "number", "ended_at", "ended_by")
     columns = (table.c[name] for name in names if name in table.c)
@@ -167,5 +275,24 @@ def _select_links(table: sa.Table, *, guarded: bool, bounded: bool) -> tuple[sa.
     )
     if guarded:
         statement = statement.where(*guards(source, bounded=bounded), *guards(target, bounded=bounded))
-    ids: sa.BindParameter[str] = sa.bindparam("ids", expanding=True)
-    return statement.where(source.c.id.in_(ids)), statement.where(target.c.id.in_(ids))
+    statement = statement.order_by(source.c.id, table.c.type, target.c.id)
+    begin, end = (each.c.id.in_(sa.bindparam("ids", expanding=True)) for each in (source, target))
+    return statement.where(begin), statement.where(end), statement.where(begin, end)
+
+
+def _link(
+    source: str,
+    target: str,
+    type: LinkType,
+    agent: str,
+    at: int,
+    weight: float | None,
+    context: str | None,
+    effective: int | None,
+    _number: int | None = None,
+    ended: int | None = None,
+    ended_by: str | None = None,
+) -> DecisionLink:
+    """Return a row of `_select_links` as a link."""
+    effective_at, ended_at = (None if each is None else moment(each) for each in (effective, ended))
+    return DecisionLink(source, target, type, agent, moment(at), weight, context, effective_at, ended_at, ended_by)

@@ -11,12 +11,10 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import Viewer
-from cognition_engines.store.codec import title_key
-from cognition_engines.store.database import Store
-from cognition_engines.store.reads.by_key import asked_by_keys, only_given, visible
-from cognition_engines.store.rows import SELECT_STORED, matrix, stored
+from cognition_engines.store.codec import matrix, title_key
+from cognition_engines.store.database import Store, pages, reading
+from cognition_engines.store.reads.by_key import asked_by_keys, found_by_ids, only_given, visible
 from cognition_engines.store.schema import TABLES, records, vectors
-from cognition_engines.store.transactions import pages, reading
 from cognition_engines.store.values import FloatArray, StoredRecord
 from cognition_engines.unicode_forms import fold_text
 
@@ -62,14 +60,14 @@ class KnowledgeReads:
     def chunk(self, id: str, viewer: Viewer | None, model: str | None) -> ChunkFound | None:
         """Return a chunk with its source, its clusters and, with `model`, its vectors; None if there is none."""
         with reading(self._store) as connection:
-            found = _named(connection, Kind.CHUNK, [id], viewer).get(id)
+            found = found_by_ids(connection, Kind.CHUNK, _possible([id]), viewer).get(id)
             found = found or only_given(connection, Kind.CHUNK, _possible([id]), viewer).get(id)
             if found is None:
                 return None
             record = found.record
             assert isinstance(record, Chunk)
             names = _source_names(connection, [record.source_id], viewer)
-            clusters = _named(connection, Kind.CLUSTER, record.cluster_ids, viewer)
+            clusters = found_by_ids(connection, Kind.CLUSTER, record.cluster_ids, viewer)
             windows = None if model is None else _vectors(connection, found.key, model)
         source = None if record.source_id is None else names.get(record.source_id)
         return ChunkFound(record, found.key, source, clusters, windows)
@@ -98,16 +96,6 @@ class KnowledgeReads:
 def source_of(one: StoredRecord) -> str | None:
     """The id of the source that a chunk or an extraction names."""
     return one.record.source_id if isinstance(one.record, Chunk | Extraction) else None
-
-
-def _named(connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None) -> dict[str, StoredRecord]:
-    found: dict[str, StoredRecord] = {}
-    for page in pages(_possible(ids)):
-        chosen = records.c.kind == int(kind), records.c.id.in_(page)
-        for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
-            one = stored(kind, row)
-            found[str(one.record.id)] = one
-    return found
 
 
 def _source_names(connection: sa.Connection, ids: Iterable[str | None], viewer: Viewer | None) -> dict[str, SourceName]:

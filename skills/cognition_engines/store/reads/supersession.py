@@ -1,24 +1,48 @@
-"""Which decision supersedes which, by what they name: see decision_names.py."""
+"""Supersessions that decisions state by name (see kinds/decisions.py), and those of them that are in effect.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+decision_state.py joins them with the links of agents. Whether one is in effect is resolved as the reader resolves names
+who sees the old decision and as little else as possible. So the state of a decision depends on nothing that is hidden
+from a reader of it.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.decisions import ANYWHERE, in_repository, named_by, names_of, of_any_repository
+from cognition_engines.kinds.decisions import (
+    ANYWHERE,
+    BY_ID,
+    ENDED,
+    UNDECIDED,
+    in_repository,
+    named_by,
+    names_of,
+    of_any_repository,
+)
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.models import Decision, Viewer
-from cognition_engines.store.reads.by_key import guards, rights_of
-from cognition_engines.store.schema import links, records
-from cognition_engines.store.transactions import pages
-from cognition_engines.store.values import StoredRecord
+from cognition_engines.store.codec import microseconds, place_key
+from cognition_engines.store.database import pages
+from cognition_engines.store.reads.by_key import found_by_keys, guards, rights_of
+from cognition_engines.store.schema import TABLES, links, records, reviews
+from cognition_engines.store.values import DanglingReferences, StoredRecord
 
 MOST_NAMED: Final = 100  # decisions that one name finds
 
 # The ids and repositories of decisions, by role and name.
 _Named: TypeAlias = Mapping[tuple[Role, str], Sequence[tuple[str, str]]]
+REJECTED: Final = "rejected"
+_PLACEHOLDERS: Final = frozenset(  # of templates and forms
+    {"", "-", "--", "–", "—", "?", "0", "n/a", "na", "nil", "no", "none", "null", "false", "tbc", "tbd", "unknown"}
+    | {"not yet", "none yet", "not applicable", "nothing", "keine", "keiner", "noch keine", "aucun", "aucune"}
+    | {"ninguna", "ninguno", "nessuna", "nessuno", "nenhum", "geen", "ingen", "нет", "无", "無", "なし", "없음"}
+)
+_decisions: Final = TABLES[Kind.DECISION]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,3 +150,150 @@ def _select_named(*, guarded: bool, bounded: bool) -> sa.Select[Any]:
     )
     columns = (ranked.c.role, ranked.c.target, ranked.c.id, ranked.c.repository)
     return sa.select(*columns).where(ranked.c.place <= MOST_NAMED).order_by(ranked.c.id)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedEnd:
+    """A supersession of a decision that is in effect: since when, None if unknown, and since when that is stored.
+
+    Both in microseconds since 1970; `known` is since when the old decision is stored if its successor is not.
+    """
+
+    since: int | None
+    known: int
+
+
+def binds(status: str | None) -> bool:
+    """Return whether a decision of this own status binds others; a file may state none, or one that is not known."""
+    return status not in (*UNDECIDED, *ENDED, "other")
+
+
+def takes_effect(status: str | None, reviewed: bool, old_status: str | None, in_effect: bool) -> bool:
+    """Return whether a successor takes a decision out of force, by their own statuses.
+
+    One that is superseded or deprecated in turn leaves it as it is, `in_effect`.
+    """
+    if status == REJECTED:
+        return False
+    if status in ENDED:
+        return in_effect
+    return binds(status) or (reviewed and not binds(old_status))
+
+
+def named_by_any(connection: sa.Connection, keys: Iterable[int]) -> set[int]:
+    """Return the keys of decisions whose stated successors depend on the names in these decisions, and on themselves.
+
+    A change of a decision can take names away, so this is asked before it as well as after it.
+    """
+    changed = set(keys)
+    given: set[str] = set()
+    for page in pages(sorted(changed)):
+        chosen = links.c.key.in_(page), links.c.role.in_((int(Role.CALLED), int(Role.SUPERSEDES)))
+        given.update(connection.execute(sa.select(links.c.target).where(*chosen)).scalars())
+    ids = [id for id in map(of_any_repository, given) if id is not None]
+    every = sorted(given.union(*({f"{BY_ID}{id}", f"{ANYWHERE}{id}"} for id in ids)))
+    found = all_named_as_old(connection, changed)
+    for names in pages(every):
+        found.update(connection.execute(_OLD.where(links.c.target.in_(names))).scalars())
+    return found
+
+
+def all_named_as_old(connection: sa.Connection, keys: Collection[int] | None = None) -> set[int]:
+    """Return the keys of all decisions that files may state to be superseded; those of `keys` if these are given."""
+    if keys is None:
+        return set(connection.execute(_OLD).scalars())
+    return {
+        key for page in pages(sorted(keys)) for key in connection.execute(_OLD.where(links.c.key.in_(page))).scalars()
+    }
+
+
+def stated_ends(connection: sa.Connection, keys: Iterable[int]) -> dict[int, list[StatedEnd]]:
+    """Return the supersessions of these decisions that are in effect because files state them, by key."""
+    found = list(found_by_keys(connection, sorted(set(keys)), None, (Kind.DECISION,)).values())
+    readers: dict[Viewer, list[StoredRecord]] = defaultdict(list)
+    for one in found:
+        project = one.facets.project
+        readers[Viewer(one.facets.sensitivity, None if project is None else frozenset({project}))].append(one)
+    named: dict[int, Supersession] = {}
+    for viewer, its in readers.items():
+        named |= supersessions_of(connection, its, viewer, expired=True)  # until a server forgets it
+    successors = _successors(connection, {id for each in named.values() for id in each.superseded_by})
+    own = _own_statuses(connection, [one.key for one in found])
+    return {
+        one.key: list(_ends(named[one.key], own[one.key], successors, microseconds(one.updated_at))) for one in found
+    }
+
+
+def dangling_successors(connection: sa.Connection, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
+    """Return the successors that decisions of these files name, and that are not stored."""
+    wanted = set(places)
+    lacking: dict[str, list[str]] = defaultdict(list)
+    naming = sa.exists().where(links.c.key == records.c.key, links.c.role == int(Role.SUPERSEDED_BY))
+    for page in pages(list(map(place_key, wanted))):
+        keys = connection.execute(sa.select(records.c.key).where(records.c.source_key.in_(page), naming)).scalars()
+        found = list(found_by_keys(connection, list(keys), None, (Kind.DECISION,)).values())
+        named = supersessions_of(connection, found, None)
+        for one in found:
+            if one.origin.place in wanted:
+                lacking[one.origin.source] += named[one.key].lacking
+    return [
+        DanglingReferences(source, Kind.DECISION, Role.SUPERSEDED_BY, len(its), min(its))
+        for source, its in sorted(lacking.items())
+        if its
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Successor:
+    status: str | None
+    since: int | None
+    updated_at: int
+    reviewed: bool
+
+
+def _ends(
+    named: Supersession, own_status: str | None, successors: Mapping[str, _Successor], known: int
+) -> Iterable[StatedEnd]:
+    for id in named.superseded_by:
+        one = successors[id]
+        if takes_effect(one.status, one.reviewed, own_status, in_effect=True):
+            yield StatedEnd(one.since, one.updated_at)
+    if any(reference.strip(" .()").casefold() not in _PLACEHOLDERS for reference in named.lacking):
+        yield StatedEnd(None, known)
+
+
+def _successors(connection: sa.Connection, ids: Iterable[str]) -> dict[str, _Successor]:
+    statement = sa.select(
+        records.c.id,
+        _decisions.c.own_status,
+        records.c.since,
+        records.c.updated_at,
+        sa.exists().where(reviews.c.key == records.c.key).label("reviewed"),
+    ).join_from(records, _decisions, _decisions.c.key == records.c.key)
+    return {
+        id: _Successor(status, since, updated_at, bool(reviewed))
+        for page in pages(sorted(ids))
+        for id, status, since, updated_at, reviewed in connection.execute(
+            statement.where(records.c.kind == int(Kind.DECISION), records.c.id.in_(page))
+        )
+    }
+
+
+def _own_statuses(connection: sa.Connection, keys: Sequence[int]) -> dict[int, str | None]:
+    statement = sa.select(_decisions.c.key, _decisions.c.own_status)
+    return {
+        key: status
+        for page in pages(keys)
+        for key, status in connection.execute(statement.where(_decisions.c.key.in_(page)))
+    }
+
+
+def _old() -> sa.Select[Any]:
+    """Select decisions that say what supersedes them, and those with a name that others say they supersede."""
+    others = links.alias()
+    named = sa.exists().where(others.c.target == links.c.target, others.c.role == int(Role.SUPERSEDES))
+    states = links.c.role == int(Role.SUPERSEDED_BY)
+    return sa.select(links.c.key).distinct().where(sa.or_(states, sa.and_(links.c.role == int(Role.CALLED), named)))
+
+
+_OLD: Final = _old()

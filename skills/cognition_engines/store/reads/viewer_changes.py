@@ -8,10 +8,9 @@ import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
-from cognition_engines.store.database import Store
+from cognition_engines.store.database import Store, reading
 from cognition_engines.store.reads.by_key import visible
 from cognition_engines.store.schema import counter, departures, records, tombstones
-from cognition_engines.store.transactions import reading
 
 _LEAVINGS: Final = (tombstones, departures)
 

@@ -13,8 +13,7 @@ import sqlite3
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
-from dataclasses import replace as replaced
+from dataclasses import asdict, dataclass, replace as replaced
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -24,11 +23,10 @@ from typing import Final
 import sqlalchemy as sa
 
 from cognition_engines.errors import BackupFailed, ComponentFailed, ConfigurationError
-from cognition_engines.store.database import Store, create_tables, schema_of
-from cognition_engines.store.erasure.brought_back import erase_again
-from cognition_engines.store.erasure.ledger import Erasure
+from cognition_engines.store.database import Store, scanning, writing
+from cognition_engines.store.erasure.ledger import Erasure, erase_again
+from cognition_engines.store.opening import create_tables, schema_of
 from cognition_engines.store.schema import HEAD
-from cognition_engines.store.transactions import scanning, writing
 from cognition_engines.store.transfer.copy import (
     Contents,
     Loss,

@@ -17,11 +17,10 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.audit.chain import carry_audit, head_of
-from cognition_engines.store.codec import COLUMNS, Cell, record_of
-from cognition_engines.store.database import Store
+from cognition_engines.store.codec import COLUMNS, ORIGIN, Cell, origin_of, record_of
+from cognition_engines.store.database import Store, failures, pages, scanning, writing
 from cognition_engines.store.decision_state import show_all
 from cognition_engines.store.erasure.ledger import ledger, note
-from cognition_engines.store.rows import ORIGIN, origin_of
 from cognition_engines.store.schema import (
     PLACES,
     TABLES,
@@ -36,9 +35,8 @@ from cognition_engines.store.schema import (
     revisions,
     vectors,
 )
-from cognition_engines.store.transactions import failures, pages, scanning, writing
 from cognition_engines.store.values import Entry
-from cognition_engines.store.write_rows import PlacedEntry, bury, place
+from cognition_engines.store.write import PlacedEntry, bury, place
 
 PAGE: Final = 200  # records; of 64 windows with 1,536 dimensions each, that is 79 MB
 

@@ -292,6 +292,6 @@
       </div>`;
   }
 
-  cstp.pages.activity = Activity;
+  cstp.call.activity = Activity;
   Object.assign(cstp, { Moment, IdLink });
 }

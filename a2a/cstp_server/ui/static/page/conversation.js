@@ -282,6 +282,6 @@
       </div>`;
   }
 
-  cstp.pages.conversation = Conversation;
+  cstp.call.conversation = Conversation;
   cstp.SaidText = SaidText;
 }

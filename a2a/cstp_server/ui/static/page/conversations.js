@@ -172,6 +172,6 @@
       ${query ? html`<${Said} params=${params} query=${query} />` : html`<${Latest} upTo=${params.to ?? ""} />`}`;
   }
 
-  cstp.pages.conversations = Conversations;
+  cstp.call.conversations = Conversations;
   Object.assign(cstp, { Row, speakerOf });
 }

@@ -264,6 +264,6 @@
     return html`<${Whole} decision=${found.result.decision} params=${params} again=${found.again} />`;
   }
 
-  cstp.pages.decision = Decision;
+  cstp.call.decision = Decision;
   Object.assign(cstp, { Section });
 }

@@ -347,5 +347,5 @@
       <${Table} asked=${asked} chosen=${chosen} params=${params} set=${set} heard=${setHeard} />`;
   }
 
-  cstp.pages.decisions = Decisions;
+  cstp.call.decisions = Decisions;
 }

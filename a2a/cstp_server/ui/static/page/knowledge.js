@@ -286,5 +286,5 @@
       </div>`;
   }
 
-  cstp.pages.knowledge = Knowledge;
+  cstp.call.knowledge = Knowledge;
 }

@@ -273,5 +273,5 @@
         show=${(answer) => html`<${Item} answer=${answer} params=${params} asked=${asked} />`} />`;
   }
 
-  cstp.pages.memory = Memory;
+  cstp.call.memory = Memory;
 }

@@ -183,6 +183,6 @@
             <${cstp.CallShown} method="cstp.search" params=${chosen.length ? { ...asked, kinds: chosen } : asked} />`} />`}`;
   }
 
-  cstp.pages.search = Search;
+  cstp.call.search = Search;
   Object.assign(cstp, { Why, Result });
 }

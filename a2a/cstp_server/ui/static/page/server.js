@@ -297,5 +297,5 @@
       ${ready && html`<${cstp.MethodList} wanted=${params.method} />`}`;
   }
 
-  cstp.pages.server = Server;
+  cstp.call.server = Server;
 }

@@ -8,7 +8,7 @@ from cognition_engines.indexes.vectors.chroma.embedded import EmbeddedChroma
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer, start_over
 from cognition_engines.indexes.vectors.chroma.shared import SharedChroma
 from cognition_engines.indexes.vectors.collection import CollectionSpec
-from cognition_engines.store.advisory_lock import SharedLock
+from cognition_engines.store.opening import SharedLock
 
 
 def _make(spec: CollectionSpec, lock: SharedLock | None, covered: int) -> VectorBackend:

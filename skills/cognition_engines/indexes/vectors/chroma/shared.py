@@ -11,7 +11,7 @@ from cognition_engines.indexes.columns.snapshot import Floats, Ints
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, refused
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer, FoundCollection
 from cognition_engines.indexes.vectors.collection import PAGE, CollectionSpec
-from cognition_engines.store.advisory_lock import SharedLock
+from cognition_engines.store.opening import SharedLock
 
 CHECK_SECONDS: Final = 1.0
 PROBE_SECONDS: Final = 30.0  # between searches that only check whether a collection can be searched

@@ -1,14 +1,17 @@
-"""What the commands that read files print of a run."""
+"""What the commands that read files report: of a run, of files that they skip, and of refusals with one reason."""
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from typing import Final
 
 from cognition_engines.drafts.refusal_messages import kinds
+from cognition_engines.ingest.detect import SUFFIXES
+from cognition_engines.ingest.discover import LINK
 from cognition_engines.ingest.options import Pruned, Summary
 from cognition_engines.kinds.kind import KINDS
-from cstp_server.cli.reading.skipped_files import problem_lines, skipped_lines
+from cognition_engines.models import Problem
 from cstp_server.terminal import say
 
 
@@ -57,3 +60,52 @@ def _deleted(pruned: Sequence[Pruned]) -> Iterator[str]:
     yield from (f"{one.file}: {one.kind} {one.id}" for one in pruned if not one.part)
     for (file, kind), count in parts.items():
         yield f"{file}: {count} {kinds(KINDS[kind], count)} of its text"
+
+
+_SHOWN: Final = 8  # extensions
+_NAMED: Final = 3  # places that share a reason, where there are more than _FEW
+_FEW: Final = 5
+_OF_PANDOC: Final = frozenset({".odt", ".org", ".rtf", ".tex"})
+_OF_TABLES: Final = frozenset({".csv", ".tsv", ".xlsx"})
+
+
+def skipped_lines(skipped: Mapping[str, int]) -> Iterator[str]:
+    """Yield `204 files skipped: 120 .html, 60 .pdf, ...` and a remedy; nothing if none were skipped."""
+    if not skipped:
+        return
+    total, shown = sum(skipped.values()), list(skipped.items())[:_SHOWN]
+    rest = total - sum(count for _, count in shown)
+    named = [f"{count} {_named(suffix, count)}" for suffix, count in shown] + ([f"{rest} others"] if rest else [])
+    yield f"{total} {'file' if total == 1 else 'files'} skipped: {', '.join(named)}"
+    suffixes = skipped.keys()
+    remedies = [
+        *_remedy(suffixes & _OF_PANDOC, "with pandoc, to Markdown"),
+        *_remedy(suffixes & _OF_TABLES, "to JSONL"),
+    ]
+    convert = f"convert {'; '.join(remedies)}" if remedies else f"supported: {', '.join(sorted(SUFFIXES))}"
+    text = "a text file of any extension is read if you name it, or use --include PATTERN --as document"
+    yield f"to read them: {convert}; {text}"
+
+
+def _named(suffix: str, count: int) -> str:
+    if suffix == LINK:
+        return "link" if count == 1 else "links"
+    return suffix or "without an extension"
+
+
+def _remedy(found: set[str], how: str) -> Iterator[str]:
+    if found:
+        yield f"{', '.join(sorted(found))} {how}"
+
+
+def problem_lines(problems: Sequence[Problem]) -> Iterator[str]:
+    """Yield the place and reason of each problem; many places with one reason share a line."""
+    places: dict[str, list[str]] = {}
+    for problem in problems:
+        place = problem.file if problem.line is None else f"{problem.file}:{problem.line}"
+        places.setdefault(problem.reason, []).append(place)
+    for reason, found in places.items():
+        if len(found) > _FEW:
+            yield f"{', '.join(found[:_NAMED])}: {reason} ... and {len(found) - _NAMED} more like this"
+        else:
+            yield from (f"{place}: {reason}" for place in found)

@@ -1,4 +1,4 @@
-"""What is to be read, and runs over it: into a store here, or to a server elsewhere."""
+"""Runs over what is to be read: into a store here, or to a server elsewhere."""
 
 import os
 import sys

@@ -1,27 +1,120 @@
-"""Remembering: what was said or written, with the events in it."""
+"""Memories, which are artifacts and turns: `cstp.listMemories` and `cstp.remember`."""
 
 from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import Method, ToolText, Wire, WireResult
+from cstp.contract import Method, Names, ToolText, Wire, WireResult, by_type
 from cstp.errors import Conflict, QueryFailed
-from cstp.fields import WHOLE, LowerInstant, UpperInstant, each_once, not_blank
+from cstp.fields import (
+    WHOLE,
+    InstantOut,
+    Label,
+    Level,
+    LowerInstant,
+    Offset,
+    People,
+    Person,
+    Share,
+    UpperInstant,
+    each_once,
+    in_order,
+    not_blank,
+)
+from cstp.reads import ReadParams, RecordOrigin
 from cstp.writes import (
     DRY_RUN_DESCRIPTION,
     MOST,
     PROJECT_DESCRIPTION,
-    Level,
     Line100,
     Line200,
     Line500,
     Line2000,
     LongText,
-    Share,
     WriteParams,
     storable,
 )
+
+
+class ListMemoriesParams(ReadParams):
+    """Conditions that a memory must meet, all together, and the page to return; memories are artifacts and turns.
+
+    Bounds are inclusive; a given one leaves out memories without a time. Texts match whole values in any case,
+    `project` exactly.
+    """
+
+    limit: Annotated[int, Field(ge=1, le=100), WHOLE] = 20
+    offset: Offset = 0
+    context: Label | None = Field(
+        default=None, description="Such as `meeting` or `email`; `conversation` is that of turns."
+    )
+    source: Label | None = Field(default=None, description="The system that a memory came from, such as `slack`.")
+    author: Person | None = Field(default=None, description="Who wrote or said it.")
+    participants: People | None = Field(
+        default=None, description="All of them took part, as author, speaker or participant."
+    )
+    project: Label | None = None
+    sensitivity: Level | None = Field(default=None, description="Memories of this level alone.")
+    min_importance: Share = Field(default=0.0, description="0 is no condition.")
+    date_from: LowerInstant = None
+    date_to: UpperInstant = None
+
+    _dates_in_order = in_order("date_from", "date_to")
+
+
+class ListedMemory(WireResult):
+    """One memory of a list; `cstp.recall` gives the whole for the `id`.
+
+    `snippet` is its beginning, up to 200 characters. `author` is the speaker of a turn. `conversationId` and
+    `conversation`, the name that its source gives the conversation, are those of a turn. `path` is null if no file has
+    it. `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
+    """
+
+    id: Annotated[str, Names(by_type)]
+    type: Literal["artifact", "turn"]
+    title: str | None
+    snippet: str
+    context: str | None
+    source: str
+    author: str | None
+    participants: list[str]
+    date: InstantOut | None
+    conversation_id: str | None
+    conversation: str | None
+    project: str | None
+    importance: float
+    path: str | None
+    origin: RecordOrigin
+    recorded_by: str | None
+
+
+class ListMemoriesResult(WireResult):
+    """One page, newest first, ties by id, memories without a time last; `total` is how many match."""
+
+    memories: list[ListedMemory]
+    total: int
+    limit: int
+    offset: int
+
+
+LIST_MEMORIES = Method(
+    name="cstp.listMemories",
+    summary="List what was said and written page by page, newest first, with filters.",
+    params=ListMemoriesParams,
+    result=ListMemoriesResult,
+    errors=(QueryFailed,),
+    from_records=True,
+    tool=ToolText(
+        title="List memories",
+        description=(
+            "List what people wrote and said (mails, minutes, notes, turns of conversations) page by page, newest "
+            "first, by author, participants, project, context, source and date. Use it without a question; with one "
+            "use recall, which also gives the whole text for an id."
+        ),
+    ),
+)
+
 
 CONTEXTS: Final = (
     "meeting",

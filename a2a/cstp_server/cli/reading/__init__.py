@@ -1,1 +1,0 @@
-"""What the commands that read files share."""
