@@ -9,9 +9,9 @@ import pytest
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.models import EVERYTHING, Filters, Mode, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Match, Question
+from cognition_engines.queries.phrase_lift import BEST, pairs_of, share_of
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.relevance import RELEVANCE, Relevance
-from cognition_engines.retrieval.phrases import BEST, pairs_of, share_of
 from cognition_engines.writing.requests import DecisionFields, RecordDecision, UpdateDecision, WriteCaller
 from tests.recall.conftest import WordEmbedder
 from tests.stores import Stores

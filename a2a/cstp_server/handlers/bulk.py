@@ -6,7 +6,7 @@ from cognition_engines.engine import Engine
 from cognition_engines.exchange.lines import UnreadableLine, origin_object, read_object
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.models import SENSITIVITIES
-from cognition_engines.queries.imports import LookUp
+from cognition_engines.queries.operator_reads import LookUp
 from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
 from cognition_engines.writing.knowledge import check_import
 from cognition_engines.writing.memory_requests import PutRecords

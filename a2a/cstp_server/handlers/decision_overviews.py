@@ -2,7 +2,7 @@
 
 from cognition_engines.engine import Engine
 from cognition_engines.models import Decision, Filters
-from cognition_engines.queries.decision_counts import DecisionStatistics
+from cognition_engines.queries.lists import DecisionStatistics
 from cognition_engines.store.reads.decisions import GraphEdge as FoundEdge, GraphRequest
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import NotFound

@@ -17,8 +17,8 @@ from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import Decision, Mode, Viewer
-from cognition_engines.queries.chunks import title
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
+from cognition_engines.queries.knowledge import title
 from cognition_engines.queries.lists import citation
 from cstp.methods.everything import SEARCH, FoundType, NearestOfAnyKind, SearchedRecord, SearchParams, SearchResult
 from cstp.reads import Interpreted

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from cognition_engines.engine import Engine
-from cognition_engines.queries.explanation import Explanation
+from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Window
 from cstp.reads import Boosts, Explained, Interpreted, LegRanks, MatchedWindow
 

@@ -4,7 +4,7 @@ from cognition_engines.engine import Engine
 from cognition_engines.filters import MemoryFilters
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
 from cognition_engines.models import SENSITIVITIES
-from cognition_engines.queries.chunks import snippet
+from cognition_engines.queries.knowledge import snippet
 from cognition_engines.store.values import StoredRecord
 from cstp.methods.everything import SearchParams
 from cstp.methods.memories import LIST_MEMORIES, ListedMemory, ListMemoriesParams, ListMemoriesResult

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from string import ascii_letters, digits, whitespace
 from typing import Final
 
-from cognition_engines.embedding.windows import QUERY_WINDOWS
+from cognition_engines.embedding.base import QUERY_WINDOWS
 
 TEXT_UNIT: Final = 1024  # characters of a text parameter; each further ones cost a unit
 VALUE_BYTES: Final = 64  # validating a value takes at least as long as parsing this many bytes

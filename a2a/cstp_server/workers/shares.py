@@ -2,7 +2,7 @@
 
 from math import ceil
 
-from cognition_engines.indexes.vectors.choice import MEGABYTE, machine_memory
+from cognition_engines.indexes.vectors.collection import MEGABYTE, machine_memory
 from cstp_server.settings import Settings
 
 SHARED_OUT = ("max_in_flight", "max_queue", "max_followers", "max_connections")

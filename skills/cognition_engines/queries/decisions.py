@@ -1,29 +1,37 @@
-"""The decision skills for an event loop."""
+"""The decision skills for an event loop: search, one decision whole, and decisions that say nearly the same."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
+from cognition_engines.indexes.columns.snapshot import Floats
+from cognition_engines.indexes.indexes import Indexes
+from cognition_engines.kinds.decisions import ENDED
 from cognition_engines.kinds.reviews import DecisionLink
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Decision, Filters, Mode, Viewer
-from cognition_engines.queries.explanation import Explanation
+from cognition_engines.models import SUPERSEDED, Decision, Filters, Mode, Viewer
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent, Caller
+from cognition_engines.retrieval.legs import semantic_leg
+from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
+from cognition_engines.store.reads.decisions import DecisionGraph, DecisionHistory, GraphRequest
 from cognition_engines.store.reads.supersession import Supersession
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
 SNIPPET: Final = Room(600)  # characters
 MOST_EDGES: Final = 100  # of one decision
-
 Part: TypeAlias = Literal["snippet", "links", "edges", "provenance", "explain"]
+_KEPT = ("accepted", *ENDED)  # the statuses that a review leaves as they are
+MOST: Final = 3
+NEAR: Final = 0.12  # cosine distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +152,80 @@ def joined_links(id: str, stated: Supersession, made: Sequence[DecisionLink]) ->
         tuple(dict.fromkeys([*stated.superseded_by, *(one.source for one in effective if one.target == id)])),
         edges[:MOST_EDGES],
     )
+
+
+class DecisionRecords:
+    """Reads decisions by id."""
+
+    def __init__(self, records: Records, pools: Pools) -> None:
+        self._records = records
+        self._pools = pools
+
+    async def get(
+        self, id: str, viewer: Viewer = Viewer(), known_at: datetime | None = None, agent: Agent = None
+    ) -> DecisionHistory | None:
+        """A decision with all that was written about it until `known_at`; None where the viewer sees none.
+
+        Raises ComponentFailed when the records do not answer.
+        """
+        caller = self._pools.caller(agent)
+        found = await self._pools.records.run(caller, self._records.decisions.history, id, viewer)
+        return found if found is None or known_at is None else known_until(found, known_at)
+
+    async def graph(
+        self, request: GraphRequest, viewer: Viewer = Viewer(), agent: Agent = None
+    ) -> DecisionGraph | None:
+        """The decisions around one; None where the viewer sees no such decision.
+
+        Raises ComponentFailed when the records do not answer.
+        """
+        return await self._pools.records.run(self._pools.caller(agent), self._records.decisions.graph, request, viewer)
+
+
+def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | None:
+    """What was known of a decision at a time; None before it was recorded.
+
+    Of one that is read from a file only the present content is known, and only from when that was read; before that,
+    what an agent recorded of it.
+    """
+    if not found.stored.origin.written and found.stored.updated_at <= moment:  # an agent's, which a file has by then
+        found = replace(found, revisions=())
+    revisions = tuple(one for one in found.revisions if one.at <= moment)
+    since = found.stored.recorded_at if found.revisions else found.stored.updated_at
+    if since > moment or (found.revisions and not revisions):
+        return None
+    reviews = tuple(one for one in found.reviews if one.at <= moment)
+    record = revisions[-1].record if revisions else found.own
+    assert isinstance(record, Decision)
+    status, outcome = record.status, record.outcome
+    if reviews:
+        status, outcome = status if status in _KEPT else REVIEWED, reviews[-1].outcome
+    lasting = [one for one in (*found.links, *found.ended) if one.ended_at is None or one.ended_at > moment]
+    stated = found.superseded_at is not None and found.superseded_at <= moment
+    if status not in ENDED and (stated or any(_ended_by(one, record, moment) for one in lasting)):
+        status = SUPERSEDED
+    record = replace(record, status=status, outcome=outcome)
+    stored = replace(found.stored, record=record, revision=revisions[-1].number if revisions else found.stored.revision)
+    links = tuple(replace(one, ended_at=None, ended_by=None) for one in lasting if one.at <= moment)
+    ended = tuple(one for one in found.ended if one.ended_at is not None and one.ended_at <= moment)
+    named = found.stated if stated else replace(found.stated, superseded_by=())
+    return replace(found, stored=stored, revisions=revisions, reviews=reviews, links=links, ended=ended, stated=named)
+
+
+def _ended_by(link: DecisionLink, decision: Decision, moment: datetime) -> bool:
+    """Whether a link was a supersession of the decision that was in effect; all who see the decision see it."""
+    in_effect = link.effective_at is not None and link.effective_at <= moment
+    return in_effect and link.type == SUPERSEDES and link.target == decision.id
+
+
+def nearest_decisions(indexes: Indexes, vector: Floats, viewer: Viewer) -> dict[int, float]:
+    """The keys of at most MOST decisions that the viewer sees and that are nearer than NEAR, with their distances."""
+    index = indexes[DECISIONS]
+    snapshot = index.snapshot
+    mask = snapshot.mask((), viewer)
+    ranked = semantic_leg(snapshot, mask, vector, MOST, index.vectors, viewer)
+    return {
+        int(snapshot.keys[row]): 1.0 - cosine
+        for row, cosine in zip(ranked.rows.tolist(), ranked.scores.tolist(), strict=True)
+        if 1.0 - cosine <= NEAR
+    }

@@ -9,10 +9,10 @@ from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Mode, Viewer
-from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
+from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import EPISODES
 from cognition_engines.store.records import Records

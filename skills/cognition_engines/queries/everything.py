@@ -15,11 +15,11 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, Record, embedding_text, prefixed
 from cognition_engines.models import Decision, Mode, Viewer
 from cognition_engines.queries.decisions import links_of
-from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent, Caller
+from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.reads.knowledge import SourceName, WithSources

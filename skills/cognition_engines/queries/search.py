@@ -18,19 +18,18 @@ from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.keywords.index import ViewerKeywords
-from cognition_engines.indexes.keywords.label_terms import textual
+from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Mode, Viewer
-from cognition_engines.queries.explanation import Explanation, explanations
-from cognition_engines.queries.phrase_lift import Phrases
+from cognition_engines.queries.phrase_lift import BEST, Phrases
 from cognition_engines.queries.pools import Pools, Work, run_through
 from cognition_engines.queries.turns import Caller
-from cognition_engines.retrieval.calibration import Calibration, calibration_of, raised
-from cognition_engines.retrieval.dated import DateBoost, QuestionDates
 from cognition_engines.retrieval.fusion import (
     CANDIDATES,
+    DateBoost,
     Hit,
     Part,
+    QuestionDates,
     best_of,
     fused,
     fused_apart,
@@ -43,7 +42,7 @@ from cognition_engines.retrieval.fusion import (
     with_highest,
 )
 from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
-from cognition_engines.retrieval.phrases import BEST
+from cognition_engines.retrieval.scores import Calibration, Explanation, calibration_of, explanations, raised
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import Space
 from cognition_engines.store.values import StoredRecord

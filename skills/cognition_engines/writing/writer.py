@@ -17,7 +17,7 @@ from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.registry import Record
 from cognition_engines.models import Decision
-from cognition_engines.queries.duplicates import nearest_decisions
+from cognition_engines.queries.decisions import nearest_decisions
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Caller
 from cognition_engines.store.records import Records

@@ -18,17 +18,28 @@ from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.recall.graph import SEEDS, mentions, nodes_of, refs_of, seeds, still_reached, via
+from cognition_engines.queries.recall.graph import (
+    SEEDS,
+    Comparison,
+    ReachedRecord,
+    mean_vector,
+    mentions,
+    nodes_of,
+    reach,
+    refs_of,
+    seeds,
+    still_reached,
+    via,
+)
 from cognition_engines.queries.recall.neighbours import places_beside, with_neighbours
-from cognition_engines.queries.recall.ranking import Comparison, ReachedRecord, mean_vector, reach
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
-from cognition_engines.queries.recall.selection import select
-from cognition_engines.queries.recall.selectors import (
+from cognition_engines.queries.recall.selection import (
     content_of,
     embedded_matches,
     named_by,
     other_matches,
     owner_of,
+    select,
     sought_by_query,
     worded_matches,
 )
