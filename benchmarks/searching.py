@@ -10,8 +10,7 @@ from benchmarks.controls import LIMIT, BruteForce, RawChroma, control_variants, 
 from benchmarks.corpus import QUESTIONS, SHARES, Question, share_question
 from benchmarks.measure import Measured, Timing, Variant, take_turns
 from cognition_engines.engine import Engine
-from cognition_engines.indexes.columns.mask_cache import MaskCache
-from cognition_engines.indexes.columns.snapshot import Floats, Ints, Snapshot
+from cognition_engines.indexes.columns.snapshot import Floats, Ints, MaskCache, Snapshot
 from cognition_engines.indexes.keywords.index import ViewerKeywords
 from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.models import Viewer

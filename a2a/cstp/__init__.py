@@ -7,18 +7,14 @@ imported (from `cstp.exports`) when they are first asked for; `__all__` is the o
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from cstp.client.errors import (
-    ConnectFailed,
-    ConnectionLost,
-    DeadlineExceeded,
-    TransportError,
-    UnexpectedAnswer,
-)
 from cstp.contract import Method, Wire
 from cstp.errors import (
     AuthenticationRequired,
     Conflict,
+    ConnectFailed,
+    ConnectionLost,
     CstpError,
+    DeadlineExceeded,
     Forbidden,
     InternalError,
     InvalidParams,
@@ -30,6 +26,8 @@ from cstp.errors import (
     ParseError,
     QueryFailed,
     RateLimited,
+    TransportError,
+    UnexpectedAnswer,
     Violation,
 )
 

@@ -15,6 +15,14 @@
     ├── Conflict                 -32011  data: id, reason, expected, found
     └── OtherError               any code that is not above, or one with other data than it has here
 
+What goes wrong before there is an answer of a CSTP server:
+
+    TransportError
+    ├── ConnectFailed            no connection came about, so nothing was sent
+    ├── ConnectionLost           the connection broke, and whether the server ran the call is not known
+    ├── DeadlineExceeded         the time that the caller gave was over
+    └── UnexpectedAnswer         an answer came, but not one of CSTP
+
 `message` is fixed for a code, so nothing that a caller sent and no internal detail can travel in it; what varies is
 in `data`, which is structured.
 
@@ -319,3 +327,31 @@ class OtherError(CstpError):
 
 # every class above that has a code, in the order of the tree
 ERRORS: Final[tuple[type[CstpError], ...]] = tuple(error for error in CstpError.__subclasses__() if error.code)
+
+
+class TransportError(Exception):
+    """There is no answer of a CSTP server."""
+
+
+class ConnectFailed(TransportError):
+    """No connection came about; nothing was sent."""
+
+
+class ConnectionLost(TransportError):
+    """The connection broke after the request was sent, or while it was."""
+
+
+class DeadlineExceeded(TransportError):
+    """The answer did not come in the time that the caller gave."""
+
+
+class UnexpectedAnswer(TransportError):
+    """What came back is not an answer of CSTP; `status` is its HTTP status."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(f"HTTP {status}: {reason}")
+        self.status = status
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # without its constructor, for pickle and copy
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]

@@ -12,7 +12,6 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final, Protocol
 
-from cognition_engines.auditing.trail import AuditOptions, AuditTrail
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
@@ -38,6 +37,7 @@ from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
 from cognition_engines.retrieval.fusion import QuestionDates
 from cognition_engines.retrieval.scores import calibration_of
+from cognition_engines.store.audit.trail import AuditOptions, AuditTrail
 from cognition_engines.store.opening import SETTING
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.writing.erasing import LedgerFile, Retention

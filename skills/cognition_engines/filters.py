@@ -11,11 +11,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970, exact."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+    """Return the microseconds since 1970, exactly; `moment` must be aware."""
+    return (moment - _EPOCH) // _MICROSECOND
 
 
 @dataclass(frozen=True, slots=True)

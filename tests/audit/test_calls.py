@@ -116,16 +116,6 @@ def test_every_id_in_the_answer_of_a_read_is_marked_with_the_kind_of_its_record(
     }
 
 
-def test_a_row_names_both_ends_of_the_links_of_a_decision_that_was_found(serve: Callable[..., Serving]) -> None:
-    serving = serve()
-    one, other = (serving.ask("recordDecision", decision=title, confidence=0.5)["id"] for title in ("Bake", "Brew"))
-    serving.ask("linkDecisions", sourceId=one, targetId=other, edgeType="relates_to")
-    wait_for(lambda: serving.ask("queryDecisions", query="Bake", mode="keyword")["total"] == 1)
-    serving.ask("queryDecisions", query="Bake", mode="keyword", limit=1, includeLinks=True)
-    (row,) = latest(serving)
-    assert [(found["kind"], found["id"]) for found in row["records"]] == [("decision", one), ("decision", other)]
-
-
 @pytest.mark.long("asks every method, over records of all kinds")
 @pytest.mark.parametrize("method", [method.name for method in METHODS if method.name in QUESTIONS and method.audited])
 def test_a_row_names_exactly_the_records_in_the_answer(serving: Serving, world: World, method: str) -> None:

@@ -15,23 +15,23 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.auditing.trail import CAPACITY, AuditOptions, AuditTrail
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
 from cognition_engines.store.audit.chain import AuditFilters
+from cognition_engines.store.audit.trail import CAPACITY, AuditOptions, AuditTrail
 from cognition_engines.store.records import open_records
 from cognition_engines.writing.requests import (
-    DecisionFields,
     LinkDecisions,
     ReviewDecision,
     SetStatus,
     UpdateDecision,
     WriteCaller,
 )
+from cognition_engines.writing.stated_decisions import stated_decision
 from tests.stores import Stores, wait_for
 from tests.writing.conftest import engine
 from tests.writing.written import new
@@ -71,7 +71,7 @@ def refusing(url: str) -> Iterator[None]:
 async def test_every_write_leaves_who_wrote_which_records_by_which_call(engine: Engine) -> None:
     old = (await engine.write(ANN, new("Bake bread"))).id
     successor = (await engine.write(ANN, new("Bake cake", supersedes=(old,)))).id
-    await engine.write(ANN, UpdateDecision(id=old, names=("pr",), fields=DecisionFields(pr="1")))
+    await engine.write(ANN, UpdateDecision(id=old, names=("pr",), stated=stated_decision(pr="1")))
     await engine.write(ANN, ReviewDecision(id=old, outcome="success", content=ReviewContent()))
     await engine.write(ANN, SetStatus(id=old, status="draft", reason="x"))
     await engine.write(ANN, LinkDecisions(source_id=old, target_id=successor, type="blocks"))
@@ -232,12 +232,13 @@ WRITES = """
 import asyncio, json, sys
 from cognition_engines.engine import Engine
 from cognition_engines.models import EVERYTHING
-from cognition_engines.writing.requests import DecisionFields, RecordDecision, WriteCaller
+from cognition_engines.writing.requests import RecordDecision, WriteCaller
+from cognition_engines.writing.stated_decisions import stated_decision
 
 async def run(engine, name):
     writer = WriteCaller(name, EVERYTHING, frozenset({"write"}))
     for number in range(10_000):
-        request = RecordDecision(fields=DecisionFields(decision=f"{name} {number}", confidence=0.5))
+        request = RecordDecision(stated=stated_decision(decision=f"{name} {number}", confidence=0.5))
         done = await engine.write(writer, request)
         print(json.dumps(done.id), flush=True)
 

@@ -28,7 +28,6 @@ PATIENCE = 10.0
 RECOVERED_WITHIN = 6.0  # seconds, in the long form, which has the machine to itself
 _IN_A_ROW = 6  # answers, of three callers
 AT_ALL_WITHIN = 60.0  # seconds, in the short form, which shares the machine with other tests
-LOCKED_FOR = 33.0  # longer than a writer waits
 HOLD = """
 import sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)

@@ -17,7 +17,6 @@ from tests.serving import DIM, SeededEmbedder, Serving, unit
 Serve = Callable[..., Serving]
 
 AXES = np.eye(DIM)
-URLS = {"readwiseUrl": None, "sourceUrl": None, "highlightUrl": None}
 
 
 def chunk(id: str, vectors: FloatArray | None = None, **members: Any) -> Entry:

@@ -22,7 +22,8 @@ from cognition_engines.exchange.runs import import_file
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.records import open_records
-from cognition_engines.writing.requests import DecisionFields, RecordDecision, WriteCaller
+from cognition_engines.writing.requests import RecordDecision, WriteCaller
+from cognition_engines.writing.stated_decisions import stated_decision
 from cstp_server.generate.reference import ROOT
 from tests.stores import Stores
 
@@ -377,8 +378,8 @@ async def record_two(engine: Engine) -> None:
     """A decision of the project shop, and one of none."""
     writer = WriteCaller("ann", EVERYTHING, frozenset({"write"}))
     for project in ("shop", None):
-        fields = DecisionFields(decision="Bake bread: daily", confidence=0.5)
-        await engine.write(writer, RecordDecision(fields=fields, project=project))
+        stated = stated_decision(decision="Bake bread: daily", confidence=0.5)
+        await engine.write(writer, RecordDecision(stated=stated, project=project))
 
 
 @pytest.mark.long("fills a disk, or moves records of every kind")

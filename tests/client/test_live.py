@@ -8,18 +8,13 @@ from typing import Any
 import pytest
 
 from cstp import (
-    AuthenticationRequired,
     Client,
-    CstpError,
     Filters,
-    Forbidden,
     InvalidParams,
     KnowledgeFilters,
     LookUp,
-    MethodNotFound,
     NotFound,
     QueryDecisionsResult,
-    RateLimited,
     Violation,
     WhoamiResult,
     calls,
@@ -225,13 +220,6 @@ def test_a_batch_hands_back_each_result_or_error_in_its_place(client: Any) -> No
     assert found[1].id == "art_nowhere"
 
 
-def test_a_batch_that_is_too_long_is_refused_as_a_whole(client: Any) -> None:
-    assert len(client.batch([calls.whoami()] * 100)) == 100
-    with pytest.raises(CstpError) as caught:
-        client.batch([calls.whoami()] * 101)
-    assert caught.value.code == -32600
-
-
 def test_wrong_parameters_are_named_before_anything_is_sent_and_by_the_server(client: Any) -> None:
     with pytest.raises(InvalidParams) as here:
         client.query_decisions("", limit=51)
@@ -241,34 +229,11 @@ def test_wrong_parameters_are_named_before_anything_is_sent_and_by_the_server(cl
     assert Violation("limit", "must be at most 50") in here.value.violations
 
 
-def test_errors_of_the_server_arrive_as_their_classes(connect: Any, client: Any, sample: Serving) -> None:
-    with pytest.raises(NotFound) as caught:
-        client.get_chunk("chk_nowhere")
-    assert caught.value.id == "chk_nowhere"
-    with pytest.raises(MethodNotFound):
-        client.call("cstp.nothing")
-    with pytest.raises(AuthenticationRequired):
-        connect(sample.url, "cstp_wrong_token").whoami()
-    with pytest.raises(Forbidden) as forbidden:
-        connect(sample.url, sample.token(scopes=["admin"])).query_decisions("x")
-    assert forbidden.value.scope == "read"
-
-
 @pytest.mark.long("asks every method")
 def test_a_limit_that_is_used_up_is_waited_for(connect: Any, live_server: Callable[..., Any]) -> None:
     server = live_server({"limits.default": "2/second"})
     client = connect(f"http://127.0.0.1:{server.port}", server.token())
     assert [client.whoami().agent for _ in range(4)] == ["agent-0"] * 4
-
-
-def test_a_limit_that_lasts_longer_than_the_deadline_is_raised(connect: Any, live_server: Callable[..., Any]) -> None:
-    server = live_server({"limits.default": "2/hour"})
-    client = connect(f"http://127.0.0.1:{server.port}", server.token())
-    assert [client.whoami().agent for _ in range(2)] == ["agent-0"] * 2
-    with pytest.raises(RateLimited) as caught:
-        client.whoami()
-    assert 0 < caught.value.retry_after <= 3600
-    assert (caught.value.limit, caught.value.window, caught.value.policy) == (2, 3600, "hour")
 
 
 def test_calls_share_a_connection(connect: Any, live_server: Callable[..., Any]) -> None:

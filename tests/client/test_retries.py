@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from cstp.call import raw_call
-from cstp.client.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError, UnexpectedAnswer
 from cstp.client.messages import HttpAnswer
 from cstp.client.target import make_target
 from cstp.client.transport import FIRST_PAUSE, LONGEST_PAUSE, pause_before_retry, read_retry_after
+from cstp.errors import DeadlineExceeded, TransportError, UnexpectedAnswer
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 
@@ -23,17 +23,6 @@ def pause(outcome: HttpAnswer | TransportError, tried: int = 1, **given: float) 
     return pause_before_retry(outcome, tried, **options)
 
 
-@pytest.mark.parametrize("repeatable", [True, False])
-@pytest.mark.parametrize("outcome", [answer(429), answer(503), ConnectFailed("")])
-def test_what_was_not_run_is_sent_again_whatever_the_method(outcome: HttpAnswer, repeatable: bool) -> None:
-    assert pause(outcome, repeatable=repeatable) is not None
-
-
-def test_after_a_broken_connection_only_what_reads_is_sent_again() -> None:
-    assert pause(ConnectionLost(""), repeatable=True) is not None
-    assert pause(ConnectionLost(""), repeatable=False) is None
-
-
 @pytest.mark.parametrize("status", [200, 204, 301, 400, 401, 403, 404, 405, 413, 415, 500, 502, 504])
 def test_any_other_answer_stands(status: int) -> None:
     assert pause(answer(status)) is None
@@ -42,11 +31,6 @@ def test_any_other_answer_stands(status: int) -> None:
 @pytest.mark.parametrize("error", [DeadlineExceeded(""), UnexpectedAnswer(200, "")])
 def test_a_missed_deadline_and_an_answer_that_is_none_stand(error: TransportError) -> None:
     assert pause(error) is None
-
-
-def test_there_are_as_many_further_tries_as_were_asked_for() -> None:
-    assert [pause(answer(503), tried) is not None for tried in (1, 2, 3, 4)] == [True, True, True, False]
-    assert pause(answer(503), retries=0) is None
 
 
 @given(tried=st.integers(1, 10_000), draw=st.floats(0, 1, exclude_max=True))

@@ -137,37 +137,10 @@ def test_the_methods_of_a2a_are_not_there(common_server: Any, method: str) -> No
     assert (reply.status, reply.code) == (200, -32601)
 
 
-def test_the_scheme_that_the_card_declares_is_enforced(common_server: Any, card: Any) -> None:
+def test_the_card_declares_the_scheme_of_tokens(card: Any) -> None:
     (requirement,) = card["securityRequirements"]
     assert set(requirement["schemes"]) == set(card["securitySchemes"])
     assert card["securitySchemes"]["bearer"]["httpAuthSecurityScheme"]["scheme"] == "Bearer"
-    server = common_server()
-    request = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}
-    for headers in ({}, {"Authorization": "Bearer invalid"}, {"Authorization": "Basic dTpw"}):
-        reply = server.post(request, headers=headers)
-        assert (reply.status, reply.code) == (401, -32001)
-        assert reply.header("www-authenticate").startswith("Bearer")
-    assert server.post(request, server.token()).code == 0
-
-
-def test_json_rpc_is_as_the_kit_asks(common_server: Any) -> None:
-    server = common_server()
-    token = server.token()
-    for sent, code, id in (
-        (b'{"jsonrpc": "2.0", "method": ', -32700, None),
-        ({"method": "cstp.whoami", "id": 1}, -32600, 1),
-        ({"jsonrpc": "1.0", "method": "cstp.whoami", "id": 1}, -32600, 1),
-        ({"jsonrpc": "2.0", "id": 1}, -32600, 1),
-        ({"jsonrpc": "2.0", "method": 12345, "id": 1}, -32600, 1),
-        ({"jsonrpc": "2.0", "method": "cstp.whoami", "id": {"bad": "type"}}, -32600, None),
-        ({"jsonrpc": "2.0", "method": "cstp.whoami", "params": "not_a_dict", "id": 1}, -32600, 1),
-        ({"jsonrpc": "2.0", "method": "nonexistent/method", "params": {}, "id": "x"}, -32601, "x"),
-        ({"jsonrpc": "2.0", "method": "cstp.getChunk", "params": {}, "id": 1}, -32602, 1),
-    ):
-        reply = server.post(sent, token)
-        assert (reply.status, reply.code, reply.json["id"]) == (200, code, id), sent
-        assert "result" not in reply.json
-        assert isinstance(reply.json["error"]["message"], str)
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,6 @@ DUMPS: dict[str, Any] = {
     "graph.json": [{"type": "node", "id": "0", "labels": ["Person"], "properties": {"name": "Ana Reyes"}}],
     "export.json": {"data": {"items": [{"noteId": 1, "note": "Sessions live in PostgreSQL.", "labels": ["mail"]}]}},
 }
-FIRST_ID = 'import json, sys; print(json.load(sys.stdin)[0]["id"])'
 
 pytestmark = pytest.mark.timeout(300)
 

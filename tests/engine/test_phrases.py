@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from cognition_engines.engine import Engine, EngineOptions
-from cognition_engines.models import EVERYTHING, Filters, Mode, Sensitivity, Viewer
+from cognition_engines.models import EVERYTHING, Filters, Mode
 from cognition_engines.queries.decisions import Match, Question
 from cognition_engines.queries.phrase_lift import BEST, pairs_of, share_of
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.relevance import RELEVANCE, Relevance
-from cognition_engines.writing.requests import DecisionFields, RecordDecision, UpdateDecision, WriteCaller
+from cognition_engines.writing.requests import RecordDecision, UpdateDecision, WriteCaller
+from cognition_engines.writing.stated_decisions import stated_decision
 from tests.recall.conftest import WordEmbedder
 from tests.stores import Stores
 
@@ -43,8 +44,8 @@ def engine(open_engine: Any) -> Engine:
 
 
 async def record(engine: Engine, title: str, context: str, **rights: Any) -> str:
-    fields = DecisionFields(decision=title, context=context, confidence=0.5)
-    done = await engine.write(ANN, RecordDecision(fields=fields, **rights))
+    stated = stated_decision(decision=title, context=context, confidence=0.5)
+    done = await engine.write(ANN, RecordDecision(stated=stated, **rights))
     await engine.reached(done.seq, seconds=60)
     return done.id
 
@@ -112,23 +113,12 @@ async def test_a_shorter_answer_is_the_beginning_of_a_longer_one(engine: Engine)
     assert [phrase is not None for phrase in shown] == [True] * BEST + [False] * 10
 
 
-async def test_what_a_reader_may_not_see_changes_no_score(engine: Engine) -> None:
-    await store_shuffled(engine, 4)
-    viewer = Viewer()
-    before = await ask(engine, viewer=viewer)
-    await record(engine, "Lifting", f"{QUERY}.", sensitivity=Sensitivity.SENSITIVE)
-    after = await ask(engine, viewer=viewer)
-    assert [(match.decision.id, match.explanation) for match in after] == [
-        (match.decision.id, match.explanation) for match in before
-    ]
-
-
 async def test_a_changed_text_counts_as_it_is_now(engine: Engine) -> None:
     await store_shuffled(engine, 5)
     id = await store_exact(engine)
     assert (await ask(engine))[0].decision.id == id
-    changed = DecisionFields(decision="Lifting", context="Sold: crane, harbour, old.", confidence=0.5)
-    done = await engine.write(ANN, UpdateDecision(id=id, names=("context",), fields=changed))
+    changed = stated_decision(decision="Lifting", context="Sold: crane, harbour, old.", confidence=0.5)
+    done = await engine.write(ANN, UpdateDecision(id=id, names=("context",), stated=changed))
     await engine.reached(done.seq, seconds=60)
     found = {match.decision.id: match.explanation for match in await ask(engine)}
     assert found[id] is not None

@@ -62,7 +62,7 @@ def member_places(modules: Mapping[str, str]) -> list[str]:
         places += [
             f"{path}:{node.lineno}"
             for node in dict.fromkeys([*tree.body, *definitions])
-            if len({_snake(name) for name in _names(node)} & MEMBERS) >= MANY
+            if len({snake(name) for name in _names(node)} & MEMBERS) >= MANY
         ]
     return places
 
@@ -112,5 +112,6 @@ def _names(place: ast.AST) -> Iterator[str]:
             yield from _names(child)
 
 
-def _snake(name: str) -> str:
+def snake(name: str) -> str:
+    """Return a name as Python spells it."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()

@@ -1,7 +1,8 @@
-"""What the table of sizes counts: a place, a name and a file of each sort, and the present state of the project."""
+"""What the table of sizes counts: a place, a name, a file and a shape of each sort, and the present state."""
 
 from tests.house.__main__ import Row, counted
-from tests.house.counts import member_places, participles, patched_files
+from tests.house.counts import MEMBERS, member_places, participles, patched_files
+from tests.house.walk import DECISION, shape_of, whole_shapes
 
 LISTS = '''
 """Decisions."""
@@ -40,6 +41,16 @@ def test_a_participle_counts_only_if_it_is_the_whole_name() -> None:
 
 def test_generated_files_and_tests_are_no_files_by_hand() -> None:
     assert patched_files(PATCH) == ["a2a/cstp/methods/registry.py", "skills/cognition_engines/queries/new.py"]
+
+
+def test_a_shape_holds_eight_members_and_is_no_part_of_another() -> None:
+    sent = shape_of(DECISION)
+    some, all_ = shape_of(dict.fromkeys(sorted(MEMBERS)[:8])), shape_of(dict.fromkeys(MEMBERS))
+    assert sent
+    assert some
+    assert all_
+    assert shape_of(dict.fromkeys(sorted(MEMBERS)[:7])) is None
+    assert whole_shapes([some, sent, all_]) == [sent, all_]
 
 
 def test_every_figure_is_counted_and_marked_if_it_is_over_its_target() -> None:

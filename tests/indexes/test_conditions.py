@@ -19,9 +19,8 @@ from cognition_engines.filters import (
     microseconds,
 )
 from cognition_engines.indexes.columns.builder import Columns
-from cognition_engines.indexes.columns.mask_cache import MaskCache
 from cognition_engines.indexes.columns.matching import accepts
-from cognition_engines.indexes.columns.snapshot import Snapshot
+from cognition_engines.indexes.columns.snapshot import MaskCache, Snapshot
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Filters, Sensitivity, Viewer

@@ -1,6 +1,5 @@
 """The indexes of one store: following, rebuilding, changing the model, closing."""
 
-import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import DECISIONS
-from cognition_engines.store.records import Records, open_records
+from cognition_engines.store.records import Records
 from tests.stored import models
 
 
@@ -102,86 +101,12 @@ def test_a_collection_is_loaded_by_the_first_search_without_delay(run: Run, wait
     assert not (run.files / "chroma-2").exists(), "it is the same one still"
 
 
-@pytest.mark.embedded_only("looks at Chroma's folder")
-def test_without_the_mark_of_a_clean_close_the_neighbours_are_built_anew(run: Run) -> None:
-    run.put(run.seeded(), *NAMES)
-    run.opened(run.seeded()).close()
-    (run.files / "chroma.clean.json").unlink()
-    indexes = run.opened(run.seeded(), ready=False)
-    assert all(run.finds(indexes, name) for name in NAMES), "answers are exact from the first moment"
-    assert indexes[DECISIONS].vectors.wait_until_ready()
-    assert (run.files / "chroma-2").is_dir()
-    assert len(indexes[DECISIONS].vectors.nearest(run.seeded().embed_query("x"), 50)) == len(NAMES)
-
-
 def noise(path: Path) -> None:
     content = bytearray(path.read_bytes())
     random = Random(1)
     for place in range(0, len(content), 97):
         content[place] = random.randrange(256)
     path.write_bytes(bytes(content))  # the size stays
-
-
-def truncated(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-@pytest.mark.long("makes many records, or rebuilds indexes")
-@pytest.mark.embedded_only("damages Chroma's folder")
-@pytest.mark.parametrize("spoil", [noise, truncated])
-@pytest.mark.parametrize("what", ["sqlite3", "bin"])
-def test_damaged_files_of_chroma_cost_a_rebuild_and_no_answer(
-    run: Run, wait_until: Callable[..., None], spoil: Callable[[Path], None], what: str
-) -> None:
-    run.put(run.seeded(), *NAMES)
-    run.put(run.seeded(), *(f"d-{n}" for n in range(1200)))
-    run.opened(run.seeded()).close()
-    files = list((run.files / "chroma-1").rglob(f"*.{what}"))
-    assert files
-    for file in files:
-        spoil(file)
-    indexes = run.opened(run.seeded(), ready=False)
-    vectors = indexes[DECISIONS].vectors
-    assert all(run.finds(indexes, name) for name in NAMES)
-    # a search may be what finds the damage: it is answered exactly, and the index built anew
-    vectors.nearest(run.seeded().embed_query("x"), 50)
-    assert all(run.finds(indexes, name) for name in NAMES)
-
-    def whole() -> bool:
-        found = vectors.nearest(run.seeded().embed_query("otter\n"), 2000)
-        return vectors.state == "ready" and found is not None and len(found) == 1200 + len(NAMES)
-
-    wait_until(whole)
-    assert (run.files / "chroma-2").is_dir()
-    assert all(run.finds(indexes, name) for name in NAMES)
-
-
-@pytest.mark.embedded_only("copies an SQLite file")
-def test_records_older_than_the_indexes_make_all_of_them_start_over(run: Run, tmp_path: Path) -> None:
-    model = run.seeded()
-    run.put(model, "otter", "falcon")
-    backup = tmp_path / "backup.sqlite3"
-    with sqlite3.connect(tmp_path / "records.sqlite3") as source, sqlite3.connect(backup) as target:
-        source.backup(target)
-    source.close()
-    target.close()
-    run.put(model, "otter", text="later")
-    run.put(model, "gecko")
-    run.opened(model).close()
-    older = open_records(f"sqlite:///{backup}")
-    assert older.store_id == run.records.store_id
-    indexes = open_indexes(run.folder, older, model, VectorChoice("chroma", None))
-    indexes.start()
-    try:
-        assert indexes[DECISIONS].vectors is not None
-        assert indexes[DECISIONS].vectors.wait_until_ready()
-        assert run.finds(indexes, "otter")
-        assert run.worded(indexes, "gecko") == run.worded(indexes, "later") == []
-        assert indexes[DECISIONS].keywords.count == 2
-        assert len(indexes[DECISIONS].vectors.nearest(model.embed_query("x"), 9)) == 2  # type: ignore[arg-type]
-    finally:
-        indexes.close()
-        older.close()
 
 
 def test_another_model_embeds_and_never_meets_old_vectors(run: Run, wait_until: Callable[..., None]) -> None:
@@ -242,19 +167,6 @@ def words_are_back(run: Run, indexes: Any) -> bool:
         indexes[DECISIONS].words(Viewer(), indexes[DECISIONS].snapshot)
         return all(run.finds(indexes, name) for name in NAMES)
     return False
-
-
-@pytest.mark.long("makes many records, or rebuilds indexes")
-def test_a_damaged_keyword_index_is_rebuilt_during_answers(run: Run, wait_until: Callable[..., None]) -> None:
-    run.put(run.seeded(), *NAMES)
-    run.opened(run.seeded()).close()
-    for file in (run.files / "keywords").glob("*.idx"):
-        noise(file)
-    indexes = run.opened(run.seeded())
-    assert indexes[DECISIONS].keywords.set_aside is not None
-    assert run.nearest(indexes, run.seeded().embed_query("otter\n"), 1) == ["otter"]
-    wait_until(lambda: words_are_back(run, indexes))
-    assert indexes[DECISIONS].keywords_state == "ready"
 
 
 def removed(path: Path) -> None:

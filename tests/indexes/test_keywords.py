@@ -439,14 +439,6 @@ def test_scores_are_by_viewer(tmp_path: Path, hidden_word: str, project: str | N
         assert same_scores[0] / same_scores[1] == pytest.approx(1)
 
 
-def test_a_word_that_only_hidden_texts_have_finds_nothing(tmp_path: Path) -> None:
-    with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
-        index.apply([Text(1, "zebra", "alpha"), Text(2, "quagga", "beta")], [], 1)
-        keys, scores = index.search("quagga", 10, Viewer(projects=frozenset({"alpha"})))
-        assert (len(keys), len(scores)) == (0, 0)
-        assert index.search("quagga", 10)[0].tolist() == [2]
-
-
 def many_texts(count: int, project: str | None = None, first: int = 1) -> list[Text]:
     """Texts with a word that all have, one that 60 in 100 have, one that half have, and one of their own."""
     return [

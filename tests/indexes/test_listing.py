@@ -15,7 +15,7 @@ from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity, Viewer
-from cognition_engines.spaces import EPISODES, EXTRACTIONS, LISTED, TIMELINE, Space
+from cognition_engines.spaces import EPISODES, EXTRACTIONS, LISTED, Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from tests.indexes.made import MADE, TOPICS, Maker, entry, may_see, random_viewer
@@ -120,26 +120,6 @@ def test_a_list_stays_whole_when_most_of_it_changed_and_dead_rows_were_dropped(r
         records.put([entry(maker.record(Kind.EXTRACTION, number)) for number in range(1, 1300)], None)
         records.put([entry(maker.record(Kind.EXTRACTION))], None)
         assert whole(listing, (), ALL, 500) == expected(everything(records, EXTRACTIONS), EXTRACTIONS, (), ALL)
-
-
-def test_what_a_viewer_does_not_see_is_neither_listed_nor_counted(records: Records) -> None:
-    maker = Maker(7)
-    records.put([entry(maker.record(kind)) for kind in TIMELINE.kinds for _ in range(40)], None)
-    listing = Listing(records, TIMELINE)
-    viewer = Viewer(Sensitivity.NORMAL, frozenset({"alpha"}))
-    page = listing.page((), viewer, 0, 500)
-    assert 0 < page.total == len(page.stored) < 120
-    assert all(one.facets.project == "alpha" and one.facets.sensitivity == 0 for one in page.stored)
-    assert listing.page((), Viewer(projects=frozenset()), 0, 5).total == 0
-
-
-def test_a_page_past_the_end_is_empty_and_tells_the_total(records: Records) -> None:
-    maker = Maker(9)
-    listing = Listing(records, EPISODES)
-    assert (listing.page((), ALL, 0, 10).total, listing.page((), ALL, 5, 10).stored) == (0, [])
-    records.put([entry(maker.record(Kind.EPISODE)) for _ in range(12)], None)
-    page = listing.page((), ALL, 12, 10)
-    assert (page.total, list(page.stored)) == (12, [])
 
 
 @dataclass

@@ -2,9 +2,6 @@
 
 import fcntl
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Timer
@@ -63,19 +60,6 @@ def test_whoever_only_looks_at_a_lock_keeps_nobody_from_taking_it(tmp_path: Path
     looking = os.open(tmp_path / "lock", os.O_RDONLY)
     fcntl.flock(looking, fcntl.LOCK_SH)
     Timer(0.15, os.close, [looking]).start()
-    FolderLock(tmp_path).close()
-
-
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM], ids=["SIGKILL", "SIGTERM"])
-def test_the_lock_of_a_process_that_is_killed_is_free(tmp_path: Path, end: signal.Signals) -> None:
-    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"held\n"
-        with pytest.raises(FolderInUse):
-            FolderLock(tmp_path)
-        process.send_signal(end)
-        process.wait(10)
     FolderLock(tmp_path).close()
 
 

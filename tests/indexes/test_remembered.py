@@ -5,7 +5,7 @@ from threading import Event, Thread
 import numpy as np
 import pytest
 
-from cognition_engines.indexes.columns.mask_cache import FEWEST, MOST, NUMBERS, Bools, MaskCache
+from cognition_engines.indexes.columns.snapshot import FEWEST, MOST, NUMBERS, Bools, MaskCache
 
 
 def a_mask(*rows: bool) -> Bools:

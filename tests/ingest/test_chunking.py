@@ -18,7 +18,6 @@ _FENCED = st.builds(
 _TABLE = st.lists(_LINE, min_size=1, max_size=12).map(
     lambda rows: "\n".join(["| a |", "|---|", *(f"| {r} |" for r in rows)])
 )
-_INDENTED = st.lists(_LINE, min_size=1, max_size=8).map(lambda rows: "\n".join(f"    {row}" for row in rows))
 _HEADING = st.builds("{} {}".format, st.sampled_from(["#", "##", "###", "####"]), _LINE)
 _TEXT = st.lists(_LINE, min_size=1, max_size=8).map("\n".join)
 _ITEMS = st.lists(_LINE, min_size=1, max_size=8).map(lambda items: "\n".join(f"- {item}" for item in items))

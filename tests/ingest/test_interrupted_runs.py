@@ -161,13 +161,3 @@ def test_a_running_server_answers_from_what_is_ingested_edited_and_pruned_beside
     assert finish(start(data, "ingest", str(folder), "--prune", "--yes", "--json"))["deleted"] == 1
     for mode in MODES:
         wait_until(lambda mode=mode: decisions(live, token, "votes", mode) == [])
-
-
-@pytest.mark.long("kills runs")
-def test_two_runs_at_once_store_everything_once(docs: Path, tmp_path: Path, start: Start) -> None:
-    data = tmp_path / "data"
-    both = [start(data, "ingest", str(docs), "--json") for _ in range(2)]
-    summaries = [finish(process) for process in both]
-    assert sum(one["new"] for one in summaries) == RECORDS
-    assert all(one["changed"] == 0 and one["rejected"] == [] for one in summaries)
-    assert finish(start(data, "ingest", str(docs), "--json"))["unchanged"] == RECORDS

@@ -107,24 +107,6 @@ def test_a_decision_becomes_overdue_as_time_passes_though_nothing_is_written(ser
     assert found == [True] * 3
 
 
-@pytest.mark.long("makes many records")
-def test_what_a_caller_may_not_see_is_not_counted_and_supersedes_nothing(serve: Serve) -> None:
-    serving = serve()
-    reader = serving.token(clearance="normal", projects=["shop"])
-    open_one = record(serving, "Bake bread", reviewBy=PAST, project="shop")
-    hidden = record(serving, "Bake cake", reviewBy=PAST, project="shop", sensitivity="sensitive")
-    elsewhere = record(serving, "Bake pie", reviewBy=PAST, project="other")
-    for rights in ({"project": "shop", "sensitivity": "sensitive"}, {"project": "other"}):
-        successor = record(serving, "Bake tart", supersedes=[open_one], **rights)
-        serving.ask("reviewDecision", id=successor, outcome="success")
-
-    assert ids(serving, reader, overdue=True) == {open_one}
-    assert ids(serving, reader, overdue=False) == set()
-    assert counts(serving, reader) == (1, 1, 0, 1)
-    assert ids(serving, overdue=True) == {open_one, hidden, elsewhere}
-    assert counts(serving) == (5, 5, 0, 3)
-
-
 def random_decision(random: Random, number: int) -> Any:
     moments = [None, *(datetime(year, 1, 1, tzinfo=UTC) for year in (1969, 2020, 2999))]
     members = {

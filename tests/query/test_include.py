@@ -173,17 +173,6 @@ def test_links_name_both_directions_of_supersession(
     assert links["Poll a table"] == {"supersedes": [], "supersededBy": ids(found, "Use a queue")}
 
 
-def test_links_show_no_hidden_decision(asked: tuple[Serving, Path], titled: Callable[..., Mapping[str, Any]]) -> None:
-    serving, _ = asked
-    everything, little = titled(ALL), titled(ALL, serving.token())
-    old, new, secret = ids(everything, "Keep sessions in files", "Keep sessions in a cache", "Keep sessions in memory")
-    assert sorted(everything["Keep sessions in files"]["links"]["supersededBy"]) == sorted([new, secret])
-    assert everything["Keep sessions in a cache"]["links"]["supersedes"] == [old, secret]
-    assert "Keep sessions in memory" not in little
-    assert little["Keep sessions in files"]["links"] == {"supersedes": [], "supersededBy": [new]}
-    assert little["Keep sessions in a cache"]["links"] == {"supersedes": [old], "supersededBy": []}
-
-
 def test_a_number_means_a_file_of_the_same_folder(titled: Callable[..., Mapping[str, Any]]) -> None:
     found = titled("wall postgresql mysql")
     assert found["Leave the wall"]["links"]["supersedes"] == ids(found, "Paint the wall")

@@ -68,7 +68,9 @@ def test_no_answer_shows_or_counts_hidden(kit: ModuleType, world: tuple[Any, Any
             else:
                 words = set(query.split())
                 worded = [o for o in visible if words & set(f"{o.decision.title} {o.decision.text}".split())]
-                assert len(found) == min(limit, len(visible if mode == "hybrid" else worded))
+                full = visible if mode == "hybrid" else worded
+                assert len(found) == min(limit, len(full))
+                assert set(found) <= {one.decision.id for one in full}
             for one in result["decisions"]:
                 assert one["distance"] == pytest.approx(reference.distance(one["id"], vector), abs=2e-6)
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from random import Random
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from cognition_engines.models import Decision, Filters, Reason, Viewer
+from cognition_engines.models import Decision, Reason
 
 MODES = ("hybrid", "semantic", "keyword")
 SUMMARY = {"id", "title", "category", "confidence", "stakes", "status", "outcome", "date", "distance", "origin"}
@@ -127,59 +126,6 @@ def test_filters_apply_before_the_limit(ids: Callable[..., list[str]], mode: str
     assert ids(mode, 3, category="far") == FAR[:3]
     assert ids(mode, 7, stakes=["low", "high"]) == FAR
     assert not set(ids(mode, 50)) & set(FAR)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_filters_equal_the_reference(kit: ModuleType, varied: tuple[Any, Any, str], mode: str) -> None:
-    crowd, reference, token = varied
-    random = Random(mode)
-    for _ in range(40):
-        filters = kit.random_filters(random)
-        limit = random.choice([1, 5, 50])
-        query = " ".join(random.choices(kit.WORDS, k=2))
-        vector = kit.SeededEmbedder().embed_query(query)
-        result = crowd.ask("queryDecisions", token, query=query, mode=mode, limit=limit, filters=wire(filters))
-        found = [one["id"] for one in result["decisions"]]
-        allowed = {one.decision.id for one in reference.matching(filters, Viewer())}
-        assert set(found) <= allowed
-        if mode == "semantic":
-            assert found == [id for id, _ in reference.semantic(filters, Viewer(), vector, limit)]
-        else:
-            worded = {
-                id
-                for id in allowed
-                if set(query.split()) & set(f"{(d := reference.known[id].decision).title} {d.text}".split())
-            }
-            vectored = {id for id in allowed if reference.known[id].vectors is not None}
-            full = worded if mode == "keyword" else worded | vectored
-            assert len(found) == min(limit, len(full))
-            assert set(found) <= full
-        for one in result["decisions"]:
-            assert one["distance"] == pytest.approx(reference.distance(one["id"], vector), abs=2e-6)
-
-
-@pytest.fixture(scope="module")
-def varied(kit: ModuleType, asking: Callable[..., Any]) -> tuple[Any, Any, str]:
-    """300 random records, their reference and a token of clearance normal."""
-    random = Random(21)
-    known = [kit.Known(kit.random_decision(random, n), kit.random_vectors(random)) for n in range(300)]
-    # a server embeds what has no vectors, so all here have some
-    known = [kit.Known(one.decision, kit.unit([1] * 8) if one.vectors is None else one.vectors) for one in known]
-    crowd = asking(kit.SeededEmbedder(), known)
-    return crowd, kit.Reference({one.decision.id: one for one in known}), crowd.token()
-
-
-def wire(filters: Filters) -> dict[str, Any]:
-    given = {
-        "category": filters.category,
-        "minConfidence": filters.min_confidence,
-        "maxConfidence": filters.max_confidence,
-        "dateAfter": None if filters.date_after is None else filters.date_after.isoformat(),
-        "dateBefore": None if filters.date_before is None else filters.date_before.isoformat(),
-        "stakes": None if filters.stakes is None else list(filters.stakes),
-        "status": None if filters.status is None else list(filters.status),
-    }
-    return {name: value for name, value in given.items() if value is not None}
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -109,11 +109,3 @@ def test_a_moment_without_a_query_means_nothing(memory: Any) -> None:
     assert error["data"]["violations"] == [{"field": "asOf", "message": "means nothing without query"}]
     by_id = send(memory, "cstp.recall", id="art_may", query="in May 2023", explain=True)["result"]
     assert "interpreted" not in by_id
-
-
-@pytest.mark.long("makes many records")
-def test_what_a_caller_may_not_see_changes_no_score(memory: Any, remembering: Callable[..., Any]) -> None:
-    without = remembering([one for one in some() if one.record.id != "dec-hidden"])
-    asked = {"query": "a crane in May 2023", "explain": True}
-    answers = [send(each, "cstp.queryDecisions", **asked)["result"]["decisions"] for each in (memory, without)]
-    assert answers[0] == answers[1]

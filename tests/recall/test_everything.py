@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Sensitivity
 from tests.kinds import entry
 
 QUERY = "who buys the crane that lifts the mast"
@@ -206,18 +205,6 @@ def test_a_score_depends_on_no_other_record_that_is_found(memory: Any, rememberi
     one = remembering([each for each in some() if each.record.id == "art_say"], search=SETTINGS)
     alone = found(one, mode="semantic")
     assert alone == [each for each in found(memory, mode="semantic") if each["type"] == "turn"]
-
-
-@pytest.mark.long("makes many records")
-def test_what_is_hidden_changes_no_score(memory: Any, remembering: Callable[..., Any]) -> None:
-    hidden = [
-        entry(Kind.DECISION, f"no-{number}", title="crane", text=QUERY, sensitivity=Sensitivity.SENSITIVE)
-        for number in range(30)
-    ]
-    guarded = remembering([*some(), *hidden], search=SETTINGS)
-    assert found(guarded) == found(memory)
-    reply = ask(guarded, rights={"clearance": "sensitive"}, query=QUERY)
-    assert reply["result"]["results"][0]["id"].startswith("no-")
 
 
 def test_words_in_a_row_raise_a_score(memory: Any) -> None:

@@ -70,24 +70,3 @@ def test_importance_is_not_confidence(memory: Any) -> None:
     assert not {"evt_sure", "unsure"} & {result["id"] for result in answer["results"]}
     assert memory.recall(token, id="unsure", minImportance=0.0)["totalCount"] == 1
     assert memory.recall(token, id="sure", minImportance=0.1)["totalCount"] == 0
-
-
-@pytest.mark.long("makes many records")
-def test_what_a_hidden_chunk_says_orders_nothing(remembering: Callable[..., Any]) -> None:
-    """Related records of an artifact by id are compared with the chunks that the caller sees alone."""
-    entries = [
-        entry(Kind.ARTIFACT, "long", content="apples and pears", chunked=True, participants=["Ada"]),
-        entry(Kind.ARTIFACT_CHUNK, "open", artifact_id="long", content="apples", chunk_index=0, total_chunks=2),
-        entry(Kind.TURN, "t-apples", conversation_id="c", turn_index=0, content="apples", speaker="Ada"),
-        entry(Kind.TURN, "t-pears", conversation_id="c", turn_index=9, content="pears", speaker="Ada"),
-    ]
-    hidden = entry(
-        Kind.ARTIFACT_CHUNK, "shut", artifact_id="long", content="pears " * 3, chunk_index=1, total_chunks=2,
-        sensitivity="sensitive",
-    )  # fmt: skip
-    one, other = remembering([*entries, hidden]), remembering(entries)
-    related = [each.recall(each.token(), id="long")["related"] for each in (one, other)]
-    assert related[0] == related[1]
-    assert [item["id"] for item in related[0]] == ["art_t-apples", "art_t-pears"]
-    cleared = one.recall(one.token(clearance="sensitive"), id="long")["related"]
-    assert [item["score"] for item in cleared] != [item["score"] for item in related[0]]

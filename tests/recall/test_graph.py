@@ -1,6 +1,6 @@
 """cstp.recall over a socket: related records, why they are related, and the entities named."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -129,40 +129,6 @@ def test_every_id_in_an_answer_resolves(memory: Any, token: str) -> None:
     assert len(ids) >= 12
     for id in ids:
         assert memory.recall(token, id=id)["results"][0]["id"] == id
-
-
-@pytest.mark.long("makes many records")
-@pytest.mark.parametrize("hidden", ["evt_seed", "art_start", "ent_ana", "1", "evt_out", "ent_bo"])
-def test_what_is_hidden_links_nothing(remembering: Callable[..., Any], hidden: str) -> None:
-    """A caller who may not see a record is answered as if there were none."""
-    params = {"query": "where it starts", "limit": 3, "graphBudget": 50, "graphFilters": ["*"]}
-    guarded, without = [], []
-    for each in graph():
-        if each.record.id != hidden:
-            without.append(each)
-            guarded.append(each)
-        else:
-            members = {"sensitivity": "sensitive"}
-            kind = {"evt": Kind.EVENT, "art": Kind.ARTIFACT, "ent": Kind.ENTITY}.get(hidden[:3], Kind.EDGE)
-            source = next(one for one in graph_members() if one[:2] == (kind, hidden.partition("_")[2] or hidden))
-            guarded.append(entry(kind, hidden, **{**source[2], **members}))
-    if hidden == "art_start":
-        without = [each for each in without if each.record.id != "evt_seed"]  # which is guarded with its artifact
-    one, other = remembering(guarded), remembering(without)
-    answers = [each.recall(each.token(), **params) for each in (one, other)]
-    for result in (result for answer in answers for result in answer["results"]):
-        del result["score"]  # the average length of texts is that of all
-    assert answers[0] == answers[1]
-
-
-def graph_members() -> Iterator[tuple[Kind, str, dict[str, Any]]]:
-    yield Kind.EVENT, "seed", {"actors": ["Ana Ruiz"], "subject": "Cache", "artifact_id": "start",
-                               "category": "Anything", "narrative": "about seed"}  # fmt: skip
-    yield Kind.ARTIFACT, "start", {"content": "where it starts", "context": "meeting", "participants": ["ana"]}
-    yield Kind.ENTITY, "ana", {"name": "Ana Ruiz", "type": "person", "aliases": ["ana"]}
-    yield Kind.ENTITY, "bo", {"name": "Bo Chen", "type": "person"}
-    yield Kind.EDGE, "1", {"source_id": "ent_ana", "target_id": "Bo  CHEN", "type": "works with", "confidence": 0.9}
-    yield Kind.EVENT, "out", {"actors": ["Bo Chen"], "category": "Decision", "narrative": "about out"}
 
 
 def test_references_to_nothing_break_nothing(remembering: Callable[..., Any]) -> None:

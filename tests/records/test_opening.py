@@ -1,6 +1,5 @@
 """Creating and refusing databases, and surviving a kill."""
 
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -18,7 +17,6 @@ from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import HEAD, metadata
 from cognition_engines.store.values import Entry
-from tests.stored import changes_of, models
 from tests.stores import PostgreSQL
 
 Make = Callable[..., Entry]
@@ -32,23 +30,6 @@ sys.stdin.readline()
 records = open_records(sys.argv[1])
 print(records.store_id, sum(records.counts().values()), flush=True)
 records.close()
-"""
-
-# Puts batches of three for ever and tells each once it is stored.
-ENDLESS_WRITER = """
-import sys
-from itertools import count
-import numpy as np
-from cognition_engines.models import Decision
-from cognition_engines.store.records import open_records
-from cognition_engines.store.values import Entry, Origin
-
-records = open_records(sys.argv[1])
-for batch in count():
-    ids = [f"{sys.argv[2]}-{batch}-{number}" for number in range(3)]
-    vectors = np.full((2, 384), batch, np.float32)
-    records.put([Entry(Decision(id, id, id * 300), Origin("/s", 0, None, id), vectors) for id in ids], "m")
-    print(batch, flush=True)
 """
 
 
@@ -248,34 +229,6 @@ def test_deleted_text_is_gone_from_the_file(sqlite_url: str, entry: Make) -> Non
     records.delete(Kind.DECISION, ["a"])
     records.close()
     assert b"quick brown fox" not in file_of(sqlite_url).read_bytes()
-
-
-@pytest.mark.long("starts processes, and kills one")
-def test_what_was_acknowledged_survives_a_kill_of_the_writer(url: str) -> None:
-    for attempt in range(4):
-        writer = subprocess.Popen(
-            [sys.executable, "-c", ENDLESS_WRITER, url, str(attempt)], stdout=subprocess.PIPE, text=True
-        )
-        assert writer.stdout is not None
-        told = [writer.stdout.readline() for _ in range(20)]
-        writer.kill()
-        told += writer.communicate()[0].splitlines()
-        acknowledged = [int(line) for line in told if line.strip()]
-        assert acknowledged == list(range(len(acknowledged)))
-
-        records = open_records(url)
-        ids = [f"{attempt}-{batch}-{number}" for batch in acknowledged for number in range(3)]
-        assert set(records.reads.by_ids(Kind.DECISION, ids)) == set(ids)
-        assert sum(records.counts().values()) % 3 == 0
-        assert models(records) == {"m": sum(records.counts().values())}
-        changes = changes_of(records, 0, 100_000, "m")
-        assert len(changes) == sum(records.counts().values())
-        assert changes[-1].seq <= records.last_seq()
-        records.close()
-    if url.startswith("sqlite"):
-        with sqlite3.connect(file_of(url)) as connection:
-            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        connection.close()
 
 
 def test_a_postgresql_that_may_not_be_written_says_what_to_do(postgresql_url: str) -> None:

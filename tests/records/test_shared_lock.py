@@ -1,8 +1,6 @@
 """The lock that processes over one PostgreSQL share: one has it, and it passes on however its holder ends."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from time import monotonic
 
@@ -95,18 +93,6 @@ def test_renewals_keep_it_beyond_its_lease(lock: Callable[..., SharedLock], wait
     wait_until(lambda: not first.held() or monotonic() > end)
     assert not second.held()
     assert first.held()
-
-
-def test_the_lock_of_a_process_that_is_killed_is_free(
-    lock: Callable[..., SharedLock], postgresql_url: str, wait_until: Callable[..., None]
-) -> None:
-    command = [sys.executable, "-c", HOLDER, postgresql_url]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"held\n"
-        assert not lock().held()
-        process.kill()
-        wait_until(lock().held)
 
 
 @pytest.mark.long("restarts a PostgreSQL")

@@ -321,15 +321,6 @@ def test_windows_are_read_shortest_first_and_named_for_the_headers() -> None:
     ]
 
 
-def test_two_servers_share_one_bucket(live_server: Any, shared_redis: Any) -> None:
-    shared_redis.command("FLUSHALL")
-    names = {"limits.redis_url": shared_redis.url, "limits.default": "6/minute", "limits.redis_timeout_seconds": 5}
-    first, second = live_server(names), live_server(names)
-    one, two = first.token("shared"), second.token("shared")
-    statuses = [server.post(CALL, token).status for _ in range(4) for server, token in ((first, one), (second, two))]
-    assert statuses == [200] * 6 + [429] * 2
-
-
 def test_limits_hold_without_redis(live_server: Any, redis_server: Any, request_bytes: Any, wait_until: Any) -> None:
     redis = redis_server()
     names = {"limits.redis_url": redis.url, "limits.default": "9/minute; 8/10 second"}
@@ -365,39 +356,6 @@ def test_a_call_asks_redis_once(live_server: Any, shared_redis: Any) -> None:
     assert 100 <= commands(shared_redis) - before <= 100 + refreshes
 
 
-def calls_never_fail(server: Any, token: str, times: int = 20) -> list[float]:
-    """How long each of `times` calls takes, in seconds; all of them succeed."""
-    seconds = []
-    for _ in range(times):
-        began = monotonic()
-        assert server.post(CALL, token).status == 200
-        seconds.append(monotonic() - began)
-    return seconds
-
-
-@pytest.mark.parametrize("outage", ["freeze", "kill"])
-def test_redis_may_go_away(live_server: Any, redis_server: Any, log_output: Any, wait_until: Any, outage: str) -> None:
-    redis = redis_server()
-    log = log_output("info")
-    server = live_server({"limits.redis_url": redis.url, "limits.default": "600/minute"})
-    token = server.token()
-    calls_never_fail(server, token, 3)
-    getattr(redis, outage)()
-    with ThreadPoolExecutor(6) as pool:
-        waits = [max(seconds) for seconds in pool.map(lambda _: calls_never_fail(server, token, 10), range(6))]
-    # a timeout of 100 ms to connect, one to read, one for a place in the pool, and the machine's own noise
-    assert max(waits) < 20
-    # from then on nothing waits: if it did, these would take 20 seconds
-    assert sum(calls_never_fail(server, token, 200)) < 20
-    assert log.getvalue().count('"event":"limits_local"') == 1
-    redis.thaw() if outage == "freeze" else redis.start()
-    wait_until(lambda: '"event":"limits_shared"' in log.getvalue())
-    before = commands(redis)
-    calls_never_fail(server, token, 10)
-    assert commands(redis) - before >= 10
-    assert log.getvalue().count('"event":"limits_local"') == 1
-
-
 @pytest.mark.parametrize("trouble", ["wrong password", "nobody there", "not Redis"])
 def test_a_redis_that_cannot_be_used_means_the_same_limits_in_memory(
     live_server: Any, redis_server: Any, common_server: Any, log_output: Any, trouble: str
@@ -415,21 +373,6 @@ def test_a_redis_that_cannot_be_used_means_the_same_limits_in_memory(
     assert log.getvalue().count('"event":"limits_local"') == 1
     assert "password@" not in log.getvalue()
     assert "canary" not in log.getvalue()
-
-
-def test_a_full_redis_means_the_same_limits_in_memory(live_server: Any, redis_server: Any) -> None:
-    redis = redis_server()
-    assert redis.command("CONFIG", "SET", "maxmemory", "1") == "+OK"
-    server = live_server({"limits.redis_url": redis.url, "limits.default": "5/minute"})
-    assert spend(server, server.token(), 7) == [200] * 5 + [429] * 2
-
-
-def test_a_redis_that_forgets_its_scripts_is_taught_them_again(live_server: Any, shared_redis: Any) -> None:
-    server = live_server({"limits.redis_url": shared_redis.url, "limits.redis_timeout_seconds": 5})
-    token = server.token()
-    calls_never_fail(server, token, 2)
-    shared_redis.command("SCRIPT", "FLUSH")
-    calls_never_fail(server, token, 2)
 
 
 def test_a_request_beyond_the_places_is_refused_at_once(live_server: Any, redis_server: Any, wait_until: Any) -> None:

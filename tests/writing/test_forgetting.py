@@ -18,8 +18,8 @@ from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.exchange.runs import exported, import_file
 from cognition_engines.ingest.options import Options
+from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
@@ -31,12 +31,10 @@ from cognition_engines.store.schema import records
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import PART, Entry
-from cognition_engines.writing.erasing import LedgerFile, Retention
-from cognition_engines.writing.memory_requests import PutRecords
+from cognition_engines.writing.erasing import Forget, Forgotten, LedgerFile, Retention
 from cognition_engines.writing.requests import (
-    Forget,
-    Forgotten,
     LinkDecisions,
+    PutRecords,
     RecordedDecision,
     RecordNotFound,
     ReviewDecision,

@@ -14,13 +14,12 @@ from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.exchange.runs import exported
 from cognition_engines.indexes.keywords.language import make_analyzer
 from cognition_engines.indexes.keywords.text_documents import make_schema
+from cognition_engines.kinds.decisions import Evidence, ReviewContent
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import Evidence, ReviewContent
 from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, CitedSource, Reason
 from cognition_engines.spaces import SEARCHED
+from cognition_engines.writing.erasing import Forget
 from cognition_engines.writing.requests import (
-    DecisionFields,
-    Forget,
     LinkDecisions,
     RecordDecision,
     ReviewDecision,
@@ -28,6 +27,7 @@ from cognition_engines.writing.requests import (
     UpdateDecision,
     WriteCaller,
 )
+from cognition_engines.writing.stated_decisions import stated_decision
 from tests.serving import SeededEmbedder
 from tests.writing.written import Quiet, written
 
@@ -80,7 +80,7 @@ def opened(folder: Path) -> Iterator[Engine]:
 
 async def everything_about_a_decision(engine: Engine, words: Words, other: str, key: str) -> str:
     """A decision with a word of its own in every text that a write of it may have."""
-    fields = DecisionFields(
+    stated = stated_decision(
         decision=words.text(),
         confidence=0.5,
         category=words.new(),
@@ -105,7 +105,7 @@ async def everything_about_a_decision(engine: Engine, words: Words, other: str, 
         pre_decision={"before": words.text()},
         valid_from=datetime(2026, 1, 1, tzinfo=UTC),
     )
-    id = (await engine.write(ANN, RecordDecision(fields=fields), key)).id
+    id = (await engine.write(ANN, RecordDecision(stated=stated), key)).id
     content = ReviewContent(
         actual_result=words.text(),
         lessons=words.text(),
@@ -115,7 +115,7 @@ async def everything_about_a_decision(engine: Engine, words: Words, other: str, 
     )
     await engine.write(ANN, ReviewDecision(id=id, outcome="success", content=content))
     changed = UpdateDecision(
-        id=id, names=("context",), fields=DecisionFields(context=words.text()), reason=words.text()
+        id=id, names=("context",), stated=stated_decision(context=words.text()), reason=words.text()
     )
     await engine.write(ANN, changed)
     await engine.write(ANN, SetStatus(id=id, status="accepted", reason=words.text()))
@@ -126,7 +126,7 @@ async def everything_about_a_decision(engine: Engine, words: Words, other: str, 
 
 async def write_and_forget(engine: Engine, words: Words, wait_until: Callable[..., None]) -> None:
     """Leaves no word in a file of the running engine once it has compacted them."""
-    kept = (await engine.write(ANN, RecordDecision(fields=DecisionFields(decision="Stay", confidence=0.5)))).id
+    kept = (await engine.write(ANN, RecordDecision(stated=stated_decision(decision="Stay", confidence=0.5)))).id
     ids = [await everything_about_a_decision(engine, words, kept, str(number)) for number in range(4)]
     vectors = SeededEmbedder().embed_text("x")
     for number in range(4):

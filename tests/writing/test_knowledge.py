@@ -10,13 +10,13 @@ from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.queries.knowledge import KnowledgeQuestion
+from cognition_engines.writing.erasing import Forget, Forgotten
 from cognition_engines.writing.knowledge import read_given
-from cognition_engines.writing.memory_requests import StoredKnowledge, StoreKnowledge
 from cognition_engines.writing.requests import (
-    Forget,
-    Forgotten,
     RecordNotFound,
     ScopeNeeded,
+    StoredKnowledge,
+    StoreKnowledge,
     WriteCaller,
     WriteConflict,
     WritesRefused,

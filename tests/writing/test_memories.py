@@ -10,7 +10,7 @@ import pytest
 
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
-from cognition_engines.kinds.artifacts import Artifact, Turn
+from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.graph import Actor, Event
 from cognition_engines.kinds.kind import Kind
@@ -18,11 +18,18 @@ from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.queries.episodes import EpisodeQuestion
 from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.queries.recall.results import RecallRequest
-from cognition_engines.store.records import open_records
-from cognition_engines.store.transfer.copy import copy_records
 from cognition_engines.store.write_transaction import Author, read_transaction
-from cognition_engines.writing.memory_requests import Remember, Remembered, StoredEpisode, StoreEpisode
-from cognition_engines.writing.requests import Forget, Forgotten, ScopeNeeded, WriteCaller, WriteConflict, WriteRefused
+from cognition_engines.writing.erasing import Forget, Forgotten
+from cognition_engines.writing.requests import (
+    Remember,
+    Remembered,
+    ScopeNeeded,
+    StoredEpisode,
+    StoreEpisode,
+    WriteCaller,
+    WriteConflict,
+    WriteRefused,
+)
 from tests.serving import SeededEmbedder
 from tests.stores import Stores
 from tests.writing.written import written
@@ -230,23 +237,6 @@ async def test_a_dry_run_remembers_nothing(engine: Engine) -> None:
     assert isinstance(done, Remembered)
     assert (done.status, done.chunks > 1, sum(engine.records.counts().values())) == ("created", True, 0)
     assert (await remembered(engine, ANN, page("Other."), "key")).status == "created", "the key was not spent"
-
-
-async def test_a_copy_has_memories_authors_and_revisions(engine: Engine, tmp_path: Path, stores: Stores) -> None:
-    id = (await remembered(engine, ANN, page("Noon."))).id
-    await remembered(engine, ANN, page("One."))
-    target = open_records(f"sqlite:///{tmp_path / 'copy.sqlite3'}")
-    copy_records(engine.records.store, target.store, _Silent())
-    (stored,) = target.reads.find([(Kind.ARTIFACT, id)], None)
-    assert isinstance(stored.record, Artifact)
-    assert (stored.record.content, stored.revision, stored.origin.recorded_by) == ("One.", 2, "ann")
-    target.close()
-
-
-class _Silent:
-    def start(self, step: str, records: int) -> None: ...
-
-    def advance(self, records: int) -> None: ...
 
 
 async def test_the_events_of_a_memory_stay_its_owners_when_another_agent_amends_it(engine: Engine) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cognition_engines.engine import Engine
+from cognition_engines.kinds.decisions import LinkType
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import LinkType
 from cognition_engines.models import EVERYTHING, Decision, Filters, Sensitivity, Viewer
 from cognition_engines.queries.lists import MOST_NAMES, MOST_TAGS
 from cognition_engines.store.reads.decisions import DecisionGraph, GraphRequest
@@ -115,15 +115,3 @@ async def test_a_graph_has_what_is_so_many_links_away_and_all_links_between(engi
     assert depths(await graph(engine, a, depth=5, types=frozenset({"relates_to"}))) == {a: 0, b: 1}
     first = await graph(engine, a, depth=5, limit=3)
     assert (len(first.nodes), first.truncated) == (3, True)
-
-
-async def test_what_is_linked_through_a_hidden_decision_is_not_found(engine: Engine) -> None:
-    hidden = new("Decide in secret", sensitivity=Sensitivity.SENSITIVE)
-    a, b = [(await engine.write(ANN, new(f"Decide {name}"))).id for name in "ab"]
-    secret = (await engine.write(ANN, hidden)).id
-    await link(engine, a, secret)
-    await link(engine, secret, b)
-    assert set(depths(await graph(engine, a))) == {a, secret, b}
-    assert depths(await graph(engine, a, READER)) == {a: 0}
-    assert (await graph(engine, a, READER, limit=1)).truncated is False
-    assert await engine.decision_graph(GraphRequest(secret), READER) is None

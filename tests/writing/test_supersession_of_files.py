@@ -9,13 +9,14 @@ import pytest
 
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
+from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.copy import copy_records
-from cognition_engines.writing.requests import DecisionFields, RecordDecision, ReviewDecision, SetStatus, WriteCaller
+from cognition_engines.writing.requests import RecordDecision, ReviewDecision, SetStatus, WriteCaller
+from cognition_engines.writing.stated_decisions import stated_decision
 
 ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
 OLD = {"id": "old", "title": "Lanterns burn oil", "status": "accepted", "date": "2020-01-01"}
@@ -93,13 +94,13 @@ async def test_a_status_superseded_has_the_date_of_its_successor_as_its_end(engi
 
 async def test_files_and_agents_supersede_each_other(engine: Engine, tmp_path: Path) -> None:
     files = tmp_path
-    fields = DecisionFields(decision="Lanterns burn wood", confidence=0.5)
-    wood = (await engine.write(ANN, RecordDecision(fields=fields))).id
+    stated = stated_decision(decision="Lanterns burn wood", confidence=0.5)
+    wood = (await engine.write(ANN, RecordDecision(stated=stated))).id
     await engine.write(ANN, SetStatus(id=wood, status="accepted", reason="agreed"))
     await read(engine, files, "new", NEW | {"supersedes": wood})
     assert (await current(engine), await status(engine, wood)) == ({"new"}, "superseded")
-    fields = DecisionFields(decision="Lanterns glow", confidence=0.5)
-    glow = (await engine.write(ANN, RecordDecision(fields=fields))).id
+    stated = stated_decision(decision="Lanterns glow", confidence=0.5)
+    glow = (await engine.write(ANN, RecordDecision(stated=stated))).id
     await read(engine, files, "old", OLD | {"supersededBy": glow})
     await engine.write(ANN, ReviewDecision(id=glow, outcome="success", content=ReviewContent()))
     assert await status(engine, "old") == "accepted", "a review ratifies nothing"

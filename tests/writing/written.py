@@ -6,12 +6,13 @@ from secrets import token_hex
 from typing import Any
 
 from cognition_engines.drafts.ids import digest, with_place
+from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import validated
-from cognition_engines.kinds.reviews import ReviewContent
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.store.values import Entry, FloatArray
-from cognition_engines.writing.requests import DecisionFields, RecordDecision, ReviewDecision, UpdateDecision
+from cognition_engines.writing.requests import RecordDecision, ReviewDecision, UpdateDecision
+from cognition_engines.writing.stated_decisions import stated_decision
 
 
 class Quiet:
@@ -40,13 +41,13 @@ def written(
 def new(decision: str, confidence: float = 0.5, **others: Any) -> RecordDecision:
     """A call that records a decision; some of its members are the call's, the others are fields."""
     own = {name: others.pop(name) for name in ("project", "sensitivity", "supersedes", "review_in") if name in others}
-    return RecordDecision(fields=DecisionFields(decision=decision, confidence=confidence, **others), **own)
+    return RecordDecision(stated=stated_decision(decision=decision, confidence=confidence, **others), **own)
 
 
 def update(id: str, **values: Any) -> UpdateDecision:
     expected = values.pop("expected", None)
     names = tuple(values)
-    return UpdateDecision(id=id, names=names, fields=DecisionFields(**values), expected_revision=expected)
+    return UpdateDecision(id=id, names=names, stated=stated_decision(**values), expected_revision=expected)
 
 
 def review(id: str, outcome: Any = "success") -> ReviewDecision:

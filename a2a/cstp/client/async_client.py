@@ -3,48 +3,29 @@
 import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import httpx
-from pydantic import SecretStr
 
 from cstp.call import Call, raw_call
 from cstp.client.bounded_transport import TimeLeft
 from cstp.client.change_iterators import AsyncChanges, Cursor, wait_milliseconds
 from cstp.client.connections import options_for
-from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
 from cstp.client.methods import AsyncMethods
-from cstp.client.target import described, httpx_options, make_target
+from cstp.client.target import Targeted
 from cstp.client.transport import Deadline, received, transport_error
-from cstp.errors import CstpError, JsonValue
+from cstp.errors import CstpError, JsonValue, TransportError
 from cstp.methods.records import ChangesResult
 
 R = TypeVar("R")
 
 
-class AsyncClient(AsyncMethods):
+class AsyncClient(Targeted, AsyncMethods):
     """As `Client`, with methods to await and `async with`. For one event loop of asyncio."""
 
-    def __init__(
-        self,
-        url: str | None = None,
-        token: str | None = None,
-        timeout: float = 30.0,
-        retries: int = 3,
-        *,
-        token_file: str | Path | None = None,
-        ssl_context: ssl.SSLContext | None = None,
-    ) -> None:
-        secret = None if token is None else SecretStr(token)
-        del token  # a traceback of what is raised from here on may show this frame's variables
-        self._target = make_target(url, timeout, retries)
-        options = httpx_options(secret, token_file) | options_for(self._target.url, ssl_context)
-        self._http = httpx.AsyncClient(**options)
-
-    def __repr__(self) -> str:
-        return described(self)
+    def _connect(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
+        self._http = httpx.AsyncClient(**options, **options_for(self._target.url, ssl_context))
 
     async def __aenter__(self) -> Self:
         return self

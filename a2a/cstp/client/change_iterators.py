@@ -6,9 +6,8 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Final, Literal, TypeAlias
 
-from cstp.client.errors import TransportError
 from cstp.client.transport import FIRST_PAUSE, LONGEST_PAUSE
-from cstp.errors import CstpError, Overloaded, QueryFailed, RateLimited
+from cstp.errors import CstpError, Overloaded, QueryFailed, RateLimited, TransportError
 from cstp.methods.records import LONGEST_WAIT, ChangesResult, RecordChange
 
 Cursor: TypeAlias = int | Literal["now"]

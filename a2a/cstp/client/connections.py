@@ -12,9 +12,9 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from cstp.client.bounded_transport import BoundedTransport, TimeLeft
-from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer
 from cstp.client.transport import CONNECT_SECONDS, Deadline, received, transport_error
+from cstp.errors import TransportError
 
 
 def options_for(url: httpx.URL, ssl_context: ssl.SSLContext | None = None) -> dict[str, Any]:

@@ -9,9 +9,8 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from cstp.call import Call
-from cstp.client.errors import UnexpectedAnswer
 from cstp.error_models import DATA
-from cstp.errors import ERRORS, CstpError, InvalidRequest, JsonValue, OtherError
+from cstp.errors import ERRORS, CstpError, InvalidRequest, JsonValue, OtherError, UnexpectedAnswer
 
 R = TypeVar("R")
 

@@ -7,24 +7,21 @@ and when.
 import ssl
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Self, TypeVar
-
-from pydantic import SecretStr
+from typing import Any, Self, TypeVar
 
 from cstp.call import Call, raw_call
 from cstp.client.change_iterators import Changes, Cursor, wait_milliseconds
 from cstp.client.connections import SyncHttp
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
 from cstp.client.methods import Methods
-from cstp.client.target import described, httpx_options, make_target
+from cstp.client.target import Targeted
 from cstp.errors import CstpError, JsonValue
 from cstp.methods.records import ChangesResult
 
 R = TypeVar("R")
 
 
-class Client(Methods):
+class Client(Targeted, Methods):
     """Asks one CSTP server, over connections that are kept open. Safe to share between threads.
 
     `url` is `http://host:8100`, with or without `/cstp`, else that of `CSTP_URL`. The token is `token`, else what
@@ -36,23 +33,8 @@ class Client(Methods):
     Methods raise a CstpError for an error of the server, and a TransportError where none came. Raises ValueError.
     """
 
-    def __init__(
-        self,
-        url: str | None = None,
-        token: str | None = None,
-        timeout: float = 30.0,
-        retries: int = 3,
-        *,
-        token_file: str | Path | None = None,
-        ssl_context: ssl.SSLContext | None = None,
-    ) -> None:
-        secret = None if token is None else SecretStr(token)
-        del token  # a traceback of what is raised from here on may show this frame's variables
-        self._target = make_target(url, timeout, retries)
-        self._http = SyncHttp(self._target.url, ssl_context, **httpx_options(secret, token_file))
-
-    def __repr__(self) -> str:
-        return described(self)
+    def _connect(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
+        self._http = SyncHttp(self._target.url, ssl_context, **options)
 
     def __enter__(self) -> Self:
         return self

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import ssl
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +13,9 @@ import httpx
 from pydantic import SecretStr
 
 from cstp.call import Call
-from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer
 from cstp.client.transport import HEADERS, Deadline, deadline_after, endpoint, pause_before_retry
+from cstp.errors import TransportError
 
 TOKEN_VARIABLE: Final = "CSTP_TOKEN"
 
@@ -116,7 +117,36 @@ class Attempts:
         return last
 
 
+class Targeted:
+    """A client's constructor: `_target` is where it asks, and `_connect` opens its connections."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 3,
+        *,
+        token_file: str | Path | None = None,
+        ssl_context: ssl.SSLContext | None = None,
+    ) -> None:
+        secret = None if token is None else SecretStr(token)
+        del token  # a traceback of what is raised from here on may show this frame's variables
+        self._target = make_target(url, timeout, retries)
+        self._connect(ssl_context, {"auth": BearerAuth(read_token(secret, token_file, os.environ)), "headers": HEADERS})
+
+    def __repr__(self) -> str:
+        # a client whose constructor failed has no target
+        target = getattr(self, "_target", None)
+        return f"<{type(self).__name__} {'without a target' if target is None else target.url}>"
+
+    def _connect(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
+        """Open connections to the target, with these options of httpx."""
+        raise NotImplementedError
+
+
 def make_target(url: str | None, timeout: float, retries: int) -> Target:
+    """Return where calls go. Raises ValueError."""
     if url is None:
         url = os.environ.get(URL_VARIABLE)
         if not url:
@@ -125,15 +155,3 @@ def make_target(url: str | None, timeout: float, retries: int) -> Target:
     if retries < 0:
         raise ValueError("retries must not be negative")
     return Target(endpoint(url), timeout, retries)
-
-
-def described(client: object) -> str:
-    """Return a client's `repr`, also of a client whose constructor failed and that has no target."""
-    target = getattr(client, "_target", None)
-    return f"<{type(client).__name__} {target.url if isinstance(target, Target) else 'without a target'}>"
-
-
-def httpx_options(token: SecretStr | None, token_file: str | Path | None) -> dict[str, Any]:
-    """Return the options of both httpx clients; `cstp.client.connections` has those of connections."""
-    auth = BearerAuth(read_token(token, token_file, os.environ))
-    return {"auth": auth, "headers": HEADERS}

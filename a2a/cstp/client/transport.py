@@ -8,8 +8,8 @@ from typing import Final
 
 import httpx
 
-from cstp.client.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError
 from cstp.client.messages import HttpAnswer
+from cstp.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, TransportError
 
 FIRST_PAUSE: Final = 0.25  # seconds
 LONGEST_PAUSE: Final = 8.0  # seconds

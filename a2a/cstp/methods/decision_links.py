@@ -111,8 +111,8 @@ class GetGraphParams(ReadParams):
     limit: Annotated[int, Field(ge=1, le=200), WHOLE] = 200
 
 
-class GraphNode(WireResult):
-    """A decision, and how many links it is away from the one that was asked for."""
+class DecisionInShort(WireResult):
+    """A decision as lists have it; members are null where its record does not say."""
 
     id: DecisionId
     title: str
@@ -122,6 +122,11 @@ class GraphNode(WireResult):
     status: str | None
     outcome: str | None
     date: InstantOut | None
+
+
+class GraphNode(DecisionInShort):
+    """A decision, and how many links it is away from the one that was asked for."""
+
     depth: int
 
 

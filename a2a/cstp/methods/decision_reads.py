@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue
 from cstp.contract import DecisionId, DecisionIds, Method, PublishedNames, ToolText, WireResult
 from cstp.errors import NotFound, QueryFailed
 from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, Offset, UpperInstant, in_order
-from cstp.methods.decision_links import DecisionEdge, EndedEdge
+from cstp.methods.decision_links import DecisionEdge, DecisionInShort, EndedEdge
 from cstp.methods.decision_records import OF_ID
 from cstp.reads import Present, ReadParams
 from cstp.writes import Names, RecordId
@@ -206,17 +206,9 @@ class ListDecisionsParams(ReadParams):
     _dates_in_order = in_order("date_from", "date_to")
 
 
-class ListedDecision(WireResult):
+class ListedDecision(DecisionInShort):
     """One decision of a list."""
 
-    id: DecisionId
-    title: str
-    category: str | None
-    confidence: float | None
-    stakes: str | None
-    status: str | None
-    outcome: str | None
-    date: InstantOut | None
     review_by: InstantOut | None
     tags: list[str]
     project: str | None

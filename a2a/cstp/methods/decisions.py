@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar, Literal, TypeAlias
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, field_validator
 from pydantic_core import PydanticCustomError
 
-from cstp.contract import ANSWER_TOKENS, DecisionId, DecisionIds, Method, PublishedNames, ToolText, Wire, WireResult
+from cstp.contract import ANSWER_TOKENS, DecisionIds, Method, PublishedNames, ToolText, Wire, WireResult
 from cstp.errors import QueryFailed
-from cstp.fields import WHOLE, InstantOut, Label, LowerInstant, Share, UpperInstant, each_once, in_order
-from cstp.methods.decision_links import DecisionEdge
+from cstp.fields import WHOLE, Label, LowerInstant, Share, UpperInstant, each_once, in_order
+from cstp.methods.decision_links import DecisionEdge, DecisionInShort
 from cstp.reads import (
     Abstain,
     AsOf,
@@ -145,7 +145,7 @@ class Provenance(WireResult):
     status_text: str | None
 
 
-class DecisionSummary(WireResult):
+class DecisionSummary(DecisionInShort):
     """One decision that was found; members are null where its record does not say.
 
     `distance` is the cosine distance to the query, 0 to 2, lower is closer. `reasons` holds the types of the reasons
@@ -155,14 +155,6 @@ class DecisionSummary(WireResult):
     `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
-    id: DecisionId
-    title: str
-    category: str | None
-    confidence: float | None
-    stakes: str | None
-    status: str | None
-    outcome: str | None
-    date: InstantOut | None
     distance: float | None
     origin: RecordOrigin
     recorded_by: str | None

@@ -17,26 +17,16 @@ from rich.text import Text
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.escapes import one_line
-from cstp_server.cli.common import CommonOptions, ConfigOption, DataDirOption, JsonOption, command_family
+from cstp_server.cli.common import (
+    CommonOptions as CommonOptions,
+    ConfigOption as ConfigOption,
+    DataDirOption as DataDirOption,
+    JsonOption as JsonOption,
+    command_family as command_family,
+)
 from cstp_server.loaded_settings import LoadedSettings, load_settings
 from cstp_server.settings import Settings
 from cstp_server.terminal import say
-
-__all__ = [
-    "CommonOptions",
-    "ConfigOption",
-    "DataDirOption",
-    "JsonOption",
-    "command_family",
-    "name_store",
-    "naming_a_store_that_fails",
-    "places_of",
-    "print_table",
-    "settings_for",
-    "store_line",
-    "store_place",
-    "without_secrets",
-]
 
 _WIDEST: Final = 1_000_000  # columns
 _CREDENTIALS: Final = re.compile(r"(?<=://)[^/]*(?=@)")

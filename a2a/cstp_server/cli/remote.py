@@ -21,17 +21,19 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.escapes import one_line, several_lines
 from cstp.call import Call, raw_call
 from cstp.client.connections import SyncHttp
-from cstp.client.errors import ConnectionLost, DeadlineExceeded, UnexpectedAnswer
 from cstp.client.messages import TOO_LARGE, HttpAnswer, read_answer
 from cstp.client.transport import HEADERS, deadline_after
 from cstp.errors import (
     ERRORS,
+    ConnectionLost,
     CstpError,
+    DeadlineExceeded,
     Forbidden,
     InvalidParams,
     MethodNotFound,
     Overloaded,
     RateLimited,
+    UnexpectedAnswer,
 )
 from cstp.methods.registry import METHODS
 from cstp_server.cli.common import FAMILIES, Unreachable

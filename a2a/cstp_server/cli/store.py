@@ -1,7 +1,7 @@
 """The records that a command works on."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -42,7 +42,7 @@ def opened_records(loaded: LoadedSettings, *, named: bool = False) -> Iterator[R
 @contextmanager
 def records_in(folder: Path) -> Iterator[Records]:
     """Open records in a separate folder, created if missing, and close them at the end."""
-    with _closed(open_records(f"sqlite:///{folder / 'records.sqlite3'}", named=str(folder))) as records:
+    with closing(open_records(f"sqlite:///{folder / 'records.sqlite3'}", named=str(folder))) as records:
         yield records
 
 
@@ -75,16 +75,8 @@ def compared_records(loaded: LoadedSettings) -> Iterator[Records]:
         yield records
 
 
-def _opened(settings: Settings) -> AbstractContextManager[Records]:
-    return _closed(open_records(settings.store_url, named=settings.store_named))
-
-
-@contextmanager
-def _closed(records: Records) -> Iterator[Records]:
-    try:
-        yield records
-    finally:
-        records.close()
+def _opened(settings: Settings) -> closing[Records]:
+    return closing(open_records(settings.store_url, named=settings.store_named))
 
 
 def _nothing_there(settings: Settings) -> str:

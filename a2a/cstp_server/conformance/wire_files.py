@@ -135,21 +135,16 @@ def read(path: Path) -> Conversation:
 
 
 def _direct(found: Conversation, kind: str, text: str) -> None:
-    if kind == "server":
-        name, _, value = text.partition("=")
-        found.settings[name] = value
-    elif kind == "token":
-        found.token |= dict(word.split("=", 1) for word in text.split())
-    elif kind == "chunk":
-        found.chunk = int(text)
-    elif kind == "gate":
-        found.gate = text
-    elif kind == "records":
-        found.records = text
-    elif kind == "edge":
-        found.edge = text
-    else:
-        found.needs = text
+    match kind:
+        case "server":
+            name, _, value = text.partition("=")
+            found.settings[name] = value
+        case "token":
+            found.token |= dict(word.split("=", 1) for word in text.split())
+        case "chunk":
+            found.chunk = int(text)
+        case "gate" | "records" | "needs" | "edge":
+            setattr(found, kind, text)
 
 
 def split(lines: Sequence[str]) -> tuple[list[tuple[str, str]], str]:

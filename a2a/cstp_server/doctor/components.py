@@ -20,8 +20,8 @@ from cognition_engines.ingest.watching.watched import file_states
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import StoreContents, StoreState, inspect_store, other_schema, sqlite_file
 from cognition_engines.store.schema import HEAD
-from cstp.client.errors import ConnectFailed, TransportError
 from cstp.client.messages import HttpAnswer
+from cstp.errors import ConnectFailed, TransportError
 from cstp.methods.registry import METHODS
 from cstp_server.doctor.environment import MB, mode_findings
 from cstp_server.doctor.finding import CheckResult, Finding, Level

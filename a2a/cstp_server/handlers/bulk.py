@@ -9,8 +9,7 @@ from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.operator_reads import LookUp
 from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
 from cognition_engines.writing.knowledge import check_import
-from cognition_engines.writing.memory_requests import PutRecords
-from cognition_engines.writing.requests import WritesRefused
+from cognition_engines.writing.requests import PutRecords, WritesRefused
 from cstp.errors import MAX_VIOLATIONS
 from cstp.methods import records
 from cstp.methods.records import (

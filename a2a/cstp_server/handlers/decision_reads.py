@@ -3,13 +3,14 @@
 from datetime import UTC, datetime
 
 from cognition_engines.engine import Engine
-from cognition_engines.indexes.columns.sorting import RECORDED, Order
-from cognition_engines.kinds.reviews import Review
+from cognition_engines.indexes.columns.listing import RECORDED, Order
+from cognition_engines.kinds.decisions import Review
 from cognition_engines.models import SENSITIVITIES, Decision, DecisionDetails, Filters, Overdue, Sensitivity
 from cognition_engines.queries.decisions import joined_links
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.values import Revision, StoredRecord
-from cognition_engines.writing.decisions import content_hash, ratified_by
+from cognition_engines.writing.decisions import ratified_by
+from cognition_engines.writing.entries import content_hash
 from cstp.errors import NotFound
 from cstp.methods.decision_reads import (
     GET_DECISION,

@@ -1,13 +1,13 @@
 """The methods by which agents write decisions: from the wire's values to requests, and back."""
 
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any, Final
 
 from cognition_engines.engine import Engine
-from cognition_engines.kinds.reviews import DecisionLink, Evidence, ReviewContent
-from cognition_engines.models import SENSITIVITIES, AffectedPart, Alternative, CitedSource, Reason
+from cognition_engines.kinds.decisions import DecisionLink, Evidence, ReviewContent
+from cognition_engines.models import SENSITIVITIES, AffectedPart, Alternative, CitedSource, Decision, Reason
 from cognition_engines.writing.requests import (
-    DecisionFields,
     LinkDecisions,
     LinkedDecisions,
     RecordDecision,
@@ -17,6 +17,7 @@ from cognition_engines.writing.requests import (
     UnlinkDecisions,
     UpdateDecision,
 )
+from cognition_engines.writing.stated_decisions import stated_decision
 from cstp.methods.decision_links import (
     LINK_DECISIONS,
     UNLINK_DECISIONS,
@@ -48,27 +49,15 @@ from cstp_server.handlers.writing import refusals, warnings_of, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _DAYS: Final = {"d": 1, "w": 7, "m": 30}
-# Members whose values on the wire are plain: the same in a request.
-_PLAIN: Final = (
-    "category",
-    "stakes",
-    "context",
-    "pattern",
-    "mental_state",
-    "review_by",
-    "feature",
-    "pr",
-    "file",
-    "line",
-    "commit",
-    "valid_from",
-    "valid_to",
-    "thread_id",
-    "trace",
-    "deliberation",
-    "bridge",
-    "pre_decision",
-)
+# Members that are lists on the wire, with what their items become.
+_LISTS: Final[Mapping[str, Callable[[Any], object]]] = {
+    "tags": str,
+    "kpi_indicators": str,
+    "reasons": lambda one: Reason(one.type, one.text, one.strength),
+    "alternatives": lambda one: Alternative(one.option, one.why),
+    "affects": lambda one: AffectedPart(one.type, one.pattern),
+    "sources": lambda one: CitedSource(one.uri, one.quote, one.hash),
+}
 
 
 def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
@@ -86,7 +75,7 @@ def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
 def _recording(engine: Engine) -> Any:
     async def record_decision(params: RecordDecisionParams, call: Call) -> RecordDecisionResult:
         request = RecordDecision(
-            fields=_fields(params, params.decision, params.confidence),
+            stated=_stated(params, params.decision, params.confidence),
             project=params.project,
             sensitivity=SENSITIVITIES[params.sensitivity],
             review_in=_period(params.review_in),
@@ -123,7 +112,7 @@ def _updating(engine: Engine) -> Any:
         request = UpdateDecision(
             id=params.id,
             names=tuple(sorted(updates.model_fields_set)),
-            fields=_fields(updates, updates.decision or "", updates.confidence),
+            stated=_stated(updates, updates.decision or "", updates.confidence),
             reason=params.reason,
             expected_revision=params.expected_revision,
         )
@@ -244,19 +233,10 @@ def ended_edge_of(link: DecisionLink) -> EndedEdge:
     return EndedEdge(**edge_of(link).model_dump(), ended_at=link.ended_at, ended_by=link.ended_by)
 
 
-def _fields(members: DecisionMembers, decision: str, confidence: float | None) -> DecisionFields:
-    plain: dict[str, Any] = {name: getattr(members, name) for name in _PLAIN}
-    return DecisionFields(
-        decision=decision,
-        confidence=confidence,
-        reasons=tuple(Reason(one.type, one.text, one.strength) for one in members.reasons or ()),
-        alternatives=tuple(Alternative(one.option, one.why) for one in members.alternatives or ()),
-        tags=tuple(members.tags or ()),
-        kpi_indicators=tuple(members.kpi_indicators or ()),
-        affects=tuple(AffectedPart(one.type, one.pattern) for one in members.affects or ()),
-        sources=tuple(CitedSource(one.uri, one.quote, one.hash) for one in members.sources or ()),
-        **plain,
-    )
+def _stated(members: DecisionMembers, decision: str, confidence: float | None) -> Decision:
+    given = {name: value for name in DecisionMembers.model_fields if (value := getattr(members, name)) is not None}
+    lists = {name: tuple(map(make, given[name])) for name, make in _LISTS.items() if name in given}
+    return stated_decision(decision=decision, confidence=confidence, **given | lists)
 
 
 def _period(text: str | None) -> timedelta | None:

@@ -9,8 +9,8 @@ from cognition_engines.kinds.episodes import Episode
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.episodes import EpisodeMatch, EpisodeQuestion
 from cognition_engines.store.values import StoredRecord
-from cognition_engines.writing.entries import content_hash_of
-from cognition_engines.writing.memory_requests import StoreEpisode
+from cognition_engines.writing.entries import content_hash
+from cognition_engines.writing.requests import StoreEpisode
 from cstp.errors import NotFound
 from cstp.methods.decision_reads import RecordProvenance
 from cstp.methods.episodes import (
@@ -148,6 +148,6 @@ def _provenance(stored: StoredRecord, episode: Episode) -> RecordProvenance:
         origin="wire" if origin.written else "file",
         path=None if origin.written else origin.path if known else origin.source.rpartition("/")[2],
         revision=stored.revision,
-        content_hash=content_hash_of(episode),
+        content_hash=content_hash(episode),
         ratified_by=None,
     )

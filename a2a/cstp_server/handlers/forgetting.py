@@ -5,7 +5,7 @@ from typing import Any
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.kind import KINDS
-from cognition_engines.writing.requests import ErasureReceipt, Forget
+from cognition_engines.writing.erasing import ErasureReceipt, Forget
 from cstp.methods.records import (
     FORGET,
     ForgetCascade,

@@ -3,7 +3,7 @@
 from cognition_engines.engine import Engine
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.writing.knowledge import read_given
-from cognition_engines.writing.memory_requests import StoreKnowledge
+from cognition_engines.writing.requests import StoreKnowledge
 from cstp.methods.knowledge import (
     STORE_KNOWLEDGE,
     StoredRecordState,

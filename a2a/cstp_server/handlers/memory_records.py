@@ -5,7 +5,7 @@ from typing import Any
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
 from cognition_engines.models import SENSITIVITIES
-from cognition_engines.writing.memory_requests import Remember
+from cognition_engines.writing.requests import Remember
 from cstp.methods.memories import REMEMBER, GivenEvent, RememberParams, RememberResult, StoredEvent
 from cstp_server.handlers.writing import refusals, writer_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from cstp.call import Call
-from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer, read_answer, request_body
+from cstp.errors import TransportError
 from cstp_server.holder import folder_socket
 from cstp_server.holder.asked import Caller, caller_line
 

@@ -7,8 +7,7 @@ from typing import Any
 import structlog
 
 from cstp.client.async_client import AsyncClient
-from cstp.client.errors import TransportError
-from cstp.errors import CstpError, MethodNotFound, QueryFailed
+from cstp.errors import CstpError, MethodNotFound, QueryFailed, TransportError
 from cstp_server.mcp.sent_calls import call_of
 from cstp_server.mcp.server import Context, Run
 from cstp_server.mcp.stdio import answer

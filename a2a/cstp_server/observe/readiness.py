@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final, Literal
 
-from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.queries.pools import Pool
 from cognition_engines.queries.turns import Caller
+from cognition_engines.store.audit.trail import AuditTrail
 from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
 from cstp_server.tokens import TokenBook

@@ -5,9 +5,9 @@ from contextlib import closing
 import httpx
 
 from cstp.client.connections import SyncHttp
-from cstp.client.errors import ConnectFailed, TransportError
 from cstp.client.messages import HttpAnswer
 from cstp.client.transport import deadline_after
+from cstp.errors import ConnectFailed, TransportError
 
 
 def probe(url: str, path: str, seconds: float) -> HttpAnswer | TransportError:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
-from cognition_engines.auditing.trail import AuditOptions
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.indexes.folders import ALONE, FolderLock
@@ -13,6 +12,7 @@ from cognition_engines.ingest.maps.map_files import opened_map
 from cognition_engines.ingest.options import FollowedSource, Selection, Texts
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.relevance import Relevance
+from cognition_engines.store.audit.trail import AuditOptions
 from cstp_server.process.model import LOCAL_MODELS, open_model
 from cstp_server.settings import SearchSettings, Settings, SourceSettings, VectorSettings
 from cstp_server.workers.membership import Membership

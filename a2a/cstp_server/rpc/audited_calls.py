@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
+from cognition_engines.store.audit.trail import AuditTrail
 from cstp.contract import Wire, named_records
 from cstp.errors import Conflict, CstpError
 from cstp.methods.registry import METHODS

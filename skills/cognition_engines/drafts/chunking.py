@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from cognition_engines.drafts.ids import part_id
 from cognition_engines.drafts.plain_values import Unacceptable
@@ -220,46 +220,31 @@ def is_long(artifact: Artifact) -> bool:
 
 def chunks_of(head: Source | Artifact, pieces: Sequence[Piece], repository: str) -> list[Chunk | ArtifactChunk]:
     """Return the chunks of a document with their ids."""
-    total = len(pieces)
-    chunks = [
-        _source_chunk(head, piece, place, total)
-        if isinstance(head, Source)
-        else _artifact_chunk(head, piece, place, total)
-        for place, piece in enumerate(pieces)
-    ]
+    chunks = [_chunk(head, piece, place, len(pieces)) for place, piece in enumerate(pieces)]
     return [replace(one, id=part_id(one, repository)) for one in chunks]
 
 
-def _artifact_chunk(head: Artifact, piece: Piece, place: int, total: int) -> ArtifactChunk:
-    return ArtifactChunk(
-        artifact_id=str(head.id),
-        content=piece.text,
-        title=head.title,
-        chunk_index=place,
-        total_chunks=total,
-        start_char=piece.start,
-        end_char=piece.end,
-        project=head.project,
-        sensitivity=head.sensitivity,
-    )
-
-
-def _source_chunk(head: Source, piece: Piece, place: int, total: int) -> Chunk:
+def _chunk(head: Source | Artifact, piece: Piece, place: int, total: int) -> Chunk | ArtifactChunk:
+    common: dict[str, Any] = {
+        "content": piece.text,
+        "title": head.title,
+        "chunk_index": place,
+        "total_chunks": total,
+        "start_char": piece.start,
+        "end_char": piece.end,
+        "project": head.project,
+        "sensitivity": head.sensitivity,
+    }
+    if isinstance(head, Artifact):
+        return ArtifactChunk(artifact_id=str(head.id), **common)
     authors = ", ".join(head.authors)
     return Chunk(
-        content=piece.text,
         source_id=head.id,
-        title=head.title,
         author=authors if 0 < len(authors) <= _AUTHOR else None,  # answers take a longer one from the source
         category=head.category,
         tags=head.tags,
-        chunk_index=place,
-        total_chunks=total,
-        start_char=piece.start,
-        end_char=piece.end,
         place=piece.place,
         source_url=head.url,
         created_at=head.created_at,
-        project=head.project,
-        sensitivity=head.sensitivity,
+        **common,
     )

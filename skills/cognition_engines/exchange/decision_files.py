@@ -4,14 +4,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from pydantic import JsonValue
 
+from cognition_engines.exchange.lines import record_members
+from cognition_engines.kinds.decisions import DecisionLink
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import DecisionLink
-from cognition_engines.models import EVERYTHING, SENSITIVITIES, Decision
+from cognition_engines.models import EVERYTHING, Decision
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.records import Records
 
@@ -19,7 +19,11 @@ EXPORTED: Final = "cstp-export"  # the member of the front matter that has the h
 _PAGE: Final = 200
 _LONGEST_NAME: Final = 60  # characters of a title in the name of a file
 _NO_LETTERS: Final = re.compile(r"[^a-z0-9]+")
-_LEVELS: Final = {level: name for name, level in SENSITIVITIES.items()}
+# Members that files have no member of their own for, so that they are metadata there.
+_OTHERS: Final = (
+    *("feature", "pr", "validFrom", "validTo", "file", "line", "commit", "reviewBy", "affects", "sources"),
+    "kpiIndicators",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,56 +71,29 @@ def _name(decision: Decision) -> str:
 
 
 def _members(decision: Decision, content_hash: str) -> Mapping[str, JsonValue]:
-    level = _LEVELS[decision.sensitivity] if decision.sensitivity else None
+    stated = record_members(decision)
+    found = stated | (stated["details"] or {})
+    sources = [_without_null(one) for one in found.get("sources", ())]
+    others = {name: found.get(name) for name in _OTHERS} | {"sources": sources}
+    seconds = None if decision.date is None else decision.date.replace(microsecond=0)  # as files have it
     return {
         "id": decision.id,
         EXPORTED: content_hash,
         "status": decision.status,
-        "date": None if decision.date is None else _time(decision.date.replace(microsecond=0)),  # as files have it
+        "date": None if seconds is None else seconds.isoformat().replace("+00:00", "Z"),
         "category": decision.category,
         "stakes": decision.stakes,
         "confidence": decision.confidence,
         "tags": list(decision.tags),
-        "reasons": [
-            _without_null({"type": one.type, "text": one.text, "strength": one.strength}) for one in decision.reasons
-        ],
+        "reasons": [_without_null(one) for one in stated["reasons"]],
         "project": decision.project,
-        "sensitivity": level,
-        "metadata": _others(decision),
+        "sensitivity": stated["sensitivity"] if decision.sensitivity else None,
+        "metadata": decision.metadata | {name: value for name, value in others.items() if value not in (None, [])},
     }
 
 
-def _others(decision: Decision) -> dict[str, JsonValue]:
-    """What files have no member of their own for."""
-    found: dict[str, JsonValue] = {
-        "feature": decision.feature,
-        "pr": decision.pr,
-        "validFrom": _time(decision.valid_from),
-        "validTo": _time(decision.valid_to),
-    }
-    details = decision.details
-    if details is not None:
-        found |= {
-            "file": details.file,
-            "line": details.line,
-            "commit": details.commit,
-            "reviewBy": _time(details.review_by),
-            "affects": [{"type": one.type, "pattern": one.pattern} for one in details.affects],
-            "sources": [
-                _without_null({"uri": one.uri, "quote": one.quote, "hash": one.hash}) for one in details.sources
-            ],
-            "kpiIndicators": list(details.kpi_indicators),
-        }
-    kept = {name: value for name, value in found.items() if value not in (None, [])}
-    return {**decision.metadata, **kept}
-
-
-def _without_null(members: Mapping[str, str | float | None]) -> dict[str, JsonValue]:
+def _without_null(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return {name: value for name, value in members.items() if value is not None}
-
-
-def _time(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
 
 
 def _linked(id: str, link: DecisionLink) -> str:

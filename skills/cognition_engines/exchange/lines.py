@@ -8,9 +8,10 @@ from and when its content changed. Two stores with equal records give equal line
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from copy import copy
+from dataclasses import dataclass, fields, make_dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal, TypeAlias, cast
+from typing import Annotated, Any, Final, Literal, TypeAlias, cast, get_type_hints
 
 import orjson
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
@@ -23,26 +24,14 @@ from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, 
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.registry import Record, adapter, kind_of, prefixed, validated
 from cognition_engines.kinds.spec import MAX_ID, Origin
-from cognition_engines.models import SENSITIVITIES, Decision, DecisionDetails, Reason, Sensitivity
+from cognition_engines.models import SENSITIVITIES, STATUSES, Decision, Reason
 from cognition_engines.store.values import PART, Entry, StoredRecord
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _DIGEST: Final = re.compile("[0-9a-f]{32}[.][0-9a-f]{8}")
 _IS_PRINTABLE: Final = re.compile(PRINTABLE)
 _Label: TypeAlias = Annotated[str, Text(10_000)]
-# cognition_engines.models.STATUSES
-_Status: TypeAlias = Literal[
-    "proposed",
-    "accepted",
-    "rejected",
-    "deprecated",
-    "superseded",
-    "draft",
-    "decided",
-    "reviewed",
-    "pending",
-    "other",
-]
+_Status: Any = Literal.__getitem__(STATUSES)
 
 
 class UnreadableLine(ValueError):
@@ -56,31 +45,35 @@ class _Reason(Model):
     strength: Share | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Decision(Model):
-    """A decision as it is stored; unlike in a record file, with its normalised status next to the one written."""
+# What a member of a decision may be on a line, by its type, and by its name if it differs from others of the type.
+_BY_TYPE: Final[Mapping[Any, Any]] = {
+    str: _Label,
+    str | None: _Label | None,
+    float | None: Share | None,
+    datetime | None: Instant | None,
+    tuple[str, ...]: tuple[_Label, ...],
+}
+_BY_NAME: Final[Mapping[str, Any]] = {
+    "text": Annotated[str, Text(10_000_000, shortest=0)],
+    "status": _Status | None,
+    "reasons": tuple[_Reason, ...],
+    "sensitivity": Level,
+    "metadata": Metadata,
+}
 
-    title: _Label
-    text: Annotated[str, Text(10_000_000, shortest=0)] = ""
-    category: _Label | None = None
-    confidence: Share | None = None
-    stakes: _Label | None = None
-    status: _Status | None = None
-    status_text: _Label | None = None
-    outcome: _Label | None = None
-    date: Instant | None = None
-    reasons: tuple[_Reason, ...] = ()
-    tags: tuple[_Label, ...] = ()
-    supersedes: tuple[_Label, ...] = ()
-    superseded_by: tuple[_Label, ...] = ()
-    feature: _Label | None = None
-    pr: _Label | None = None
-    valid_from: Instant | None = None
-    valid_to: Instant | None = None
-    details: DecisionDetails | None = None
-    project: _Label | None = None
-    sensitivity: Level = Sensitivity.NORMAL
-    metadata: Metadata = field(default_factory=dict)
+
+def _decision_line() -> type[Any]:
+    """Return the class of a decision as it is stored; unlike in a record file, with its status as it was written, too.
+
+    It has the members of `Decision` but the id, whose form `_record` checks for all kinds.
+    """
+    types = get_type_hints(Decision)
+    members = [
+        (each.name, _BY_NAME.get(each.name, _BY_TYPE.get(types[each.name], types[each.name])), copy(each))
+        for each in fields(Decision)
+        if each.name != "id"
+    ]
+    return make_dataclass("_Decision", members, bases=(Model,), frozen=True, slots=True, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +104,8 @@ class _Line(Model):
 _OF_ORIGIN: Final = tuple(member.name for member in fields(_Origin))
 _LINE: Final = TypeAdapter(_Line)
 _ORIGIN: Final = TypeAdapter(_Origin)
-_DECISION: Final = TypeAdapter(_Decision)
+_Decision: Final = _decision_line()
+_DECISION: Final = TypeAdapter[Any](_Decision)
 
 
 def line_of(stored: StoredRecord) -> bytes:
@@ -131,11 +125,14 @@ def object_of(entry: Entry, at: datetime) -> dict[str, Any]:
 
 def origin_object(origin: Origin) -> dict[str, Any]:
     """An origin as lines have it, with its digest."""
+    dumped: dict[str, Any] = _ORIGIN.dump_python(_origin_line(origin), mode="json", by_alias=True)
+    return {**dumped, "digest": origin.digest}
+
+
+def _origin_line(origin: Origin) -> _Origin:
     written: dict[str, Any] = {name: getattr(origin, name) or None for name in _OF_ORIGIN}
     guarded = None if origin.guarded_as is None else origin.guarded_as.name.lower()
-    from_ = _Origin(**written | {"ordinal": origin.ordinal, "guarded_as": guarded})
-    dumped: dict[str, Any] = _ORIGIN.dump_python(from_, mode="json", by_alias=True)
-    return {**dumped, "digest": origin.digest}
+    return _Origin(**written | {"ordinal": origin.ordinal, "guarded_as": guarded})
 
 
 def origin_from(given: Mapping[str, Any]) -> Origin:
@@ -165,13 +162,10 @@ def read_object(given: Mapping[str, JsonValue]) -> Entry:
 
 
 def _dumped(record: Record, origin: Origin, updated_at: datetime, expires_at: datetime | None) -> dict[str, Any]:
-    written: dict[str, Any] = {name: getattr(origin, name) or None for name in _OF_ORIGIN}
-    guarded = None if origin.guarded_as is None else origin.guarded_as.name.lower()
-    from_ = _Origin(**written | {"ordinal": origin.ordinal, "guarded_as": guarded})
     line = _Line(
         kind=kind_of(record).label,
-        record=_members(record),
-        origin=from_,
+        record=record_members(record),
+        origin=_origin_line(origin),
         updated_at=updated_at,
         expires_at=expires_at,
     )
@@ -179,7 +173,8 @@ def _dumped(record: Record, origin: Origin, updated_at: datetime, expires_at: da
     return found
 
 
-def _members(record: Record) -> dict[str, Any]:
+def record_members(record: Record) -> dict[str, Any]:
+    """Return the members of a record as lines have them, by their names in camelCase."""
     if isinstance(record, Decision):
         given = {name: value for name, value in _by_name(record).items() if name != "id"}
         given["reasons"] = tuple(_Reason(type=one.type, text=one.text, strength=one.strength) for one in record.reasons)
@@ -190,7 +185,7 @@ def _members(record: Record) -> dict[str, Any]:
     return {**dumped, "sensitivity": None if record.sensitivity is None else record.sensitivity.name.lower()}
 
 
-def _by_name(record: Decision) -> dict[str, Any]:
+def _by_name(record: Any) -> dict[str, Any]:
     return {member.name: getattr(record, member.name) for member in fields(record)}
 
 
@@ -221,22 +216,10 @@ def read_line(line: bytes) -> Entry:
 
 
 def _origin(read: _Origin, digest: str) -> Origin:
-    origin = Origin(
-        read.source,
-        read.ordinal,
-        read.ingested_as,
-        digest,
-        read.repository or "",
-        read.path or "",
-        read.given,
-        read.identity or "",
-        read.project_scope,
-        None if read.guarded_as is None else SENSITIVITIES[read.guarded_as],
-        read.guard_scope,
-        read.recorded_by,
-        read.via,
-    )
-    return with_place(origin)
+    given = {name: value for name in _OF_ORIGIN if (value := getattr(read, name)) is not None}
+    if read.guarded_as is not None:
+        given["guarded_as"] = SENSITIVITIES[read.guarded_as]
+    return with_place(Origin(**{"ingested_as": None} | given, digest=digest))
 
 
 def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
@@ -254,7 +237,7 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
         # an id that is stored may be longer than one that is given: it has its prefix
         return cast("Record", replace(cast("Any", validated(kind, others)), id=id))
     read = _DECISION.validate_json(orjson.dumps(others))
-    given = {member.name: getattr(read, member.name) for member in fields(read)}
+    given = _by_name(read)
     given["reasons"] = tuple(Reason(one.type, one.text, one.strength) for one in read.reasons)
     return Decision(id=id, **given)
 

@@ -16,13 +16,13 @@ from typing import Final, TypeAlias, TypeVar
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.exchange.lines import UnreadableLine, line_of, read_line
+from cognition_engines.filters import microseconds
 from cognition_engines.kinds.graph import Edge
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text, kind_of, references_of
 from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.models import Problem
 from cognition_engines.open_file import lines_of
-from cognition_engines.store.codec import microseconds
 from cognition_engines.store.erasure.ledger import Erasure
 from cognition_engines.store.origins import namesakes
 from cognition_engines.store.records import Records
@@ -65,7 +65,7 @@ def refs_of(entry: Entry) -> LineRefs:
         parents += [(Kind.ENTITY, end) for end in (entry.record.source_id, entry.record.target_id)]
     origin = entry.origin
     return LineRefs(
-        (kind_of(entry.record), str(entry.record.id)),
+        _name(entry),
         None if entry.updated_at is None else microseconds(entry.updated_at),
         origin.recorded_by if origin.written else None,
         origin.ordinal == PART,
@@ -85,12 +85,12 @@ def forgotten_names(lines: Sequence[LineRefs], records: Records) -> set[Name]:
         return set()
     lost = {one.name: gone[one.name] for one in lines if one.name in gone and is_older(one, gone[one.name])}
     on_lines = {one.name for one in lines}
-    there = on_lines | _stored(gone, records)
+    there = on_lines | _stored(gone, records).keys()
     for one in lines:
         erased = [gone[name] for name in one.parents if name in lost or (name in gone and name not in there)]
         lost.update((one.name, each) for each in erased if _goes_with(one, each))
     citing = [one for one in lines if any(name in lost or name in gone for name in one.passages)]
-    there = on_lines | _stored({name for one in citing for name in one.passages}, records)
+    there = on_lines | _stored({name for one in citing for name in one.passages}, records).keys()
     for one in citing:
         cited = [lost.get(name, gone.get(name)) for name in one.passages if name in there or name in gone]
         alive = any(name in there and name not in lost for name in one.passages)
@@ -116,12 +116,13 @@ def _erased(names: Iterable[Name], records: Records) -> dict[Name, Erasure]:
     return found
 
 
-def _stored(names: Iterable[Name], records: Records) -> set[Name]:
-    """Return those of the names that are in the store."""
+def _stored(names: Iterable[Name], records: Records) -> dict[Name, StoredRecord]:
+    """Return the records of these names that are in the store."""
     by_kind: dict[Kind, list[str]] = {}
     for kind, id in names:
         by_kind.setdefault(kind, []).append(id)
-    return {(kind, id) for kind, ids in by_kind.items() for id in records.reads.by_ids(kind, ids)}
+    found = ((kind, records.reads.by_ids(kind, ids)) for kind, ids in by_kind.items())
+    return {(kind, id): stored for kind, of_kind in found for id, stored in of_kind.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class ImportSummary:
 
 
 def exported(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Iterator[bytes]:
-    """The lines of all records of these kinds, by kind and id.
+    """Yield the lines of all records of these kinds, by kind and id.
 
     Each is as of the moment when it is read: a server may go on writing.
     """
@@ -159,7 +160,7 @@ def import_file(
     watcher: Watcher,
     erasures: Sequence[Erasure] = (),
 ) -> ImportSummary:
-    """Brings the records of a file into the store, all of them or, where a line is wrong, none.
+    """Bring the records of a file into the store, all of them or, if a line is wrong, none.
 
     Leaves out what was forgotten since, by the ledger of the store and `erasures`, which are added to it. The file is
     read twice, so a pipe will not do. Raises OSError for a file that cannot be read, ComponentFailed when the store or
@@ -194,7 +195,7 @@ class _Line:
 
 
 def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem], int, list[LineRefs]]:
-    """The records of each kind, what is wrong with the file, how many lines have something, and what they refer to."""
+    """Return how many records of each kind the file has, its problems, its lines with text, and their references."""
     kinds: Counter[Kind] = Counter()
     problems: list[Problem] = []
     first: dict[tuple[Kind, str], _Line] = {}
@@ -203,7 +204,7 @@ def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem
         lines += 1
         try:
             entry = _read(line)
-            kind, id = kind_of(entry.record), str(entry.record.id)
+            kind, id = _name(entry)
             place = (namesakes(kind)[0], id)
             if place in first:
                 raise UnreadableLine(f"record.id is that of line {first[place].number}")
@@ -220,7 +221,7 @@ def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem
 
 
 def _taken(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _Line]) -> Iterator[Problem]:
-    """Ids that the store has given to records of another origin or kind, and records that it has under other ids."""
+    """Yield a problem for each id that a record of another origin or kind has, and for each record stored otherwise."""
     for page in _pages(lines.items(), 1000):
         of_page = dict(page)
         by_identity = {(line.origin.identity, line.project): name for name, line in page if line.origin.identity}
@@ -261,10 +262,10 @@ def _write(
 ) -> Counter[str]:
     alive = _unforgotten(batch, lost_names, records)
     lost, batch = len(batch) - len(alive), alive
-    known = _known(batch, records)
+    known = _stored({_name(entry) for entry in batch}, records)
     fresh = []
     for entry in batch:
-        stored = known.get((kind_of(entry.record), str(entry.record.id)))
+        stored = known.get(_name(entry))
         if not _same(entry, stored):
             fresh.append(entry if stored is None else replace(entry, over=stored.origin.place))
     counts: Counter[str] = Counter({"unchanged": len(batch) - len(fresh), "forgotten": lost})
@@ -287,7 +288,7 @@ def _with_vectors(
 ) -> list[Entry]:
     """Return the entries with vectors: those that the store has of the same text and model, else new ones."""
     texts = [embedding_text(entry.record) for entry in fresh]
-    held = [known.get((kind_of(entry.record), str(entry.record.id))) for entry in fresh]
+    held = [known.get(_name(entry)) for entry in fresh]
     keys = [
         stored.key if stored is not None and text is not None and embedding_text(stored.record) == text else None
         for stored, text in zip(held, texts, strict=True)
@@ -315,15 +316,12 @@ def _unforgotten(batch: Sequence[Entry], lost: Set[Name], records: Records) -> l
     ]
 
 
-def _known(batch: Sequence[Entry], records: Records) -> dict[tuple[Kind, str], StoredRecord]:
-    names: dict[Kind, list[str]] = {}
-    for entry in batch:
-        names.setdefault(kind_of(entry.record), []).append(str(entry.record.id))
-    return {(kind, id): stored for kind, ids in names.items() for id, stored in records.reads.by_ids(kind, ids).items()}
+def _name(entry: Entry) -> Name:
+    return kind_of(entry.record), str(entry.record.id)
 
 
 def _same(entry: Entry, stored: StoredRecord | None) -> bool:
-    """Whether a record is stored as it was exported, wherever its digest was made."""
+    """Return whether a record is stored as it was exported, wherever its digest was made."""
     if stored is None or stored.record != entry.record or stored.expires_at != entry.expires_at:
         return False
     return replace(entry.origin, digest="") == replace(stored.origin, digest="")

@@ -1,15 +1,15 @@
-"""Decisions: what they are called, and what their references may mean, as texts in the table `links`.
+"""Decisions, their reviews and links: what they are called, and what their references may mean.
 
-An id as it is; an id that a file gives within its repository, and, where it is the only one, everywhere; a file's
-name, its stem and its number within their folder.
+The names are texts in the table `links`: an id as it is; an id that a file gives within its repository, and
+everywhere if it is the only one; a file's name, its stem and its number within their folder.
 """
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, JsonValue, WithJsonSchema
 
@@ -54,6 +54,9 @@ _Refs: TypeAlias = Annotated[
         description="an id, a number or a file name, or a list of at most 64 of them, each of at most 200 characters"
     ),
 ]
+OutcomeName: TypeAlias = Literal["success", "partial", "failure", "abandoned"]
+LinkType: TypeAlias = Literal["supersedes", "depends_on", "relates_to", "contradicts", "refines", "caused_by", "blocks"]
+ACYCLIC: Final[tuple[LinkType, ...]] = ("supersedes", "depends_on")  # of these a circle would mean nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,3 +189,59 @@ DECISION: Final = KindSpec(
     facets=_facets,
     references=_references,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What shows how a decision turned out; `hash` is of what was found there."""
+
+    uri: str
+    kind: str | None = None
+    hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewContent:
+    """What a reviewer states besides the outcome; `affected_kpis` are numbers by name."""
+
+    actual_result: str | None = None
+    lessons: str | None = None
+    notes: str | None = None
+    affected_kpis: Mapping[str, float] = field(default_factory=dict)
+    observed_at: datetime | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """One review. `self_review` says that the reviewer recorded the decision; `number` counts from 1."""
+
+    id: str
+    number: int
+    at: datetime
+    agent: str
+    via: str
+    self_review: bool
+    outcome: str
+    previous_outcome: str | None
+    content: ReviewContent
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionLink:
+    """A link that an agent made, by the ids of its ends.
+
+    `effective_at` is since when a supersession is in effect; None for one that is not, and for other types. `ended_at`
+    and `ended_by` are of a link that an agent ended, or replaced by another one.
+    """
+
+    source: str
+    target: str
+    type: LinkType
+    agent: str
+    at: datetime
+    weight: float | None = None
+    context: str | None = None
+    effective_at: datetime | None = None
+    ended_at: datetime | None = None
+    ended_by: str | None = None

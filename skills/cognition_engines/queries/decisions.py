@@ -8,8 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.indexes import Indexes
-from cognition_engines.kinds.decisions import ENDED
-from cognition_engines.kinds.reviews import DecisionLink
+from cognition_engines.kinds.decisions import ENDED, DecisionLink
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import SUPERSEDED, Decision, Filters, Mode, Viewer
 from cognition_engines.queries.passages import PassageRequest, Passages

@@ -20,9 +20,8 @@ from cognition_engines.filters import (
     microseconds,
     one_of,
 )
-from cognition_engines.indexes.columns.listing import Listing, ListPage
+from cognition_engines.indexes.columns.listing import Listing, ListPage, Order
 from cognition_engines.indexes.columns.snapshot import count_labels, count_members
-from cognition_engines.indexes.columns.sorting import Order
 from cognition_engines.kinds.extractions import Extraction, ExtractionType
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
 from cognition_engines.store.audit.chain import AuditChain, AuditFilters, AuditPage
+from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import GuardedFile, KnownRecord
 

@@ -10,6 +10,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.filters import microseconds
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.extractions import AnyExtraction
 from cognition_engines.kinds.kind import Kind
@@ -24,7 +25,6 @@ Cell: TypeAlias = str | int | float | bytes | None
 CellType: TypeAlias = Literal["text", "whole", "real", "json"]
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND: Final = timedelta(microseconds=1)
 _ON_SPINE: Final = ("id", "project", "sensitivity")
 _NO_INDEX: Final = 2**31  # after every index
 _NO_TIME: Final = -(2**62)  # before every time
@@ -40,33 +40,17 @@ _LONG: Final = (
 )  # SQLite walks over them, so last
 Row: TypeAlias = Sequence[Any]
 
-# The columns of an origin, in the order of its fields.
 ORIGIN: Final = tuple(field.name for field in fields(Origin))
 _GUARDED_AS: Final = ORIGIN.index("guarded_as")
-# The columns of `records` that `stored` unpacks by position, before those of the table of the kind.
-SPINE: Final = (
-    "key",
-    "seq",
-    "id",
-    "project",
-    "sensitivity",
-    "own_project",
-    "own_sensitivity",
-    "at",
-    "context",
-    "system",
-    "importance",
-    "parent",
-    "since",
-    "until",
-    "author",
-    "people",
-    "recorded_at",
-    "updated_at",
-    "revision",
-    "expires_at",
-    *ORIGIN,
+# The columns of facets and of an origin, in the order of their fields.
+_FACETS: Final = tuple(field.name for field in fields(Facets))
+# The columns of `records` that `stored` reads by position, before those of the table of the kind.
+_OWN: Final = (
+    *("key", "seq", "id", "own_project", "own_sensitivity"),
+    *("recorded_at", "updated_at", "revision", "expires_at"),
 )
+SPINE: Final = (*_OWN, *_FACETS, *ORIGIN)
+_OF_ORIGIN: Final = slice(len(_FACETS), len(_FACETS) + len(ORIGIN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,28 +64,23 @@ class Column:
     read: Callable[[Any], Any] | None = None
 
 
-def microseconds(moment: datetime) -> int:
-    """Microseconds since 1970; `moment` must be aware."""
-    return (moment - _EPOCH) // _MICROSECOND
-
-
-def moment(microseconds: int) -> datetime:
-    """The UTC time that many microseconds after 1970."""
-    return _EPOCH + timedelta(microseconds=microseconds)
+def moment(since_1970: int) -> datetime:
+    """Return the UTC time that many microseconds after 1970."""
+    return _EPOCH + timedelta(microseconds=since_1970)
 
 
 def place_key(place: tuple[str, str]) -> str:
-    """What stands for a repository and a path in it."""
+    """Return the key that stands for a repository and a path in it."""
     return short_key("\0".join(place))
 
 
 def title_key(title: str) -> str:
-    """By which sources are found by their title, in any case."""
+    """Return the key by which sources are found by their title, in any case."""
     return short_key(fold_text(title))
 
 
 def columns_of(record: Record) -> dict[str, Cell]:
-    """The cells of a record's row in the table of its kind, by column, but `key`."""
+    """Return the cells of a record's row in the table of its kind, by column, without `key`."""
     kind = kind_of(record)
     cells = {column.name: _cell(column, getattr(record, column.name)) for column in COLUMNS[kind]}
     derived = {column.name: _cell(column, _DERIVE[column.name](record)) for column in DERIVED.get(kind, ())}
@@ -113,7 +92,7 @@ def _cell(column: Column, value: Any) -> Cell:
 
 
 def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
-    """The cells by which a turn is ordered in its conversation; none for other kinds.
+    """Return the cells by which a turn is ordered in its conversation; none for other kinds.
 
     Turns with an index come first, in the order of it, ties by time. The others follow by time, those without one
     first, ties by their place in their file.
@@ -129,9 +108,9 @@ def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
 
 
 def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
-    """The record of its id, project and sensitivity and the cells of `COLUMNS[kind]`, in that order.
+    """Return the record of an id, project and sensitivity and the cells of `COLUMNS[kind]`, in that order.
 
-    Raises ComponentFailed, naming the record and the column, for cells that this program never writes.
+    Raise ComponentFailed, naming the record and the column, for cells that this program never writes.
     """
     try:
         return _record_of(kind, id, project, sensitivity, cells)
@@ -141,7 +120,7 @@ def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None,
 
 
 def _damaged_column(kind: Kind, cells: Sequence[Any]) -> str | None:
-    """The first column whose cell cannot be read; None where each can be read by itself."""
+    """Return the first column whose cell cannot be read; None if each can be read by itself."""
     values = dict(zip(_COLUMN_NAMES[kind], cells, strict=True))
     for name, read in _READ[kind]:
         try:
@@ -265,7 +244,7 @@ _DERIVE: Final[Mapping[str, Callable[[Any], Any]]] = {
 
 
 def spine_of(entry: Entry) -> dict[str, Cell]:
-    """The row of an entry in `records` but `key`, `seq` and `updated_at`, as if it belonged to no artifact."""
+    """Return the row of an entry in `records` without `key`, `seq` and `updated_at`, as of one without an artifact."""
     record, origin, own = entry.record, entry.origin, spec_of(entry.record).facets(entry.record)
     return {
         "kind": int(kind_of(record)),
@@ -281,7 +260,7 @@ def spine_of(entry: Entry) -> dict[str, Cell]:
 
 
 def origin_of(cells: Sequence[Any]) -> Origin:
-    """The origin of the cells of `ORIGIN`."""
+    """Return the origin of the cells of `ORIGIN`."""
     values = list(cells)
     if values[_GUARDED_AS] is not None:
         values[_GUARDED_AS] = _SENSITIVITIES[values[_GUARDED_AS]]
@@ -289,7 +268,7 @@ def origin_of(cells: Sequence[Any]) -> Origin:
 
 
 def facet_cells(facets: Facets) -> dict[str, Cell]:
-    """The cells of facets, by column."""
+    """Return the cells of facets, by column."""
     return {
         "project": facets.project,
         "sensitivity": int(facets.sensitivity),
@@ -311,46 +290,37 @@ def people_of(cell: str | None) -> tuple[str, ...]:
 
 
 def stored(kind: Kind, row: Row) -> StoredRecord:
-    """The value of one row of `SELECT_STORED[kind]`."""
-    (
-        key,
-        seq,
-        id,
+    """Return the record of one row of `SELECT_STORED[kind]`."""
+    key, seq, id, own_project, own_sensitivity, recorded, updated, revision, expires, *others = row
+    try:
+        facets, origin = _facets_of(others[: len(_FACETS)]), origin_of(others[_OF_ORIGIN])
+        recorded_at, updated_at = moment(recorded), moment(updated)
+        expires_at = None if expires is None else moment(expires)
+    except UNREADABLE as error:
+        raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database") from error
+    record = record_of(kind, id, own_project, own_sensitivity, others[_OF_ORIGIN.stop :])
+    return StoredRecord(key, seq, kind, record, facets, origin, updated_at, recorded_at, revision, expires_at)
+
+
+def _facets_of(cells: Sequence[Any]) -> Facets:
+    project, level, at, context, system, importance, parent, since, until, author, people = cells
+    return Facets(
         project,
-        sensitivity,
-        own_project,
-        own_sensitivity,
-        at,
+        _SENSITIVITIES[level],
+        None if at is None else moment(at),
         context,
         system,
         importance,
         parent,
-        since,
-        until,
+        None if since is None else moment(since),
+        None if until == OPEN else moment(until),
         author,
-        people,
-        recorded_at,
-        updated_at,
-        revision,
-        expires_at,
-        *others,
-    ) = row
-    try:
-        level, time = _SENSITIVITIES[sensitivity], None if at is None else moment(at)
-        begin, end = None if since is None else moment(since), None if until == OPEN else moment(until)
-        recorded, updated = moment(recorded_at), moment(updated_at)
-        expires = None if expires_at is None else moment(expires_at)
-        origin = origin_of(others[: len(ORIGIN)])
-        named = people_of(people)
-    except UNREADABLE as error:
-        raise ComponentFailed("records", f"the {kind.label} {id} is damaged in the database") from error
-    facets = Facets(project, level, time, context, system, importance, parent, begin, end, author, named)
-    record = record_of(kind, id, own_project, own_sensitivity, others[len(ORIGIN) :])
-    return StoredRecord(key, seq, kind, record, facets, origin, updated, recorded, revision, expires)
+        people_of(people),
+    )
 
 
 def window_rows(key: int, model: str, vectors: FloatArray) -> list[dict[str, Cell]]:
-    """The rows of table `vectors` for one record."""
+    """Return the rows of table `vectors` for one record."""
     return [
         {"key": key, "model": model, "window": window, "vector": vector.tobytes()}
         for window, vector in enumerate(vectors.astype("<f4", copy=False))
@@ -358,7 +328,7 @@ def window_rows(key: int, model: str, vectors: FloatArray) -> list[dict[str, Cel
 
 
 def matrix(vectors: Sequence[bytes]) -> FloatArray:
-    """Cells of the column `vector`, all of one model, as one read-only array (vectors, dimensions)."""
+    """Return cells of the column `vector`, all of one model, as one read-only array (vectors, dimensions)."""
     if not vectors:
         return np.empty((0, 0), np.float32)
     return np.frombuffer(b"".join(vectors), "<f4").reshape(len(vectors), -1).astype(np.float32, copy=False)

@@ -9,10 +9,11 @@ import numpy as np
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.filters import microseconds
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import CHILDREN, NAMESAKES, PARENTS, embedding_text, kind_of, prefixed
 from cognition_engines.kinds.spec import MAX_ID, Role
-from cognition_engines.store.codec import Cell, columns_of, microseconds, place_cells, spine_of, window_rows
+from cognition_engines.store.codec import Cell, columns_of, place_cells, spine_of, window_rows
 from cognition_engines.store.database import allocate, allocate_keys, pages
 from cognition_engines.store.decision_state import settle_decisions, show_again, superseded_by
 from cognition_engines.store.inheritance import lent_to, note_departures, release, renumber, rights_of, settle

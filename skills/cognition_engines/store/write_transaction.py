@@ -11,14 +11,15 @@ import orjson
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.filters import microseconds
+from cognition_engines.kinds.decisions import DecisionLink, LinkType, Review
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
-from cognition_engines.kinds.reviews import DecisionLink, LinkType, Review
 from cognition_engines.kinds.spec import WRITTEN, Role
 from cognition_engines.models import Viewer
 from cognition_engines.store.audit.audit_rows import AuditEntry, record_of
 from cognition_engines.store.audit.chain import append_rows, changed_since
-from cognition_engines.store.codec import columns_of, microseconds
+from cognition_engines.store.codec import columns_of
 from cognition_engines.store.database import REPLACED, Store, allocate, numbered_up_to, reading, seq_of, writing
 from cognition_engines.store.decision_state import settle_decisions, show_again, void_unratified
 from cognition_engines.store.erasure.cascade import Cascade, Doomed, Erasable, cascade_of, erasable
@@ -117,21 +118,23 @@ class WriteTransaction:
         table = TABLES[kind]
         chosen = [table.c[name] == value for name, value in values.items()]
         joined = sa.select(records.c.key).join_from(records, table, table.c.key == records.c.key)
-        keys = list(self._connection.execute(joined.where(*chosen, *visible(viewer)).order_by(records.c.key)).scalars())
-        found = found_by_keys(self._connection, keys, viewer, (kind,))
-        return [found[key] for key in keys]
+        return self._read_all(joined.where(*chosen, *visible(viewer)), kind, viewer)
 
     def named(self, kind: Kind, id: str, viewer: Viewer) -> list[StoredRecord]:
         """The records of a kind that have this id, or that agents call so, and that the viewer sees, by key."""
         called = sa.and_(records.c.given == id, records.c.source == WRITTEN)
-        return self._chosen(kind, viewer, sa.or_(records.c.id == id, called))
+        return self._find_all(kind, viewer, sa.or_(records.c.id == id, called))
 
     def of_identity(self, kind: Kind, identity: str, viewer: Viewer) -> list[StoredRecord]:
         """The records of a kind and an identity that the viewer sees, by key."""
-        return self._chosen(kind, viewer, records.c.identity == identity)
+        return self._find_all(kind, viewer, records.c.identity == identity)
 
-    def _chosen(self, kind: Kind, viewer: Viewer, condition: sa.ColumnElement[bool]) -> list[StoredRecord]:
+    def _find_all(self, kind: Kind, viewer: Viewer, condition: sa.ColumnElement[bool]) -> list[StoredRecord]:
         statement = sa.select(records.c.key).where(records.c.kind == int(kind), condition, *visible(viewer))
+        return self._read_all(statement, kind, viewer)
+
+    def _read_all(self, statement: sa.Select[Any], kind: Kind, viewer: Viewer | None) -> list[StoredRecord]:
+        """Return the records of the keys that a statement selects, by key."""
         keys = list(self._connection.execute(statement.order_by(records.c.key)).scalars())
         found = found_by_keys(self._connection, keys, viewer, (kind,))
         return [found[key] for key in keys]
@@ -140,10 +143,7 @@ class WriteTransaction:
         """What agents wrote of a kind that belongs to the artifact, turn or source of this id, by key."""
         chosen = links.c.role == int(role), links.c.target == owner, records.c.source == WRITTEN
         joined = sa.select(records.c.key).join_from(records, links, links.c.key == records.c.key)
-        statement = joined.where(*chosen, (records.c.kind + 0) == int(kind)).order_by(records.c.key)
-        keys = list(self._connection.execute(statement).scalars())
-        found = found_by_keys(self._connection, keys, None, (kind,))
-        return [found[key] for key in keys]
+        return self._read_all(joined.where(*chosen, (records.c.kind + 0) == int(kind)), kind, None)
 
     def drop(self, gone: Sequence[StoredRecord]) -> None:
         """Deletes records that another content of their owner has no more."""

@@ -2,35 +2,36 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from secrets import token_hex
-from typing import Final
+from typing import Any, Final
 
-from cognition_engines.drafts.ids import decision_digest, with_place
-from cognition_engines.kinds.decisions import UNDECIDED
-from cognition_engines.kinds.reviews import ACYCLIC, DecisionLink, LinkType, Review
-from cognition_engines.kinds.spec import WRITTEN, Origin
-from cognition_engines.models import Decision, DecisionDetails
-from cognition_engines.store.values import Entry, Revision, StoredRecord
+from cognition_engines.kinds.decisions import ACYCLIC, UNDECIDED, DecisionLink, LinkType, Review
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Decision
+from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
+from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.entries import (
     RATIFY,
+    Handler,
     Prepared,
     check_link_owner,
     check_links,
     check_owner,
-    check_sensitivity,
     check_validity,
+    content_hash,
     decision_of,
+    entry_of,
+    identity_of,
     project_for,
 )
 from cognition_engines.writing.requests import (
     ChangedStatus,
-    DecisionFields,
     LinkDecisions,
     LinkedDecisions,
     RecordDecision,
     RecordedDecision,
+    Request,
     ReviewDecision,
     ReviewedDecision,
     ScopeNeeded,
@@ -42,80 +43,55 @@ from cognition_engines.writing.requests import (
     WriteCaller,
     WriteConflict,
     WriteRefused,
+    Written,
 )
-from cognition_engines.writing.text import completeness, title_and_text
+from cognition_engines.writing.stated_decisions import completeness, details_of, stated_members, updated_decision
 
 FIRST_STATUS: Final = "pending"
 ACCEPTED: Final = "accepted"
 SUPERSEDES: Final[LinkType] = "supersedes"
-# Where a member of a decision is kept, if not under its own name.
-_IN_DETAILS: Final = frozenset(DecisionDetails.__dataclass_fields__) - {"statement"}
-_ON_DECISION: Final = frozenset(DecisionFields.__dataclass_fields__) - _IN_DETAILS - {"decision"}
 
 
 class Outdated(Exception):
     """The record has changed since the vectors were made."""
 
 
-def decision_from(fields: DecisionFields, before: Decision) -> Decision:
-    """A decision of these fields, with the id, rights, status, outcome and date of `before`."""
-    title, text = title_and_text(fields)
-    details = DecisionDetails(fields.decision, **{name: getattr(fields, name) for name in _IN_DETAILS})
-    own = {name: getattr(fields, name) for name in _ON_DECISION}
-    return replace(before, title=title, text=text, details=details, **own)
-
-
-def fields_of(decision: Decision) -> DecisionFields:
-    """What an agent stated of a decision."""
-    assert decision.details is not None
-    own = {name: getattr(decision, name) for name in _ON_DECISION}
-    details = {name: getattr(decision.details, name) for name in _IN_DETAILS}
-    return DecisionFields(decision=decision.details.statement, **own, **details)
-
-
-def updated_fields(fields: DecisionFields, request: UpdateDecision) -> DecisionFields:
-    """The fields with the values that an update gives."""
-    values: Mapping[str, object] = {name: getattr(request.fields, name) for name in request.names}
-    return replace(fields, **values)  # type: ignore[arg-type]
-
-
 def record(
     transaction: WriteTransaction, writer: WriteCaller, asked: RecordDecision, made: Prepared
 ) -> RecordedDecision:
-    """Stores a new decision, whose links are made with it."""
-    project = project_for(writer, asked.project)
-    check_sensitivity(writer, asked.sensitivity)
-    at = transaction.author.at
-    fields = asked.fields
+    """Store a new decision, with its links."""
+    project = project_for(writer, asked.project, asked.sensitivity)
+    id, at = f"dec_{token_hex(8)}", transaction.author.at
+    details = details_of(asked.stated)
     if asked.review_in is not None:
-        fields = replace(fields, review_by=at + asked.review_in)
-    bare = Decision(
-        id=f"dec_{token_hex(8)}",
-        title="",
+        details = replace(details, review_by=at + asked.review_in)
+    decision = replace(
+        asked.stated,
+        id=id,
         status=FIRST_STATUS,
         status_text=FIRST_STATUS,
         date=at,
+        details=details,
         project=project,
         sensitivity=asked.sensitivity,
     )
-    decision = decision_from(fields, bare)
     targets = _targets(transaction, writer, asked)
-    entry = _entry(decision, writer, made)
+    entry = entry_of(decision, writer, made, identity=identity_of(id))
     stored = transaction.put(entry, made.model, None)
     transaction.revise(stored, entry, ("decision",), None)
     warnings = []
     for member, target, type, context in targets:
-        link = DecisionLink(str(decision.id), str(target.record.id), type, writer.agent, at, None, context)
+        link = DecisionLink(id, str(target.record.id), type, writer.agent, at, None, context)
         stored = transaction.add_link(stored, target, link)
         warnings += [replace(one, message=f"{member}: {one.message}") for one in _about(stored, target, link.type)]
     return RecordedDecision(
-        id=str(decision.id),
+        id=id,
         seq=transaction.seq(),
         at=at,
         status=FIRST_STATUS,
         revision=stored.revision,
         content_hash=content_hash(decision),
-        quality=completeness(fields, project),
+        quality=completeness(decision, details),
         duplicates=made.duplicates,
         warnings=tuple(warnings),
     )
@@ -144,7 +120,7 @@ def _targets(
 def update(
     transaction: WriteTransaction, writer: WriteCaller, asked: UpdateDecision, made: Prepared
 ) -> UpdatedDecision:
-    """Stores another content of a decision; the ones before are kept."""
+    """Store another content of a decision; the ones before are kept."""
     stored = decision_of(transaction, writer, asked.id)
     check_owner(stored, writer)
     id = str(stored.record.id)
@@ -153,22 +129,23 @@ def update(
     if stored.revision != made.revision:
         raise Outdated
     before = own_content(transaction, stored)
-    fields = updated_fields(fields_of(before), asked)
-    _check_validity(fields, asked.names)
-    changed = tuple(name for name in asked.names if getattr(fields, name) != getattr(fields_of(before), name))
+    after = updated_decision(before, asked)
+    _check_validity(after, asked.names)
+    given, had = stated_members(asked.stated), stated_members(before)
+    changed = tuple(name for name in asked.names if given[name] != had[name])
     if "confidence" in changed and transaction.reviews(stored):
         raise WriteConflict(id, "state", "a decision without a review", "a review, which froze the confidence")
     check_validity(before, changed, writer)
     if not changed:
         return UpdatedDecision(id=id, seq=stored.seq, updated=(), revision=stored.revision)
-    entry = _entry(decision_from(fields, before), writer, made, stored)
+    entry = entry_of(after, writer, made, stored)
     stored = transaction.put(entry, made.model, stored)
     transaction.revise(stored, entry, changed, asked.reason)
     return UpdatedDecision(id=id, seq=transaction.seq(), updated=changed, revision=stored.revision)
 
 
 def review(transaction: WriteTransaction, writer: WriteCaller, asked: ReviewDecision, _: Prepared) -> ReviewedDecision:
-    """Adds a review; earlier ones are kept."""
+    """Add a review; earlier ones are kept."""
     stored = decision_of(transaction, writer, asked.id)
     before = transaction.reviews(stored)
     assert isinstance(stored.record, Decision)
@@ -202,7 +179,7 @@ def review(transaction: WriteTransaction, writer: WriteCaller, asked: ReviewDeci
 
 
 def set_status(transaction: WriteTransaction, writer: WriteCaller, asked: SetStatus, made: Prepared) -> ChangedStatus:
-    """Gives a decision another status; what binds others needs the scope `ratify`."""
+    """Give a decision another status; one that binds others needs the scope `ratify`."""
     stored = decision_of(transaction, writer, asked.id)
     if not stored.origin.written:
         check_owner(stored, writer)
@@ -215,7 +192,7 @@ def set_status(transaction: WriteTransaction, writer: WriteCaller, asked: SetSta
     if stored.revision != made.revision:
         raise Outdated
     before = own_content(transaction, stored)
-    entry = _entry(replace(before, status=asked.status, status_text=asked.status), writer, made, stored)
+    entry = entry_of(replace(before, status=asked.status, status_text=asked.status), writer, made, stored)
     if before.status != asked.status:
         if asked.status == ACCEPTED:
             transaction.void_unratified(stored)
@@ -226,12 +203,12 @@ def set_status(transaction: WriteTransaction, writer: WriteCaller, asked: SetSta
         seq=transaction.seq() or stored.seq,
         status=asked.status,
         previous=before.status,
-        ratified_by=ratifier(transaction, stored),
+        ratified_by=ratified_by(transaction.revisions(stored)),
     )
 
 
 def link(transaction: WriteTransaction, writer: WriteCaller, asked: LinkDecisions, _: Prepared) -> LinkedDecisions:
-    """Links two decisions that the writer sees. Raises WriteConflict for a circle of what must have none."""
+    """Link two decisions that the writer sees. Raises WriteConflict for a circle of a type that must have none."""
     source = decision_of(transaction, writer, asked.source_id)
     target = decision_of(transaction, writer, asked.target_id)
     if source.key == target.key:
@@ -252,7 +229,7 @@ def link(transaction: WriteTransaction, writer: WriteCaller, asked: LinkDecision
 
 
 def unlink(transaction: WriteTransaction, writer: WriteCaller, asked: UnlinkDecisions, _: Prepared) -> LinkedDecisions:
-    """Ends a link between two decisions. Raises RecordNotFound where there is none."""
+    """End a link between two decisions. Raises WriteConflict if there is none."""
     source = decision_of(transaction, writer, asked.source_id)
     target = decision_of(transaction, writer, asked.target_id)
     id = str(source.record.id)
@@ -264,25 +241,47 @@ def unlink(transaction: WriteTransaction, writer: WriteCaller, asked: UnlinkDeci
     return LinkedDecisions(id=id, seq=transaction.seq(), link=kept, removed=True)
 
 
-def content_hash(decision: Decision) -> str:
-    """Of all that a decision says, 64 hexadecimal digits."""
-    return sha256(decision_digest(decision).encode()).hexdigest()
+def _named(_: object, answer: Written, __: bool) -> tuple[AuditedRecord, ...]:
+    return (record_of(Kind.DECISION, answer.id),)
 
 
-def ratifier(transaction: WriteTransaction, stored: StoredRecord) -> str | None:
-    """Who gave a decision the status that it has, where only some may give it."""
-    return ratified_by(transaction.revisions(stored))
+def _named_new(_: object, answer: RecordedDecision, stored: bool) -> tuple[AuditedRecord, ...]:
+    ids = [answer.id] if stored else []
+    return tuple(record_of(Kind.DECISION, id) for id in (*ids, *(one.id for one in answer.duplicates)))
+
+
+def _named_ends(_: object, answer: LinkedDecisions, __: bool) -> tuple[AuditedRecord, ...]:
+    return record_of(Kind.DECISION, answer.link.source), record_of(Kind.DECISION, answer.link.target)
+
+
+def _new_again(transaction: WriteTransaction, writer: WriteCaller, answer: RecordedDecision) -> RecordedDecision:
+    seen = [one for one in answer.duplicates if transaction.find(Kind.DECISION, one.id, writer.viewer)]
+    return replace(answer, created=False, duplicates=tuple(seen))
+
+
+def _link_again(transaction: WriteTransaction, writer: WriteCaller, answer: LinkedDecisions) -> LinkedDecisions | None:
+    ends = (answer.link.source, answer.link.target)
+    return answer if all(transaction.find(Kind.DECISION, id, writer.viewer) for id in ends) else None
+
+
+HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
+    RecordDecision: Handler(
+        record, RecordedDecision, _named_new, lambda asked, _: (asked.stated,), shown_again=_new_again
+    ),
+    UpdateDecision: Handler(update, UpdatedDecision, _named, lambda asked, own: (updated_decision(own, asked),)),
+    ReviewDecision: Handler(review, ReviewedDecision, _named),
+    SetStatus: Handler(set_status, ChangedStatus, _named, lambda _, own: (own,)),
+    LinkDecisions: Handler(link, LinkedDecisions, _named_ends, shown_again=_link_again),
+    UnlinkDecisions: Handler(unlink, LinkedDecisions, _named_ends, shown_again=_link_again),
+}
 
 
 def ratified_by(revisions: Sequence[Revision]) -> str | None:
-    """As `ratifier`, of the contents that a decision had."""
+    """Return who gave a decision of these contents its status, if only some may give that."""
     found = [one for one in revisions if "status" in one.changed]
-    last = found[-1] if found else None
-    return None if last is None or not _binds(last.record) else last.agent
-
-
-def _binds(found: object) -> bool:
-    return isinstance(found, Decision) and found.status not in UNDECIDED
+    if not found or not isinstance(found[-1].record, Decision) or found[-1].record.status in UNDECIDED:
+        return None
+    return found[-1].agent
 
 
 def _awaits(transaction: WriteTransaction, stored: StoredRecord) -> bool:
@@ -299,25 +298,14 @@ def _link(
 
 
 def own_content(transaction: WriteTransaction, stored: StoredRecord) -> Decision:
-    """What a decision states itself, whatever reviews and successors make of it."""
+    """Return what a decision states itself, whatever reviews and successors make of it."""
     found = transaction.revisions(stored)[-1].record
     assert isinstance(found, Decision)
     return found
 
 
-def _entry(decision: Decision, writer: WriteCaller, made: Prepared, known: StoredRecord | None = None) -> Entry:
-    if known is not None:
-        origin = replace(known.origin, digest=decision_digest(decision))
-    else:
-        identity = sha256(f"{WRITTEN} {decision.id}".encode()).hexdigest()[:32]
-        digest = decision_digest(decision)
-        origin = Origin(WRITTEN, 0, None, digest, identity=identity, recorded_by=writer.agent, via=writer.via)
-    expires_at = None if known is None else known.expires_at
-    return Entry(decision, with_place(origin), made.vectors_of(decision), expires_at=expires_at)
-
-
 def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[Warning]:
-    """That a supersession will not take effect, where some see the old decision and not the new one."""
+    """Return a warning if a supersession has no effect, since some see the old decision and not the new one."""
     new, old = source.facets, target.facets
     if type != SUPERSEDES or (new.project == old.project and new.sensitivity <= old.sensitivity):
         return []
@@ -325,15 +313,15 @@ def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[W
     return [Warning("supersessionWithoutEffect", message)]
 
 
-def _check_validity(fields: DecisionFields, given: Sequence[str]) -> None:
-    """Raises WriteRefused for an update after which a decision would end before it begins."""
-    if fields.valid_from is not None and fields.valid_to is not None and fields.valid_from > fields.valid_to:
+def _check_validity(after: Decision, given: Sequence[str]) -> None:
+    """Raise WriteRefused for an update after which a decision would end before it begins."""
+    if after.valid_from is not None and after.valid_to is not None and after.valid_from > after.valid_to:
         member = "valid_from" if "valid_from" in given else "valid_to"
         raise WriteRefused(f"updates.{member}", "validFrom must not be later than validTo, as the decision has it")
 
 
 def _reachable(transaction: WriteTransaction, writer: WriteCaller, start: str, type: LinkType) -> set[str]:
-    """The decisions that links of a type lead to, with the start, as far as the writer sees them.
+    """Return the decisions that links of a type lead to, with the start, as far as the writer sees them.
 
     A way through a hidden decision counts for none: to refuse a link for it would show that the decision is there.
     """

@@ -1,55 +1,57 @@
 """What all writes share: the rules of who may write what, and a record's origin, digest and vectors."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
 from cognition_engines.drafts.ids import digest, with_place
-from cognition_engines.kinds.decisions import UNDECIDED
+from cognition_engines.kinds.decisions import UNDECIDED, DecisionLink
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import OtherRecord, Record, embedding_text, kind_of
-from cognition_engines.kinds.reviews import DecisionLink
+from cognition_engines.kinds.registry import Record, embedding_text, kind_of
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.models import Decision, Sensitivity
+from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.requests import (
+    A,
     PossibleDuplicate,
     RecordNotFound,
+    Request,
     ScopeNeeded,
     WriteCaller,
     WriteConflict,
     WriteRefused,
 )
 
+R = TypeVar("R", bound=Request[Any])
+
 AMEND_OTHERS: Final = "admin"
 REVIEW: Final = "review"
 RATIFY: Final = "ratify"
 
 
-def project_for(writer: WriteCaller, asked: str | None) -> str | None:
-    """The project of a new record: the one asked for, or the only one that the writer has."""
+def project_for(writer: WriteCaller, asked: str | None, level: Sensitivity) -> str | None:
+    """Return the project of a new record: the one asked for, or the only one that the writer has.
+
+    Raises WriteRefused for another one, and for a level above the writer's clearance: it would not see its own record.
+    """
     allowed = writer.viewer.projects
-    if allowed is None:
-        return asked
-    if asked is None:
+    project = asked
+    if allowed is not None and asked is None:
         if len(allowed) != 1:
             raise WriteRefused("project", "is required: this token has several projects")
-        return next(iter(allowed))
-    if asked not in allowed:
+        (project,) = allowed
+    if allowed is not None and project not in allowed:
         raise WriteRefused("project", "must be one of this token's projects")
-    return asked
-
-
-def check_sensitivity(writer: WriteCaller, asked: Sensitivity) -> None:
-    """Raises WriteRefused for a level above the writer's clearance: it would not see its own record."""
-    if asked > writer.viewer.clearance:
+    if level > writer.viewer.clearance:
         raise WriteRefused("sensitivity", "must be at most the clearance of this token")
+    return project
 
 
 def decision_of(transaction: WriteTransaction, writer: WriteCaller, id: str) -> StoredRecord:
-    """The decision that the writer means. Raises RecordNotFound where it sees none."""
+    """Return the decision that the writer means. Raises RecordNotFound if it sees none."""
     found = transaction.find(Kind.DECISION, id, writer.viewer)
     if found is None:
         raise RecordNotFound(id)
@@ -57,7 +59,7 @@ def decision_of(transaction: WriteTransaction, writer: WriteCaller, id: str) -> 
 
 
 def check_owner(stored: StoredRecord, writer: WriteCaller) -> None:
-    """Raises where the content is a file's, or another agent's and the writer may not amend it."""
+    """Raise WriteConflict for the content of a file, ScopeNeeded for another agent's that the writer may not amend."""
     if not stored.origin.written:
         path = stored.origin.path or stored.origin.source.rpartition("/")[2]
         raise WriteConflict(str(stored.record.id), "fileOwned", "a record that an agent wrote", f"the file {path}")
@@ -102,23 +104,44 @@ class Prepared:
         return None if text is None or self.model is None else self.vectors[text]
 
 
+def _no_records(*_: object) -> Sequence[Record]:
+    return ()
+
+
+def _unchanged(_: WriteTransaction, __: WriteCaller, answer: A) -> A | None:
+    return answer
+
+
+@dataclass(frozen=True, slots=True)
+class Handler(Generic[R, A]):
+    """The functions that carry out the requests of one type.
+
+    `store` writes, inside a transaction. `named` returns the records in an answer, for the audit; it is given False
+    for a request that was only tried. `stated` returns the records whose texts are embedded, of the request and of the
+    content of the decision that it changes. `shown_again` returns a kept answer as the writer may see it now, None if
+    it may not; with `shows_record` only an agent that sees the record is answered again.
+    """
+
+    store: Callable[[WriteTransaction, WriteCaller, R, Prepared], A]
+    answer: type[A]
+    named: Callable[[R, A, bool], tuple[AuditedRecord, ...]]
+    stated: Callable[[R, Any], Sequence[Record]] = _no_records
+    shown_again: Callable[[WriteTransaction, WriteCaller, A], A | None] = _unchanged
+    shows_record: bool = True
+
+
 def texts_of(records: Iterable[Record]) -> list[str]:
-    """The texts of records that have to be embedded, each once."""
+    """Return the texts of records that have to be embedded, each once."""
     return list(dict.fromkeys(text for one in records if (text := embedding_text(one)) is not None))
 
 
-def content_digest(record: OtherRecord) -> str:
-    """Of all that a record says, its id left out."""
-    return digest(record)
-
-
-def content_hash_of(record: OtherRecord) -> str:
-    """Of all that a record says, 64 hexadecimal digits."""
-    return sha256(content_digest(record).encode()).hexdigest()
+def content_hash(record: Record) -> str:
+    """Return 64 hexadecimal digits of all that a record says."""
+    return sha256(digest(record).encode()).hexdigest()
 
 
 def entry_of(
-    record: OtherRecord,
+    record: Record,
     writer: WriteCaller,
     made: Prepared,
     known: StoredRecord | None = None,
@@ -126,29 +149,28 @@ def entry_of(
     identity: str | None = None,
     given: str | None = None,
 ) -> Entry:
-    """A record of a writer with its vectors; another content of a known one keeps that one's origin.
+    """Return a record of a writer with its vectors; another content of a known one keeps that one's origin and end.
 
     `given` is the id by which the writer calls a new record, `identity` what makes it this one, if not its id alone.
     """
     vectors = made.vectors_of(record)
     if known is not None:
-        return Entry(record, with_place(replace(known.origin, digest=content_digest(record))), vectors)
-    own = sha256(f"{WRITTEN} {kind_of(record).label} {record.id}".encode()).hexdigest()[:32]
+        origin = replace(known.origin, digest=digest(record))
+        return Entry(record, with_place(origin), vectors, expires_at=known.expires_at)
+    own = identity or identity_of(f"{kind_of(record).label} {record.id}")
     origin = Origin(
-        WRITTEN,
-        ordinal,
-        None,
-        content_digest(record),
-        given=given,
-        identity=identity or own,
-        recorded_by=writer.agent,
-        via=writer.via,
+        WRITTEN, ordinal, None, digest(record), given=given, identity=own, recorded_by=writer.agent, via=writer.via
     )
     return Entry(record, with_place(origin), vectors)
 
 
+def identity_of(name: str) -> str:
+    """Return the identity of a record that an agent wrote: 32 hexadecimal digits."""
+    return sha256(f"{WRITTEN} {name}".encode()).hexdigest()[:32]
+
+
 def owned_as(entry: Entry, whole: StoredRecord | None) -> Entry:
-    """A passage or an event as part of a known record: its owner is the owner of that, not the agent who amends it."""
+    """Return a passage or an event as a part of a known record, which its owner owns, not the agent that amends it."""
     if whole is None:
         return entry
     return replace(entry, origin=replace(entry.origin, recorded_by=whole.origin.recorded_by, via=whole.origin.via))

@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from cognition_engines.clock_guard import ClockGuard
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
@@ -16,22 +17,24 @@ from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.space import HeldKeys
 from cognition_engines.indexes.watcher import Outage
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.turns import Caller
+from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.codec import moment
+from cognition_engines.store.erasure.cascade import Cascade, Doomed
 from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked, read_locked
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import WriteTransaction, now
-from cognition_engines.writing.entries import AMEND_OTHERS, Prepared, check_owner
+from cognition_engines.writing.entries import AMEND_OTHERS, Handler, Prepared, check_owner
 from cognition_engines.writing.requests import (
-    ErasureReceipt,
-    Forget,
-    Forgotten,
-    PendingErasure,
     RecordNotFound,
+    Request,
     ScopeNeeded,
     WriteCaller,
     WriteRefused,
+    Written,
 )
 
 T = TypeVar("T")
@@ -53,6 +56,54 @@ MOST_TEXTS: Final = 20_000
 PAUSE_SECONDS: Final = 10.0  # between two compactions, at least
 PAUSES: Final = 20  # times as long as the last one took
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forget(Request["Forgotten"]):
+    """The end of a record of any kind; `kind` is for an id that several kinds have. The ledger keeps the reason."""
+
+    id: str
+    kind: Kind | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PendingErasure:
+    """A part that was not looked at, or that may hold bytes of what was forgotten until something is done."""
+
+    part: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureReceipt:
+    """What a look into every store and index found of what was to go; None where it could not be looked at.
+
+    `records` counts rows, `keywords` texts and `vectors` windows. `seq` is of the last deletion.
+    """
+
+    seq: int
+    verified_at: datetime
+    records: int | None
+    keywords: int | None
+    vectors: int | None
+    pending: tuple[PendingErasure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten(Written):
+    """A record was forgotten, and with it all of `gone`; `of_files` and `of_others`: see `Erasable`.
+
+    `viewer` is the rights of the token that asked: the counts are those that it saw.
+    """
+
+    kind: str
+    cascade: Cascade
+    gone: tuple[Doomed, ...] = ()
+    of_files: int = 0
+    of_others: int = 0
+    viewer: Viewer = EVERYTHING
+    receipt: ErasureReceipt | None = None
 
 
 class LedgerFile:
@@ -111,12 +162,24 @@ def forget(transaction: WriteTransaction, writer: WriteCaller, request: Forget, 
     )
 
 
-def check_repeated(done: Forgotten, writer: WriteCaller) -> None:
+def _forgotten_again(_: WriteTransaction, writer: WriteCaller, done: Forgotten) -> Forgotten:
     """Raise what a token gets that asks for an answer about an erasure again, and may not have it."""
     if not writer.viewer.covers(done.viewer):
         raise RecordNotFound(done.id)
     if done.gone[0].owner != writer.agent and AMEND_OTHERS not in writer.scopes:
         raise ScopeNeeded(AMEND_OTHERS)
+    return done
+
+
+HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
+    Forget: Handler(
+        forget,
+        Forgotten,
+        lambda _, answer, __: (AuditedRecord(answer.kind, answer.id),),
+        shown_again=_forgotten_again,
+        shows_record=False,
+    )
+}
 
 
 class ErasureCheck:

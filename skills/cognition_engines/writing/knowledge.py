@@ -4,7 +4,7 @@ and records that files own, as an ingest puts them."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from pydantic import JsonValue, ValidationError
 from pydantic.alias_generators import to_snake
@@ -19,18 +19,31 @@ from cognition_engines.kinds.knowledge import Chunk, Source
 from cognition_engines.kinds.registry import SPECS, OtherRecord, kind_of, validated
 from cognition_engines.kinds.spec import INGESTED, TARGETS, WRITTEN, Role
 from cognition_engines.models import EVERYTHING
+from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.values import PART, Entry, IdTaken, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import Prepared, check_owner, check_sensitivity, entry_of, owned_as, project_for
-from cognition_engines.writing.memory_requests import (
+from cognition_engines.writing.entries import (
+    Handler,
+    Prepared,
+    check_owner,
+    entry_of,
+    owned_as,
+    project_for,
+)
+from cognition_engines.writing.requests import (
     GivenRecord,
     KnowledgeRecord,
     PutOutcomes,
     PutRecords,
+    RecordNotFound,
+    Request,
     StoredKnowledge,
     StoreKnowledge,
+    WriteCaller,
+    WriteConflict,
+    WriteRefused,
+    WritesRefused,
 )
-from cognition_engines.writing.requests import RecordNotFound, WriteCaller, WriteConflict, WriteRefused, WritesRefused
 
 # The kinds that are taken; a record comes after those that it refers to.
 KINDS: Final = (Kind.SOURCE, Kind.CHUNK, Kind.EXTRACTION)
@@ -160,8 +173,7 @@ def _with_rights(writer: WriteCaller, asked: StoreKnowledge) -> list[GivenRecord
         level = asked.sensitivity if record.sensitivity is None else record.sensitivity
         project = record.project
         try:
-            project = project_for(writer, asked.project if project is None else project)
-            check_sensitivity(writer, level)
+            project = project_for(writer, asked.project if project is None else project, level)
         except WriteRefused as error:
             faults.append((f"records[{place}].{error.member}", error.message))
         found.append(replace(one, record=replace(record, project=project, sensitivity=level)))
@@ -288,3 +300,27 @@ def _entry(entry: Entry, writer: WriteCaller, made: Prepared) -> Entry:
     """An entry with its vectors, and with who sent it."""
     origin = replace(entry.origin, recorded_by=writer.agent, via=INGESTED)
     return replace(entry, origin=origin, vectors=made.vectors_of(entry.record), updated_at=None)
+
+
+def _again(transaction: WriteTransaction, writer: WriteCaller, answer: StoredKnowledge) -> StoredKnowledge | None:
+    if not all(transaction.find(KIND_NAMES[one.kind], one.id, writer.viewer) for one in answer.records):
+        return None
+    return replace(answer, records=tuple(replace(one, status="unchanged") for one in answer.records))
+
+
+HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
+    StoreKnowledge: Handler(
+        store_knowledge,
+        StoredKnowledge,
+        lambda _, answer, stored: tuple(AuditedRecord(one.kind, one.id) for one in answer.records if stored),
+        lambda asked, _: knowledge_stated(asked),
+        _again,
+    ),
+    PutRecords: Handler(
+        put_records,
+        PutOutcomes,
+        lambda *_: (),  # its transaction knows what it changed
+        lambda asked, _: [one.record for one in asked.records],
+        shows_record=False,
+    ),
+}

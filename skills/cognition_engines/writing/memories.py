@@ -1,13 +1,14 @@
 """Writes of what was said and written, each inside one transaction: a turn, or an artifact with its chunks; events;
 and episodes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from secrets import randbelow, token_hex
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from cognition_engines.drafts.chunking import chunks_of, count_tokens, is_long, pieces_of
+from cognition_engines.drafts.ids import digest
 from cognition_engines.kinds.artifacts import ARTIFACT, Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.graph import EVENT, Event
@@ -15,19 +16,29 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import OtherRecord
 from cognition_engines.kinds.spec import WRITTEN
+from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
 from cognition_engines.store.values import PART, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.entries import (
+    Handler,
     Prepared,
     check_owner,
-    check_sensitivity,
-    content_digest,
     entry_of,
     owned_as,
     project_for,
 )
-from cognition_engines.writing.memory_requests import Remember, Remembered, RememberedEvent, StoredEpisode, StoreEpisode
-from cognition_engines.writing.requests import WriteCaller, WriteRefused
+from cognition_engines.writing.requests import (
+    Remember,
+    Remembered,
+    RememberedEvent,
+    Request,
+    StoredEpisode,
+    StoreEpisode,
+    WriteCaller,
+    WriteRefused,
+)
+
+M = TypeVar("M", Turn, Artifact, Episode)
 
 _HIGHEST: Final = 2**52 - 1  # what every JSON reader takes as a whole number
 _NO_ID: Final = "art_0"  # of a memory that is only compared, or whose texts are only embedded
@@ -48,11 +59,11 @@ class Memory:
 
 
 def memory_from(asked: Remember, id: str = _NO_ID, project: str | None = None, at: datetime | None = None) -> Memory:
-    """The records that a request states; `at` is when it was made. Long texts are cut as documents are on ingest."""
+    """Return the records of a request that was made `at` a time. Long texts are cut as documents are on ingest."""
     head: Turn | Artifact
     chunks: tuple[Chunk | ArtifactChunk, ...] = ()
     if asked.conversation_id is not None:
-        head = _turn(asked, asked.conversation_id, id, project)
+        head = _turn(asked, id, project)
     else:
         head = _artifact(asked, id, project, at)
         if is_long(head):
@@ -63,9 +74,8 @@ def memory_from(asked: Remember, id: str = _NO_ID, project: str | None = None, a
 
 
 def remember(transaction: WriteTransaction, writer: WriteCaller, asked: Remember, made: Prepared) -> Remembered:
-    """Stores a memory, or another content of the one that the request names; see `_known`."""
-    project = project_for(writer, asked.project)
-    check_sensitivity(writer, asked.sensitivity)
+    """Store a memory, or another content of the one that the request names; see `_known`."""
+    project = project_for(writer, asked.project, asked.sensitivity)
     known = _known(transaction, writer, asked, project)
     at = transaction.author.at
     if asked.expires_at is not None and asked.expires_at <= at:
@@ -85,7 +95,7 @@ def remember(transaction: WriteTransaction, writer: WriteCaller, asked: Remember
 def _known(
     transaction: WriteTransaction, writer: WriteCaller, asked: Remember, project: str | None
 ) -> StoredRecord | None:
-    """The memory that a request is about, of those that the writer sees in the project; its own before others.
+    """Return the memory that a request is about, of those that the writer sees in the project; its own before others.
 
     A turn is the one of its place in its conversation, an artifact the one of its name in its source.
     """
@@ -103,7 +113,7 @@ def _known(
 
 
 def _as_stored(memory: Memory, known: StoredRecord) -> Memory:
-    """A memory with what is the server's own of the stored one: when it came."""
+    """Return a memory with the time at which the stored one came."""
     before = known.record
     if isinstance(before, Artifact) and isinstance(memory.head, Artifact):
         return replace(memory, head=replace(memory.head, ingested_at=before.ingested_at))
@@ -111,10 +121,10 @@ def _as_stored(memory: Memory, known: StoredRecord) -> Memory:
 
 
 def _is_same(transaction: WriteTransaction, memory: Memory, known: StoredRecord) -> bool:
-    """Whether nothing of a memory differs from what is stored."""
+    """Return whether nothing of a memory differs from what is stored."""
     stored = known.record
     assert isinstance(stored, Turn | Artifact)
-    if content_digest(stored) != content_digest(memory.head):
+    if digest(stored) != digest(memory.head):
         return False
     if memory.events is None:
         return True
@@ -122,8 +132,8 @@ def _is_same(transaction: WriteTransaction, memory: Memory, known: StoredRecord)
 
 
 def _sayings(events: Sequence[Event]) -> list[str]:
-    """What events say, whenever they were noted."""
-    return sorted(content_digest(replace(one, created_at=None, sensitivity=None)) for one in events)
+    """Return digests of events, whenever they were noted."""
+    return sorted(digest(replace(one, created_at=None, sensitivity=None)) for one in events)
 
 
 def _put(
@@ -167,38 +177,20 @@ def _children(transaction: WriteTransaction, kind: Kind, id: str, owner: str | N
     return [one for one in found if one.origin.ordinal == PART or one.origin.recorded_by == owner]
 
 
-def _turn(asked: Remember, conversation: str, id: str, project: str | None) -> Turn:
-    given = {"source_system": asked.source, "importance": asked.importance}
-    return Turn(
-        id=id,
-        conversation_id=conversation,
-        content=asked.content,
-        turn_index=asked.turn_index,
-        role=asked.role,
-        speaker=asked.author,
-        ts=asked.date,
-        project=project,
-        sensitivity=asked.sensitivity,
-        **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
-    )
+def _turn(asked: Remember, id: str, project: str | None) -> Turn:
+    own = {"id": id, "project": project, "source_system": asked.source, "speaker": asked.author, "ts": asked.date}
+    return _record_from(Turn, asked, **own)
 
 
 def _artifact(asked: Remember, id: str | None, project: str | None, at: datetime | None) -> Artifact:
-    given = {"context": asked.context, "source_system": asked.source, "importance": asked.importance}
-    return Artifact(
-        id=id,
-        content=asked.content,
-        title=asked.title,
-        author=asked.author,
-        participants=asked.participants,
-        source_id=asked.source_id,
-        source_url=asked.source_url,
-        ts=asked.date,
-        ingested_at=at,
-        project=project,
-        sensitivity=asked.sensitivity,
-        **{name: value for name, value in given.items() if value is not None},  # type: ignore[arg-type]
-    )
+    own = {"id": id, "project": project, "source_system": asked.source, "ts": asked.date, "ingested_at": at}
+    return _record_from(Artifact, asked, **own)
+
+
+def _record_from(model: type[M], asked: Remember | StoreEpisode, **own: object) -> M:
+    """Return a record of `own` members, and of those that the request has by the same name; None counts as absent."""
+    given = {name: getattr(asked, name) for name in model.__dataclass_fields__ if hasattr(asked, name)} | own
+    return model(**{name: value for name, value in given.items() if value is not None})
 
 
 def _event(event: Event, head: Turn | Artifact, at: datetime | None) -> Event:
@@ -212,32 +204,40 @@ def _event(event: Event, head: Turn | Artifact, at: datetime | None) -> Event:
     )
 
 
-def episode_from(asked: StoreEpisode, id: int | None, project: str | None, at: datetime | None) -> Episode:
-    """The episode that a request states."""
-    return Episode(
-        id=id,
-        query=asked.query,
-        reward=asked.reward,
-        reflection=asked.reflection,
-        tags=asked.tags,
-        category=asked.category,
-        created_at=at,
-        project=project,
-        sensitivity=asked.sensitivity,
-    )
-
-
 def store_episode(
     transaction: WriteTransaction, writer: WriteCaller, asked: StoreEpisode, made: Prepared
 ) -> StoredEpisode:
-    """Stores a new episode, under a random number that no record has."""
-    project = project_for(writer, asked.project)
-    check_sensitivity(writer, asked.sensitivity)
+    """Store a new episode, under a random number that no record has."""
+    project = project_for(writer, asked.project, asked.sensitivity)
     at = transaction.author.at
     id = 1 + randbelow(_HIGHEST)
     while transaction.is_taken(Kind.EPISODE, str(id)):
         id = 1 + randbelow(_HIGHEST)
-    entry = entry_of(episode_from(asked, id, project, at), writer, made)
+    entry = entry_of(_record_from(Episode, asked, id=id, project=project, created_at=at), writer, made)
     stored = transaction.put(entry, made.model, None)
     transaction.revise(stored, entry, ("query", "reward", "reflection"), None)
     return StoredEpisode(id=str(id), seq=transaction.seq(), at=at)
+
+
+def _named_memory(asked: Remember, answer: Remembered, stored: bool) -> tuple[AuditedRecord, ...]:
+    kind = Kind.ARTIFACT if asked.conversation_id is None else Kind.TURN
+    events = (record_of(Kind.EVENT, one.id) for one in answer.events)
+    return (record_of(kind, answer.id), *events) if stored else ()
+
+
+HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
+    StoreEpisode: Handler(
+        store_episode,
+        StoredEpisode,
+        lambda _, answer, stored: (record_of(Kind.EPISODE, answer.id),) if stored else (),
+        lambda asked, _: (_record_from(Episode, asked),),
+        lambda _, __, answer: replace(answer, created=False),
+    ),
+    Remember: Handler(
+        remember,
+        Remembered,
+        _named_memory,
+        lambda asked, _: memory_from(asked).records,
+        lambda _, __, answer: replace(answer, status="unchanged"),
+    ),
+}

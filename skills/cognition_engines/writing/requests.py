@@ -5,16 +5,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Generic, Literal, TypeAlias, TypeVar
 
-from pydantic import JsonValue
-
 from cognition_engines.errors import EngineError
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.reviews import DecisionLink, LinkType, OutcomeName, ReviewContent
-from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, CitedSource, Reason, Sensitivity, Viewer
-from cognition_engines.store.erasure.cascade import Cascade, Doomed
+from cognition_engines.kinds.artifacts import Context, Role
+from cognition_engines.kinds.decisions import DecisionLink, LinkType, OutcomeName, ReviewContent
+from cognition_engines.kinds.graph import Event
+from cognition_engines.kinds.registry import OtherRecord
+from cognition_engines.models import Decision, Sensitivity, Viewer
+from cognition_engines.store.values import Entry, Outcome, Replaces
 
 A = TypeVar("A", bound="Written")
-Scope: TypeAlias = Literal["read", "write", "review", "ratify", "admin"]
 Status: TypeAlias = Literal["draft", "proposed", "pending", "accepted", "rejected", "deprecated", "superseded"]
 ConflictReason: TypeAlias = Literal["idempotency", "revision", "fileOwned", "state"]
 
@@ -49,42 +48,13 @@ class RelatedDecision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionFields:
-    """What a decision may state. Texts are not blank; `confidence` and `strength` of a reason are 0 to 1."""
-
-    decision: str = ""
-    confidence: float | None = None
-    category: str | None = None
-    stakes: str | None = None
-    context: str | None = None
-    reasons: tuple[Reason, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
-    tags: tuple[str, ...] = ()
-    pattern: str | None = None
-    kpi_indicators: tuple[str, ...] = ()
-    mental_state: str | None = None
-    review_by: datetime | None = None
-    feature: str | None = None
-    pr: str | None = None
-    file: str | None = None
-    line: int | None = None
-    commit: str | None = None
-    affects: tuple[AffectedPart, ...] = ()
-    sources: tuple[CitedSource, ...] = ()
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
-    thread_id: str | None = None
-    trace: JsonValue = None
-    deliberation: JsonValue = None
-    bridge: JsonValue = None
-    pre_decision: JsonValue = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordDecision(Request["RecordedDecision"]):
-    """A new decision. `review_in` counts from when it is recorded; the ids must be of decisions that are seen."""
+    """A new decision: what is `stated` of it, a value of `stated_decision`.
 
-    fields: DecisionFields
+    `review_in` counts from when it is recorded; the ids must be of decisions that are seen.
+    """
+
+    stated: Decision
     project: str | None = None
     sensitivity: Sensitivity = Sensitivity.NORMAL
     review_in: timedelta | None = None
@@ -94,11 +64,11 @@ class RecordDecision(Request["RecordedDecision"]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateDecision(Request["UpdatedDecision"]):
-    """Other values for the members of a decision that `names` lists, as `fields` has them."""
+    """Other values for the members of a decision that `names` lists, as `stated` has them."""
 
     id: str
     names: tuple[str, ...]
-    fields: DecisionFields
+    stated: Decision
     reason: str | None = None
     expected_revision: int | None = None
 
@@ -139,15 +109,6 @@ class UnlinkDecisions(Request["LinkedDecisions"]):
     source_id: str
     target_id: str
     type: LinkType
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forget(Request["Forgotten"]):
-    """The end of a record of any kind; `kind` is for an id that several kinds have. The ledger keeps the reason."""
-
-    id: str
-    kind: Kind | None = None
-    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,45 +201,6 @@ class LinkedDecisions(Written):
     warnings: tuple[Warning, ...] = field(default=())
 
 
-@dataclass(frozen=True, slots=True)
-class PendingErasure:
-    """A part that was not looked at, or that may hold bytes of what was forgotten until something is done."""
-
-    part: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class ErasureReceipt:
-    """What a look into every store and index found of what was to go; None where it could not be looked at.
-
-    `records` counts rows, `keywords` texts and `vectors` windows. `seq` is of the last deletion.
-    """
-
-    seq: int
-    verified_at: datetime
-    records: int | None
-    keywords: int | None
-    vectors: int | None
-    pending: tuple[PendingErasure, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forgotten(Written):
-    """A record was forgotten, and with it all of `gone`; `of_files` and `of_others`: see `Erasable`.
-
-    `viewer` is the rights of the token that asked: the counts are those that it saw.
-    """
-
-    kind: str
-    cascade: Cascade
-    gone: tuple[Doomed, ...] = ()
-    of_files: int = 0
-    of_others: int = 0
-    viewer: Viewer = EVERYTHING
-    receipt: ErasureReceipt | None = None
-
-
 class WriteRefused(EngineError):
     """A member of a request cannot be as it is; `member` is its path in snake_case."""
 
@@ -323,3 +245,125 @@ class ScopeNeeded(EngineError):
     def __init__(self, scope: str) -> None:
         super().__init__(f"needs the scope {scope}")
         self.scope = scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreEpisode(Request["StoredEpisode"]):
+    """A new episode: what was tried, how well it went (-1 to 1), and what was learned of it."""
+
+    query: str
+    reward: float
+    reflection: str
+    tags: tuple[str, ...] = ()
+    category: str | None = None
+    project: str | None = None
+    sensitivity: Sensitivity = Sensitivity.NORMAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredEpisode(Written):
+    """An episode was stored; `created` is False where that was done by an earlier request of the same key."""
+
+    at: datetime
+    created: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remember(Request["Remembered"]):
+    """Something that was said or written.
+
+    With `conversation_id` it is a turn, else an artifact. `source` and `source_id` name it where it came from.
+    `events` None leaves those alone that the memory has; else these take their place. It is forgotten at `expires_at`.
+    """
+
+    content: str
+    context: Context | None = None
+    source: str | None = None
+    source_id: str | None = None
+    source_url: str | None = None
+    title: str | None = None
+    author: str | None = None
+    participants: tuple[str, ...] = ()
+    date: datetime | None = None
+    conversation_id: str | None = None
+    turn_index: int | None = None
+    role: Role | None = None
+    importance: float | None = None
+    project: str | None = None
+    sensitivity: Sensitivity = Sensitivity.NORMAL
+    expires_at: datetime | None = None
+    events: tuple[Event, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedEvent:
+    """An event of a memory."""
+
+    id: str
+    category: str
+    narrative: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered(Written):
+    """Something is remembered. `status` is created, changed or unchanged; `chunks` how many passages it was cut into.
+
+    `tokens` is roughly how many tokens a model would count.
+    """
+
+    status: str
+    chunks: int
+    tokens: int
+    events: tuple[RememberedEvent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRecord:
+    """A record of knowledge as it is sent: a source with the text to be cut into its chunks, a chunk, an extraction."""
+
+    record: OtherRecord
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreKnowledge(Request["StoredKnowledge"]):
+    """Records of knowledge, all of which are stored, or none. Projects and levels that they do not state are these."""
+
+    records: tuple[GivenRecord, ...]
+    project: str | None = None
+    sensitivity: Sensitivity = Sensitivity.NORMAL
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeRecord:
+    """A record that was stored: its kind, the id that it was given or got, and what was done: see `Remembered`."""
+
+    kind: str
+    id: str
+    status: str
+    chunks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredKnowledge(Written):
+    """All records were stored; `id` is that of the first."""
+
+    records: tuple[KnowledgeRecord, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutRecords(Request["PutOutcomes"]):
+    """Records of files, with ids that are settled, as an ingest puts them: all of them, or none.
+
+    `replaces` are documents that were read again: what they were cut into before and is not kept goes.
+    """
+
+    records: tuple[Entry, ...]
+    replaces: tuple[Replaces, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutOutcomes(Written):
+    """What was done with each record; `id` is that of the first."""
+
+    outcomes: tuple[Outcome, ...]

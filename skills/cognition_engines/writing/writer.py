@@ -2,24 +2,24 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, is_dataclass, replace
+from datetime import datetime
 from hashlib import sha256
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 from pydantic import TypeAdapter
 
-from cognition_engines.auditing.trail import AuditTrail
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
-from cognition_engines.kinds.kind import KINDS, Kind
-from cognition_engines.kinds.registry import Record
+from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
 from cognition_engines.queries.decisions import nearest_decisions
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Caller
+from cognition_engines.store.audit.audit_rows import AuditEntry
+from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import FloatArray, Receipt
 from cognition_engines.store.write_transaction import (
@@ -29,92 +29,28 @@ from cognition_engines.store.write_transaction import (
     read_transaction,
     write_transaction,
 )
-from cognition_engines.writing.audited import audit_entry, other_names
-from cognition_engines.writing.decisions import (
-    Outdated,
-    decision_from,
-    fields_of,
-    link,
-    own_content,
-    record,
-    review,
-    set_status,
-    unlink,
-    update,
-    updated_fields,
-)
+from cognition_engines.writing import decisions, erasing, knowledge, memories
+from cognition_engines.writing.decisions import Outdated, own_content
 from cognition_engines.writing.entries import Prepared, check_owner, decision_of, texts_of
-from cognition_engines.writing.erasing import ErasureCheck, LedgerFile, check_repeated, forget
-from cognition_engines.writing.knowledge import check_import, knowledge_stated, put_records, store_knowledge
-from cognition_engines.writing.memories import episode_from, memory_from, remember, store_episode
-from cognition_engines.writing.memory_requests import (
-    PutOutcomes,
-    PutRecords,
-    Remember,
-    Remembered,
-    StoredEpisode,
-    StoredKnowledge,
-    StoreEpisode,
-    StoreKnowledge,
-)
+from cognition_engines.writing.erasing import ErasureCheck, Forget, Forgotten, LedgerFile
 from cognition_engines.writing.requests import (
     A,
-    ChangedStatus,
-    Forget,
-    Forgotten,
-    LinkDecisions,
-    LinkedDecisions,
     PossibleDuplicate,
+    PutRecords,
     RecordDecision,
-    RecordedDecision,
     Request,
-    ReviewDecision,
-    ReviewedDecision,
     SetStatus,
-    UnlinkDecisions,
-    UpdatedDecision,
     UpdateDecision,
     WriteCaller,
     WriteConflict,
     Written,
 )
+from cognition_engines.writing.stated_decisions import stated_members
 
-R = TypeVar("R", bound=Request[Any])
 INDEX_SECONDS: Final = 0.25  # that an answer waits for the indexes
 _ATTEMPTS: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class _Handler:
-    """The function that carries requests of one type out, and their answers as JSON.
-
-    With `shows_record` only an agent that sees the record is answered again.
-    """
-
-    store: Callable[[WriteTransaction, WriteCaller, Any, Prepared], Any]
-    answers: TypeAdapter[Any]
-    shows_record: bool
-
-
-def _handler(
-    store: Callable[[WriteTransaction, WriteCaller, R, Prepared], A], answer: type[A], *, shows_record: bool = True
-) -> _Handler:
-    return _Handler(store, TypeAdapter(answer), shows_record)
-
-
-_HANDLERS: Final[Mapping[type[Request[Any]], _Handler]] = {
-    RecordDecision: _handler(record, RecordedDecision),
-    UpdateDecision: _handler(update, UpdatedDecision),
-    ReviewDecision: _handler(review, ReviewedDecision),
-    SetStatus: _handler(set_status, ChangedStatus),
-    LinkDecisions: _handler(link, LinkedDecisions),
-    UnlinkDecisions: _handler(unlink, LinkedDecisions),
-    StoreEpisode: _handler(store_episode, StoredEpisode),
-    Remember: _handler(remember, Remembered),
-    StoreKnowledge: _handler(store_knowledge, StoredKnowledge),
-    Forget: _handler(forget, Forgotten, shows_record=False),
-    PutRecords: _handler(put_records, PutOutcomes, shows_record=False),
-}
+_HANDLERS: Final = {**decisions.HANDLERS, **memories.HANDLERS, **knowledge.HANDLERS, **erasing.HANDLERS}
+_ANSWERS: Final = {request: TypeAdapter[Any](handler.answer) for request, handler in _HANDLERS.items()}
 
 
 class Writer:
@@ -150,7 +86,7 @@ class Writer:
         if key is not None:
             known = await self._pools.writes.run(caller, self._known, writer, request, key, digest)
             if known is not None:
-                await self._trail.add(audit_entry(writer, request, known, now(), stored=True))
+                await self._trail.add(_audit_entry(writer, request, known, now(), stored=True))
                 return cast("A", await self._finished(caller, known))
         for _ in range(_ATTEMPTS):
             made = await self._prepared(caller, writer, request)
@@ -161,7 +97,7 @@ class Writer:
             except Outdated:
                 continue
             if dry_run:
-                await self._trail.add(audit_entry(writer, request, answer, now(), stored=False))
+                await self._trail.add(_audit_entry(writer, request, answer, now(), stored=False))
                 return answer
             return cast("A", await self._finished(caller, answer))
         raise ComponentFailed("records", "the record changes faster than it can be updated")
@@ -186,10 +122,11 @@ class Writer:
             if not keep:
                 return replace(answer, seq=0)  # nothing to wait for
             if key is not None and known is None:
-                kept = handler.answers.dump_json(answer).decode()
-                receipt = Receipt(digest, answer.id, kept, other_names(request, answer))
+                kept = _ANSWERS[type(request)].dump_json(answer).decode()
+                others = {one.id for one in handler.named(request, answer, True)} - {answer.id}
+                receipt = Receipt(digest, answer.id, kept, tuple(sorted(others)))
                 transaction.keep_receipt(type(request).__name__, key, receipt)
-            transaction.audit(audit_entry(writer, request, answer, author.at, stored=True))
+            transaction.audit(_audit_entry(writer, request, answer, author.at, stored=True))
             return answer
 
     async def _prepared(self, caller: Caller, writer: WriteCaller, request: Request[Any]) -> Prepared:
@@ -197,7 +134,7 @@ class Writer:
         own, revision = None, None
         if isinstance(request, UpdateDecision | SetStatus):
             own, revision = await self._pools.records.run(caller, self._read, writer, request.id)
-        texts = texts_of(_stated(request, own))
+        texts = texts_of(_HANDLERS[type(request)].stated(request, own))
         if self._embedder is None:
             return Prepared(revision=revision)
         embed, pool = self._embedder.embed_text, self._pools.embedder
@@ -229,27 +166,6 @@ class Writer:
             return own_content(transaction, stored), stored.revision
 
 
-def _stated(request: Request[Any], own: Decision | None) -> Sequence[Record]:
-    """Return the records that a request states, for their texts; `own` is the content of the decision it names."""
-    match request:
-        case RecordDecision():
-            return (decision_from(request.fields, Decision(id="", title="")),)
-        case UpdateDecision() if own is not None:
-            return (decision_from(updated_fields(fields_of(own), request), own),)
-        case SetStatus() if own is not None:
-            return (own,)
-        case StoreEpisode():
-            return (episode_from(request, None, None, None),)
-        case Remember():
-            return memory_from(request).records
-        case StoreKnowledge():
-            return knowledge_stated(request)
-        case PutRecords():
-            return [one.record for one in request.records]
-        case _:
-            return ()
-
-
 def _answered(
     transaction: WriteTransaction, writer: WriteCaller, request: Request[A], key: str, digest: str
 ) -> A | None:
@@ -262,7 +178,7 @@ def _answered(
     if known is None:
         return None
     if isinstance(request, PutRecords):
-        check_import(writer)
+        knowledge.check_import(writer)
     handler = _HANDLERS[type(request)]
     shown = handler.shows_record and known.record is not None
     lost = shown and not transaction.of_any_kind(str(known.record), writer.viewer)
@@ -273,27 +189,24 @@ def _answered(
         )
     if known.answer is None or lost:
         raise _spent()
-    return cast("A", _shown_again(transaction, writer, handler.answers.validate_json(known.answer)))
+    again: A | None = handler.shown_again(transaction, writer, _ANSWERS[type(request)].validate_json(known.answer))
+    if again is None:
+        raise _spent()
+    return again
 
 
-def _shown_again(transaction: WriteTransaction, writer: WriteCaller, answer: Written) -> Written:
-    """Return a kept answer as the writer may see it now; see `_answered`."""
-    if isinstance(answer, Forgotten):
-        check_repeated(answer, writer)
-    if isinstance(answer, LinkedDecisions):
-        ends = (answer.link.source, answer.link.target)
-        if not all(transaction.find(Kind.DECISION, id, writer.viewer) for id in ends):
-            raise _spent()
-    if isinstance(answer, StoredKnowledge):
-        if not all(transaction.find(KINDS[one.kind], one.id, writer.viewer) for one in answer.records):
-            raise _spent()
-        return replace(answer, records=tuple(replace(one, status="unchanged") for one in answer.records))
-    if isinstance(answer, Remembered):
-        return replace(answer, status="unchanged")
-    if isinstance(answer, RecordedDecision):
-        seen = [one for one in answer.duplicates if transaction.find(Kind.DECISION, one.id, writer.viewer)]
-        return replace(answer, created=False, duplicates=tuple(seen))
-    return replace(answer, created=False) if isinstance(answer, StoredEpisode) else answer
+def _audit_entry(
+    writer: WriteCaller, request: Request[Any], answer: Written, at: datetime, *, stored: bool
+) -> AuditEntry:
+    """Return the row of a write that was answered; without `stored` it was only tried, and its record may not exist."""
+    return AuditEntry(
+        at=at,
+        agent=writer.agent,
+        via=writer.via,
+        method=writer.method or type(request).__name__,
+        request_id=writer.request_id,
+        records=_HANDLERS[type(request)].named(request, answer, stored),
+    )
 
 
 def _spent() -> WriteConflict:
@@ -301,5 +214,13 @@ def _spent() -> WriteConflict:
 
 
 def _digest(request: Request[Any]) -> str:
-    asked = [type(request).__name__, asdict(request)]
-    return sha256(json.dumps(asked, default=str, sort_keys=True).encode()).hexdigest()
+    asked = asdict(request)
+    if isinstance(request, RecordDecision | UpdateDecision):
+        del asked["stated"]
+        asked["fields"] = stated_members(request.stated)  # the name is that of kept digests
+    text = json.dumps([type(request).__name__, asked], default=_plain, sort_keys=True)
+    return sha256(text.encode()).hexdigest()
+
+
+def _plain(value: object) -> object:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)

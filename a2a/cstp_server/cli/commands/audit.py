@@ -8,9 +8,8 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.store.audit.audit_rows import AuditRow
+from cognition_engines.store.audit.audit_rows import AuditRow, ChainReport
 from cognition_engines.store.audit.chain import AuditFilters
-from cognition_engines.store.audit.verification import ChainReport
 from cstp.errors import InvalidParams
 from cstp.fields import format_instant
 from cstp.methods.system import AuditParams

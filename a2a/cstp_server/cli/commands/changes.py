@@ -8,9 +8,8 @@ import typer
 from cognition_engines.errors import ConfigurationError
 from cstp import DEFAULT_URL
 from cstp.client.change_iterators import Changes, Cursor
-from cstp.client.errors import TransportError
 from cstp.client.sync_client import Client
-from cstp.errors import CstpError
+from cstp.errors import CstpError, TransportError
 from cstp.fields import format_instant
 from cstp.methods.records import CHANGES, NOW
 from cstp_server.cli.common import JsonOption, Unreachable, command_family

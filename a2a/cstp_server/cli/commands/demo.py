@@ -17,8 +17,7 @@ import typer
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.ingest.options import Amount, Options
 from cognition_engines.ingest.run import ingest
-from cstp.client.errors import TransportError
-from cstp.errors import CstpError
+from cstp.errors import CstpError, TransportError
 from cstp_server.cli.commands.serve import HostOption, PortOption
 from cstp_server.cli.demo_calls import CALLS, Call, write_through
 from cstp_server.cli.options import ConfigOption, command_family, places_of, settings_for, store_line

@@ -7,28 +7,10 @@ import typer
 
 from cognition_engines.ingest.collections.addresses import FORMS
 from cstp.errors import CstpError
+from cstp_server.cli import reading_options as reading
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.read_report import print_summary
-from cstp_server.cli.reading_options import (
-    FOLDERS,
-    AsOption,
-    BotsOption,
-    DayOption,
-    ExcludeOption,
-    FoldersOption,
-    IncludeOption,
-    LevelOption,
-    MapOption,
-    ProjectOption,
-    PruneOption,
-    RepositoryOption,
-    SureOption,
-    SystemOption,
-    UrlOption,
-    options_of,
-    with_messages,
-)
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
 from cstp_server.cli.remote_records import METHOD
 from cstp_server.cli.run_ingest import Target, run_elsewhere, run_here, sources_of
@@ -61,24 +43,24 @@ _PathsArgument = Annotated[
 def ingest_command(
     ctx: typer.Context,
     paths: _PathsArgument,
-    project: ProjectOption = None,
-    sensitivity: LevelOption = None,
-    repository: RepositoryOption = None,
-    kind: AsOption = None,
+    project: reading.ProjectOption = None,
+    sensitivity: reading.LevelOption = None,
+    repository: reading.RepositoryOption = None,
+    kind: reading.AsOption = None,
     name: _NameOption = None,
-    decision_folder: FoldersOption = FOLDERS,
-    include: IncludeOption = [],  # noqa: B006 - typer copies it
-    exclude: ExcludeOption = [],  # noqa: B006
-    map: MapOption = None,
+    decision_folder: reading.FoldersOption = reading.FOLDERS,
+    include: reading.IncludeOption = [],  # noqa: B006 - typer copies it
+    exclude: reading.ExcludeOption = [],  # noqa: B006
+    map: reading.MapOption = None,
     limit: _LimitOption = None,
-    bots: BotsOption = False,
-    system_messages: SystemOption = False,
-    day_first: DayOption = None,
-    prune: PruneOption = False,
-    yes: SureOption = False,
+    bots: reading.BotsOption = False,
+    system_messages: reading.SystemOption = False,
+    day_first: reading.DayOption = None,
+    prune: reading.PruneOption = False,
+    yes: reading.SureOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Report the changes and write nothing.")] = False,
     strict: _StrictOption = False,
-    url: UrlOption = None,
+    url: reading.UrlOption = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 60.0,
     as_json: JsonOption = False,
@@ -92,8 +74,8 @@ def ingest_command(
     """
     if prune and limit is not None:
         raise typer.BadParameter(_PRUNES_ALL, param_hint="--limit")
-    given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
-    given = with_messages(given, bots, system_messages, day_first)
+    given = reading.options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
+    given = reading.with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune, sure=yes, gone=prune, dry_run=dry_run, strict=strict, limit=limit)
     sources = sources_of(paths, name, prune=prune)
     target = None if url is None else Target(base_of(url, "--url"), required_token(token), timeout)

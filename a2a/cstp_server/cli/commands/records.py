@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final
 import typer
 
 from cognition_engines.errors import ConfigurationError
+from cognition_engines.exchange.lines import record_members
 from cognition_engines.ingest.structured.json_schema import record_schema
 from cognition_engines.kinds.kind import KIND_NAMES, KINDS, Kind
-from cognition_engines.kinds.registry import adapter
-from cognition_engines.models import Decision, Sensitivity
+from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 from cstp.errors import CstpError, NotFound
@@ -51,6 +51,7 @@ UrlOption = Annotated[
     str | None,
     typer.Option("--url", envvar="CSTP_URL", metavar="URL", help="URL of a server to ask; ignored with --data-dir."),
 ]
+_UNSHOWN = ("feature", "pr", "validFrom", "validTo", "details")  # of decisions
 _LONG = ("text", "content", "narrative", "query", "reflection")  # printed last, as they are
 
 
@@ -183,50 +184,23 @@ def _print(members: dict[str, object]) -> None:
 
 
 def _members(stored: StoredRecord) -> dict[str, object]:
-    """The fields of a record, in camelCase, and its origin."""
+    """Return the fields of a record, in camelCase, and its origin."""
+    members = record_members(stored.record)
+    origin: dict[str, object] = {
+        "repository": stored.origin.repository or None,
+        "repositoryPath": stored.origin.path,
+        "givenId": stored.origin.given,
+        "updatedAt": format_instant(stored.updated_at),
+    }
+    level: str = stored.facets.sensitivity.name.lower()
     if isinstance(stored.record, Decision):
-        return _of_decision(stored, stored.record)
-    given: dict[str, object] = adapter(stored.kind).dump_python(stored.record, mode="json", by_alias=True)
-    return {
-        "kind": stored.kind.label,
-        **given,
-        "sensitivity": stored.facets.sensitivity.name.lower(),
-        "project": stored.facets.project,
-        "origin": stored.origin.source,
-        **_place(stored),
-        "updatedAt": format_instant(stored.updated_at),
-    }
-
-
-def _place(stored: StoredRecord) -> dict[str, object]:
-    """The repository, the path in it, and the id that the file gives."""
-    origin = stored.origin
-    return {"repository": origin.repository or None, "repositoryPath": origin.path, "givenId": origin.given}
-
-
-def _of_decision(stored: StoredRecord, decision: Decision) -> dict[str, object]:
-    return {
-        "id": decision.id,
-        "title": decision.title,
-        "category": decision.category,
-        "confidence": decision.confidence,
-        "stakes": decision.stakes,
-        "status": decision.status,
-        "statusText": decision.status_text,
-        "outcome": decision.outcome,
-        "date": None if decision.date is None else format_instant(decision.date),
-        "reasons": [{"type": reason.type, "text": reason.text} for reason in decision.reasons],
-        "tags": list(decision.tags),
-        "supersedes": list(decision.supersedes),
-        "supersededBy": list(decision.superseded_by),
-        "project": decision.project,
-        "sensitivity": (decision.sensitivity or Sensitivity.NORMAL).name.lower(),
-        "metadata": decision.metadata,
-        "source": stored.origin.source,
-        **_place(stored),
-        "updatedAt": format_instant(stored.updated_at),
-        "text": decision.text,
-    }
+        text = members.pop("text")
+        reasons = [{"type": one["type"], "text": one["text"]} for one in members["reasons"]]
+        shown = {name: value for name, value in members.items() if name not in _UNSHOWN}
+        shown |= {"reasons": reasons, "sensitivity": level}
+        return {**shown, "source": stored.origin.source, **origin, "text": text}
+    own = {"sensitivity": level, "project": stored.facets.project, "origin": stored.origin.source}
+    return {"kind": stored.kind.label, **members, **own, **origin}
 
 
 _RECALLED: Final = frozenset({Kind.ARTIFACT, Kind.ARTIFACT_CHUNK, Kind.TURN, Kind.EVENT})

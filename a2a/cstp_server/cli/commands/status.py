@@ -13,9 +13,8 @@ from cognition_engines.indexes.folders import holder, is_address
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import Glance, glance, other_schema
 from cognition_engines.store.schema import HEAD
-from cstp.client.errors import TransportError
 from cstp.client.messages import HttpAnswer
-from cstp.errors import CstpError
+from cstp.errors import CstpError, TransportError
 from cstp_server.cli.common import Unreachable
 from cstp_server.cli.options import (
     ConfigOption,

@@ -14,7 +14,7 @@ import typer
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.folders import holder, is_address
-from cstp.client.errors import TransportError
+from cstp.errors import TransportError
 from cstp_server.cli.commands.token import parse_lifetime
 from cstp_server.cli.common import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for

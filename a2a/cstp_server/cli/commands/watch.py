@@ -15,29 +15,11 @@ from cognition_engines.errors import EngineError
 from cognition_engines.ingest.options import Options, Progress, Stopped, Summary, UntilStopped
 from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
 from cstp.errors import CstpError
+from cstp_server.cli import reading_options as reading
 from cstp_server.cli.common import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.read_report import print_summary
-from cstp_server.cli.reading_options import (
-    FOLDERS,
-    AsOption,
-    BotsOption,
-    DayOption,
-    ExcludeOption,
-    FoldersOption,
-    IncludeOption,
-    LevelOption,
-    MapOption,
-    ProjectOption,
-    PruneOption,
-    RepositoryOption,
-    SureOption,
-    SystemOption,
-    UrlOption,
-    options_of,
-    with_messages,
-)
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
 from cstp_server.cli.remote_records import METHOD
 from cstp_server.cli.run_ingest import Sources, Target, existing_files, run_elsewhere, run_here
@@ -54,20 +36,20 @@ _Run = Callable[[Options, Progress], Summary]
 def watch_command(
     ctx: typer.Context,
     paths: Annotated[list[str], typer.Argument(metavar="PATH", help="Folders and files to watch.")],
-    project: ProjectOption = None,
-    sensitivity: LevelOption = None,
-    repository: RepositoryOption = None,
-    kind: AsOption = None,
-    decision_folder: FoldersOption = FOLDERS,
-    include: IncludeOption = [],  # noqa: B006 - typer copies it
-    exclude: ExcludeOption = [],  # noqa: B006
-    map: MapOption = None,
-    bots: BotsOption = False,
-    system_messages: SystemOption = False,
-    day_first: DayOption = None,
-    prune: PruneOption = False,
-    yes: SureOption = False,
-    url: UrlOption = None,
+    project: reading.ProjectOption = None,
+    sensitivity: reading.LevelOption = None,
+    repository: reading.RepositoryOption = None,
+    kind: reading.AsOption = None,
+    decision_folder: reading.FoldersOption = reading.FOLDERS,
+    include: reading.IncludeOption = [],  # noqa: B006 - typer copies it
+    exclude: reading.ExcludeOption = [],  # noqa: B006
+    map: reading.MapOption = None,
+    bots: reading.BotsOption = False,
+    system_messages: reading.SystemOption = False,
+    day_first: reading.DayOption = None,
+    prune: reading.PruneOption = False,
+    yes: reading.SureOption = False,
+    url: reading.UrlOption = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 60.0,
     as_json: JsonOption = False,
@@ -79,8 +61,8 @@ def watch_command(
     Each run that finds a change prints a summary; with --json, one line. Records of deleted files stay unless --prune
     is given. If a folder is missing, the command waits for it and deletes nothing.
     """
-    given = options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
-    given = with_messages(given, bots, system_messages, day_first)
+    given = reading.options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
+    given = reading.with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune, sure=yes)
     files = [path.absolute() for path in existing_files(paths)]
     if url is None:

@@ -13,17 +13,15 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cognition_engines.indexes.columns.mask_cache import MaskCache
-from cognition_engines.indexes.columns.saved import SavedColumns
+from cognition_engines.indexes.columns.saved import SavedColumns, living_columns
 from cognition_engines.indexes.columns.sketches import sketch, word_count
-from cognition_engines.indexes.columns.snapshot import ABSENT, Bools, Fetch, Ints, Snapshot, window_indices
+from cognition_engines.indexes.columns.snapshot import ABSENT, Bools, Fetch, Ints, MaskCache, Snapshot
 from cognition_engines.spaces import Number, Space
 from cognition_engines.store.values import Page
 
 S = TypeVar("S", bound=np.generic)
 
 _SMALLEST: Final = 64  # places in an empty array
-_BLOCK: Final = 16_384  # places copied at a time
 _COMPACT_SHARE: Final = 0.25  # more dead rows than this share are dropped at the next change
 
 
@@ -51,12 +49,6 @@ class _GrowingArray(Generic[S]):
         larger[: self.size] = self._array[: self.size]
         self._array = larger
 
-    def copy(self, values: NDArray[S], places: Ints) -> None:
-        """Adds `values[places]`, in blocks: a copy of all at once would take as much memory again."""
-        self.reserve(self.size + len(places))
-        for start in range(0, len(places), _BLOCK):
-            self.extend(values[places[start : start + _BLOCK]])
-
     def hold(self, values: NDArray[S]) -> None:
         """Holds these values and no others, without a copy: what is added later goes into a longer array."""
         self._array, self.size = values, len(values)
@@ -82,14 +74,6 @@ class _Label:
                 code_of[text] = self.codes.setdefault(self._read(text), len(self.codes))
         self._widen(len(self.codes))
         self.column.extend(np.array([code_of[text] for text in texts], np.int64))
-
-    def kept(self, rows: Ints) -> "_Label":
-        """The label with these rows alone, in a new column."""
-        found = _Label(self._read)
-        found.codes = self.codes
-        found.column = _GrowingArray(self.column.dtype)
-        found.column.copy(self.column.view(), rows)
-        return found
 
     def hold(self, texts: Sequence[str], values: NDArray[Any]) -> None:
         """Holds these codes and no others; `texts` are what they stand for, from 0 on."""
@@ -118,15 +102,6 @@ class _PostingLists:
                 if rows is None:
                     rows = self.rows[text] = array("i")
                 rows.append(row)
-
-    def kept(self, row_of: NDArray[np.int32]) -> "_PostingLists":
-        """The postings where a row has become `row_of` that row, -1 for one that is gone."""
-        found = _PostingLists()
-        for text, rows in self.rows.items():
-            moved = row_of[np.frombuffer(rows, np.int32)]
-            if len(living := moved[moved >= 0]):
-                found.rows[text] = array("i", living.tobytes())
-        return found
 
 
 def _capacity(array: NDArray[Any], needed: int) -> int:
@@ -244,9 +219,9 @@ class Columns:
         self._sketches = tuple(_GrowingArray(np.uint64) for _ in range(word_count(self._dim)))
 
     def restore(self, saved: SavedColumns) -> None:
-        """Takes over saved columns of this space. For a writer that has applied nothing.
+        """Take over saved columns of this space, for a writer that holds no rows.
 
-        Raises LookupError or ValueError where some are missing; then this writer is as it was.
+        Raise LookupError or ValueError if some are missing; then this writer is as it was.
         """
         arrays, keys = saved.arrays, saved.arrays["keys"]
         vectors = arrays["vectors"] if self._fetch is None else arrays["vectors"][:0]
@@ -321,39 +296,10 @@ class Columns:
             self._posted[each.name].extend(self._size, (map(read, texts) for texts in page.sets[each.name]))
 
     def _compact(self) -> None:
-        """Copies the living rows to fresh arrays; earlier snapshots keep the old ones."""
-        old, labels, posted = self._take(), self._labels, self._posted
-        living = np.flatnonzero(old.alive)
-        with_windows = living if self._space.texts else living[:0]
-        counts = old.counts[with_windows]
-        windows = window_indices(old.starts[with_windows], counts)
+        """Copy the living rows to fresh arrays; earlier snapshots keep the old ones."""
+        living = living_columns(self._take())
         self._start_over()
-        self._labels = {name: label.kept(living) for name, label in labels.items()}
-        moved = np.full(len(old.keys), -1, np.int32)
-        moved[living] = np.arange(len(living))
-        self._posted = {name: postings.kept(moved) for name, postings in posted.items()}
-        self._size = len(living)
-        self._ids = [old.ids[row] for row in living.tolist()]
-        self._starts.extend(np.cumsum(counts) - counts)
-        self._counts.extend(counts)
-        self._single = bool((counts == 1).all())
-        self._owners.extend(np.repeat(np.arange(len(counts)), counts))
-        by_row: list[tuple[_GrowingArray[Any], NDArray[Any]]] = [
-            (self._keys, old.keys),
-            (self._seqs, old.seqs),
-            (self._sensitivity, old.sensitivity),
-            *((column, old.numbers[name]) for name, column in self._numbers.items()),
-        ]
-        by_window: list[tuple[_GrowingArray[Any], NDArray[Any]]] = [
-            *(((self._vectors, old.vectors),) if self._fetch is None else ()),
-            *zip(self._sketches, old.sketches, strict=True),
-        ]
-        for columns, places in ((by_row, living), (by_window, windows)):
-            for column, values in columns:
-                column.copy(values, places)
-        self._dead = _filled(self._dead, len(living), False)
-        self._row_of = np.full(len(old.row_of), -1, np.int32)
-        self._row_of[old.keys[living]] = np.arange(len(living))
+        self.restore(living)
         self.compactions += 1
 
     def _take(self) -> Snapshot:

@@ -131,7 +131,7 @@ class ColumnsFile:
             self.seq = 0
 
     def _write(self, snapshot: Snapshot) -> None:
-        saved = _living(snapshot)
+        saved = living_columns(snapshot)
         layout = {
             "format": FORMAT,
             "of": _listed(self._identity),
@@ -208,8 +208,8 @@ def _check(saved: SavedColumns) -> None:
             raise ValueError(f"its column {name} has rows without a text")
 
 
-def _living(snapshot: Snapshot) -> SavedColumns:
-    """The living rows of a snapshot, and the texts that they have."""
+def living_columns(snapshot: Snapshot) -> SavedColumns:
+    """Return the living rows of a snapshot, and the texts that they have."""
     rows = np.flatnonzero(snapshot.alive)
     everything = len(rows) == len(snapshot.keys)
     counts = snapshot.counts[rows] if len(snapshot.counts) else snapshot.counts
@@ -242,7 +242,7 @@ def _living(snapshot: Snapshot) -> SavedColumns:
         posted[name], arrays[f"rows.{name}"], arrays[f"ends.{name}"] = _postings(snapshot, name, moved)
     ids = list(snapshot.ids[: len(snapshot.keys)])
     living = ids if everything else [ids[row] for row in rows.tolist()]
-    return SavedColumns(snapshot.seq, snapshot.single, living, codes, posted, arrays)
+    return SavedColumns(snapshot.seq, bool((counts == 1).all()), living, codes, posted, arrays)
 
 
 def _relabelled(texts: Sequence[str], column: NDArray[Any]) -> tuple[list[str], NDArray[Any]]:

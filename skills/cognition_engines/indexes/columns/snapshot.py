@@ -1,16 +1,20 @@
-"""Records as columns in memory, as a query reads them: masks for conditions and isolation, and postings of sets."""
+"""Records as columns in memory, as a query reads them: masks for conditions and isolation, and postings of sets.
+
+Computing a mask scans every record, and agents repeat the same filters, so that recent masks are cached. Threads that
+need the same mask at the same time share one computation.
+"""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
+from threading import Lock
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf
-from cognition_engines.indexes.columns.mask_cache import MaskCache
 from cognition_engines.indexes.columns.sketches import Words
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import NO_NUMBER
@@ -29,6 +33,69 @@ Readers = Mapping[str, Callable[[str], str]]  # how each label and set reads a t
 ABSENT: Final = -1  # the code of a label that a record does not have
 _BLOCK: Final = 1 << 16  # rows computed at a time: intermediate results stay in the processor's cache
 _COMPARED: Final = 8  # up to this many codes of a label, comparing with each is faster than a table of all
+MEGABYTES: Final = (
+    16  # of masks over rows, a byte for each; where rows have several windows, those over windows besides
+)
+FEWEST: Final = 8  # masks, however large
+MOST: Final = 128
+NUMBERS: Final = 1024
+
+
+@dataclass(slots=True)
+class _PendingMask:
+    """A mask, or its computation: callers that come meanwhile wait for it."""
+
+    lock: Lock = field(default_factory=Lock)
+    mask: Bools | None = None
+
+    def get(self, compute: Callable[[], Bools]) -> Bools:
+        with self.lock:
+            if self.mask is None:
+                self.mask = compute()
+                self.mask.flags.writeable = False
+            return self.mask
+
+
+@dataclass(slots=True)
+class _Entry:
+    rows: _PendingMask = field(default_factory=_PendingMask)
+    windows: _PendingMask = field(default_factory=_PendingMask)
+
+
+class MaskCache:
+    """The most recently used masks of one snapshot. They are shared and read-only."""
+
+    def __init__(self, rows: int) -> None:
+        self.kept: Final = min(MOST, max(FEWEST, (MEGABYTES << 20) // max(1, rows)))
+        self._lock = Lock()
+        self._masks: dict[Hashable, _Entry] = {}
+        self._numbers: dict[Hashable, int] = {}
+
+    def rows(self, key: Hashable, compute: Callable[[], Bools]) -> Bools:
+        """The mask over rows under that key, as `compute` returns it."""
+        with self._lock:
+            entry = self._masks.pop(key, None) or _Entry()
+            self._masks[key] = entry
+            if len(self._masks) > self.kept:
+                del self._masks[next(iter(self._masks))]
+        return entry.rows.get(compute)
+
+    def windows(self, rows: Bools, compute: Callable[[], Bools]) -> Bools:
+        """The mask over windows that belongs to one over rows; cached if that is."""
+        with self._lock:
+            entry = next((each for each in self._masks.values() if each.rows.mask is rows), None)
+        return compute() if entry is None else entry.windows.get(compute)
+
+    def number(self, key: Hashable, count: Callable[[], int]) -> int:
+        """The number under that key, as `count` gives it: what only needs to be counted takes no mask's place."""
+        found = self._numbers.get(key)
+        if found is None:
+            found = count()
+            with self._lock:
+                if len(self._numbers) >= NUMBERS:
+                    self._numbers.clear()
+                self._numbers[key] = found
+        return found
 
 
 @dataclass(frozen=True, slots=True)

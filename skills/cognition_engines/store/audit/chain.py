@@ -10,33 +10,25 @@ from typing import Final
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.filters import microseconds
 from cognition_engines.store.audit.audit_rows import (
     AuditedRecord,
     AuditEntry,
     AuditRow,
     ChainHead,
+    ChainReport,
+    entry_cells,
     hash_after,
-    query_cell,
+    verified,
 )
-from cognition_engines.store.audit.verification import ChainReport, verified
-from cognition_engines.store.codec import microseconds, moment
+from cognition_engines.store.codec import moment
 from cognition_engines.store.database import REPLACED, WAIT, Store, failures, pages, reading, scanning
 from cognition_engines.store.schema import audit_head, audit_records, audit_rows, records, tombstones
 
 ROWS_AT_A_TIME: Final = 1000
-_HEAD: Final = sa.select(audit_head.c.number, audit_head.c.hash, audit_head.c.pruned, audit_head.c.pruned_hash)
+_HEAD: Final = sa.select(audit_head)
 _MOVE: Final = sa.update(audit_head).values(number=sa.bindparam("to_number"), hash=sa.bindparam("to_hash"))
-_ROWS: Final = sa.select(
-    audit_rows.c.number,
-    audit_rows.c.at,
-    audit_rows.c.agent,
-    audit_rows.c.via,
-    audit_rows.c.method,
-    audit_rows.c.request_id,
-    audit_rows.c.code,
-    audit_rows.c.query,
-    audit_rows.c.hash,
-)
+_ROWS: Final = sa.select(audit_rows)
 _PRUNED_AT_A_TIME: Final = 5000  # rows; others may append in between
 
 
@@ -67,7 +59,7 @@ class AuditChain:
         self._store: Final = store
 
     def append(self, entries: Sequence[AuditEntry], attempts: list[ChainHead]) -> None:
-        """Adds rows in this order, all or none.
+        """Add rows in this order, all or none.
 
         `attempts` is empty at first, and given again where these entries are given again after a failure: it notes
         what was tried, for a commit may have failed to be reported only.
@@ -79,7 +71,7 @@ class AuditChain:
             append_rows(connection, entries, attempts)
 
     def head(self) -> ChainHead:
-        """Where the chain ends, and up to where it was pruned."""
+        """Return the head: the end of the chain, and up to which row it was pruned."""
         with reading(self._store) as connection:
             return head_of(connection)
 
@@ -91,7 +83,7 @@ class AuditChain:
         return None if at is None else moment(at)
 
     def page(self, filters: AuditFilters, before: int | None, limit: int) -> AuditPage:
-        """The `limit` newest rows that meet the conditions, of those with a number below `before`."""
+        """Return the `limit` newest rows that meet the conditions, of those with a number below `before`."""
         statement = _ROWS.where(*_conditions(filters)).order_by(audit_rows.c.number.desc()).limit(limit + 1)
         if before is not None:
             statement = statement.where(audit_rows.c.number < before)
@@ -102,12 +94,12 @@ class AuditChain:
         return AuditPage(rows, rows[-1].number if len(found) > limit else None, head)
 
     def verify(self, noted: tuple[int, str] | None = None) -> ChainReport:
-        """What is wrong with the chain; see `verification.verified`."""
+        """Return what is wrong with the chain; see `audit_rows.verified`."""
         with scanning(self._store) as connection:
             return verified(head_of(connection), rows_after(connection, -1), noted)
 
     def prune(self, older_than: datetime) -> int:
-        """Removes the oldest rows up to the first that is not older; how many. The head keeps the hash at the cut."""
+        """Remove the oldest rows up to the first newer one; return their number. The head keeps the hash at the cut."""
         removed = 0
         while step := self._prune_step(older_than):
             removed += step
@@ -130,7 +122,7 @@ class AuditChain:
 
 
 def append_rows(connection: sa.Connection, entries: Sequence[AuditEntry], attempts: list[ChainHead]) -> None:
-    """Adds rows inside a transaction that writes, which holds the head of the chain from here to its end."""
+    """Add rows inside a transaction that writes, which holds the head of the chain from here to its end."""
     head = locked_head(connection)
     number, hash = head.number, head.hash
     rows: list[AuditRow] = []
@@ -145,23 +137,23 @@ def append_rows(connection: sa.Connection, entries: Sequence[AuditEntry], attemp
 
 
 def head_of(connection: sa.Connection) -> ChainHead:
-    """The head of the chain, as it is."""
+    """Return the head of the chain, as it is."""
     return ChainHead(*connection.execute(_HEAD).one())
 
 
 def locked_head(connection: sa.Connection) -> ChainHead:
-    """The head of the chain, which no one else can move until the end of this transaction."""
+    """Return the head of the chain, which no one else can move until the end of this transaction."""
     return ChainHead(*connection.execute(_HEAD.with_for_update()).one())  # on SQLite, BEGIN IMMEDIATE has done it
 
 
 def has_row(connection: sa.Connection, head: ChainHead) -> bool:
-    """Whether the chain has the last row of a head."""
+    """Return whether the chain has the last row of a head."""
     same = sa.select(audit_rows.c.number).where(audit_rows.c.number == head.number, audit_rows.c.hash == head.hash)
     return connection.execute(same).scalar() is not None
 
 
 def rows_after(connection: sa.Connection, number: int) -> Iterator[list[AuditRow]]:
-    """The rows above a number, ascending, in pages."""
+    """Yield the rows above a number, ascending, in pages."""
     while page := _read(
         connection, _ROWS.where(audit_rows.c.number > number).order_by(audit_rows.c.number).limit(ROWS_AT_A_TIME)
     ):
@@ -170,7 +162,7 @@ def rows_after(connection: sa.Connection, number: int) -> Iterator[list[AuditRow
 
 
 def changed_since(connection: sa.Connection, seq: int) -> list[tuple[int, str]]:
-    """Kind and id of all records that were written or deleted after a `seq`, in the order of these changes."""
+    """Return kind and id of all records that were written or deleted after a `seq`, in the order of these changes."""
     kept = sa.select(records.c.seq, records.c.kind, records.c.id).where(records.c.seq > seq)
     gone = sa.select(tombstones.c.seq, tombstones.c.kind, tombstones.c.id).where(tombstones.c.seq > seq)
     found = connection.execute(kept.union_all(gone).order_by("seq"))
@@ -178,8 +170,8 @@ def changed_since(connection: sa.Connection, seq: int) -> list[tuple[int, str]]:
 
 
 def put_rows(connection: sa.Connection, rows: Sequence[AuditRow]) -> None:
-    """Adds rows as they are."""
-    _insert(connection, audit_rows, [_cells(row) for row in rows])
+    """Add rows as they are."""
+    _insert(connection, audit_rows, [(row.number, *entry_cells(row.entry), row.hash) for row in rows])
     named = [
         (row.number, place, one.kind, one.id, int(one.written))
         for row in rows
@@ -190,42 +182,27 @@ def put_rows(connection: sa.Connection, rows: Sequence[AuditRow]) -> None:
 
 
 def _insert(connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[object, ...]]) -> None:
-    """Adds rows, given in the order of the columns; SQLAlchemy's own insert would take most of a batch's time."""
+    """Add rows, given in the order of the columns; SQLAlchemy's own insert would take most of a batch's time."""
     mark = "?" if connection.dialect.name == "sqlite" else "%s"
     names, marks = (", ".join(parts) for parts in (table.c.keys(), [mark] * len(table.c)))
     connection.exec_driver_sql(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", list(rows))
 
 
 def put_head(connection: sa.Connection, head: ChainHead) -> None:
-    """Sets the head of a chain that is carried over."""
+    """Set the head of a chain that is carried over."""
     values = {"number": head.number, "hash": head.hash, "pruned": head.pruned, "pruned_hash": head.pruned_hash}
     connection.execute(sa.update(audit_head).values(**values))
 
 
 @contextmanager
 def _appending(store: Store) -> Iterator[sa.Connection]:
-    """A transaction that writes and does not hold the counter of changes."""
+    """Begin a transaction that writes and does not hold the counter of changes."""
     if store.seen.replaced:
         raise ComponentFailed("records", REPLACED)
     with failures(), store.writer.begin() as connection:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
         yield connection
-
-
-def _cells(row: AuditRow) -> tuple[object, ...]:
-    entry = row.entry
-    return (
-        row.number,
-        microseconds(entry.at),
-        entry.agent,
-        entry.via,
-        entry.method,
-        entry.request_id,
-        entry.code,
-        query_cell(entry.query),
-        row.hash,
-    )
 
 
 def _conditions(filters: AuditFilters) -> list[sa.ColumnElement[bool]]:
@@ -270,7 +247,7 @@ def _read(connection: sa.Connection, statement: sa.Select[tuple[object, ...]]) -
 
 
 def carry_audit(source: sa.Connection, target: sa.Connection, component: str) -> None:
-    """Gives the target the rows that the source has and it lacks. Errors of the source name its `component`.
+    """Give the target the rows that the source has and it lacks. Errors of the source name its `component`.
 
     A target that has rows keeps them all: rows of the source are added where they continue its chain.
     Otherwise none are, because what happened in the target is not to be erased by bringing back a backup.

@@ -12,10 +12,11 @@ from typing import Final
 
 import sqlalchemy as sa
 
+from cognition_engines.filters import microseconds
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import Viewer
-from cognition_engines.store.codec import microseconds, moment
+from cognition_engines.store.codec import moment
 from cognition_engines.store.database import Store, failures, pages, reading, scanning, writing
 from cognition_engines.store.erasure.cascade import Doomed, erasable
 from cognition_engines.store.erasure.ledger import FORGET, Erasure, erase, erased, ledger, note

@@ -10,11 +10,12 @@ from typing import Any, Final, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
+from cognition_engines.filters import microseconds
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import keyword_text, prefixed, spec_of
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import SEARCHED, Space
-from cognition_engines.store.codec import COLUMNS, SPINE, matrix, microseconds, stored
+from cognition_engines.store.codec import COLUMNS, SPINE, matrix, stored
 from cognition_engines.store.database import Store, is_plain, pages, reading, reading_plainly, scanning
 from cognition_engines.store.inheritance import neighbours
 from cognition_engines.store.schema import TABLES, dimension_name, meta, records, vectors

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
 
+from cognition_engines.filters import microseconds
 from cognition_engines.kinds.decisions import (
     ANYWHERE,
     BY_ID,
@@ -26,7 +27,7 @@ from cognition_engines.kinds.decisions import (
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.models import Decision, Viewer
-from cognition_engines.store.codec import microseconds, place_key
+from cognition_engines.store.codec import place_key
 from cognition_engines.store.database import pages
 from cognition_engines.store.reads.by_key import found_by_keys, guards, rights_of
 from cognition_engines.store.schema import TABLES, links, records, reviews

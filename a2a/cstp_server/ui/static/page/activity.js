@@ -292,6 +292,6 @@
       </div>`;
   }
 
-  cstp.call.activity = Activity;
+  cstp.pages.activity = Activity;
   Object.assign(cstp, { Moment, IdLink });
 }

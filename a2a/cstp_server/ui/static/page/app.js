@@ -185,7 +185,7 @@
     const address = cstp.address.useAddress();
     const [here = "decisions", ...rest] = address.path;
     const shownUnder = PLACES.find(({ path, pages }) => path === here || pages.includes(here));
-    const Page = shownUnder?.live && !visitor.live ? NeedsServer : (cstp.call[here] ?? Unknown);
+    const Page = shownUnder?.live && !visitor.live ? NeedsServer : (cstp.pages[here] ?? Unknown);
     const main = useRef(null);
     const place = [here, ...rest].join("/");
     const first = useRef(true);

@@ -282,6 +282,6 @@
       </div>`;
   }
 
-  cstp.call.conversation = Conversation;
+  cstp.pages.conversation = Conversation;
   cstp.SaidText = SaidText;
 }

@@ -172,6 +172,6 @@
       ${query ? html`<${Said} params=${params} query=${query} />` : html`<${Latest} upTo=${params.to ?? ""} />`}`;
   }
 
-  cstp.call.conversations = Conversations;
+  cstp.pages.conversations = Conversations;
   Object.assign(cstp, { Row, speakerOf });
 }

@@ -264,6 +264,6 @@
     return html`<${Whole} decision=${found.result.decision} params=${params} again=${found.again} />`;
   }
 
-  cstp.call.decision = Decision;
+  cstp.pages.decision = Decision;
   Object.assign(cstp, { Section });
 }

@@ -347,5 +347,5 @@
       <${Table} asked=${asked} chosen=${chosen} params=${params} set=${set} heard=${setHeard} />`;
   }
 
-  cstp.call.decisions = Decisions;
+  cstp.pages.decisions = Decisions;
 }

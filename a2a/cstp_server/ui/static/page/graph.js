@@ -252,7 +252,7 @@
       show=${() => html`<${Graph} id=${id} wish=${wish} found=${found} go=${go} />`} />`;
   }
 
-  cstp.call.graph = function GraphPage({ path, params }) {
+  cstp.pages.graph = function GraphPage({ path, params }) {
     const id = path[0] ?? null;
     const wish = asked(params);
     const go = (changes, options) => cstp.address.go(["graph", ...path], { ...params, ...changes }, options);

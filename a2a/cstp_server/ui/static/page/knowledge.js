@@ -286,5 +286,5 @@
       </div>`;
   }
 
-  cstp.call.knowledge = Knowledge;
+  cstp.pages.knowledge = Knowledge;
 }

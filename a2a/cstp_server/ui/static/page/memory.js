@@ -273,5 +273,5 @@
         show=${(answer) => html`<${Item} answer=${answer} params=${params} asked=${asked} />`} />`;
   }
 
-  cstp.call.memory = Memory;
+  cstp.pages.memory = Memory;
 }

@@ -118,5 +118,5 @@
         <a href=${cstp.address.to(["memory", id])}>look for ${id} in the memory</a>.</p>`}`;
   }
 
-  cstp.call.passage = Passage;
+  cstp.pages.passage = Passage;
 }

@@ -198,7 +198,7 @@
         : html`<${cstp.Answer} of=${found} lines=${12} show=${(one) => html`<${ExtractionShown} one=${one} />`} />`}`;
   }
 
-  cstp.call.episode = Episode;
-  cstp.call.extraction = Extraction;
+  cstp.pages.episode = Episode;
+  cstp.pages.extraction = Extraction;
   cstp.shortened = short;
 }

@@ -183,6 +183,6 @@
             <${cstp.CallShown} method="cstp.search" params=${chosen.length ? { ...asked, kinds: chosen } : asked} />`} />`}`;
   }
 
-  cstp.call.search = Search;
+  cstp.pages.search = Search;
   Object.assign(cstp, { Why, Result });
 }

@@ -297,5 +297,5 @@
       ${ready && html`<${cstp.MethodList} wanted=${params.method} />`}`;
   }
 
-  cstp.call.server = Server;
+  cstp.pages.server = Server;
 }

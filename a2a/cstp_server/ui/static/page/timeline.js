@@ -246,7 +246,7 @@
     return next >= today() && next >= latest ? "" : next;
   }
 
-  cstp.call.timeline = function Timeline({ params }) {
+  cstp.pages.timeline = function Timeline({ params }) {
     const wish = asked(params);
     const newest = cstp.useGather("newest", cstp.timeline.lastDay);
     const go = (changes) => cstp.address.go("timeline", { ...params, ...changes });

@@ -1,1 +1,0 @@
-"""The audit of calls while they are answered."""

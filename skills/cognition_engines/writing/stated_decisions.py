@@ -1,0 +1,96 @@
+"""A decision as an agent states it: its members, its title and text, and how complete it is."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from cognition_engines.models import Alternative, Decision, DecisionDetails, Reason
+from cognition_engines.writing.requests import CompletenessScore, UpdateDecision
+
+RULE: Final = "completeness-1"
+_LONG_TEXT: Final = 20  # characters
+_LONG_CONTEXT: Final = 10
+# Where a member of a decision is kept that an agent states, under its own name but for `decision`, the statement.
+_IN_DETAILS: Final = frozenset(DecisionDetails.__dataclass_fields__) - {"statement"}
+_UNSTATED: Final = {
+    *("id", "title", "text", "status", "status_text", "outcome", "date", "supersedes", "superseded_by", "details"),
+    *("project", "sensitivity", "metadata"),
+}
+_ON_DECISION: Final = frozenset(Decision.__dataclass_fields__) - _UNSTATED
+
+
+def stated_decision(before: Decision | None = None, /, **members: Any) -> Decision:
+    """Return a decision of these members, with all else of `before`; absent members have their defaults.
+
+    `decision` is the statement, a text that is not blank; `confidence` and the `strength` of a reason are 0 to 1.
+    """
+    details = DecisionDetails(
+        members.pop("decision", ""), **{name: members.pop(name) for name in _IN_DETAILS & members.keys()}
+    )
+    title, text = title_and_text(details, members.get("reasons", ()))
+    return replace(before or Decision(id=None, title=""), title=title, text=text, details=details, **members)
+
+
+def stated_members(decision: Decision) -> dict[str, Any]:
+    """Return the members of `stated_decision`, all of them."""
+    details = details_of(decision)
+    own = {name: getattr(decision, name) for name in _ON_DECISION}
+    return own | {name: getattr(details, name) for name in _IN_DETAILS} | {"decision": details.statement}
+
+
+def details_of(decision: Decision) -> DecisionDetails:
+    """Return the details of a decision that an agent stated."""
+    assert decision.details is not None
+    return decision.details
+
+
+def updated_decision(own: Decision, request: UpdateDecision) -> Decision:
+    """Return a decision with the values that an update gives."""
+    given = stated_members(request.stated)
+    return stated_decision(own, **stated_members(own) | {name: given[name] for name in request.names})
+
+
+def title_and_text(details: DecisionDetails, reasons: Sequence[Reason]) -> tuple[str, str]:
+    """Return the first line of the statement, and as Markdown all else that is searched."""
+    title, _, rest = details.statement.strip().partition("\n")
+    parts = [
+        rest.strip(),
+        _section("Context and Problem Statement", details.context),
+        _section("Considered Options", "\n".join(_options(details.alternatives))),
+        _section("Reasons", "\n".join(_reasons(reasons))),
+        _section("Pattern", details.pattern),
+    ]
+    return title.strip(), "\n\n".join(filter(None, parts))
+
+
+def _section(heading: str, text: str | None) -> str:
+    return f"## {heading}\n\n{text.strip()}" if text and text.strip() else ""
+
+
+def _options(alternatives: Sequence[Alternative]) -> Iterator[str]:
+    for each in alternatives:
+        yield f"* {each.option}" if each.why is None else f"* {each.option}: {each.why}"
+
+
+def _reasons(reasons: Sequence[Reason]) -> Iterator[str]:
+    for each in reasons:
+        yield f"* {each.type}" if each.text is None else f"* {each.type}: {each.text}"
+
+
+def completeness(decision: Decision, details: DecisionDetails) -> CompletenessScore:
+    """Return how much a decision has of what makes it useful later: RULE, whose parts add up to 1."""
+    types = {reason.type for reason in decision.reasons}
+    places = (decision.project, decision.feature, decision.pr, details.file)
+    parts = (
+        (0.15, details.pattern is not None, "name the pattern that it follows"),
+        (0.15, bool(decision.tags), "add tags"),
+        (0.15, len(types) > 1, "give reasons of two types"),
+        (0.10, bool(types), "give a reason"),
+        (0.10, bool(details.alternatives), "name an alternative, and why not"),
+        (0.10, len(details.statement) > _LONG_TEXT, "say in a sentence what was decided"),
+        (0.10, len(details.context or "") > _LONG_CONTEXT, "say what made it necessary"),
+        (0.10, any(places), "say where it applies: project, feature, pr"),
+        (0.05, details.review_by is not None, "say when to look again: reviewIn"),
+    )
+    score = round(sum(share for share, has, _ in parts if has), 2)
+    return CompletenessScore(score, RULE, tuple(advice for _, has, advice in parts if not has))
