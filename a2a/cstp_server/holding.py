@@ -9,7 +9,7 @@ from random import getrandbits
 from time import monotonic
 from typing import Final, cast
 
-from cognition_engines.indexes.folders import FolderLock
+from cognition_engines.indexes.index_folder import FolderLock
 from cstp.errors import Overloaded
 from cstp_server.app import State, create_app
 from cstp_server.holder.taking import give_up

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 import structlog
 
 from cognition_engines.errors import EngineError, FolderInUse
-from cognition_engines.indexes.folders import FolderLock
+from cognition_engines.indexes.index_folder import FolderLock
 from cstp.errors import AuthenticationRequired, CstpError, MethodNotFound, QueryFailed
 from cstp.methods.records import LONGEST_WAIT
 from cstp_server.holder.asked import Caller

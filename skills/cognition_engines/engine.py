@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
-from cognition_engines.indexes.folders import ALONE, FolderLock, WorkerNumber
+from cognition_engines.indexes.index_folder import ALONE, FolderLock, WorkerNumber
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.published import OtherWorkers, PublishedSeq
 from cognition_engines.indexes.vectors.collection import VectorChoice

@@ -6,7 +6,7 @@ import pytest
 
 from cognition_engines.relevance import Language
 from cognition_engines.retrieval.temporal import read_days
-from cognition_engines.retrieval.temporal_words import Days
+from cognition_engines.retrieval.temporal_days import Days
 
 NOW = datetime(2024, 6, 15, 12, tzinfo=UTC)  # a Saturday
 

@@ -6,7 +6,7 @@ from contextlib import closing
 from time import monotonic, sleep
 from typing import Final
 
-from cognition_engines.indexes.folders import is_held
+from cognition_engines.indexes.index_folder import is_held
 from cognition_engines.indexes.keywords.text_documents import KeywordState, columns_of, inspect_keywords
 from cognition_engines.indexes.vectors.backend import BackendServer, BackendSpec
 from cognition_engines.indexes.vectors.collection import collection_name

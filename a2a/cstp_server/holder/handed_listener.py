@@ -12,7 +12,7 @@ from typing import Final
 import structlog
 
 from cognition_engines.errors import FolderInUse
-from cognition_engines.indexes.folders import FolderLock, holder, is_address
+from cognition_engines.indexes.index_folder import FolderLock, holder, is_address
 from cstp_server.holder import folder_socket
 from cstp_server.holder.asked import ANSWER_ON, ANSWERED, KEPT
 from cstp_server.holder.taking import take_folder

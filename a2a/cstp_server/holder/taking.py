@@ -8,7 +8,7 @@ from time import monotonic, sleep
 from typing import Final
 
 from cognition_engines.errors import FolderInUse
-from cognition_engines.indexes.folders import FolderLock, holder
+from cognition_engines.indexes.index_folder import FolderLock, holder
 from cstp_server.holder import folder_socket
 from cstp_server.holder.asked import GIVE_UP, GIVEN_UP, KEPT
 

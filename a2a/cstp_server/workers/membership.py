@@ -4,7 +4,7 @@ import mmap
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cognition_engines.indexes.folders import WorkerNumber
+from cognition_engines.indexes.index_folder import WorkerNumber
 from cstp_server.limits.common_windows import CommonWindows, windows_memory
 from cstp_server.workers.figures import WorkerFigures
 from cstp_server.workers.waker import Waker

@@ -13,7 +13,7 @@ from typing import Final
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.indexes.columns.saved import remove_columns
-from cognition_engines.indexes.folders import (
+from cognition_engines.indexes.index_folder import (
     ALONE,
     FolderLock,
     WorkerNumber,

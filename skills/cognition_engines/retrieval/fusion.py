@@ -23,7 +23,7 @@ from cognition_engines.retrieval.legs import (
     semantic_leg,
 )
 from cognition_engines.retrieval.temporal import read_days
-from cognition_engines.retrieval.temporal_words import Days
+from cognition_engines.retrieval.temporal_days import Days
 from cognition_engines.spaces import NO_NUMBER
 
 COLUMN: Final = "at"

@@ -12,6 +12,8 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from cognition_engines.relevance import Language
+from cognition_engines.retrieval.temporal_days import Days, NamedTime, moved, period_of, years
+from cognition_engines.retrieval.temporal_digits import YEAR, in_digits, years_in
 from cognition_engines.retrieval.temporal_words import (
     ARTICLES,
     COUNTED,
@@ -26,18 +28,10 @@ from cognition_engines.retrieval.temporal_words import (
     THIRDS,
     UNITS,
     WORDS,
-    YEAR,
     YEAR_NOUNS,
-    Days,
-    NamedTime,
     TemporalWords,
     Token,
-    in_digits,
-    moved,
-    period_of,
     tokens_of,
-    years,
-    years_in,
 )
 
 LONGEST: Final = 2048  # characters of a question that are read

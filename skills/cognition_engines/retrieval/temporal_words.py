@@ -1,10 +1,8 @@
-"""Spans of days, and a time as it is named. Plain functions and values."""
+"""The words by which a question names a time, for each language of a search."""
 
 import re
-from calendar import monthrange
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, timedelta
 from functools import cached_property
 from typing import Final
 from unicodedata import combining
@@ -13,112 +11,8 @@ from cognition_engines.indexes.keywords.language import MONTHS
 from cognition_engines.relevance import Language
 from cognition_engines.unicode_forms import normalize_text
 
-YEAR: Final = re.compile(r"(?:19|20)\d\d", re.ASCII)
-_ISO: Final = re.compile(r"((?:19|20)\d\d)([-/])(\d\d)(?:\2(\d\d)(?:t\d\d:\d\d\S*)?)?", re.ASCII)
-_DOTTED: Final = re.compile(r"(\d\d?)\.(\d\d?)\.((?:19|20)\d\d)", re.ASCII)
-_YEAR_QUARTER: Final = re.compile(r"((?:19|20)\d\d)[-/]?q([1-4])", re.ASCII)
-_YEARS: Final = re.compile(r"((?:19|20)\d\d)[-\u2010-\u2014]((?:19|20)\d\d)", re.ASCII)  # with a hyphen or a dash
 Words = frozenset[str]
 _OPENING, _CLOSING = "\"'“”‘’«([{¿¡", "\"'“”‘’»)]}.;:?!…"
-
-
-@dataclass(frozen=True, slots=True)
-class Days:
-    """From the first day to the last one, both inclusive; None is open."""
-
-    first: date | None
-    last: date | None
-
-
-@dataclass(frozen=True, slots=True)
-class NamedTime:
-    """A time as it is named; without a year it is the last one that has begun.
-
-    `third` is the first, second or third part of a year. With `last_year` all years from `year` to that one are meant.
-    """
-
-    year: int | None = None
-    quarter: int | None = None
-    month: int | None = None
-    day: int | None = None
-    third: int | None = None
-    last_year: int | None = None
-
-    def in_year(self, year: int) -> Days | None:
-        """None where there is no such day in that year."""
-        if self.month is not None and self.day is not None:
-            if self.day > monthrange(year, self.month)[1]:
-                return None
-            day = date(year, self.month, self.day)
-            return Days(day, day)
-        first, last = self._months()
-        of = year if self.last_year is None else self.last_year
-        return Days(date(year, first, 1), date(of, last, monthrange(of, last)[1]))
-
-    def _months(self) -> tuple[int, int]:
-        if self.month is not None:
-            return self.month, self.month
-        if self.quarter is not None:
-            return 3 * self.quarter - 2, 3 * self.quarter
-        return (1, 12) if self.third is None else (4 * self.third - 3, 4 * self.third)
-
-    def until(self, latest: date) -> Days | None:
-        """In its year, or the last one that has begun on a day; the 29th of February is not in every year."""
-        if self.year is not None:
-            return self.in_year(self.year)
-        for year in range(latest.year, max(latest.year - 9, 0), -1):
-            found = self.in_year(year)
-            if found is not None and found.first is not None and found.first <= latest:
-                return found
-        return None
-
-
-def years(first: int, last: int) -> Days:
-    """All days of the years from the first one to the last one."""
-    return Days(date(first, 1, 1), date(last, 12, 31))
-
-
-def period_of(unit: str, day: date) -> Days:
-    """The calendar's day, week (from Monday), month, quarter or year of a day."""
-    if unit == "day":
-        return Days(day, day)
-    if unit == "week":
-        monday = day - timedelta(days=day.weekday())
-        return Days(monday, monday + timedelta(days=6))
-    if unit == "year":
-        return Days(date(day.year, 1, 1), date(day.year, 12, 31))
-    first = day.month if unit == "month" else 3 * ((day.month - 1) // 3) + 1
-    last = first if unit == "month" else first + 2
-    return Days(date(day.year, first, 1), date(day.year, last, monthrange(day.year, last)[1]))
-
-
-def moved(day: date, count: int, unit: str) -> date:
-    """The day that is `count` units later, or the last one of its month."""
-    if unit in ("day", "week"):
-        return day + timedelta(days=count * (7 if unit == "week" else 1))
-    months = 12 * day.year + day.month - 1 + count * {"month": 1, "quarter": 3, "year": 12}[unit]
-    year, month = months // 12, months % 12 + 1
-    return date(year, month, min(day.day, monthrange(year, month)[1]))
-
-
-def in_digits(text: str, *, after_lead: bool, dotted: bool) -> NamedTime | None:
-    """A day or a quarter, and after a preposition a month; days with dots in languages that write them so."""
-    if (iso := _ISO.fullmatch(text)) and (iso[4] or after_lead):
-        year, month, day = int(iso[1]), int(iso[3]), int(iso[4] or 1)
-        if 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]:
-            return NamedTime(year, None, month, day if iso[4] else None)
-    if dotted and (day_first := _DOTTED.fullmatch(text)):
-        day, month, year = (int(part) for part in day_first.groups())
-        if 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]:
-            return NamedTime(year, None, month, day)
-    both = _YEAR_QUARTER.fullmatch(text)
-    return NamedTime(int(both[1]), int(both[2])) if both else None
-
-
-def years_in(text: str) -> NamedTime | None:
-    """Two years with a hyphen or a dash between, the earlier one first."""
-    years = _YEARS.fullmatch(text)
-    return NamedTime(int(years[1]), last_year=int(years[2])) if years and years[1] < years[2] else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +96,7 @@ ENGLISH_SHORT: Final = {
     )
     for name in names.split()
 }
-
-
 _MAY_DO: Final = "be not have also well never need cause break fail happen contain lead only still take return differ"
-
 
 WORDS: Final[Mapping[Language, TemporalWords]] = {
     "en": TemporalWords(
@@ -326,48 +217,23 @@ WORDS: Final[Mapping[Language, TemporalWords]] = {
     ),
 }
 
-
 # English alone: periods that count from the moment of the question
 UNITS: Final = {f"{name}{ending}": name for name in ("day", "week", "month", "quarter", "year") for ending in ("", "s")}
-
-
 _NUMBERS: Final = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
-
-
 COUNTS: Final = {name: number for number, name in enumerate(_NUMBERS, 1)} | {"a": 1, "an": 1, "the": 1}
-
-
 YEAR_NOUNS: Final = _set("year jahr jahre annee ano anno jaar")
-
-
 ARTICLES: Final = _set("the le el il dem den de del al")
-
-
 PARTICLES: Final = _set("log sign opt check plug logging signing checking plugging logged signed built")
-
-
 NEGATIONS: Final = _set("not except excluding outside")
-
-
 PARTS: Final = _set("start beginning middle end")
-
-
 THIRDS: Final = {"early": 1, "mid": 2, "late": 3}  # of a year
-
-
 HYPHENATED: Final = ("q", *(f"{name}-" for name in THIRDS))  # what begins a time in one word
-
-
 ROLLING: Final = _set("in over during within")
-
-
 # what a number counts that stands before it, so that it is no year: `in 2000 ms`, `in 2048 rows`
 COUNTED: Final = re.compile(
     r"(?!(?:was|is|has|does|this|us|its|as)\Z)(?:.*s|.*%|[kmg]b|px|bit|byte|row|dim|rpm|token|word|line|chunk|item|page"
     r"|of|or|and|x)\Z"
 )
-
-
 # before two numbers of four digits, which are no years then: `ports 2000-2010`, `a limit from 2000 to 2010`
 NUMBERED: Final = re.compile(
     r"(?:v|id|rfc|pr|issue|ticket|version|release|build|port|code|error|http|status|line|page|row|byte|offset|range|size"

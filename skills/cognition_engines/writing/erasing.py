@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from cognition_engines.clock_guard import ClockGuard
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
-from cognition_engines.indexes.folders import ALONE, WorkerNumber
+from cognition_engines.indexes.index_folder import ALONE, WorkerNumber
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.space import HeldKeys
