@@ -72,7 +72,7 @@ _REFUSALS: Final[Mapping[re.Pattern[str], str]] = {
     re.compile("failed: FATAL"): "the database refuses the connection; its own log says why",
 }
 BLOCK: Final = 1024  # microseconds
-_DRAWN: Final = 512  # of a block, so that a number that is free is found soon
+_MOST_USED: Final = 512  # of a block, so that a number that is free is found soon
 _PATIENCE: Final = 100_000  # microseconds; a clock that was set back by more is not waited for
 _STATE: Final = "block"
 _CLOCK: Final = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_000, sa.BigInteger)
@@ -268,10 +268,10 @@ def allocate(connection: sa.Connection, count: int) -> list[int]:
     numbers: list[int] = []
     while len(numbers) < count:
         block: Iterator[int] = connection.info.get(_STATE, iter(()))
-        drawn = list(islice(block, count - len(numbers)))
-        if not drawn:
+        chunk = list(islice(block, count - len(numbers)))
+        if not chunk:
             connection.info[_STATE] = _draw_numbers(_reserved(connection))
-        numbers += drawn
+        numbers += chunk
     return numbers
 
 
@@ -295,11 +295,11 @@ def numbered_up_to(connection: sa.Connection) -> int:
 
 def _draw_numbers(start: int) -> Iterator[int]:
     """Yield times of the block from `start` on in a random order, none of them twice."""
-    drawn: set[int] = set()
-    while len(drawn) < _DRAWN:
+    used: set[int] = set()
+    while len(used) < _MOST_USED:
         place = int.from_bytes(urandom(2)) % BLOCK
-        if place not in drawn:
-            drawn.add(place)
+        if place not in used:
+            used.add(place)
             yield start + place
 
 
