@@ -24,13 +24,7 @@ from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
 from cognition_engines.store.audit.chain import AuditFilters
 from cognition_engines.store.audit.trail import CAPACITY, AuditOptions, AuditTrail
 from cognition_engines.store.records import open_records
-from cognition_engines.writing.requests import (
-    LinkDecisions,
-    ReviewDecision,
-    SetStatus,
-    UpdateDecision,
-    WriteCaller,
-)
+from cognition_engines.writing.requests import LinkDecisions, ReviewDecision, SetStatus, UpdateDecision, WriteCaller
 from cognition_engines.writing.stated_decisions import stated_decision
 from tests.stores import Stores, wait_for
 from tests.writing.conftest import engine

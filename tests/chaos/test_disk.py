@@ -17,16 +17,7 @@ from tests.chaos.asking import callers
 from tests.chaos.chaos import Chaos
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
 from tests.chaos.questions import Questions, refused
-from tests.chaos.store import (
-    MODEL,
-    Known,
-    asked,
-    decision,
-    fill,
-    found_in_all_modes,
-    store_of,
-    write_jsonl,
-)
+from tests.chaos.store import MODEL, Known, asked, decision, fill, found_in_all_modes, store_of, write_jsonl
 from tests.stored import models
 
 BASE = 400

@@ -20,16 +20,7 @@ from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
 from tests.chaos.embedder.chaos_embedder import DIM
 from tests.chaos.process import COMMAND, Served, environment, run_cstp
-from tests.chaos.store import (
-    MODEL,
-    Known,
-    asked,
-    decision,
-    found_in_all_modes,
-    store_of,
-    use_embedder,
-    write_jsonl,
-)
+from tests.chaos.store import MODEL, Known, asked, decision, found_in_all_modes, store_of, use_embedder, write_jsonl
 from tests.stored import Upsert, changes_of, models
 
 WRONG = ("raise", "nan", "dimension", "zero", "infinite", "count", "nothing")

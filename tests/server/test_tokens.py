@@ -11,14 +11,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ConfigurationError
-from cstp_server.tokens import (
-    TokenBook,
-    TokenRefused,
-    create_token,
-    read_tokens,
-    revoke_token,
-    rotate_token,
-)
+from cstp_server.tokens import TokenBook, TokenRefused, create_token, read_tokens, revoke_token, rotate_token
 
 DAY = timedelta(days=1)
 

@@ -10,13 +10,7 @@ from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, Decision, Sensitivity, Viewer
-from cognition_engines.writing.requests import (
-    LinkDecisions,
-    UnlinkDecisions,
-    WriteCaller,
-    WriteConflict,
-    WriteRefused,
-)
+from cognition_engines.writing.requests import LinkDecisions, UnlinkDecisions, WriteCaller, WriteConflict, WriteRefused
 from tests.writing.written import new, review, update
 
 SCOPES = frozenset({"read", "write", "review"})

@@ -4,12 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cognition_engines.engine import Engine
-from cognition_engines.kinds.extractions import (
-    DecisionContent,
-    ExtractionType,
-    PatternContent,
-    WarningContent,
-)
+from cognition_engines.kinds.extractions import DecisionContent, ExtractionType, PatternContent, WarningContent
 from cognition_engines.queries.lists import ExtractionPage, ListedExtraction, titles
 from cstp.contract import Method, Wire
 from cstp.methods import extractions as wire

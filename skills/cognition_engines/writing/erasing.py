@@ -28,14 +28,7 @@ from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked,
 from cognition_engines.store.records import Records
 from cognition_engines.store.write_transaction import WriteTransaction, now
 from cognition_engines.writing.entries import AMEND_OTHERS, Handler, Prepared, check_owner
-from cognition_engines.writing.requests import (
-    RecordNotFound,
-    Request,
-    ScopeNeeded,
-    WriteCaller,
-    WriteRefused,
-    Written,
-)
+from cognition_engines.writing.requests import RecordNotFound, Request, ScopeNeeded, WriteCaller, WriteRefused, Written
 
 T = TypeVar("T")
 

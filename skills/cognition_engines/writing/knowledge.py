@@ -22,14 +22,7 @@ from cognition_engines.models import EVERYTHING
 from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.values import PART, Entry, IdTaken, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import (
-    Handler,
-    Prepared,
-    check_owner,
-    entry_of,
-    owned_as,
-    project_for,
-)
+from cognition_engines.writing.entries import Handler, Prepared, check_owner, entry_of, owned_as, project_for
 from cognition_engines.writing.requests import (
     GivenRecord,
     KnowledgeRecord,

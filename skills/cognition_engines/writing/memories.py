@@ -18,14 +18,7 @@ from cognition_engines.kinds.spec import WRITTEN
 from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
 from cognition_engines.store.values import PART, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import (
-    Handler,
-    Prepared,
-    check_owner,
-    entry_of,
-    owned_as,
-    project_for,
-)
+from cognition_engines.writing.entries import Handler, Prepared, check_owner, entry_of, owned_as, project_for
 from cognition_engines.writing.requests import (
     Remember,
     Remembered,

@@ -22,13 +22,7 @@ from cognition_engines.store.audit.audit_rows import AuditEntry
 from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import FloatArray, Receipt
-from cognition_engines.store.write_transaction import (
-    Author,
-    WriteTransaction,
-    now,
-    read_transaction,
-    write_transaction,
-)
+from cognition_engines.store.write_transaction import Author, WriteTransaction, now, read_transaction, write_transaction
 from cognition_engines.writing import decisions, erasing, knowledge, memories
 from cognition_engines.writing.decisions import Outdated, own_content
 from cognition_engines.writing.entries import Prepared, check_owner, decision_of, texts_of

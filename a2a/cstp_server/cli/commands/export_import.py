@@ -17,13 +17,7 @@ from cognition_engines.exchange.runs import ImportSummary, exported, import_file
 from cognition_engines.kinds.kind import KIND_NAMES, KINDS, Kind
 from cognition_engines.open_file import NotAFile, kind_of_place, open_file
 from cognition_engines.store.erasure.ledger import read_ledger
-from cstp_server.cli.options import (
-    ConfigOption,
-    DataDirOption,
-    JsonOption,
-    command_family,
-    settings_for,
-)
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.progress import record_bars
 from cstp_server.cli.read_report import problem_lines
 from cstp_server.cli.spooling import copied

@@ -22,23 +22,8 @@ from cstp.methods.episodes import GET_EPISODE
 from cstp.methods.knowledge import GET_CHUNK
 from cstp.methods.recall import RECALL
 from cstp_server.cli.commands.authoring import Sending, forget_record
-from cstp_server.cli.options import (
-    CommonOptions,
-    ConfigOption,
-    DataDirOption,
-    JsonOption,
-    command_family,
-    settings_for,
-)
-from cstp_server.cli.remote import (
-    Remote,
-    TimeoutOption,
-    TokenOption,
-    base_of,
-    connected,
-    print_error,
-    required_token,
-)
+from cstp_server.cli.options import CommonOptions, ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.remote import Remote, TimeoutOption, TokenOption, base_of, connected, print_error, required_token
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say, say_lines
 

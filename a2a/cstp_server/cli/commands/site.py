@@ -16,24 +16,9 @@ from cognition_engines.models import SENSITIVITIES
 from cstp.call import Call
 from cstp.client.methods import Methods
 from cstp.errors import CstpError
-from cstp_server.cli.options import (
-    ConfigOption,
-    DataDirOption,
-    JsonOption,
-    command_family,
-    name_store,
-    settings_for,
-)
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.cli.progress import record_bars
-from cstp_server.cli.remote import (
-    Remote,
-    TimeoutOption,
-    TokenOption,
-    base_of,
-    connected,
-    print_error,
-    required_token,
-)
+from cstp_server.cli.remote import Remote, TimeoutOption, TokenOption, base_of, connected, print_error, required_token
 from cstp_server.cli.store import require_records
 from cstp_server.folder_methods import folder_methods, reading_token
 from cstp_server.loaded_settings import LoadedSettings

@@ -11,13 +11,7 @@ from typing import BinaryIO, Final
 
 from cognition_engines.drafts.plain_values import Unacceptable
 from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut
-from cognition_engines.ingest.conversations.turn_drafts import (
-    Message,
-    conversation_name,
-    draft,
-    listed_texts,
-    stated,
-)
+from cognition_engines.ingest.conversations.turn_drafts import Message, conversation_name, draft, listed_texts, stated
 from cognition_engines.ingest.conversations.whatsapp_dates import MARKS, Order, Stamp, begun, moment, order_of
 from cognition_engines.ingest.items import Item
 from cognition_engines.open_file import LARGEST_WHOLE, lines_of

@@ -9,14 +9,7 @@ from zipfile import ZipFile
 from lxml import etree
 
 from cognition_engines.ingest.formats.archives import element_of, opened_archive, part
-from cognition_engines.ingest.formats.converted import (
-    Converted,
-    Mark,
-    Unreadable,
-    join_parts,
-    members_of,
-    right_of,
-)
+from cognition_engines.ingest.formats.converted import Converted, Mark, Unreadable, join_parts, members_of, right_of
 from cognition_engines.ingest.formats.web_page import decoded, markdown_of, parsed
 from cognition_engines.markdown.front_block import Member
 

@@ -14,14 +14,7 @@ from docutils.parsers.rst.languages import en as _english_names  # noqa: F401
 from docutils.readers import doctree, standalone  # noqa: F401
 from docutils.writers import html5_polyglot, null  # noqa: F401
 
-from cognition_engines.ingest.formats.converted import (
-    Converted,
-    Unreadable,
-    members_of,
-    right_of,
-    split_front,
-    text_of,
-)
+from cognition_engines.ingest.formats.converted import Converted, Unreadable, members_of, right_of, split_front, text_of
 from cognition_engines.ingest.formats.web_page import markdown_of_part, parsed
 from cognition_engines.markdown.front_block import Member
 
