@@ -1,8 +1,10 @@
 """PostgreSQL that is slow, gone, hung or back again."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from io import StringIO
 from pathlib import Path
 from threading import Thread
 from time import monotonic
@@ -103,6 +105,62 @@ def own() -> Iterator[PostgreSQL]:
     yield running
     running.start()
     running.close()
+
+
+@pytest.mark.long("restarts a PostgreSQL")
+@pytest.mark.parametrize("end", [PostgreSQL.stop, PostgreSQL.kill], ids=["stopped", "killed"])
+def test_records_are_read_and_written_again_after_a_restart(
+    own: PostgreSQL, entry: Make, end: Callable[[PostgreSQL], None], wait_until: Callable[..., None]
+) -> None:
+    records = open_records(own.url, 5)
+    records.put([entry("a")], None)
+    end(own)
+    for _ in range(3):
+        with pytest.raises(ComponentFailed, match="records: the database"):
+            records.reads.find([(Kind.DECISION, "a")], None)
+    own.start()
+    assert records.reads.find([(Kind.DECISION, "a")], None)
+    records.put([entry("b")], None)
+    assert sum(records.counts().values()) == 2
+    records.close()
+
+
+@pytest.mark.long("restarts a PostgreSQL")
+def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
+    own: PostgreSQL,
+    entry: Make,
+    live_server: Callable[..., Any],
+    log_output: Callable[[str], StringIO],
+    wait_until: Callable[..., None],
+) -> None:
+    log = log_output("error")
+    records = open_records(own.url)
+    records.put([entry("a", "a lighthouse keeper")], None)
+    live = live_server({"store.url": own.url, "vectors.url": None})
+    token = live.token()
+
+    def asked(words: str) -> Any:
+        return live.call("cstp.queryDecisions", token, {"query": words, "mode": "keyword"}).json
+
+    def titles(words: str) -> int:
+        reply = asked(words)
+        return reply["result"]["total"] if "result" in reply else -1
+
+    assert titles("lighthouse") == 1
+    own.stop()
+    error = asked("lighthouse")["error"]
+    assert (error["code"], error["data"]["component"]) == (-32003, "records")
+    assert error["data"].keys() == {"component", "requestId"}
+    logged = [json.loads(line) for line in log.getvalue().splitlines()]
+    reasons = {line["reason"] for line in logged if line["event"] == "component_failed"}
+    gone = "records: the database does not answer"
+    assert reasons <= {gone, f"{gone} (connection refused)"}
+    assert reasons
+    own.start()
+    assert titles("lighthouse") == 1
+    records.put([entry("b", "another lighthouse")], None)
+    wait_until(lambda: titles("lighthouse") == 2)
+    records.close()
 
 
 @pytest.fixture(scope="module")
