@@ -3,7 +3,7 @@
 #   make demo ARGS="..."                  passes options on; also for test, bench and lock
 
 .DEFAULT_GOAL := help
-.PHONY: help demo documents test test-long test-servers test-shared mcp-conformance chaos lint types bench bench-quality profile check docs site model env lock clean FORCE
+.PHONY: help demo documents test test-long test-method test-servers test-shared mcp-conformance chaos lint types bench bench-quality profile check docs site model env lock clean FORCE
 
 # Each process would compile all that it imports if an environment forbade to keep it.
 unexport PYTHONDONTWRITEBYTECODE
@@ -41,6 +41,11 @@ test-long: .venv/.dev ## run all other tests: a browser, servers of others, kill
 test-servers: .venv/.dev ## run what may differ on PostgreSQL and a Chroma server, which it starts itself
 	@$(RUN_TESTS) -n $(WAITING_WORKERS) --stores=servers $(ARGS)
 
+METHOD_TESTS = $(shell grep -o 'tests/[a-z_/]*\.py::[a-z_]*' docs/adding-a-method.md | sort -u)
+
+test-method: .venv/.dev ## run the tests that notice a forgotten place of a new method, in under a minute
+	@$(RUN_TESTS) -n $(WORKERS) $(METHOD_TESTS) $(ARGS)
+
 test-shared: .venv/.dev ## run what reads data from the folder ../shared; skipped by name where there is none
 	@.venv/bin/python -m pytest --shared=only $(ARGS)
 
@@ -70,8 +75,10 @@ profile: .venv/.dev ## where the time of a call goes: make profile CALL=hybrid (
 bench-quality: .venv/.dev ## measure how good the answers are, on sets with known answers
 	@.venv/bin/python -m benchmarks.quality $(ARGS)
 
-docs: .venv/.server ## write the files that are generated from the code, and the answers in docs/calls.md
+docs: .venv/.dev ## write the files that are generated from the code, and the answers in docs/calls.md
 	@.venv/bin/python -m cstp_server.generate --write
+	@.venv/bin/python -m tests.mcp.snapshot
+	@.venv/bin/python -m tests.docs.imports
 	@mkdir -p build && .venv/bin/python -m tests.cli.answers
 
 site: .venv/.dev ## build the documentation as a site, in build/site

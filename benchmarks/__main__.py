@@ -21,9 +21,8 @@ from benchmarks.embedding import Embedded, embed_texts, packaged_model
 from benchmarks.ingesting import measure_ingest
 from benchmarks.kind_calls import measure_kinds, render_kinds
 from benchmarks.kinds import KindsCorpus
-from benchmarks.machine import describe_versions
 from benchmarks.measure import WARM_UP
-from benchmarks.page import Run
+from benchmarks.page import Run, describe_versions
 from benchmarks.pages import PAGE_ROUNDS, PAGE_SPEED, NoBrowser, PageBlock, chromium, measure_pages, render_pages
 from benchmarks.searching import measure_costs, measure_search
 from benchmarks.serving import fill, served

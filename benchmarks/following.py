@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Final
 
-from benchmarks.machine import describe_machine
+from benchmarks.page import describe_machine
 from benchmarks.serving import served
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity

@@ -144,7 +144,7 @@ def measure_kinds(
         for corpus, (settings, _, _) in zip(corpora, filled, strict=True):
             caller, limited = stack.enter_context(_callers(settings))
             _warm(caller, queries)
-            servers.append(_Server(corpus.size, caller, limited, list(_calls(corpus.size, queries))))
+            servers.append(_Server(corpus.size, caller, limited, list(make_calls(corpus.size, queries))))
         offsets = {_name(server, call): _offset(server, call) for server in servers for call in server.calls}
         variants = [_variant(server, call, offsets) for server in servers for call in server.calls]
         say(f"measuring {len(variants)} calls in {rounds} rounds")
@@ -222,7 +222,8 @@ def _count(body: bytes) -> int:
     return listed + len(_ONES & result.keys())
 
 
-def _calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
+def make_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
+    """Yield the calls that are measured over `size` records of each kind."""
     yield from _decision_calls(size)
     yield from _episode_calls(size, queries)
     yield from _knowledge_calls(size, queries)

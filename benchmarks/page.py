@@ -1,15 +1,50 @@
 """What the pages of figures have in common: the facts of a run, tables, times and verdicts."""
 
+import os
+import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
 from typing import Final, Generic, TypeVar
 
-from benchmarks.machine import describe_machine, describe_versions
 from benchmarks.measure import Timing
 
 T_co = TypeVar("T_co", covariant=True)
+_PACKAGES: Final = (
+    "cognition-cstp",
+    "chromadb",
+    "tantivy",
+    "numpy",
+    "onnxruntime",
+    "sqlalchemy",
+    "starlette",
+    "uvicorn",
+)
 RIGHT: Final = "---:"  # the line below the head of a column of figures
+
+
+def describe_machine() -> str:
+    """Processor, cores, memory, operating system."""
+    return f"{_processor()}, {os.cpu_count()} cores, {_gigabytes()} GB, {platform.system()} {platform.release()}"
+
+
+def describe_versions() -> dict[str, str]:
+    return {"python": platform.python_version()} | {name: metadata.version(name) for name in _PACKAGES}
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.machine())
+
+
+def _gigabytes() -> int:
+    return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
 
 
 def _today() -> str:

@@ -23,8 +23,7 @@ import numpy as np
 from benchmarks.controls import recall
 from benchmarks.corpus import ALL_SIX, NONE, Corpus, make_corpus, share_question
 from benchmarks.embedding import embed_texts, packaged_model
-from benchmarks.machine import describe_machine, describe_versions
-from benchmarks.page import RIGHT, table
+from benchmarks.page import RIGHT, describe_machine, describe_versions, table
 from benchmarks.texts import read_queries, read_texts
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.engine import EngineOptions

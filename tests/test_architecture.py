@@ -322,10 +322,11 @@ def _imports() -> set[tuple[str, str]]:
     return found
 
 
-def _sibling_imports(pairs: set[tuple[str, str]]) -> dict[str, set[tuple[str, str]]]:
-    """By folder, which of its files and folders import which others of them."""
+@cache
+def sibling_imports() -> dict[str, set[tuple[str, str]]]:
+    """Return, by folder, which of its files and folders import which others of them."""
     found: dict[str, set[tuple[str, str]]] = {}
-    for one, other in pairs:
+    for one, other in _imports():
         left, right = one.split("."), other.split(".")
         shared = next((n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), None)
         if shared is not None:
@@ -343,7 +344,7 @@ def _circle(pairs: set[tuple[str, str]]) -> set[str]:
 
 def test_no_files_or_folders_next_to_each_other_import_each_other_in_a_circle() -> None:
     assert _circle({("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")}) >= {"b", "c"}
-    siblings = _sibling_imports(_imports())
+    siblings = sibling_imports()
     assert len(siblings) > 20
     assert {folder: circle for folder, pairs in siblings.items() if (circle := _circle(pairs))} == {}
 

@@ -17,9 +17,9 @@ from benchmarks.quality.asked_sets import asked_sets
 from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
 from benchmarks.quality.controls import measure_controls
 from benchmarks.quality.gains import measure_gains
+from benchmarks.quality.graph import measure_graph
 from benchmarks.quality.known_item import judge, read_items, write_decisions
 from benchmarks.quality.measures import Grades
-from benchmarks.quality.memory import measure_graph
 from benchmarks.quality.mixed import measure_mixed
 from benchmarks.quality.mixed_corpus import FOLDERS
 from benchmarks.quality.results import Compared, Section

@@ -1,4 +1,4 @@
-"""Graph expansion on the memory corpus: which links are reached, and recall and precision by budget."""
+"""Graph expansion by `cstp.recall` on the memory corpus: links that are reached, recall and precision by budget."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,8 +7,12 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, Final, TypeAlias
 
+from benchmarks.quality.answering import KEYWORD, NO_MODEL, Model, answering, ingest
 from benchmarks.quality.measures import ndcg
-from benchmarks.quality.memory_corpus import document_id
+from benchmarks.quality.memory_corpus import document_id, read_corpus
+from benchmarks.quality.results import Section
+from benchmarks.serving import result_of
+from benchmarks.texts import write_records
 
 BUDGETS: Final = (0, 5, 10, 20)  # 0 is the control: search alone
 LIMIT: Final = 5  # results that expansion starts from
@@ -38,6 +42,34 @@ class Shares:
     entity_recall: float
     entity_precision: float
     document_ndcg: float
+
+
+def measure_graph(folder: Path, models: Sequence[Model], kept: Path, say: Callable[[str], None]) -> Section:
+    """Results are found by words alone where there is no model: the control."""
+    records = list(read_corpus(folder))
+    kinds = ("artifact", "turn", "event", "entity", "edge")
+    counts = ", ".join(f"{sum(record['kind'] == kind for record in records)} {kind} records" for kind in kinds)
+    extra = []
+    for model in dict.fromkeys((NO_MODEL, *models)):
+        say(f"Graph: {folder.name}: reading and asking with {model.name}")
+        data = kept / model.name / folder.name / "data"
+        data.mkdir(parents=True, exist_ok=True)
+        path = data.parent / "records.jsonl"
+        write_records(records, path)
+        ingest(path, model, data)
+        with answering(model, data) as caller:
+
+            def recall(params: Mapping[str, Any]) -> Mapping[str, Any]:
+                return result_of(caller.send("cstp.recall", params))
+
+            extra += [f"### {KEYWORD if model == NO_MODEL else model.name}", report(folder, recall)]
+    lines = [
+        f"{counts}; `cstp.recall` with limit 5 and every category of events.",
+        "A link is reached when the answer to the name of its start has its end among the entities, with budget 50.",
+        "Recall and precision are those of the documents and entities that each query of the ground truth expects; "
+        "budget 0 is the search alone.",
+    ]
+    return Section(f"Graph: {folder.name}", lines, (), extra)
 
 
 def links(folder: Path) -> list[Link]:

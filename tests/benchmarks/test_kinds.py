@@ -12,7 +12,6 @@ from benchmarks.texts import Text
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
 from cognition_engines.store.records import open_records
-from cstp.methods.registry import METHODS
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings
 
@@ -42,16 +41,11 @@ def test_a_corpus_is_reproducible_and_has_the_stated_records_of_each_kind(corpus
     records.close()
 
 
-def test_every_method_is_called_and_finds_something(corpus: KindsCorpus, tmp_path: Path) -> None:
+def test_every_call_finds_something(corpus: KindsCorpus, tmp_path: Path) -> None:
     model = open_model(Settings())
     assert model is not None
     sizes, rows = measure_kinds([corpus], model.model, ["why the sea rises"], 1, tmp_path, lambda _: None)
     assert [one.size for one in sizes] == [60]
-    named = {row.name.partition(",")[0] for row in rows}
-    # the other lists of extractions are getPatterns with another type
-    reads = {method.name.removeprefix("cstp.") for method in METHODS if method.scope in (None, "read")}
-    missing = reads - named
-    assert missing == {"getDecisions", "getWarnings", "whoami", "rpc.discover"}
     assert [row.name for row in rows if row.results == 0] == ["getChunk, none related"]
 
 

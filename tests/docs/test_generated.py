@@ -12,11 +12,16 @@ from cstp_server.generate.method_pages import FOLDER, page_of
 from cstp_server.generate.reference import EXAMPLES, PAGES, ROOT, configuration_page, errors_page, main
 from cstp_server.loaded_settings import load_settings
 from cstp_server.settings import Section, Settings
+from tests.docs.imports import draw_imports
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_generated_file_is_up_to_date(path: str) -> None:
     assert (ROOT / path).read_text(encoding="utf-8") == PAGES[path](), "run: make docs"
+
+
+def test_the_pictures_of_imports_are_up_to_date() -> None:
+    assert draw_imports() in (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), "run: make docs"
 
 
 def test_every_method_has_a_page_and_no_page_is_left_over() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.walk import ROOT, files_entered
+from tests.house.walk import ROOT, walks
 
 
 def documented() -> list[str]:
@@ -19,6 +19,6 @@ def documented() -> list[str]:
 def test_a_query_enters_the_documented_files_one_after_the_other(tmp_path: Path) -> None:
     spine = documented()
     assert len(spine) == 7
-    entered = files_entered(tmp_path)
+    entered, _ = walks(tmp_path)
     firsts = [entered.index(name) for name in spine]
     assert firsts == sorted(firsts)

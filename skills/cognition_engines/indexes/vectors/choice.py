@@ -35,7 +35,7 @@ class VectorChoice:
     @property
     def most_bytes(self) -> int:
         """How many bytes of vectors a search space has before an index is kept; 0 is from the first vector on."""
-        if self.index == "chroma" or self.url is not None:
+        if self.index not in ("auto", "memory") or self.url is not None:
             return 0
         return machine_memory() // 4 if self.memory_mb is None else int(self.memory_mb * MEGABYTE)
 

@@ -1,0 +1,78 @@
+"""Each worked patch of docs/ applies to the checkout, and passes the tests that its guide names and that it adds."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.patches import ROOT, apply_patch, copy_checkout, list_tests
+
+PATCHES = sorted((ROOT / "docs").glob("adding-*.patch"))
+METHOD = ROOT / "docs" / "adding-a-method.patch"
+OF_THE_DEMO = "test_the_calls_that_are_shown_have_valid_parameters"  # make docs starts a demo for their answers
+# tests of places that the worked method fills as it is defined, or does not have
+OF_THE_CONTRACT = {
+    "test_a_conversation_goes_as_written",
+    "test_every_method_is_a_tool_but_those_for_people_and_programs",
+    "test_every_method_that_reads_records_takes_a_min_seq",
+    "test_every_id_in_the_answer_of_a_read_is_marked_with_the_kind_of_its_record",
+    "test_modules_of_one_name_mean_the_same",
+}
+pytestmark = [pytest.mark.long("runs tests in a copy of the checkout"), pytest.mark.timeout(600)]
+
+
+def run(folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
+    """Run a Python module over the packages of a copy."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(folder / name) for name in ("a2a", "skills"))}
+    for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST"):
+        environment.pop(name, None)
+    words = [sys.executable, "-m", *command]
+    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def patched(folder: Path, patch: Path, *options: str) -> Path:
+    """Apply a patch to a copy."""
+    refused = apply_patch(patch, folder, *options)
+    assert refused == "", f"{refused}docs/adding-a-method.md says how to refresh docs/{patch.name}"
+    return folder
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """Copy the checkout."""
+    copy_checkout(tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def test_there_is_a_patch_for_each_guide_that_names_one() -> None:
+    named = {
+        name
+        for guide in (ROOT / "docs").glob("*.md")
+        for name in re.findall(r"\]\((adding-[\w-]+\.patch)\)", guide.read_text(encoding="utf-8"))
+    }
+    assert named == {patch.name for patch in PATCHES}
+    assert len(PATCHES) == 4
+
+
+def test_the_worked_patches_apply_and_pass_their_tests(copied: Path) -> None:
+    tests = {test for patch in PATCHES for test in list_tests(patched(copied, patch) / "docs" / patch.name)}
+    for command in (("cstp_server.generate", "--write"), ("tests.mcp.snapshot",)):
+        written = run(copied, *command)
+        assert written.returncode == 0, written.stderr
+    chosen = "list-projects or not test_a_conversation_goes_as_written"
+    options = ("-q", "-n0", "-p", "no:cacheprovider", "-k", f"({chosen}) and not {OF_THE_DEMO}")
+    done = run(copied, "pytest", *options, *sorted(tests))
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+
+
+def test_each_place_that_a_new_method_forgets_fails_the_test_that_the_guide_names(copied: Path) -> None:
+    kept = ("a2a/cstp/methods/*", "a2a/cstp_server/handlers/*", "skills/*")
+    patched(copied, METHOD, *(f"--include={pattern}" for pattern in kept))
+    (copied / "docs" / "methods" / "listProjects.md").write_text("A page that mkdocs.yml does not name.\n")
+    named = {name for name in list_tests(METHOD) if name.partition("::")[2] not in OF_THE_CONTRACT}
+    done = run(copied, "pytest", "-q", "-n0", "-rf", "-p", "no:cacheprovider", "--tb=no", *sorted(named))
+    failed = set(re.findall(r"^FAILED (tests/[\w/]+\.py::\w+)", done.stdout, re.MULTILINE))
+    assert failed == named, done.stdout[-5000:]
