@@ -45,7 +45,6 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "everything": "the family",
     "extractions": "the family",
     "fields": "types of fields",
-    "filters": "the filters of a question",
     "graph": "events, entities and edges",
     "index": "the index over one library",
     "indexes": "the indexes of a folder",
@@ -69,7 +68,7 @@ LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}
 IMPORTS_YAML = {("cstp/agents.py", "yaml")}  # the extra `agents`
 # what reads collections of other systems where they are, over their REST interfaces
-READS_HTTP = "cognition_engines/ingest/collections/http_json.py"
+READS_HTTP = "cognition_engines/ingest/collections/rest_sources.py"
 SERVER_ONLY = {"starlette", "uvicorn", "jsonrpcserver", "limits", "redis", "structlog", "typer", "rich", "httpx"}
 CATCH_ALLS = [
     "cognition_engines/ingest/formats/format_worker.py",  # libraries raise anything over a hostile document
@@ -121,8 +120,8 @@ def test_only_the_indexes_and_the_registry_import_chromadb() -> None:
 def test_outside_its_folder_a_vector_backend_is_named_by_the_registry_alone() -> None:
     chroma = "cognition_engines.indexes.vectors.chroma."
     found = {one for one, other in _imports() if other.startswith(chroma) and not one.startswith(chroma)}
-    ingested = {each for each in found if each.startswith("cognition_engines.ingest.collections.chroma_")}
-    assert found - ingested == {"cognition_engines.indexes.vectors.registry"}
+    ingested = {f"cognition_engines.ingest.collections.{name}" for name in ("addresses", "chroma_source")}
+    assert found == {"cognition_engines.indexes.vectors.registry", *ingested}
 
 
 def test_http_requests_are_sent_by_the_client_and_what_reads_collections_alone() -> None:

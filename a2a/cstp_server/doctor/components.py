@@ -13,10 +13,10 @@ from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.folder_lock import holder, is_address
 from cognition_engines.ingest.collections.addresses import checked_address, shown_address
 from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.follow import file_states
 from cognition_engines.ingest.formats.converted import Unreadable
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import Selection
-from cognition_engines.ingest.watching.watched import file_states
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import StoreContents, StoreState, inspect_store, other_schema, sqlite_file
 from cognition_engines.store.schema import HEAD

@@ -10,7 +10,7 @@ from cognition_engines.indexes.folder_lock import FolderLock
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.indexes.workers import ALONE
 from cognition_engines.ingest.maps.map_files import opened_map
-from cognition_engines.ingest.options import FollowedSource, Selection, Texts
+from cognition_engines.ingest.options import FollowedSource, Options, Selection, Texts
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.relevance import Relevance
 from cognition_engines.store.audit.trail import AuditOptions
@@ -83,7 +83,8 @@ def _followed(source: SourceSettings) -> FollowedSource:
         source.kind, bots=source.bots, system_messages=source.system_messages, day_first=source.day_first, map=by
     )
     selection = Selection(source.include, source.exclude, any_extension=source.kind is not None)
-    return FollowedSource(source.address, source.project, level, source.repository, source.prune, texts, selection)
+    options = Options(source.project, level, source.repository, prune=source.prune, texts=texts, selection=selection)
+    return FollowedSource(source.address, options)
 
 
 def vector_choice(vectors: VectorSettings) -> VectorChoice:

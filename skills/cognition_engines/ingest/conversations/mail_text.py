@@ -1,9 +1,11 @@
-"""Decoding of the bytes of mails, by the labels of the WHATWG Encoding Standard."""
+"""The text of mails: out of bytes by the labels of the WHATWG Encoding Standard, and out of HTML."""
 
 import codecs
 import re
 from binascii import Error as NoBase64, a2b_base64, a2b_qp
 from collections.abc import Iterator, Mapping
+from html import unescape
+from html.parser import HTMLParser
 from itertools import groupby
 from typing import Final
 
@@ -43,6 +45,12 @@ _WORDS: Final = re.compile(rf"{_WORD}(?:\s*{_WORD})*")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _ONE: Final = re.compile(r"=\?([^?\s]+)\?([bBqQ])\?([^?\s]*)\?=")
 _OF_BASE64: Final = re.compile(rb"[A-Za-z0-9+/]+")
+_SILENT: Final = frozenset({"script", "style", "head", "title", "template"})
+_BLOCKS: Final = frozenset({"p", "div", "br", "li", "tr", "table", "ul", "ol", "blockquote", "pre", "hr", "section"})
+_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_BLANK: Final = re.compile(r"[ \t\r\n\f\u00a0]+")
+_GAPS: Final = re.compile(r"\n{3,}")
+_MOST_UNCLOSED: Final = 20  # tags and comments that are not closed, after which the rest is text
 
 
 def decode_text(content: bytes, label: str | None) -> str:
@@ -111,3 +119,53 @@ def _list_encodings(content: bytes, label: str | None) -> Iterator[str]:
         if known in _WIDER:
             yield _WIDER[known]
     yield "utf-8"
+
+
+class _Words(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.found: list[str] = []
+        self._silent = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in _SILENT:
+            self._silent += 1
+        self._break(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in _SILENT and self._silent:
+            self._silent -= 1
+        self._break(tag)
+
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """What follows `<![` is a comment up to `>`, as in a browser; that of the base class raises for most of it."""
+        return self.parse_bogus_comment(i)
+
+    def _break(self, tag: str) -> None:
+        if tag in _BLOCKS | _HEADINGS:
+            self.found.append("\n" if tag in ("br", "li", "tr", "div") else "\n\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._silent:
+            self.found.append(_BLANK.sub(" ", data))
+
+
+def html_words(written: str) -> str:
+    """Return the text as a person reads it, without marks."""
+    words = _Words()
+    words.feed(written)
+    _end(words)
+    lines = "\n".join(line.strip() for line in "".join(words.found).split("\n"))
+    return _GAPS.sub("\n\n", lines).strip()
+
+
+def _end(words: _Words) -> None:
+    """Read what is left from a mark on that is not closed; `close` would take time by the square of the length."""
+    for _ in range(_MOST_UNCLOSED):
+        mark, closed, rest = words.rawdata.partition(">")
+        if not closed:
+            break
+        words.rawdata = ""
+        words.handle_data(unescape(mark + closed))
+        words.feed(rest)
+    words.handle_data(unescape(words.rawdata))
