@@ -214,7 +214,7 @@ def _spent() -> WriteConflict:
 
 
 def request_digest(request: Request[Any]) -> str:
-    """Return what tells a request from others under its key: 64 hexadecimal digits, equal in all processes."""
+    """Return the digest of a request, equal in all processes: 64 hexadecimal digits."""
     asked = asdict(request)
     if isinstance(request, RecordDecision | UpdateDecision):
         del asked["stated"]
