@@ -32,14 +32,11 @@ UNSET = {name: value for name, value in os.environ.items() if not name.startswit
 LONGEST_FILE = 400
 LARGEST_FOLDER = 25  # files
 SAME_NAMES = {  # of modules in several folders, and what the name means in each of them
-    "audit": "the family",
     "backup": "a backup of the store",
     "call": "a call to send",
-    "changes": "the family",
     "decision_reads": "the family",
     "decision_records": "the family",
     "decisions": "the family",
-    "forgetting": "the family",
     "episodes": "the family",
     "errors": "the errors of that room",
     "everything": "the family",
@@ -50,7 +47,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "indexes": "the indexes of a folder",
     "knowledge": "the family",
     "live": "an index that follows the records",
-    "memories": "the family",
+    "memories": "artifacts, turns, events and the graph",
     "options": "what a command or a run is given",
     "reader": "a text to drafts",
     "recall": "the family",
@@ -156,7 +153,7 @@ def test_a_server_over_a_store_without_vectors_does_not_load_chroma(tmp_path: Pa
     program = f"""
 import sys, time
 from pathlib import Path
-from cstp_server.process.open_engine import open_engine
+from cstp_server.open_engine import open_engine
 from cstp_server.settings import Settings
 
 knowledge = open_engine(Settings(data_dir=Path({str(tmp_path)!r})))

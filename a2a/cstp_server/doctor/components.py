@@ -25,7 +25,8 @@ from cstp.errors import ConnectFailed, TransportError
 from cstp.methods.registry import METHODS
 from cstp_server.doctor.environment import MB, mode_findings
 from cstp_server.doctor.finding import CheckResult, Finding, Level
-from cstp_server.limits.limiter import make_plan, parse_windows, try_redis
+from cstp_server.limits.limiter import try_redis
+from cstp_server.limits.prices import make_plan, parse_windows
 from cstp_server.process.local_probe import probe
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings, SourceSettings

@@ -1,31 +1,98 @@
-"""The parent's loop: it waits for signals and for news of its workers, and does nothing else.
+"""The parent of several workers: it starts them, replaces one that dies, and ends with the last of them.
 
-Workers are forks of a process that has imported everything and has no threads, so a new one is there in a moment.
+It waits for signals and for news of its workers, and does nothing else. Workers are forks of a process that has
+imported everything and has no threads, so a new one is there in a moment.
 """
 
+import fcntl
+import gc
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import gettempdir, mkdtemp
 from time import monotonic
 from types import FrameType
-from typing import Final
+from typing import Final, TextIO, cast
 
 import structlog
 
-from cstp_server.crew.worker import STOP, STOP_AT_ONCE, Worker
+from cstp_server.observe.log import configure_logging
 from cstp_server.process.stop import FORCED_SECONDS
-from cstp_server.workers.membership import CommonState, Membership
+from cstp_server.settings import LogSettings, Settings
+from cstp_server.workers.membership import STOP, STOP_AT_ONCE, CommonState, Membership, Worker
 
+_PREFIX: Final = "cstp-workers-"
+_LOCK: Final = "lock"
+_LONGEST: Final = 70  # bytes of the path of a temporary folder: one of a socket may have little more than 100
+_SHORT: Final = "/tmp"
+_PATIENCE: Final = 0.1  # seconds that a line waits for its reader
 SPARE_SECONDS: Final = 1.0  # beyond its own grace time, after which a worker is killed
 PAUSES: Final = (0.0, 0.5, 1.0, 2.0, 4.0)  # before the attempts to replace a worker that fails in its start
 _HEEDED: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _log = structlog.get_logger("cstp.crew")
+
+
+@contextmanager
+def shared_folder() -> Iterator[Path]:
+    """Create a folder for this user only, and remove it at the end, except in forked processes.
+
+    First those are removed that no process has any more. All processes that are forked inside have the lock.
+    """
+    parent = gettempdir()
+    if len(os.fsencode(parent)) > _LONGEST:
+        parent = _SHORT
+    _remove_left_over(Path(parent))
+    folder, owner = Path(mkdtemp(prefix=_PREFIX, dir=parent)), os.getpid()
+    draft = folder / f"{_LOCK}.new"
+    lock = os.open(draft, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    draft.rename(folder / _LOCK)  # none can be seen that is not locked
+    try:
+        yield folder
+    finally:
+        if os.getpid() == owner:
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
+
+
+def _remove_left_over(parent: Path) -> None:
+    for folder in parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # another user's, or gone
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder)
+            finally:
+                os.close(lock)
+
+
+class DirectOutput:
+    """A text stream of lines that are written at once, or left out where nothing reads them."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a line and return its number of characters."""
+        with suppress(OSError, ValueError):  # closed, or its reader gone
+            file = self._stream.fileno()
+            room = select.poll()
+            room.register(file, select.POLLOUT)
+            if room.poll(_PATIENCE * 1000):
+                os.write(file, text.encode(errors="backslashreplace"))
+        return len(text)
+
+    def flush(self) -> None:
+        """Do nothing, since nothing is buffered."""
 
 
 @dataclass(slots=True)
@@ -49,7 +116,7 @@ class Crew:
         announce: Callable[[], object],
         stop_listening: Callable[[], object],
     ) -> None:
-        """`announce` is called once when all workers answer, `stop_listening` when the first signal comes."""
+        """Take `announce`, called once when all workers answer, and `stop_listening`, called at the first signal."""
         self._count = count
         self._common = CommonState.make(count, folder)
         self._grace = grace_seconds
@@ -79,7 +146,7 @@ class Crew:
         return self._code
 
     def _start(self, number: int) -> Worker | None:
-        """Forks; the worker, with all signals blocked, in the new process alone. Raises OSError in the beginning."""
+        """Fork; in the new process alone, return the worker, with all signals blocked. Raises OSError at first."""
         news, answers = os.pipe()
         sys.stdout.flush()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (*_HEEDED, STOP_AT_ONCE))
@@ -157,7 +224,7 @@ class Crew:
         self._stop(STOP)
 
     def _stop(self, number: int) -> None:
-        """One of `_HEEDED` came: the first asks all workers to stop, a further one to do so at once."""
+        """Handle a signal: the first asks all workers to stop, a further one to do so at once."""
         if number not in _HEEDED:
             return
         self._signals += 1
@@ -183,12 +250,12 @@ class Crew:
 
 @contextmanager
 def _woken_by_signals() -> Iterator[socket.socket]:
-    """A socket that has a byte, its number, for each signal that is heeded. SIGHUP is not where it is ignored."""
+    """Yield a socket that gets a byte, its number, for each handled signal; not for an ignored SIGHUP."""
     woken, waking = socket.socketpair()
     waking.setblocking(False)
 
     def heed(_number: int, _frame: FrameType | None) -> None:
-        """The number is in the socket."""
+        """Do nothing: the number is in the socket."""
 
     heeded = [one for one in _HEEDED if one != signal.SIGHUP or signal.getsignal(one) is not signal.SIG_IGN]
     before = {number: signal.signal(number, heed) for number in heeded}
@@ -201,3 +268,18 @@ def _woken_by_signals() -> Iterator[socket.socket]:
             signal.signal(number, handler)
         waking.close()
         woken.close()
+
+
+def log_without_threads(settings: LogSettings) -> None:
+    """Log in a process that is to be forked."""
+    configure_logging(settings, cast(TextIO, DirectOutput(sys.stderr)))
+
+
+def start(settings: Settings, folder: Path, listener: socket.socket, announce: Callable[[], object]) -> Worker | int:
+    """Return in each worker, and in the parent when all of them have ended, with the exit code.
+
+    `announce` is called in the parent when all workers answer. `folder` is theirs alone.
+    """
+    server = settings.server
+    gc.freeze()  # a collection in a worker would write into pages that all share
+    return Crew(server.workers, folder, server.grace_seconds, announce, listener.close).run()

@@ -16,8 +16,7 @@ from cognition_engines.relevance import Relevance
 from cognition_engines.store.audit.trail import AuditOptions
 from cstp_server.process.model import LOCAL_MODELS, open_model
 from cstp_server.settings import SearchSettings, Settings, SourceSettings, VectorSettings
-from cstp_server.workers.membership import Membership
-from cstp_server.workers.other_indexes import OtherIndexes
+from cstp_server.workers.membership import Membership, OtherIndexes
 
 
 def open_engine(
