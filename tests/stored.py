@@ -77,3 +77,11 @@ def models(records: Records) -> dict[str, int]:
     """For each embedding model, the number of records that have its vectors."""
     with reading(records.store) as connection:
         return models_of(connection)
+
+
+class Quiet:
+    """A watcher of a transfer that notes nothing."""
+
+    def start(self, step: str, records: int) -> None: ...
+
+    def advance(self, records: int) -> None: ...

@@ -45,7 +45,6 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "everything": "the family",
     "extractions": "the family",
     "fields": "types of fields",
-    "filters": "the filters of a question",
     "graph": "events, entities and edges",
     "index": "the index over one library",
     "indexes": "the indexes of a folder",

@@ -751,11 +751,7 @@ def iter_recorded_decisions(
 
 
 def iter_decisions(
-    *,
-    topic: str | None = None,
-    min_seq: int | None = None,
-    page_size: int = 100,
-    timeout: float | None = None,
+    *, topic: str | None = None, min_seq: int | None = None, page_size: int = 100, timeout: float | None = None
 ) -> Listing[ExtractedDecision]:
     """Iterate over all that `get_decisions` lists, page by page; `timeout` holds for each page."""
     return listing(
@@ -764,11 +760,7 @@ def iter_decisions(
 
 
 def iter_patterns(
-    *,
-    topic: str | None = None,
-    min_seq: int | None = None,
-    page_size: int = 100,
-    timeout: float | None = None,
+    *, topic: str | None = None, min_seq: int | None = None, page_size: int = 100, timeout: float | None = None
 ) -> Listing[ExtractedPattern]:
     """Iterate over all that `get_patterns` lists, page by page; `timeout` holds for each page."""
     return listing(
@@ -777,11 +769,7 @@ def iter_patterns(
 
 
 def iter_warnings(
-    *,
-    topic: str | None = None,
-    min_seq: int | None = None,
-    page_size: int = 100,
-    timeout: float | None = None,
+    *, topic: str | None = None, min_seq: int | None = None, page_size: int = 100, timeout: float | None = None
 ) -> Listing[ExtractedWarning]:
     """Iterate over all that `get_warnings` lists, page by page; `timeout` holds for each page."""
     return listing(

@@ -169,13 +169,14 @@ def _naming_members(model: type[Wire]) -> Sequence[tuple[str, Names | None]]:
     found: list[tuple[str, Names | None]] = []
     for name, info in model.model_fields.items():
         mark = next((one for one in info.metadata if isinstance(one, Names)), None)
-        if mark is not None or any(map(_naming_members, _models(info.annotation))):
+        if mark is not None or any(map(_naming_members, models_in(info.annotation))):
             found.append((name, mark))
     return found
 
 
-def _models(annotation: Any) -> Iterator[type[Wire]]:
+def models_in(annotation: Any) -> Iterator[type[Wire]]:
+    """Yield the models that a type names."""
     if isinstance(annotation, type) and issubclass(annotation, Wire):
         yield annotation
     for inner in get_args(annotation):
-        yield from _models(inner)
+        yield from models_in(inner)

@@ -1,8 +1,13 @@
-"""The client and the models of what it takes and gives: those in `cstp.__all__` can be imported from `cstp`."""
+"""The client and the models of what it takes and gives: those in `cstp.__all__` can be imported from `cstp`.
+
+Filters are those of the methods, but refused with InvalidParams when a caller makes them.
+"""
+
+from typing import TYPE_CHECKING
 
 from cstp.call import Call as Call
 from cstp.client.sync_client import Client as Client
-from cstp.filters import *
+from cstp.methods import decisions, knowledge
 from cstp.methods.decision_links import *
 from cstp.methods.decision_reads import *
 from cstp.methods.decision_records import *
@@ -32,4 +37,30 @@ from cstp.methods.recall import *
 from cstp.methods.records import *
 from cstp.methods.system import *
 from cstp.reads import *
+from cstp.validation import parse_params
 from cstp.writes import *
+
+
+class Filters(decisions.QueryFilters):
+    __doc__ = decisions.QueryFilters.__doc__
+
+    if not TYPE_CHECKING:  # so that type checkers see the members
+
+        def __init__(self, **members: object) -> None:
+            """Raises InvalidParams with every violation, in wire spelling."""
+            parse_params(decisions.QueryFilters, members)
+            super().__init__(**members)
+
+
+class KnowledgeFilters(knowledge.KnowledgeFilters):
+    __doc__ = knowledge.KnowledgeFilters.__doc__
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **members: object) -> None:
+            """Raises InvalidParams with every violation, in wire spelling."""
+            parse_params(knowledge.KnowledgeFilters, members)
+            super().__init__(**members)
+
+
+QueryFilters = Filters

@@ -17,15 +17,8 @@ BATCHED = 20  # envelopes of a batch
 UNSTATED = (b"this server has no embedding model", b'"message":"needs ', b'"message":"must be in the future')
 
 
-def field_of(parameter: Parameter) -> str:
-    path = ""
-    for step in parameter.path:
-        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
-    return path
-
-
 def test_every_parameter_of_every_method_is_known_to_the_fuzz() -> None:
-    named = {(each.method, field_of(each)) for each in PARAMETERS}
+    named = {(each.method, each.field) for each in PARAMETERS}
     assert ("cstp.queryDecisions", "query") in named
     assert ("cstp.queryDecisions", "filters.stakes[0]") in named
     assert {method for method, _ in named} <= METHOD_NAMES
@@ -56,7 +49,7 @@ def test_every_parameter_takes_what_its_schema_allows_and_refuses_the_rest_by_na
         def is_beyond(answer: Answer, code: int, parameter: Parameter = parameter) -> None:
             assert code == INVALID_PARAMS, f"{parameter}: taken"
             fields = [each["field"] for each in parse_answer(answer.body)["error"]["data"]["violations"]]
-            assert any(each.startswith(field_of(parameter)) for each in fields), f"{parameter}: named as {fields}"
+            assert any(each.startswith(parameter.field) for each in fields), f"{parameter}: named as {fields}"
 
         size, stated_as = (count, together), (parameter.schema, parameter.definitions)
         try_values(target, parameter, size, fitting(*stated_as), fits, fresh=fresh)

@@ -58,6 +58,14 @@ class Parameter:
         return f"{self.method}: {'.'.join(map(str, self.path))}"
 
     @property
+    def field(self) -> str:
+        """Its place as violations name it."""
+        path = ""
+        for step in self.path:
+            path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
+        return path
+
+    @property
     def has_members(self) -> bool:
         return any("properties" in one for one in variants(self.schema, self.definitions))
 

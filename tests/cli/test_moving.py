@@ -25,6 +25,7 @@ from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import opened_backup
 from cognition_engines.store.transfer.copy import Contents, Source, contents
 from cognition_engines.store.values import Entry
+from tests.stored import Quiet
 from tests.stores import DATABASES
 
 Cstp = Callable[..., Any]
@@ -32,14 +33,6 @@ Start = Callable[..., Any]
 Wait = Callable[..., None]
 RECORDS = 2500
 FILE = Path("backup")
-
-
-class Quiet:
-    """Watches and says nothing."""
-
-    def start(self, step: str, records: int) -> None: ...
-
-    def advance(self, records: int) -> None: ...
 
 
 def decision(number: int, text: str = "Some words about it. ") -> Entry:

@@ -173,44 +173,6 @@ def test_records_that_the_data_folder_cannot_hold_are_told_by_the_name_of_that_f
     assert done.err.splitlines()[-1].startswith(f"cstp: data_dir: cannot use {file}: Is a directory; let this user")
 
 
-@pytest.mark.long("starts processes")
-def test_call_prints_results_and_errors_and_its_exit_code_tells_them_apart(
-    serving: Serving, token: str, cstp: Cstp, monkeypatch: pytest.MonkeyPatch, adr: Callable[..., Path]
-) -> None:
-    _, url = serving()
-    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
-    monkeypatch.setenv("CSTP_TOKEN", token)
-    monkeypatch.setenv("CSTP_URL", url)
-    for number in range(3):
-        adr(f"docs/{number}.md", f"Decision {number}")
-    cstp("ingest", "docs")
-    words = ["call", "cstp.queryDecisions", "query=decision", "limit:=2", 'filters:={"status": ["accepted"]}']
-
-    def found() -> Any:
-        done = cstp(*words, "--json")
-        assert done.code == 0
-        assert done.out.count("\n") == 1
-        return json.loads(done.out)
-
-    deadline = monotonic() + 5
-    while found()["total"] < 2 and monotonic() < deadline:
-        pass
-    assert found()["total"] == 2
-    assert {one["status"] for one in found()["decisions"]} == {"accepted"}
-    assert json.loads(cstp(*words).out)["query"] == "decision"
-
-    done = cstp("call", "cstp.queryDecisions", "limit:=2", "--json")
-    assert (done.code, json.loads(done.out)["code"]) == (5, -32602)
-    done = cstp("call", "cstp.queryDecisions", "limit:=2")
-    assert (done.code, done.out) == (5, "")
-    assert "  query: is required; cstp.listDecisions lists decisions without one\n" in done.err
-    done = cstp("call", "cstp.nothing", "--json")
-    assert (done.code, json.loads(done.out)["code"]) == (5, -32601)
-    done = cstp("call", "cstp.whoami", "--token", "cstp_no_no", "--json")
-    assert (done.code, json.loads(done.out)["code"]) == (4, -32001)
-    assert cstp("call", "cstp.whoami", "--url", f"{url}/cstp").code == 0
-
-
 @pytest.mark.parametrize(
     ("words", "names"),
     [

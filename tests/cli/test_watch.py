@@ -54,9 +54,7 @@ def test_what_is_written_is_read_alone_and_what_is_gone_stays_without_prune(watc
 
 
 @pytest.mark.long("waits for changes of files")
-def test_prune_deletes_records_of_deleted_files_but_not_of_absent_folders(
-    watching: Any,
-) -> None:
+def test_prune_deletes_records_of_deleted_files_but_not_of_absent_folders(watching: Any) -> None:
     docs = Path("docs").absolute()
     _write(docs / "a.md", "First.")
     _write(docs / "b.md", "Second.")

@@ -95,15 +95,6 @@ def test_a_decision_given_in_words_is_recorded_with_all_that_was_given(server: A
     assert found["reviewBy"] is not None
 
 
-@pytest.mark.long("starts a server and editors")
-def test_a_key_makes_two_runs_one_decision_and_none_makes_two(server: Any, cstp: Cstp) -> None:
-    once = [cstp("record", "Bake rye", "--confidence", "0.5", "--key", "k1", "--json") for _ in range(2)]
-    assert [json.loads(done.out)["created"] for done in once] == [True, False]
-    for _ in range(2):
-        assert cstp("record", "Bake rye", "--confidence", "0.5").code == 0
-    assert len(written(cstp)) == 3
-
-
 def test_a_dry_run_writes_nothing(server: Any, cstp: Cstp) -> None:
     assert cstp("record", "Bake rye", "--confidence", "0.5", "--dry-run").code == 0
     assert written(cstp) == []

@@ -156,9 +156,7 @@ def test_the_wheel_has_the_document_and_the_conversations() -> None:
     assert not [path for path in Path(ROOT / "tests" / "wire").iterdir() if path.suffix not in (".txt", ".jsonl")]
 
 
-def test_reading_methods_spell_common_parameters_alike(
-    document: Any,
-) -> None:
+def test_reading_methods_spell_common_parameters_alike(document: Any) -> None:
     asked = {
         name: set(parameter_names(document, described(document, name)["params"]))
         for name in NAMES

@@ -175,9 +175,7 @@ def test_search_among_gives_the_keys_and_scores_of_the_whole_search(tmp_path: Pa
             assert index.search(query, 7)[0].tolist() == keys[:7].tolist()
 
 
-def test_marks_restrict_a_search_and_keep_its_scores(
-    tmp_path: Path,
-) -> None:
+def test_marks_restrict_a_search_and_keep_its_scores(tmp_path: Path) -> None:
     rng = random.Random(11)
     texts = [Text(key, words(rng), marks=tuple(rng.sample(range(6), rng.randint(0, 4)))) for key in range(400)]
     query = " ".join(f"w{number}" for number in range(160, 190))

@@ -7,12 +7,7 @@ from cognition_engines.exchange.runs import exported, import_file
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records
 from tests.ingest.runs import Run, json_lines
-
-
-class Unwatched:
-    def start(self, step: str, records: int) -> None: ...
-
-    def advance(self, records: int) -> None: ...
+from tests.stored import Quiet
 
 
 def test_an_import_keeps_unchanged_vectors(run: Run, records: Records, embedder: Any, tmp_path: Path) -> None:
@@ -20,11 +15,11 @@ def test_an_import_keeps_unchanged_vectors(run: Run, records: Records, embedder:
     json_lines(tmp_path / "docs/a.jsonl", *given)
     run(tmp_path / "docs")
     before = records.reads.vectors_of([row.key for row in records.origins.read_below(str(tmp_path))], embedder.model)
-    lines = b"".join(exported(records, list(Kind), Unwatched()))
+    lines = b"".join(exported(records, list(Kind), Quiet()))
     file = tmp_path / "lines"
     file.write_bytes(lines.replace(b"a.jsonl", b"b.jsonl").replace(b"About chk_b.", b"More about chk_b."))
     embedder.texts.clear()
-    assert import_file(file, records, embedder, 1, Unwatched()).changed == 2
+    assert import_file(file, records, embedder, 1, Quiet()).changed == 2
     assert len(embedder.texts) == 1
     assert "More about chk_b." in embedder.texts[0]
     after = records.reads.vectors_of(list(before), embedder.model)

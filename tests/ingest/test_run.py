@@ -9,20 +9,15 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.options import Amount, Options, Summary
+from cognition_engines.ingest.options import Options, Silent
 from cognition_engines.ingest.run import ingest
-from cognition_engines.models import Decision, Sensitivity
+from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
+from tests.ingest.runs import Run, counts, json_lines
 from tests.stored import changes_of, models
 
-Run = Callable[..., Summary]
 Adr = Callable[..., Path]
 Checkout = Callable[..., Path]
-
-
-def counts(summary: Summary) -> tuple[int, int, int, int]:
-    """New, changed, unchanged, deleted."""
-    return summary.new, summary.changed, summary.unchanged, summary.deleted
 
 
 def made_id(repository: Path | str, path: str, project: str | None = None, ordinal: int = 0) -> str:
@@ -41,11 +36,6 @@ def stored(records: Records) -> dict[str, Decision]:
 
 def titles(records: Records) -> list[str]:
     return sorted(decision.title for decision in stored(records).values())
-
-
-def json_lines(path: Path, *members: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(one) + "\n" for one in members))
-    return path
 
 
 @pytest.mark.long("reads many or large files")
@@ -79,21 +69,6 @@ def test_a_change_of_a_field_that_is_not_embedded_is_a_change(run: Run, records:
         file = json_lines(tmp_path / "d.jsonl", {"kind": "decision", "id": "d", "title": "t", "confidence": confidence})
         assert counts(run(file)) == expected
         assert stored(records)["d"].confidence == confidence
-
-
-def test_bad_records_are_named_by_line_and_others_kept(run: Run, records: Records, tmp_path: Path) -> None:
-    file = json_lines(
-        tmp_path / "d.jsonl",
-        {"kind": "decision", "id": "a", "title": "one"},
-        {"kind": "decision", "id": "b", "title": ""},
-        {"kind": "decision", "id": "c", "title": "three"},
-    )
-    summary = run(file)
-    assert (summary.read, counts(summary)) == (3, (2, 0, 0, 0))
-    ((problem),) = summary.rejected
-    assert (problem.file, problem.line) == (str(file), 2)
-    assert problem.reason.startswith("title must be")
-    assert titles(records) == ["one", "three"]
 
 
 def test_an_id_given_twice_in_one_file_is_refused_also_on_one_line(run: Run, records: Records, tmp_path: Path) -> None:
@@ -298,21 +273,6 @@ def test_strict_with_a_refusal_prunes_nothing(run: Run, adr: Adr, records: Recor
     assert titles(records) == ["a", "b"]
 
 
-def test_a_records_own_rights_win_over_options(run: Run, records: Records, tmp_path: Path) -> None:
-    file = json_lines(
-        tmp_path / "d.jsonl",
-        {"kind": "decision", "id": "own", "title": "t", "project": "mine", "sensitivity": "normal"},
-        {"kind": "decision", "id": "none", "title": "t"},
-    )
-    run(file, project="given", sensitivity=Sensitivity.SENSITIVE)
-    found = stored(records)
-    assert (found["own"].project, found["own"].sensitivity) == ("mine", Sensitivity.NORMAL)
-    assert (found["none"].project, found["none"].sensitivity) == ("given", Sensitivity.SENSITIVE)
-    run(file, project="other", sensitivity=Sensitivity.NORMAL)
-    found = stored(records)
-    assert (found["own"].project, found["own"].sensitivity) == ("mine", Sensitivity.NORMAL)
-
-
 def test_an_unreadable_file_is_rejected_alone(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
     adr(tmp_path / "docs/b.md", "b")
     # reading a process's memory from its start fails for everybody, root included
@@ -361,11 +321,6 @@ def test_a_file_without_decisions_is_rejected_if_named_and_else_warned_of(run: R
 
 
 def test_without_a_model_records_are_stored_without_vectors(adr: Adr, records: Records, tmp_path: Path) -> None:
-    class Quiet:
-        def start(self, total: Amount) -> None: ...
-
-        def advance(self, done: Amount) -> None: ...
-
     adr(tmp_path / "docs/a.md", "a")
-    assert ingest([tmp_path / "docs"], Options(), records, None, Quiet()).new == 1
+    assert ingest([tmp_path / "docs"], Options(), records, None, Silent()).new == 1
     assert (sum(records.counts().values()), models(records)) == (1, {})

@@ -86,9 +86,7 @@ FULL: Mapping[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def test_an_extraction_of_each_type_comes_whole(
-    serve: Serve,
-) -> None:
+def test_an_extraction_of_each_type_comes_whole(serve: Serve) -> None:
     serving = serve()
     serving.put(
         [

@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.options import Options, Silent
 from cognition_engines.ingest.run import ingest
 from cognition_engines.store.records import open_records
 from cstp_server.settings import Settings
@@ -93,16 +93,6 @@ def sampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = Settings.model_validate({"data_dir": folder, "embedding": {"model": "none"}})
     folder.mkdir()
     with closing(open_records(settings.store_url)) as records:
-        ingest([ROOT / "docs" / "sample", ROOT / "docs" / "decisions"], Options(), records, None, _Quiet(), 1)
+        ingest([ROOT / "docs" / "sample", ROOT / "docs" / "decisions"], Options(), records, None, Silent(), 1)
     create_token(settings.tokens_path, "reader", lifetime=timedelta(hours=1))
     return folder
-
-
-class _Quiet:
-    """No progress."""
-
-    def start(self, total: int) -> None:
-        """Nothing to tell."""
-
-    def advance(self, done: int) -> None:
-        """Nothing to tell."""

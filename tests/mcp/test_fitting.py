@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
-from cognition_engines.ingest.options import Options
+from cognition_engines.ingest.options import Options, Silent
 from cognition_engines.ingest.run import ingest
 from cstp.contract import ANSWER_TOKENS
-from tests.mcp.conftest import _Quiet, body_of, mcp_url, over_http
+from tests.mcp.conftest import body_of, mcp_url, over_http
 from tests.serving import Serving, start
 from tests.stores import Stores, wait_for
 
@@ -84,7 +84,7 @@ def over(records: Iterable[dict[str, Any]], folder: Path, stores: Stores) -> Ite
     file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     embedder = open_embedder(EmbeddingChoice("minilm"))
     serving, stop = start(folder / "data", stores, embedder, None)
-    tally = ingest([file], Options(), serving.records, embedder, _Quiet(), 1)
+    tally = ingest([file], Options(), serving.records, embedder, Silent(), 1)
     assert not tally.rejected, tally
     wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all))
     yield serving

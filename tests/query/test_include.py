@@ -11,7 +11,7 @@ import pytest
 
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
-from cognition_engines.ingest.options import Amount, Options
+from cognition_engines.ingest.options import Options, Silent
 from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity
@@ -49,16 +49,6 @@ SECRET = (
 )
 
 
-class Quiet:
-    """No progress."""
-
-    def start(self, total: Amount) -> None:
-        """Nothing to show."""
-
-    def advance(self, done: Amount) -> None:
-        """Nothing to show."""
-
-
 @pytest.fixture(scope="module", params=["minilm", "none"])
 def asked(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores
@@ -84,7 +74,7 @@ def asked(
 
 
 def read(serving: Serving, embedder: Embedder | None, path: Path, options: Options) -> None:
-    ingest([path], options, serving.records, embedder, Quiet(), 1)
+    ingest([path], options, serving.records, embedder, Silent(), 1)
 
 
 @pytest.fixture
@@ -162,9 +152,7 @@ def test_a_short_text_is_its_snippet(asked: tuple[Serving, Path], titled: Callab
     assert "superseded" in found["Poll a table"]["snippet"]
 
 
-def test_links_name_both_directions_of_supersession(
-    titled: Callable[..., Mapping[str, Any]],
-) -> None:
+def test_links_name_both_directions_of_supersession(titled: Callable[..., Mapping[str, Any]]) -> None:
     found = titled(ALL)
     links = {title: one["links"] for title, one in found.items()}
     assert links["Use MySQL"] == {"supersedes": [], "supersededBy": ids(found, "Use PostgreSQL")}

@@ -157,9 +157,7 @@ def test_a_filter_that_a_record_by_id_fails_gives_no_result(memory: Any, token: 
 
 
 @pytest.mark.long("makes many records")
-def test_an_artifact_with_missing_chunks_is_not_counted(
-    remembering: Callable[..., Any],
-) -> None:
+def test_an_artifact_with_missing_chunks_is_not_counted(remembering: Callable[..., Any]) -> None:
     empty = entry(Kind.ARTIFACT, "empty", content="Queues hold messages", chunked=True)
     memory = remembering([empty, entry(Kind.ARTIFACT, "whole", content="Queues hold messages")])
     answer = memory.recall(memory.token(), query="queues", limit=50)

@@ -13,6 +13,7 @@ from cognition_engines.models import Decision
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.copy import Watcher
 from cognition_engines.store.values import Entry, FloatArray
+from tests.stored import Quiet
 from tests.stores import DATABASES, PostgreSQL
 
 EntryMaker = Callable[..., Entry]
@@ -82,17 +83,9 @@ def array(windows: int, first: float) -> FloatArray:
     return (np.arange(windows * 3, dtype=np.float32) + np.float32(first)).reshape(windows, 3)
 
 
-class _Quiet:
-    """Watches a transfer and says nothing."""
-
-    def start(self, step: str, records: int) -> None: ...
-
-    def advance(self, records: int) -> None: ...
-
-
 @pytest.fixture
 def quiet() -> Watcher:
-    return _Quiet()
+    return Quiet()
 
 
 Row = tuple[dict[str, Any], list[tuple[str, int, bytes]]]

@@ -223,19 +223,6 @@ def test_reading_a_backup_does_not_look_at_what_lies_beside_it(kept: Records, fi
     assert file.read_bytes() == before
 
 
-def test_a_failing_backup_leaves_nothing(kept: Records, file: Path) -> None:
-    class Failing:
-        def start(self, step: str, records: int) -> None:
-            if step == "verifying":
-                raise RuntimeError
-
-        def advance(self, records: int) -> None: ...
-
-    with pytest.raises(RuntimeError):
-        back_up(kept, file, Failing())
-    assert list(file.parent.iterdir()) == []
-
-
 @pytest.mark.parametrize("content", [b"", b"short", b"SQLite format 3\0", os.urandom(100_000)], ids=len)
 def test_a_file_that_is_something_else_is_refused(file: Path, content: bytes, quiet: Watcher) -> None:
     file.write_bytes(content)

@@ -22,7 +22,7 @@ from cognition_engines.store.schema import TABLES, metadata
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import PAGE, Source, Watcher, contents, copy_records
 from cognition_engines.store.values import Entry, FloatArray
-from tests.stored import Removal, Upsert, changes_of, models
+from tests.stored import Removal, Upsert, changes_of
 
 Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]
@@ -162,27 +162,6 @@ def test_a_copy_of_an_emptied_store_numbers_on(filled: Records, other: Records, 
     copy_records(filled.store, other.store, quiet)
     assert len(changes_of(other, before, 10_000, None)) == MANY + 1
     assert sorted(change.stored.key for change in upserts(other)) == list(range(3, 3 + MANY + 1))
-
-
-def test_a_target_that_holds_something_is_refused_and_left_alone(
-    filled: Records, other: Records, other_url: str, rows: Rows, entry: Make, quiet: Watcher
-) -> None:
-    other.put([entry("mine")], None)
-    before, seq = rows(other_url), other.last_seq()
-    with pytest.raises(ConfigurationError, match=r"the target holds 1 records already; name an empty database"):
-        copy_records(filled.store, other.store, quiet)
-    assert rows(other_url) == before
-    assert other.last_seq() == seq
-
-
-def test_a_copy_that_fails_leaves_the_target_empty(filled: Records, other: Records) -> None:
-    def fail() -> None:
-        raise RuntimeError
-
-    for at in (PAGE, MANY, MANY + PAGE):  # the last one is while it is read back
-        with pytest.raises(RuntimeError):
-            copy_records(filled.store, other.store, Doing(at, fail))
-        assert (sum(other.counts().values()), models(other), other.last_seq()) == (0, {}, 0)
 
 
 def test_a_target_that_stores_other_data_is_found_out(filled: Records, tmp_path: Path, quiet: Watcher) -> None:
@@ -329,38 +308,6 @@ def test_restoring_tells_followers_what_differs_and_nothing_else(
         again = restore_backup(backup, filled.store, replace=True, watcher=quiet)
     assert (again.new, again.changed, again.deleted) == (0, 0, 0)
     assert filled.last_seq() == seq
-
-
-@pytest.mark.long("writes many records")
-def test_failed_restores(filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher) -> None:
-    file = tmp_path / "backup"
-    write_backup(filled.store, file, "1", {}, replace=False, watcher=quiet)
-    filled.delete(Kind.DECISION, [f"d-{number}" for number in range(0, MANY, 2)])
-    filled.put([entry("new")], None)
-    before, seq = rows(url), filled.last_seq()
-
-    def fail() -> None:
-        raise RuntimeError
-
-    for at in (PAGE, MANY, MANY + PAGE):
-        with opened_backup(file, quiet) as backup, pytest.raises(RuntimeError):
-            restore_backup(backup, filled.store, replace=True, watcher=Doing(at, fail))
-        assert rows(url) == before
-        assert filled.last_seq() == seq
-
-
-@pytest.mark.long("writes many records")
-def test_restore_replaces(filled: Records, url: str, tmp_path: Path, rows: Rows, entry: Make, quiet: Watcher) -> None:
-    file = tmp_path / "backup"
-    write_backup(filled.store, file, "1", {}, replace=False, watcher=quiet)
-    filled.put([entry("x"), entry("y"), entry("d-3", "edited")], None)
-    before = rows(url)
-    with (
-        opened_backup(file, quiet) as backup,
-        pytest.raises(ConfigurationError, match=rf"holds {MANY + 3} .*: 2 are not in the backup, 1 are otherwise"),
-    ):
-        restore_backup(backup, filled.store, replace=False, watcher=quiet)
-    assert rows(url) == before
 
 
 def test_a_store_that_appears_while_the_backup_is_read_is_not_overwritten(

@@ -4,7 +4,6 @@ import gc
 import json
 import os
 import socket
-import struct
 from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -315,41 +314,6 @@ def descriptors(port: int) -> "Counter[str]":
             continue
     others = of_the_stores(port)
     return Counter(name for name in opened if "records.sqlite3" not in name and name not in others)
-
-
-@pytest.mark.long("waits for deadlines")
-@pytest.mark.parametrize("end", ["close", "half-close", "reset"])
-@pytest.mark.parametrize("at", ["head", "body", "complete"])
-def test_a_client_that_goes_away_leaves_nothing(
-    live_server: Callable[..., Any],
-    headers: Any,
-    request_bytes: Any,
-    wait_until: Callable[..., None],
-    at: str,
-    end: str,
-) -> None:
-    server = live_server(settings(receive=60, idle=60, send=60) | {"server.max_in_flight": 4, "server.max_queue": 200})
-    request = big_batch(request_bytes, headers(server))
-    part = {"head": request[:20], "body": request[:-1], "complete": request}[at]
-    assert server.call("cstp.whoami", server.token()).status == 200
-    wait_until(lambda: not server.state.connections, SECONDS)
-    before = descriptors(server.port)
-    clients = [server.connect() for _ in range(100)]
-    wait_until(lambda: len(server.state.connections) == len(clients))  # none comes after it has been looked at
-    for client in clients:
-        client.send(part)
-    for client in clients:
-        if end == "half-close":
-            client.socket.shutdown(socket.SHUT_WR)
-            continue
-        if end == "reset":
-            client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-        client.__exit__()
-    wait_until(lambda: not server.state.connections and not server.state.tasks and server.gate.empty)
-    for client in clients:
-        client.__exit__()
-    wait_until(lambda: not descriptors(server.port) - before, SECONDS)
-    assert server.call("cstp.whoami", server.token()).status == 200
 
 
 @pytest.mark.long("waits for deadlines")

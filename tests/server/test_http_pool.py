@@ -422,9 +422,7 @@ async def test_a_step_waits_for_a_place_in_its_pool_and_leaves_its_own_to_others
     one.close()
 
 
-async def test_a_late_step_is_a_failure_of_its_own_pool(
-    release: Event,
-) -> None:
+async def test_a_late_step_is_a_failure_of_its_own_pool(release: Event) -> None:
     shared = Threads(4)
     slow, quick = Pool("slow", 1, 20, shared=shared), Pool("quick", 1, 0.1, shared=shared)
     with pytest.raises(ComponentFailed, match="quick: no answer within"):

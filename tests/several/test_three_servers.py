@@ -151,9 +151,7 @@ def status(server: Served, token: str) -> int:
     return server.request("POST", "/cstp", body, headers)[0]
 
 
-def test_the_collection_gets_a_new_writer_when_its_writer_is_killed(
-    several: Several,
-) -> None:
+def test_the_collection_gets_a_new_writer_when_its_writer_is_killed(several: Several) -> None:
     several.write(several.servers[0], "otter", "falcon")
     several.wait_until(lambda: several.covered(2))
     (collection,) = several.shared.chroma.collections(several.store_id)

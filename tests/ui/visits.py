@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
 
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.ingest.options import Amount, Options
+from cognition_engines.ingest.options import Options, Silent
 from cognition_engines.ingest.run import ingest
 from cstp_server.cli.commands.demo import demo_paths
 from tests.serving import Serving, start
@@ -20,14 +20,6 @@ from tests.stores import Stores
 
 PICTURES = Path(__file__).parents[2] / "build" / "ui"  # screenshots, as artefacts
 EVERYTHING: dict[str, Any] = {"scopes": ("read", "write", "review", "ratify", "admin"), "clearance": "highly_sensitive"}
-
-
-class Quiet:
-    """No progress."""
-
-    def start(self, total: Amount) -> None: ...
-
-    def advance(self, done: Amount) -> None: ...
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +40,7 @@ def put(serving: Serving, folder: Path, records: Iterable[Mapping[str, Any]], em
     """Ingest records from a file in `folder`, and wait until searches know them."""
     file = folder / "records.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    summary = ingest([file], Options(repository="tests"), serving.records, embedder, Quiet(), 1)
+    summary = ingest([file], Options(repository="tests"), serving.records, embedder, Silent(), 1)
     assert list(summary.rejected) == []
     serving.caught_up()
 
@@ -58,7 +50,7 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the data folder of what `cstp demo` shows, ingested once in a process, for modules to copy."""
     folder = tmp_path_factory.mktemp("demo") / "data"
     serving, stop = start(folder, Stores(), None, None)
-    ingest(demo_paths(), Options(repository="cstp"), serving.records, None, Quiet(), 1)
+    ingest(demo_paths(), Options(repository="cstp"), serving.records, None, Silent(), 1)
     serving.caught_up()
     stop()
     return folder

@@ -52,13 +52,6 @@ def beyond(one: Mapping[str, Any], blank: Sequence[str]) -> Iterator[object]:
             yield from ([{"x": "y"}, {"": 1}] if "additionalProperties" in one and "properties" not in one else [])
 
 
-def field_of(parameter: Parameter) -> str:
-    path = ""
-    for step in parameter.path:
-        path += f"[{step}]" if isinstance(step, int) else f".{step}" if path else step
-    return path
-
-
 PARAMETERS = parameters()
 
 
@@ -97,7 +90,7 @@ def test_every_wrong_value_is_refused_by_its_path(serving: Serving, decision: st
     blank = ["", " ", "\t\n"] if next(each for each in METHODS if each.name == method).writes else [""]
     for parameter in (each for each in PARAMETERS if each.method == method):
         for value in wrong_values(parameter, blank):
-            refused(serving, method, parameter.params(value), field_of(parameter))
+            refused(serving, method, parameter.params(value), parameter.field)
             tried += 1
     schema = next(each for each in METHODS if each.name == method).params.model_json_schema(by_alias=True)
     for name in schema.get("required", ()):

@@ -25,6 +25,7 @@ from cognition_engines.writing.requests import (
     WriteConflict,
     WriteRefused,
 )
+from tests.stored import Quiet
 from tests.stores import Stores
 from tests.writing.written import new, review, update
 
@@ -111,9 +112,7 @@ async def test_only_who_may_ratify_accepts_and_an_agent_keeps_to_its_own_drafts(
         await engine.write(ANN, SetStatus(id=id, status="pending", reason="take it back"))
 
 
-async def test_a_supersession_takes_effect_with_acceptance_and_ends_with_its_link(
-    engine: Engine,
-) -> None:
+async def test_a_supersession_takes_effect_with_acceptance_and_ends_with_its_link(engine: Engine) -> None:
     old = (await engine.write(ANN, new("Bake bread"))).id
     successor = (await engine.write(ANN, new("Bake cake", supersedes=(old,)))).id
     assert await shown(engine, old) == ("pending", None), "not before"
@@ -201,7 +200,7 @@ async def test_a_file_owns_its_record_and_reviews_survive(engine: Engine, tmp_pa
     assert await shown(engine, id) == ("superseded", "failure")
 
 
-async def test_copies_hold_what_agents_wrote(engine: Engine, tmp_path: Path, quiet: Any, stores: Stores) -> None:
+async def test_copies_hold_what_agents_wrote(engine: Engine, tmp_path: Path, stores: Stores) -> None:
     old = (await engine.write(ANN, new("Bake bread"), "key")).id
     successor = (await engine.write(ANN, new("Bake cake", supersedes=(old,)))).id
     await engine.write(ANN, update(old, context="Ovens are free"))
@@ -209,7 +208,7 @@ async def test_copies_hold_what_agents_wrote(engine: Engine, tmp_path: Path, qui
     for write in (LinkDecisions, UnlinkDecisions):
         await engine.write(ANN, write(source_id=old, target_id=successor, type="relates_to"))
     target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
-    copy_records(engine.records.store, target.store, quiet)
+    copy_records(engine.records.store, target.store, Quiet())
     for id in (old, successor):
         ((one,), (copied,)) = (records.reads.find([(Kind.DECISION, id)], None) for records in (engine.records, target))
         assert (copied.record, copied.facets, copied.revision) == (one.record, one.facets, one.revision)
@@ -220,13 +219,3 @@ async def test_copies_hold_what_agents_wrote(engine: Engine, tmp_path: Path, qui
     kept = [await one.get_decision(successor, EVERYTHING) for one in (engine, again)]
     assert [[link.ended_by for link in found.ended] for found in kept if found is not None] == [["ann"], ["ann"]]
     again.close()
-
-
-@pytest.fixture
-def quiet() -> Any:
-    class Quiet:
-        def start(self, step: str, records: int) -> None: ...
-
-        def advance(self, records: int) -> None: ...
-
-    return Quiet()

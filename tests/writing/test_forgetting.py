@@ -44,8 +44,9 @@ from cognition_engines.writing.requests import (
     WriteRefused,
 )
 from tests.serving import SeededEmbedder
+from tests.stored import Quiet
 from tests.stores import Stores
-from tests.writing.written import Quiet, new, written
+from tests.writing.written import new, written
 
 SCOPES = frozenset({"read", "write", "review"})
 ANN = WriteCaller("ann", EVERYTHING, SCOPES)

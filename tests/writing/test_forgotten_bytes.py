@@ -29,7 +29,8 @@ from cognition_engines.writing.requests import (
 )
 from cognition_engines.writing.stated_decisions import stated_decision
 from tests.serving import SeededEmbedder
-from tests.writing.written import Quiet, written
+from tests.stored import Quiet
+from tests.writing.written import written
 
 ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
 ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")

@@ -70,9 +70,7 @@ WHOLE = new(
 )
 
 
-async def test_an_exported_merged_and_ingested_decision_is_the_same(
-    repository: Repository,
-) -> None:
+async def test_an_exported_merged_and_ingested_decision_is_the_same(repository: Repository) -> None:
     engine = repository.engine
     id = (await engine.write(ANN, WHOLE)).id
     other = (await engine.write(ANN, new("Use a queue", project="shop", sensitivity=Sensitivity.SENSITIVE))).id
@@ -219,9 +217,7 @@ reviewed_at: '2026-03-01T10:00:00+00:00'
 """
 
 
-async def test_a_decision_of_the_published_server_keeps_its_outcome(
-    repository: Repository,
-) -> None:
+async def test_a_decision_of_the_published_server_keeps_its_outcome(repository: Repository) -> None:
     (repository.folder / "2026-01-05-decision-5f3a9c1e.yaml").write_text(PUBLISHED, encoding="utf-8")
     summary = await repository.ingest()
     assert (summary.new, len(summary.rejected)) == (1, 0)

@@ -54,9 +54,7 @@ async def test_a_circle_that_closes_in_a_hidden_decision_is_no_refusal(engine: E
     assert (await engine.write(NARROW, back)).id == other
 
 
-async def test_what_was_known_at_a_time_follows_reviews_and_successors(
-    engine: Engine,
-) -> None:
+async def test_what_was_known_at_a_time_follows_reviews_and_successors(engine: Engine) -> None:
     old = await engine.write(ANN, new("Bake bread"))
     successor = await engine.write(ANN, new("Bake cake", supersedes=(old.id,)))
     await engine.write(ANN, review(successor.id))

@@ -17,6 +17,7 @@ from cognition_engines.store.records import open_records
 from cognition_engines.store.transfer.copy import copy_records
 from cognition_engines.writing.requests import RecordDecision, ReviewDecision, SetStatus, WriteCaller
 from cognition_engines.writing.stated_decisions import stated_decision
+from tests.stored import Quiet
 
 ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
 OLD = {"id": "old", "title": "Lanterns burn oil", "status": "accepted", "date": "2020-01-01"}
@@ -126,24 +127,14 @@ async def test_a_hidden_successor_ends_nothing(engine: Engine, tmp_path: Path, h
     assert (await current(engine, narrow), await current(engine)) == ({"old"}, {"old", "new"})
 
 
-async def test_a_copy_shows_what_files_supersede(engine: Engine, tmp_path: Path, quiet: Any) -> None:
+async def test_a_copy_shows_what_files_supersede(engine: Engine, tmp_path: Path) -> None:
     await read(engine, tmp_path, "new", NEW | {"status": "proposed", "supersedes": "old"})
     await read(engine, tmp_path, "old", OLD | {"status": "proposed"})
     await engine.write(ANN, ReviewDecision(id="new", outcome="success", content=ReviewContent()))
     assert await status(engine, "old") == "superseded"
     target = open_records(f"sqlite:///{tmp_path}/copy/records.sqlite3")
-    copy_records(engine.records.store, target.store, quiet)
+    copy_records(engine.records.store, target.store, Quiet())
     for id in ("old", "new"):
         (one,), (copied,) = (records.reads.find([(Kind.DECISION, id)], None) for records in (engine.records, target))
         assert (copied.record, copied.facets) == (one.record, one.facets)
     target.close()
-
-
-@pytest.fixture
-def quiet() -> Any:
-    class Quiet:
-        def start(self, step: str, records: int) -> None: ...
-
-        def advance(self, records: int) -> None: ...
-
-    return Quiet()

@@ -15,14 +15,6 @@ from cognition_engines.writing.requests import RecordDecision, ReviewDecision, U
 from cognition_engines.writing.stated_decisions import stated_decision
 
 
-class Quiet:
-    """A watcher that shows nothing."""
-
-    def start(self, step: str, records: int) -> None: ...
-
-    def advance(self, records: int) -> None: ...
-
-
 def written(
     kind: Kind,
     agent: str = "ann",

@@ -2,23 +2,37 @@
 
 import asyncio
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import httpx
 
 from cstp.call import Call, raw_call
 from cstp.client.bounded_transport import TimeLeft
-from cstp.client.change_iterators import AsyncChanges, Cursor, wait_milliseconds
+from cstp.client.change_iterators import Cursor, Following, wait_milliseconds
 from cstp.client.connections import options_for
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
 from cstp.client.methods import AsyncMethods
 from cstp.client.target import Targeted
 from cstp.client.transport import Deadline, received, transport_error
 from cstp.errors import CstpError, JsonValue, TransportError
-from cstp.methods.records import ChangesResult
+from cstp.methods.records import ChangesResult, RecordChange
 
 R = TypeVar("R")
+
+
+class AsyncChanges(Following[Awaitable[ChangesResult]], AsyncIterator[RecordChange]):
+    """As `Changes`, for pages that are awaited."""
+
+    async def __anext__(self) -> RecordChange:
+        while (change := self._walk.take()) is None:
+            if self._walk.done:
+                raise StopAsyncIteration
+            try:
+                self._walk.read(await self._read(self._walk.cursor))
+            except (CstpError, TransportError) as error:
+                await asyncio.sleep(self._walk.pause_after(error))
+        return change
 
 
 class AsyncClient(Targeted, AsyncMethods):

@@ -1,15 +1,15 @@
 """From pages of changes to the changes, one after another, through breaks of the connection."""
 
-import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from typing import Final, Literal, TypeAlias
+from collections.abc import Callable, Iterator
+from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from cstp.client.transport import FIRST_PAUSE, LONGEST_PAUSE
 from cstp.errors import CstpError, Overloaded, QueryFailed, RateLimited, TransportError
 from cstp.methods.records import LONGEST_WAIT, ChangesResult, RecordChange
 
+T = TypeVar("T")
 Cursor: TypeAlias = int | Literal["now"]
 _log = logging.getLogger("cstp.client")
 _PASSING: Final = (TransportError, Overloaded, QueryFailed, RateLimited)
@@ -56,16 +56,20 @@ class _Walk:
         return max(pause, float(asked))
 
 
-class Changes(Iterator[RecordChange]):
-    """The changes as they come. `cursor` is that of the last one that was given out: begin there another time."""
+class Following(Generic[T]):
+    """The reading of changes by `read`. `cursor` is that of the last one that was given out."""
 
-    def __init__(self, read: Callable[[Cursor], ChangesResult], since: Cursor, follow: bool) -> None:
+    def __init__(self, read: Callable[[Cursor], T], since: Cursor, follow: bool) -> None:
         self._read = read
         self._walk = _Walk(since, follow)
 
     @property
     def cursor(self) -> Cursor:
         return self._walk.cursor
+
+
+class Changes(Following[ChangesResult], Iterator[RecordChange]):
+    """The changes as they come. `cursor` is that of the last one that was given out: begin there another time."""
 
     def __next__(self) -> RecordChange:
         while (change := self._walk.take()) is None:
@@ -75,28 +79,6 @@ class Changes(Iterator[RecordChange]):
                 self._walk.read(self._read(self._walk.cursor))
             except (CstpError, TransportError) as error:
                 time.sleep(self._walk.pause_after(error))
-        return change
-
-
-class AsyncChanges(AsyncIterator[RecordChange]):
-    """As `Changes`, for pages that are awaited."""
-
-    def __init__(self, read: Callable[[Cursor], Awaitable[ChangesResult]], since: Cursor, follow: bool) -> None:
-        self._read = read
-        self._walk = _Walk(since, follow)
-
-    @property
-    def cursor(self) -> Cursor:
-        return self._walk.cursor
-
-    async def __anext__(self) -> RecordChange:
-        while (change := self._walk.take()) is None:
-            if self._walk.done:
-                raise StopAsyncIteration
-            try:
-                self._walk.read(await self._read(self._walk.cursor))
-            except (CstpError, TransportError) as error:
-                await asyncio.sleep(self._walk.pause_after(error))
         return change
 
 

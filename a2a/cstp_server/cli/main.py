@@ -39,86 +39,73 @@ _REMEDIES: Final[Mapping[str, str]] = {
 
 
 class _Entry(NamedTuple):
-    """The module that defines a command as `app`, how the command's own help begins, and a use of it."""
+    """How a command's own help begins, a use of it, and the module that defines it, if that has another name."""
 
-    module: str
     about: str
     example: str
+    module: str | None = None
 
 
 _GROUPS: Final[Mapping[str, Mapping[str, _Entry]]] = {
     "Ask a server": {
-        "search": _Entry("search_list", "Search records of all kinds, and print a list", "cstp search 'why SQLite'"),
-        "call": _Entry("call", "Call a method and print its result", "cstp call cstp.getStats"),
-        "record": _Entry("authoring", "Record a decision", "cstp record 'Keep orders in PostgreSQL' --confidence 0.8"),
-        "review": _Entry("authoring", "State how a decision turned out", "cstp review dec_3f2a success"),
+        "search": _Entry("Search records of all kinds, and print a list", "cstp search 'why SQLite'", "call"),
+        "call": _Entry("Call a method and print its result", "cstp call cstp.getStats"),
+        "record": _Entry("Record a decision", "cstp record 'Keep orders in PostgreSQL' --confidence 0.8", "authoring"),
+        "review": _Entry("State how a decision turned out", "cstp review dec_3f2a success", "authoring"),
         "remember": _Entry(
-            "authoring", "Remember something said or written", "cstp remember 'The oven is free on Mondays'"
+            "Remember something said or written", "cstp remember 'The oven is free on Mondays'", "authoring"
         ),
         "forget": _Entry(
-            "authoring", "Forget a record and all records derived from it, permanently", "cstp forget dec_3f2a"
+            "Forget a record and all records derived from it, permanently", "cstp forget dec_3f2a", "authoring"
         ),
         "changes": _Entry(
-            "changes",
-            "Print changes of the records that the token can see, oldest first",
-            "cstp changes --since now --follow",
+            "Print changes of the records that the token can see, oldest first", "cstp changes --since now --follow"
         ),
-        "ui": _Entry("ui", "Open the page that shows the records in a browser", "cstp ui"),
+        "ui": _Entry("Open the page that shows the records in a browser", "cstp ui"),
     },
     "Open the folder": {
-        "ingest": _Entry("ingest", "Read records of all kinds", "cstp ingest docs notes.jsonl"),
-        "watch": _Entry(
-            "watch", "Read folders and files, and again when they change, until stopped", "cstp watch docs"
-        ),
-        "move": _Entry("move", "Move the records of a folder that was moved", "cstp move notes archive/notes"),
-        "map": _Entry("map", "Propose a map that turns objects of another system into records", "cstp map dump.jsonl"),
-        "show": _Entry("records", "Print one complete record", "cstp show dec_3f2a"),
-        "delete": _Entry("records", "Delete records from everything", "cstp delete src_notes"),
-        "schema": _Entry("records", "Print the JSON Schema of a record", "cstp schema decision"),
-        "export": _Entry("export_import", "Write all records as lines of JSON", "cstp export records.jsonl"),
-        "import": _Entry("export_import", "Import exported records", "cstp import records.jsonl"),
-        "site": _Entry("site", "Write records as a static site", "cstp site public"),
+        "ingest": _Entry("Read records of all kinds", "cstp ingest docs notes.jsonl"),
+        "watch": _Entry("Read folders and files, and again when they change, until stopped", "cstp watch docs"),
+        "move": _Entry("Move the records of a folder that was moved", "cstp move notes archive/notes"),
+        "map": _Entry("Propose a map that turns objects of another system into records", "cstp map dump.jsonl"),
+        "show": _Entry("Print one complete record", "cstp show dec_3f2a", "records"),
+        "delete": _Entry("Delete records from everything", "cstp delete src_notes", "records"),
+        "schema": _Entry("Print the JSON Schema of a record", "cstp schema decision", "records"),
+        "export": _Entry("Write all records as lines of JSON", "cstp export records.jsonl", "export_import"),
+        "import": _Entry("Import exported records", "cstp import records.jsonl", "export_import"),
+        "site": _Entry("Write records as a static site", "cstp site public"),
     },
     "Operate": {
-        "demo": _Entry("demo", "Serve the decisions and pages of this project and a sample", "cstp demo"),
-        "serve": _Entry("serve", "Answer calls until stopped", "cstp serve --port 8200"),
-        "mcp": _Entry("mcp", "Serve MCP on standard input and output", "cstp mcp --agent claude"),
+        "demo": _Entry("Serve the decisions and pages of this project and a sample", "cstp demo"),
+        "serve": _Entry("Answer calls until stopped", "cstp serve --port 8200"),
+        "mcp": _Entry("Serve MCP on standard input and output", "cstp mcp --agent claude"),
         "token": _Entry(
-            "token",
-            "Create, list, revoke and rotate bearer tokens",
-            "cstp token create --agent me --scope read --scope write",
+            "Create, list, revoke and rotate bearer tokens", "cstp token create --agent me --scope read --scope write"
         ),
         "audit": _Entry(
-            "audit",
-            "Show which records were read and written, and verify that the audit is intact",
-            "cstp audit list",
+            "Show which records were read and written, and verify that the audit is intact", "cstp audit list"
         ),
-        "status": _Entry("status", "Show the content of the data folder, and whether a server answers", "cstp status"),
-        "config": _Entry("status", "Show every setting, its value and the source of the value", "cstp config"),
-        "doctor": _Entry(
-            "doctor", "Check settings, folder, tokens, model, records, indexes, limits and server", "cstp doctor"
-        ),
-        "reindex": _Entry("reindex", "Rebuild the indexes", "cstp reindex"),
+        "status": _Entry("Show the content of the data folder, and whether a server answers", "cstp status"),
+        "config": _Entry("Show every setting, its value and the source of the value", "cstp config", "status"),
+        "doctor": _Entry("Check settings, folder, tokens, model, records, indexes, limits and server", "cstp doctor"),
+        "reindex": _Entry("Rebuild the indexes", "cstp reindex"),
         "compact": _Entry(
-            "reindex",
             "Rewrite the database and the indexes, so that no file holds bytes of deleted or forgotten records",
             "cstp compact",
+            "reindex",
         ),
         "copy": _Entry(
-            "backup",
             "Copy all records, with their vectors, into another database",
             "cstp copy --to postgresql://me@db/cstp",
+            "backup",
         ),
-        "backup": _Entry(
-            "backup", "Write all records, their vectors and the tokens to one file", "cstp backup monday.cstp"
-        ),
-        "restore": _Entry("backup", "Make the records equal to a backup", "cstp restore monday.cstp"),
+        "backup": _Entry("Write all records, their vectors and the tokens to one file", "cstp backup monday.cstp"),
+        "restore": _Entry("Make the records equal to a backup", "cstp restore monday.cstp", "backup"),
         "conform": _Entry(
-            "conform",
             "Replay the conversations that define the protocol against a server",
             "cstp conform https://decisions.example.org",
         ),
-        "completion": _Entry("completion", "Print a completion script for a shell", 'eval "$(cstp completion bash)"'),
+        "completion": _Entry("Print a completion script for a shell", 'eval "$(cstp completion bash)"'),
     },
 }
 _COMMANDS: Final[Mapping[str, _Entry]] = {
@@ -147,7 +134,7 @@ class _Commands(TyperGroup):
         if cmd_name not in _COMMANDS:
             return None
         gc.disable()  # modules leave no garbage, and looking for it takes a tenth of their import
-        module = importlib.import_module(f"cstp_server.cli.commands.{_COMMANDS[cmd_name].module}")
+        module = importlib.import_module(f"cstp_server.cli.commands.{_COMMANDS[cmd_name].module or cmd_name}")
         gc.enable()
         family: Any = typer.main.get_command(module.app)
         command = family if cmd_name in _FAMILIES else family.commands[cmd_name]

@@ -217,17 +217,11 @@ def print_error(error: CstpError, method: str, given: Mapping[str, object] = _NO
 
 
 def _details(error: CstpError) -> list[str]:
-    data = error.data
-    if not isinstance(data, Mapping):
+    if isinstance(error, InvalidParams):
+        return [f"{_printable(wrong.field)}: {_printable(wrong.message)}" for wrong in error.violations]
+    if not isinstance(error.data, Mapping):
         return []
-    if error.code == InvalidParams.code and isinstance(data.get("violations"), list):
-        return [f"{_printable(one.get('field'))}: {_printable(one.get('message'))}" for one in _violations(data)]
-    return [f"{_printable(name)}: {_printable(value)}" for name, value in data.items()]
-
-
-def _violations(data: object) -> list[Mapping[str, Any]]:
-    violations = data.get("violations") if isinstance(data, Mapping) else None
-    return [one for one in violations if isinstance(one, Mapping)] if isinstance(violations, list) else []
+    return [f"{_printable(name)}: {_printable(value)}" for name, value in error.data.items()]
 
 
 def _next(error: CstpError, method: str, given: Mapping[str, object]) -> list[str]:
@@ -244,9 +238,8 @@ def _next(error: CstpError, method: str, given: Mapping[str, object]) -> list[st
         return [f"{found}cstp status URL lists the methods of a server"]
     if known is Forbidden and isinstance(data, Mapping):
         return [f"use a token with the scope: cstp token create --agent NAME --scope {_printable(data.get('scope'))}"]
-    if known is InvalidParams:
-        wrong = [str(one.get("field")) for one in _violations(data)]
-        hints = [hint for field in wrong if (hint := _as_json_text(method, given, field)) is not None]
+    if isinstance(error, InvalidParams):
+        hints = [hint for one in error.violations if (hint := _as_json_text(method, given, one.field)) is not None]
         return [_printable(hint) for hint in hints] or [known.meaning]
     if known in (RateLimited, Overloaded) and isinstance(data, Mapping):
         return [f"wait {_printable(data.get('retryAfter'))} s and retry"]

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 from pydantic import JsonValue
 from pydantic.alias_generators import to_snake
 
-from cstp.contract import Method, Wire
+from cstp.contract import Method, Wire, models_in
 from cstp.methods.registry import METHODS
 from cstp.reads import ReadParams
 
@@ -181,28 +181,17 @@ def _imports(own: Mapping[str, set[str]]) -> list[str]:
     ours: dict[str, set[str]] = {module: set(names) for module, names in own.items()}
     for method in METHODS:
         ours.setdefault(method.result.__module__, set()).update((_result(method), _constant(method)))
-        for parameter, field in zip(_parameters_in_order(method), method.params.model_fields.values(), strict=True):
-            for inner in _models(field.annotation):
+        for field in method.params.model_fields.values():
+            for inner in models_in(field.annotation):
                 ours.setdefault(inner.__module__, set()).add(inner.__name__)
-            if "Instant" in parameter.annotation:
-                ours.setdefault("cstp.fields", set()).add("Instant")
-            if "Literal" in parameter.annotation:
-                standard.setdefault("typing", set()).add("Literal")
-            if "Mapping" in parameter.annotation:
-                standard.setdefault("collections.abc", set()).add("Mapping")
+            for names, module, name in (
+                (ours, "cstp.fields", "Instant"),
+                (standard, "typing", "Literal"),
+                (standard, "collections.abc", "Mapping"),
+            ):
+                if name in _spelled(field.annotation):
+                    names.setdefault(module, set()).add(name)
     return [*_import_lines(standard), "", *_import_lines(ours)]
-
-
-def _parameters_in_order(method: Method[Any, Any]) -> list[Parameter]:
-    order = list(method.params.model_fields)
-    return sorted(_parameters(method), key=lambda one: order.index(one.name))
-
-
-def _models(annotation: Any) -> Iterator[type[Wire]]:
-    if isinstance(annotation, type) and issubclass(annotation, Wire):
-        yield annotation
-    for inner in get_args(annotation):
-        yield from _models(inner)
 
 
 def _import_lines(names: Mapping[str, set[str]]) -> Iterator[str]:
@@ -216,17 +205,17 @@ def _import_lines(names: Mapping[str, set[str]]) -> Iterator[str]:
 
 
 def _signature(name: str, parameters: Sequence[Parameter], result: str) -> Iterator[str]:
-    """`def`, on one line if it fits; what is optional is by keyword only."""
+    """`def` on one line, or its parameters on one, if they fit; what is optional is by keyword only."""
     required = [str(one) for one in parameters if one.default is None]
     words = [*required, "*", *(str(one) for one in parameters if one.default is not None)]
     line = f"def {name}({', '.join(words)}) -> {result}:"
     if len(line) <= WIDTH:
         yield line
-    else:
-        yield f"def {name}("
-        for word in words:
-            yield from _wrapped(word)
-        yield f") -> {result}:"
+        return
+    inner = f"    {', '.join(words)}"
+    yield f"def {name}("
+    yield from [inner] if len(inner) <= WIDTH else (line for word in words for line in _wrapped(word))
+    yield f") -> {result}:"
 
 
 def _wrapped(word: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
-from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.queries.episodes import EpisodeMatch, EpisodeQuestion
 from cognition_engines.store.values import StoredRecord

@@ -1,7 +1,7 @@
 """Answers the methods over episodes."""
 
 from cognition_engines.engine import Engine
-from cognition_engines.kinds.episodes import Episode
+from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.store.values import StoredRecord
 from cstp.methods.episodes import LIST_EPISODES, EpisodeSummary, ListEpisodesParams, ListEpisodesResult

@@ -10,11 +10,10 @@ from typing import Final
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn, conversation_name
-from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction, heading
 from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.kind import KINDS, Kind
-from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import Decision, Mode, Viewer
 from cognition_engines.queries.chunks import title

@@ -1,10 +1,10 @@
 """Writes a site: reads what a token may see, by public methods alone, into files that need no server."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal, Protocol, get_args
+from typing import Final, Literal, Protocol, TypeVar, get_args
 
 from pydantic_core import to_json
 
@@ -29,6 +29,8 @@ from cstp_server.ui.site_search import (
     searched_characters,
 )
 
+T = TypeVar("T")
+R = TypeVar("R")
 SiteKind = Literal["decision", "episode", "extraction", "chunk"]
 SITE_KINDS: Final[tuple[SiteKind, ...]] = get_args(SiteKind)
 _PAGE: Final = 500
@@ -127,18 +129,24 @@ def _chunk_ids(methods: Methods) -> Iterator[str]:
         since, more = page.cursor, page.more
 
 
+def _read(listed: Sequence[T], read: Callable[[T], R], step: str, steps: Steps) -> Iterator[tuple[T, R]]:
+    """Yield each listed record with what `read` returns, except those deleted meanwhile."""
+    steps.start(step, len(listed))
+    for one in listed:
+        steps.advance(1)
+        try:
+            found = read(one)
+        except NotFound:
+            continue
+        yield one, found
+
+
 def _write_decisions(
     methods: Methods, listed: Sequence[ListedDecision], files: DataFiles, search: _Search, steps: Steps
 ) -> dict[str, Sequence[DecisionEdge]]:
     """The ids of those that are still there, with the links that agents made."""
-    steps.start("decisions", len(listed))
     found: dict[str, Sequence[DecisionEdge]] = {}
-    for one in listed:
-        steps.advance(1)
-        try:
-            whole = methods.get_decision(one.id).decision
-        except NotFound:
-            continue
+    for one, whole in _read(listed, lambda one: methods.get_decision(one.id).decision, "decisions", steps):
         file = files.add("texts", _json(whole))
         # lists filter by the end and do not return it
         row = {"listed": one, "file": file, "validTo": whole.model_dump(mode="json", include={"valid_to"})["validTo"]}
@@ -179,14 +187,8 @@ def _write_links(
 def _write_episodes(
     methods: Methods, listed: Sequence[EpisodeSummary], files: DataFiles, search: _Search, steps: Steps
 ) -> int:
-    steps.start("episodes", len(listed))
     count = 0
-    for one in listed:
-        steps.advance(1)
-        try:
-            episode = methods.get_episode(one.id)
-        except NotFound:
-            continue
+    for _, episode in _read(listed, lambda one: methods.get_episode(one.id), "episodes", steps):
         files.add("episodes", _json(episode))
         search.add(episode_entry(episode))
         count += 1
@@ -201,16 +203,14 @@ def _write_extracted(extracted: Sequence[tuple[str, Extracted]], files: DataFile
 
 
 def _write_passages(methods: Methods, ids: Sequence[str], files: DataFiles, search: _Search, steps: Steps) -> int:
-    steps.start("passages", len(ids))
+
+    def read(id: str) -> tuple[GetChunkResult, RecallItem]:
+        recalled = methods.recall(id=id, expand=False, include_events=False, include_entities=False)
+        return methods.get_chunk(id, related_limit=20), recalled.results[0]
+
     titles: dict[str, str] = {}
     count = 0
-    for id in ids:
-        steps.advance(1)
-        try:
-            chunk = methods.get_chunk(id, related_limit=20)
-            recalled = methods.recall(id=id, expand=False, include_events=False, include_entities=False).results[0]
-        except NotFound:
-            continue
+    for id, (chunk, recalled) in _read(ids, read, "passages", steps):
         file = files.add("passageTexts", _json(chunk))
         passage = recalled.model_dump(mode="json", by_alias=True, include={"metadata", "origin", "recorded_by"})
         files.add("passages", to_json({"id": id, "file": file, **passage}).decode())

@@ -5,9 +5,8 @@ from enum import StrEnum
 
 from cognition_engines.drafts.ids import part_id
 from cognition_engines.kinds.artifacts import ArtifactChunk
-from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import Record, kind_of
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.store.values import FloatArray

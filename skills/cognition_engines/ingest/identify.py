@@ -30,11 +30,10 @@ from cognition_engines.ingest.items import DocumentDraft, RecordDraft
 from cognition_engines.ingest.repository import FilePlace
 from cognition_engines.ingest.rights import Rights, RunOptions, rights_of
 from cognition_engines.kinds.artifacts import ArtifactChunk, Turn
-from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Event
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.knowledge import Chunk, Source
+from cognition_engines.kinds.knowledge import Chunk, Episode, Source
 from cognition_engines.kinds.registry import PARENTS, Record, kind_of, prefixed
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity

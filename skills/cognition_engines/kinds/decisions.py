@@ -112,7 +112,7 @@ class GivenDecision(Model):
 
 
 def names_of(id: str, origin: Origin) -> list[str]:
-    """What a decision of this id and origin can be named by."""
+    """Return the names of a decision of this id and origin."""
     names = [f"{BY_ID}{id}"]
     if origin.given is not None:
         names += [in_repository(origin.repository, origin.given), f"{ANYWHERE}{origin.given}"]
@@ -125,7 +125,7 @@ def names_of(id: str, origin: Origin) -> list[str]:
 
 
 def named_by(reference: str, origin: Origin) -> list[str]:
-    """The names that a reference of this origin may mean, the likeliest first."""
+    """Return the names that a reference of this origin may mean, the likeliest first."""
     if len(reference) > MAX_ID:
         return []  # no record is called so, and the index takes no longer ones
     id = reference.strip()
@@ -137,7 +137,7 @@ def named_by(reference: str, origin: Origin) -> list[str]:
 
 
 def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:
-    """What a decision is called, and all that its references may mean."""
+    """Yield the names of a decision, and all names that its references may mean."""
     for name in names_of(str(decision.id), origin):
         yield Reference(Role.CALLED, Kind.DECISION, name)
     for role, references in ((Role.SUPERSEDES, decision.supersedes), (Role.SUPERSEDED_BY, decision.superseded_by)):
@@ -147,12 +147,12 @@ def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:
 
 
 def in_repository(repository: str, id: str) -> str:
-    """The name of a decision that a file of the repository gives this id."""
+    """Return the name of a decision that a file of the repository gives this id."""
     return _within(repository, f"id {id}")
 
 
 def of_any_repository(name: str) -> str | None:
-    """The id in a name that decisions of every repository may use; None where it is another name."""
+    """Return the id in a name that decisions of every repository may use; None if it is another name."""
     return next((name.removeprefix(each) for each in (BY_ID, ANYWHERE) if name.startswith(each)), None)
 
 
@@ -161,7 +161,7 @@ def _within(folder: str, name: str) -> str:
 
 
 def _place(origin: Origin) -> tuple[str, str, str]:
-    """The folder of a file in its repository, its name without ending, and its ending, the latter two in lower case."""
+    """Return the folder of a file in its repository, and in lower case its name without ending, and its ending."""
     repository, path = origin.place
     folder, file = posixpath.split(path)
     stem, ending = posixpath.splitext(fold_text(file))

@@ -18,7 +18,7 @@ Name: TypeAlias = Annotated[str, Line(500)]
 Short: TypeAlias = Annotated[tuple[str, ...], Lines(20_000, 200)]
 Item: TypeAlias = Annotated[str, Line(20_000)]
 ExtractionType: TypeAlias = Literal["decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow"]
-EXTRACTION_TYPES: Final = ("decision", "pattern", "warning", "methodology", "checklist", "persona", "workflow")
+EXTRACTION_TYPES: Final[tuple[str, ...]] = get_args(ExtractionType)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +219,7 @@ HEADINGS: Final = ("question", "name", "title", "role")  # an extraction's conte
 
 
 def heading(extraction: Extraction) -> str:
-    """What an extraction is called: its question, name, title or role."""
+    """Return the name of an extraction: its question, name, title or role."""
     found: str = next(getattr(extraction.content, name) for name in HEADINGS if hasattr(extraction.content, name))
     return found
 
@@ -235,18 +235,18 @@ def _content_hints(type: str) -> Mapping[str, Any]:
 
 
 def content_names(type: str) -> frozenset[str]:
-    """The names of the members of an extraction's content."""
+    """Return the names of the members of an extraction's content."""
     return frozenset(_content_hints(type))
 
 
 @cache
 def content_lists(type: str) -> frozenset[str]:
-    """Those of them that are lists."""
+    """Return the names of the members of an extraction's content that are lists."""
     return frozenset(name for name, hint in _content_hints(type).items() if get_origin(hint) is tuple)
 
 
 def _texts(extraction: Extraction) -> Iterator[str]:
-    """The heading, then every other text of the content in the order of its members, then the topics."""
+    """Yield the heading, then every other text of the content in the order of its members, then the topics."""
     yield heading(extraction)
     for field in fields(extraction.content):
         if field.name not in HEADINGS:
@@ -255,7 +255,7 @@ def _texts(extraction: Extraction) -> Iterator[str]:
 
 
 def _texts_in(value: object) -> Iterator[str]:
-    """The texts in a member: a text, a list of texts or objects, an object; not its numbers and truth values."""
+    """Yield the texts in a member: a text, a list of texts or objects, an object; not its numbers and truth values."""
     if isinstance(value, str):
         if value:
             yield value

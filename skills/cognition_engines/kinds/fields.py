@@ -53,7 +53,7 @@ CONFIG: Final = ConfigDict(
 
 
 def sound(text: str) -> bool:
-    """Whether the text can be stored and sent: no NUL, no lone surrogate."""
+    """Return whether the text can be stored and sent: no NUL, no lone surrogate."""
     if "\0" in text:
         return False
     try:
@@ -175,7 +175,7 @@ class OrText:
 
 
 def _instant(value: object) -> object:
-    """An aware UTC time of an ISO 8601 text: a bare date is its first moment, a naive time is in UTC."""
+    """Return an aware UTC time of an ISO 8601 text: a bare date is its first moment, a naive time is in UTC."""
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value)
@@ -211,7 +211,7 @@ def _metadata(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _texts(value: JsonValue) -> list[str]:
-    """All texts in a JSON value, names of members included."""
+    """Return all texts in a JSON value, names of members included."""
     found: list[str] = []
     open_: list[Any] = [value]
     while open_:
@@ -294,13 +294,13 @@ class Base(Model):
 
 
 def in_order(start: int | None, end: int | None) -> None:
-    """Raises when a passage ends where it starts, or before."""
+    """Raise when a passage ends where it starts, or before."""
     if start is not None and end is not None and end <= start:
         raise PydanticCustomError("positions", "endChar must be greater than startChar")
 
 
 def placed(index: int, total: int) -> None:
-    """Raises when a part comes after the last one."""
+    """Raise when a part comes after the last one."""
     if index >= total:
         raise PydanticCustomError("position", "chunkIndex must be less than totalChunks")
 

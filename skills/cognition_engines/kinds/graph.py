@@ -67,14 +67,6 @@ class Evidence(Model):
         in_order(self.start_char, self.end_char)
 
 
-def _actor(ref: str) -> Actor:
-    return Actor(ref=ref)
-
-
-def _subject(ref: str) -> Subject:
-    return Subject(ref=ref)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(Base):
     """Something that happened. `category` keeps its spelling."""
@@ -84,8 +76,8 @@ class Event(Base):
     narrative: Annotated[str, Text(10_000)]
     artifact_id: Ref | None = None
     event_time: Instant | None = None
-    actors: Annotated[tuple[Annotated[Actor, OrText(_actor)], ...], Field(max_length=200)] = ()
-    subject: Annotated[Subject, OrText(_subject)] | None = None
+    actors: Annotated[tuple[Annotated[Actor, OrText(lambda ref: Actor(ref=ref))], ...], Field(max_length=200)] = ()
+    subject: Annotated[Subject, OrText(lambda ref: Subject(ref=ref))] | None = None
     confidence: Share | None = None
     evidence: Annotated[tuple[Evidence, ...], Field(max_length=200)] = ()
     created_at: Instant | None = None
@@ -96,7 +88,7 @@ def _entity_type(value: object) -> object:
 
 
 def _in_any_case(words: Iterable[str]) -> str:
-    """A pattern of these words, for JSON Schema knows no case."""
+    """Return a pattern of these words in any case, which JSON Schema does not know."""
     return "^({})$".format("|".join("".join(f"[{one}{one.upper()}]" for one in word) for word in words))
 
 

@@ -1,22 +1,28 @@
-"""What was read: sources, their chunks with knowledge cards, and clusters of chunks."""
+"""What was read: sources, chunks with knowledge cards, clusters; and what was tried: episodes."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Final
 
 from pydantic import Field
+from pydantic_core import PydanticCustomError
 
-from cognition_engines.kinds.fields import Base, Count, Instant, Line, Lines, Model, Ref, Text, in_order, normal, placed
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import (
-    Facets,
-    KindSpec,
-    Role,
-    first,
-    named_ids,
-    own,
-    plain_facets,
-    titled,
+from cognition_engines.kinds.fields import (
+    Base,
+    Count,
+    Instant,
+    Level,
+    Line,
+    Lines,
+    Metadata,
+    Model,
+    Ref,
+    Text,
+    in_order,
+    normal,
+    placed,
 )
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Facets, KindSpec, Role, first, named_ids, own, plain_facets, titled
 from cognition_engines.unicode_forms import fold_text
 
 
@@ -166,4 +172,42 @@ KNOWLEDGE_KINDS: Final = (
         aliases=named_ids("cluster_id"),
         storage=frozenset({"umap_version"}),
     ),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode(Model):
+    """One experience. Its id is a number, 1 to 2^63-1; a missing time stays missing."""
+
+    id: Annotated[int, Field(ge=1, le=2**63 - 1)] | None = None
+    project: Annotated[str, Line(200)] | None = None
+    sensitivity: Level | None = None
+    metadata: Metadata = field(default_factory=dict)
+    query: Annotated[str, Text(100_000)]
+    reward: Annotated[float, Field(ge=-1, le=1)]
+    reflection: Annotated[str, Text(1_000_000)] | None = None
+    tags: Annotated[tuple[str, ...], Lines(100, 64)] = ()
+    category: Annotated[str, Line(200)] | None = None
+    created_at: Instant | None = None
+
+    def __post_init__(self) -> None:
+        if not self.query.strip():
+            raise PydanticCustomError("blank", "query must not be blank")
+
+
+def lesson(episode: Episode) -> str:
+    """Return the text that an episode is found by: the query and, if known, the reflection."""
+    return episode.query if episode.reflection is None else f"{episode.query}\n\n{episode.reflection}"
+
+
+EPISODE: Final = KindSpec(
+    kind=Kind.EPISODE,
+    model=Episode,
+    table="episodes",
+    made_prefix=None,
+    spaces=("episodes",),
+    embedding_text=lesson,
+    facets=lambda episode: Facets(*own(episode), episode.created_at),
+    aliases=named_ids("episode_id"),
+    has_members=lambda names, _: names >= {"query", "reward"},
 )

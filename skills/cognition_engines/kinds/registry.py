@@ -9,12 +9,11 @@ from pydantic import JsonValue, TypeAdapter
 
 from cognition_engines.kinds.artifacts import ARTIFACTS, Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.decisions import DECISION
-from cognition_engines.kinds.episodes import EPISODE, Episode
 from cognition_engines.kinds.extractions import EXTRACTION, Extraction
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import GRAPH, Edge, Entity, Event
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.knowledge import KNOWLEDGE_KINDS, Chunk, Cluster, Source
+from cognition_engines.kinds.knowledge import EPISODE, KNOWLEDGE_KINDS, Chunk, Cluster, Episode, Source
 from cognition_engines.kinds.spec import TARGETS, KindSpec, Origin, Reference, Role
 from cognition_engines.models import Decision
 
@@ -29,7 +28,7 @@ class IncompleteKind(Exception):
 
 
 def checked(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
-    """The specs by kind. Raises IncompleteKind unless every kind has one, with its own model and table."""
+    """Return the specs by kind. Raises IncompleteKind unless every kind has one, with its own model and table."""
     found = {spec.kind: spec for spec in specs}
     missing = [kind.label for kind in Kind if kind not in found]
     if missing:
@@ -59,23 +58,23 @@ _KIND_OF: Final[Mapping[type[Any], Kind]] = {spec.model: kind for kind, spec in 
 
 
 def kind_of(record: Record) -> Kind:
-    """The kind of a record."""
+    """Return the kind of a record."""
     return Kind.EXTRACTION if isinstance(record, Extraction) else _KIND_OF[type(record)]
 
 
 def spec_of(record: Record) -> KindSpec:
-    """The spec of a record's kind."""
+    """Return the spec of a record's kind."""
     return SPECS[kind_of(record)]
 
 
 def prefixed(kind: Kind, id: str) -> str:
-    """The id as it is stored: an artifact, a turn and an event have theirs with a prefix."""
+    """Return the id as it is stored: an artifact, a turn and an event have theirs with a prefix."""
     prefix = SPECS[kind].prefix
     return id if id.startswith(prefix) else prefix + id
 
 
 def references_of(record: Record, origin: Origin) -> list[Reference]:
-    """What a record refers to, each reference of a role once; what entities and decisions are found by."""
+    """Return the references of a record, each of a role once, and the names of an entity or a decision."""
     return list(dict.fromkeys(_references(record, origin)))
 
 
@@ -88,12 +87,11 @@ def _references(record: Record, origin: Origin) -> Iterator[Reference]:
 
 def names_in(record: Record) -> Iterator[tuple[Role, str]]:
     """Whom and what a record names, as it spells them."""
-    names = spec_of(record).names
-    return iter(()) if names is None else names(record)
+    return spec_of(record).names(record)
 
 
 def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:
-    """The ids of other records that a record holds, as they are stored: the member, what it is, and the id."""
+    """Yield the ids of other records that a record holds, as they are stored: the member, what it is, and the id."""
     for member, role in spec_of(record).ids.items():
         value = getattr(record, member)
         for id in value if isinstance(value, tuple) else (value,):
@@ -102,19 +100,19 @@ def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:
 
 
 def embedding_text(record: Record) -> str | None:
-    """The text that a record's vectors are of; None for one that has none."""
+    """Return the text that a record's vectors are of; None for one that has none."""
     return spec_of(record).embedding_text(record)
 
 
 def keyword_text(record: Record) -> str | None:
-    """The text that a record's words are of; None for one that has none."""
+    """Return the text that a record's words are of; None for one that has none."""
     spec = spec_of(record)
     return (spec.keyword_text or spec.embedding_text)(record)
 
 
 @cache
 def adapter(kind: Kind) -> TypeAdapter[Any]:
-    """Validates JSON of either spelling, and writes it; made when it is first asked for, since all take 0.1 s.
+    """Return the adapter that validates and writes JSON of a kind; made at its first use, since all take 0.1 s.
 
     Of a decision, it is for what files give; see `decisions.GivenDecision`.
     """
@@ -123,7 +121,7 @@ def adapter(kind: Kind) -> TypeAdapter[Any]:
 
 
 def validated(kind: Kind, members: Mapping[str, JsonValue]) -> Record:
-    """A record of its members, in either spelling; null counts as absent. Raises pydantic's ValidationError.
+    """Return a record of its members, in either spelling; null counts as absent. Raises pydantic's ValidationError.
 
     Of a decision, a `GivenDecision`. `members` holds no number beyond 64 bits and no lone surrogate, else TypeError.
     """
@@ -133,7 +131,7 @@ def validated(kind: Kind, members: Mapping[str, JsonValue]) -> Record:
 
 
 def _present(value: JsonValue) -> JsonValue:
-    """The value without the members that are null."""
+    """Return the value without the members that are null."""
     if isinstance(value, dict):
         return {name: _present(member) for name, member in value.items() if member is not None}
     return [_present(item) for item in value] if isinstance(value, list) else value

@@ -161,7 +161,7 @@ class KindSpec:
     day: Callable[[Any], date | None] = lambda _: None
     shown_text: Callable[[Any], str] | None = None
     ids: Mapping[str, Role] = field(default_factory=dict)
-    names: Callable[[Any], Iterator[tuple[Role, str]]] | None = None
+    names: Callable[[Any], Iterator[tuple[Role, str]]] = lambda _: iter(())
     references: Callable[[Any, Origin], Iterator[Reference]] = lambda _record, _origin: iter(())
     aliases: Mapping[str, str] = field(default_factory=dict)
     storage: frozenset[str] = frozenset()
@@ -174,22 +174,22 @@ def named_ids(*names: str) -> dict[str, str]:
 
 
 def own(record: Any) -> tuple[str | None, Sensitivity]:
-    """The first facets of every kind: the project and the sensitivity that the record states."""
+    """Return the first facets of every kind: the project and the sensitivity that the record states."""
     return record.project, Sensitivity.NORMAL if record.sensitivity is None else record.sensitivity
 
 
 def plain_facets(record: Any) -> Facets:
-    """Those of a kind that states no others."""
+    """Return the facets of a kind that states no others."""
     return Facets(*own(record))
 
 
 def titled(title: str | None, content: str) -> str:
-    """A content below its title."""
+    """Return a content below its title."""
     return content if title is None else f"{title}\n{content}"
 
 
 def first(*moments: datetime | None) -> datetime | None:
-    """The first that is known."""
+    """Return the first that is known."""
     return next((moment for moment in moments if moment is not None), None)
 
 

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from cognition_engines.filters import Conditions, HasAll, between
 from cognition_engines.indexes.columns.matching import accepts
-from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.explanation import Explanation

@@ -93,7 +93,7 @@ class ChangeFeed:
 
 
 def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tuple[Sequence[Row], Sequence[Row], int]:
-    """The next deletions and rows of a space, at most `limit` together, and the `seq` that they reach to."""
+    """Return the next deletions and rows of a space, at most `limit` together, and the `seq` that they reach to."""
     if len(space.kinds) > 1:
         newest, concerned = connection.execute(_concerned(space), {"after": after}).one()
         if not concerned:  # most changes are of another space, which is to cost this one a single statement
@@ -119,7 +119,7 @@ def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tu
 
 @cache
 def _concerned(space: Space) -> sa.Select[Any]:
-    """The last `seq` of the store, and whether anything after a `seq` is of a space."""
+    """Return the last `seq` of the store, and whether anything after a `seq` is of a space."""
     found = [
         sa.exists().where(table.c.kind.in_([int(kind) for kind in space.kinds]), table.c.seq > sa.bindparam("after"))
         for table in (records, tombstones)
@@ -128,7 +128,7 @@ def _concerned(space: Space) -> sa.Select[Any]:
 
 
 def _newest(connection: sa.Connection, after: int, limit: int) -> int:
-    """The last `seq` of the store."""
+    """Return the last `seq` of the store."""
     if limit < 1:
         raise ValueError("limit: must be at least 1")
     newest: int = connection.execute(_LAST).scalar_one()
@@ -136,7 +136,7 @@ def _newest(connection: sa.Connection, after: int, limit: int) -> int:
 
 
 def _end(connection: sa.Connection, kinds: Sequence[Kind], after: int, limit: int) -> int:
-    """The `seq` of the last of the next `limit` changes of these kinds; the store's last when there are fewer."""
+    """Return the `seq` of the last of the next `limit` changes of these kinds; the store's last if there are fewer."""
     newest = _newest(connection, after, limit)
     if newest == after:
         return after
@@ -167,7 +167,7 @@ def _rows(connection: sa.Connection, space: Space, kind: Kind, after: int, last:
 
 @cache
 def _select(space: Space, kind: Kind) -> sa.Select[Any]:
-    """The fixed columns, labels, numbers and sets of a space, of one kind; null where it has none."""
+    """Return the fixed columns, labels, numbers and sets of a space, of one kind; null where it has none."""
     named = [
         *(label.name for label in space.labels),
         *(number.name for number in space.numbers),
@@ -203,7 +203,7 @@ def _column(name: str, kind: Kind) -> sa.ColumnElement[Any]:
 def _sets(
     connection: sa.Connection, space: Space, columns: Sequence[Sequence[Any]], after: int, last: int
 ) -> dict[str, Sequence[Sequence[str]]]:
-    """The sets of a space, by name: for each row the texts of a JSON column, or those of its links."""
+    """Return the sets of a space, by name: for each row the texts of a JSON column, or those of its links."""
     seqs, first = columns[0], len(_FIXED) + len(space.labels) + len(space.numbers)
     linked = _targets(connection, space, after, last) if seqs else {}
     found: dict[str, Sequence[Sequence[str]]] = {}
@@ -217,7 +217,7 @@ def _sets(
 
 
 def _targets(connection: sa.Connection, space: Space, after: int, last: int) -> Mapping[tuple[int, int], Sequence[str]]:
-    """What the records of a space refer to, by `seq` and role, in the roles that its sets are made of."""
+    """Return the targets of the records of a space, by `seq` and role, in the roles that its sets are made of."""
     roles = [int(_LINKED[label.name]) for label in space.sets if label.name in _LINKED]
     found: dict[tuple[int, int], list[str]] = defaultdict(list)
     if roles:
@@ -236,7 +236,7 @@ def _targets(connection: sa.Connection, space: Space, after: int, last: int) -> 
 def _windows(
     connection: sa.Connection, kinds: Sequence[Kind], seqs: Sequence[int], after: int, last: int, model: str | None
 ) -> tuple[IntArray, FloatArray]:
-    """How many vectors of `model` each of `seqs` has, and all of them, in that order."""
+    """Return how many vectors of `model` each of `seqs` has, and all of them, in that order."""
     found: Sequence[Row] = ()
     if model is not None and seqs:
         statement = (
@@ -263,7 +263,7 @@ class ChangeWatch:
         self._last: int | None = None
 
     def changed(self) -> bool:
-        """Whether there was a commit since this was asked the last time; True the first time, and after a failure.
+        """Return whether there was a commit since the last call; True the first time, and after a failure.
 
         Raises ComponentFailed while the database does not answer.
         """
@@ -280,7 +280,7 @@ class ChangeWatch:
         return value != before
 
     def close(self) -> None:
-        """Closes the connection; `changed` opens another one."""
+        """Close the connection; `changed` opens another one."""
         connection, self._connection, self._last = self._connection, None, None
         if connection is not None:
             with failures():

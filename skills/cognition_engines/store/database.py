@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from os import urandom
 from threading import Lock
 from time import sleep, time_ns
@@ -71,7 +72,7 @@ _REFUSALS: Final[Mapping[re.Pattern[str], str]] = {
     re.compile("failed: FATAL"): "the database refuses the connection; its own log says why",
 }
 BLOCK: Final = 1024  # microseconds
-_DRAWN: Final = 512  # of a block, so that a number that is free is found soon
+_MOST_USED: Final = 512  # of a block, so that a number that is free is found soon
 _PATIENCE: Final = 100_000  # microseconds; a clock that was set back by more is not waited for
 _STATE: Final = "block"
 _CLOCK: Final = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_000, sa.BigInteger)
@@ -80,9 +81,8 @@ _CLOCK: Final = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_0
 class RecordCache:
     """The records that were used last; one that changed has a new `seq`. Safe for use by several threads."""
 
-    def __init__(self, room: int = ROOM) -> None:
-        self._left = room
-        self._longest = room // 16
+    def __init__(self) -> None:
+        self._left = ROOM
         self._known: OrderedDict[int, tuple[StoredRecord, int]] = OrderedDict()
         self._lock = Lock()
 
@@ -106,7 +106,7 @@ class RecordCache:
         with self._lock:
             if (before := self._known.pop(record.key, None)) is not None:
                 self._left += before[1]
-            if size > self._longest:
+            if size > ROOM // 16:
                 return
             self._known[record.key] = (record, size)
             self._left -= size
@@ -225,6 +225,11 @@ def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
         yield values[start : start + _PAGE]
 
 
+def count_rows(connection: sa.Connection, source: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:
+    """Return how many rows of a table or a join meet the conditions."""
+    return connection.execute(sa.select(sa.func.count()).select_from(source).where(*conditions)).scalar_one()
+
+
 _STORE_ID: Final = sa.select(meta.c.value).where(meta.c.name == "store_id").scalar_subquery()
 _LAST: Final = sa.select(counter.c.seq, _STORE_ID)
 _LAST_TEXT: Final = "SELECT seq, (SELECT value FROM meta WHERE name = 'store_id') FROM counter"
@@ -253,24 +258,6 @@ def _seen_to_be(store: Store, before: int, value: int, store_id: str | None) -> 
     return int(value)
 
 
-class _Block:
-    """The times from `start` on that a transaction has, and which of them are chosen."""
-
-    def __init__(self, start: int) -> None:
-        self._start: Final = start
-        self._drawn: set[int] = set()
-
-    @property
-    def left(self) -> int:
-        return _DRAWN - len(self._drawn)
-
-    def draw(self) -> int:
-        while (place := int.from_bytes(urandom(2)) % BLOCK) in self._drawn:
-            pass
-        self._drawn.add(place)
-        return self._start + place
-
-
 def begin_numbering(connection: sa.Connection) -> None:
     """Forget the block of the transaction that the connection had before."""
     connection.info.pop(_STATE, None)
@@ -280,10 +267,11 @@ def allocate(connection: sa.Connection, count: int) -> list[int]:
     """Return `count` values of `seq` in any order, above those of earlier transactions, in a `writing` transaction."""
     numbers: list[int] = []
     while len(numbers) < count:
-        block: _Block | None = connection.info.get(_STATE)
-        if block is None or not block.left:
-            block = connection.info[_STATE] = _reserved(connection)
-        numbers += [block.draw() for _ in range(min(block.left, count - len(numbers)))]
+        block: Iterator[int] = connection.info.get(_STATE, iter(()))
+        chunk = list(islice(block, count - len(numbers)))
+        if not chunk:
+            connection.info[_STATE] = _draw_numbers(_reserved(connection))
+        numbers += chunk
     return numbers
 
 
@@ -305,13 +293,24 @@ def numbered_up_to(connection: sa.Connection) -> int:
     return last
 
 
-def _reserved(connection: sa.Connection) -> _Block:
+def _draw_numbers(start: int) -> Iterator[int]:
+    """Yield times of the block from `start` on in a random order, none of them twice."""
+    used: set[int] = set()
+    while len(used) < _MOST_USED:
+        place = int.from_bytes(urandom(2)) % BLOCK
+        if place not in used:
+            used.add(place)
+            yield start + place
+
+
+def _reserved(connection: sa.Connection) -> int:
+    """Reserve a block of times for this transaction; return its start."""
     last: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
     while 0 <= last - (now := _now(connection)) < _PATIENCE:
         sleep((last - now + 1) / 1_000_000)
     start = max(last + 1, now)
     connection.execute(sa.update(counter).values(seq=start + BLOCK - 1))
-    return _Block(start)
+    return start
 
 
 def _now(connection: sa.Connection) -> int:

@@ -83,7 +83,7 @@ def void_unratified(connection: sa.Connection, id: str) -> None:
 
 
 def superseded_by(connection: sa.Connection, keys: Sequence[int]) -> list[int]:
-    """The decisions that these ones supersede, by what agents linked."""
+    """Return the decisions that these ones supersede, by what agents linked."""
     statement = (
         sa.select(records.c.key)
         .join(decision_links, sa.and_(decision_links.c.target == records.c.id, decision_links.c.type == SUPERSEDES))
@@ -97,7 +97,7 @@ def superseded_by(connection: sa.Connection, keys: Sequence[int]) -> list[int]:
 
 
 def _concerned(connection: sa.Connection, keys: Sequence[int]) -> list[int]:
-    """Those of the decisions that have reviews, or links of either direction."""
+    """Return those of the decisions that have reviews, or links of either direction."""
     named = sa.select(records.c.key).where(records.c.key.in_(keys))
     about = (
         sa.exists().where(reviews.c.key == records.c.key),

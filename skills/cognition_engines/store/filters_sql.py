@@ -21,7 +21,7 @@ _NUMBERS: Final = ("at", "importance", "parent", "sensitivity")
 
 
 def where(conditions: Conditions) -> list[sa.ColumnElement[bool]]:
-    """What a row of `records` must meet. Raises ValueError for a column that not every record has."""
+    """Return conditions on a row of `records`. Raise ValueError for a column that not every record has."""
     return [_read(condition) for condition in conditions]
 
 

@@ -5,9 +5,9 @@ rights that it had, for viewers who do not see it any more.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import sqlalchemy as sa
 
@@ -51,7 +51,7 @@ def settle(connection: sa.Connection, parents: Iterable[str], children: Iterable
 
 
 def release(connection: sa.Connection, parents: Iterable[str]) -> None:
-    """Before artifacts with these ids go: their children stay, as guarded as they are.
+    """Keep the children of artifacts with these ids, as guarded as they are, before the artifacts go.
 
     Those that had more of it than that get a new `seq`. The others must not show that there was an artifact.
     """
@@ -105,7 +105,7 @@ def _owners(connection: sa.Connection, ids: Iterable[str]) -> Mapping[str, sa.Ro
 
 
 def _effective(child: sa.Row[Any], owner: sa.Row[Any] | None) -> Facets:
-    """A child's own project, else its artifact's; the greater clearance of both; an event's own time.
+    """Return a child's own project, else its artifact's; the greater clearance of both; an event's own time.
 
     A child that states another project than its artifact's takes no more than the clearance: who sees the one may not
     see the other, and must not learn of it.
@@ -136,7 +136,7 @@ def _moment(cell: int | None) -> datetime | None:
 
 
 def neighbours(connection: sa.Connection, keys: Sequence[int]) -> dict[int, list[list[int]]]:
-    """By key of each of these turns, the keys of the turns whose words it is found by: one turn away, two, and so on.
+    """Return, by key of these turns, the keys of turns whose words they are found by: one turn away, two, and so on.
 
     These are the nearest on both sides in the order of turns with the same conversation, session and project that are
     not more guarded than the turn, at most MOST_ADJACENT on a side.
@@ -150,7 +150,7 @@ def neighbours(connection: sa.Connection, keys: Sequence[int]) -> dict[int, list
 
 
 def lent_to(connection: sa.Connection, keys: Sequence[int]) -> set[int]:
-    """The turns that may be found by the words of these ones."""
+    """Return the turns that may be found by the words of these ones."""
     found: set[int] = set()
     for page in pages(keys):
         for row in connection.execute(_LENT_TO, {"keys": list(page)}):
@@ -159,7 +159,7 @@ def lent_to(connection: sa.Connection, keys: Sequence[int]) -> set[int]:
 
 
 def _near(side: Side, away: int, least: sa.ColumnElement[int], most: sa.ColumnElement[int]) -> Any:
-    """The key of a turn on a side of a turn of the statement around it, of those of a clearance in a range.
+    """Return the key of a turn on a side of a turn of the statement around it, of those of a clearance in a range.
 
     `away` is 0 for the nearest of them.
     """
@@ -208,8 +208,7 @@ _LENT_TO: Final = _select_turns(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Rights:
+class Rights(NamedTuple):
     """What isolation goes by: an effective project and sensitivity."""
 
     project: str | None
@@ -217,7 +216,7 @@ class Rights:
 
 
 def rights_of(connection: sa.Connection, keys: Iterable[int]) -> dict[int, Rights]:
-    """The rights of records, by key."""
+    """Return the rights of records, by key."""
     statement = sa.select(records.c.key, records.c.project, records.c.sensitivity)
     return {
         key: Rights(project, sensitivity)
@@ -231,17 +230,9 @@ def note_departures(connection: sa.Connection, before: Mapping[int, Rights]) -> 
 
     The note has the `seq` of the record, which is a new one by now.
     """
-    columns = (records.c[name] for name in ("seq", "key", "kind", "id", "project", "sensitivity"))
-    statement = sa.select(*columns)
+    statement = sa.select(*(records.c[name] for name in ("seq", "key", "kind", "id", "project", "sensitivity")))
     rows = [
-        {
-            "seq": row.seq,
-            "key": row.key,
-            "kind": row.kind,
-            "id": row.id,
-            "project": before[row.key].project,
-            "sensitivity": before[row.key].sensitivity,
-        }
+        row._asdict() | before[row.key]._asdict()
         for page in pages(sorted(before))
         for row in connection.execute(statement.where(records.c.key.in_(page)))
         if not _kept(before[row.key], Rights(row.project, row.sensitivity))
@@ -251,5 +242,5 @@ def note_departures(connection: sa.Connection, before: Mapping[int, Rights]) -> 
 
 
 def _kept(before: Rights, after: Rights) -> bool:
-    """Whether all who saw the record still see it."""
+    """Return whether all who saw the record still see it."""
     return before.project == after.project and after.sensitivity <= before.sensitivity

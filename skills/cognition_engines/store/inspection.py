@@ -14,7 +14,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import Space
 from cognition_engines.store.codec import stored
-from cognition_engines.store.database import Store, failures, reading
+from cognition_engines.store.database import Store, count_rows, failures, reading
 from cognition_engines.store.opening import SETTING, parse_url, refuse_unknown, schema_of
 from cognition_engines.store.reads.by_key import EMBEDDED, SELECT_STORED, Reads, counts_of, models_of, stored_dimension
 from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
@@ -53,7 +53,7 @@ class StoreState:
 
 
 def inspect_store(url: str, model: str | None) -> StoreState | None:
-    """The state of the database at `url`; None for an SQLite file that does not exist.
+    """Return the state of the database at `url`; None for an SQLite file that does not exist.
 
     Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
@@ -72,7 +72,7 @@ class Glance:
 
 
 def glance(url: str) -> Glance | None:
-    """What the database at `url` holds; None where no store is: no file, or none of our tables.
+    """Return what the database at `url` holds; None without a store: no file, or none of our tables.
 
     Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
@@ -81,12 +81,12 @@ def glance(url: str) -> Glance | None:
 
 
 def schema_at(url: str) -> str | None:
-    """The schema of the database at `url`, or None; as `glance`."""
+    """Return the schema of the database at `url`, or None; as `glance`."""
     return _looked_at(url, lambda file: _schema(url, file))
 
 
 def other_schema(schema: str) -> tuple[str, str]:
-    """What to say of a schema that is not HEAD, and what to do about it."""
+    """Return words for a schema that is not HEAD, and for what to do about it."""
     if schema < HEAD:
         return f"the schema is {schema}, of a time before the first release", "ingest into a new data folder"
     return f"the schema is {schema}, newer than this program's ({HEAD})", "upgrade the program"
@@ -103,37 +103,32 @@ class Position:
 
 
 def position(url: str, space: Space, seq: int) -> Position:
-    """A current store of one moment, compared with an index that has every change up to `seq`."""
+    """Compare a current store, of one moment, with an index that has every change up to `seq`."""
     with _translated(), _read_only(url, sqlite_file(url)) as store, reading(store) as connection:
         last_seq: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
         kinds = [int(kind) for kind in space.kinds]
         missed = (
-            sa.select(sa.func.count()).where(table.c.kind.in_(kinds), table.c.seq > seq, table.c.seq <= last_seq)
+            count_rows(connection, table, table.c.kind.in_(kinds), table.c.seq > seq, table.c.seq <= last_seq)
             for table in (records, tombstones)
         )
-        texts = sa.select(sa.func.count()).select_from(records).where(records.c.kind.in_(kinds), *EMBEDDED)
-        return Position(
-            last_seq,
-            sum(connection.execute(statement).scalar_one() for statement in missed),
-            connection.execute(texts).scalar_one(),
-        )
+        return Position(last_seq, sum(missed), count_rows(connection, records, records.c.kind.in_(kinds), *EMBEDDED))
 
 
 def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
-    """How many vectors of `model` the records of a space have that did not change after `seq`."""
+    """Return how many vectors of `model` the records of a space have that did not change after `seq`."""
     with _translated(), _read_only(url, sqlite_file(url)) as store:
         return Reads(store).windows(space, model, seq)
 
 
 def may_be_written(url: str, named: str = SETTING) -> bool:
-    """Whether this user may write the database at `url`, as far as its file and folder say."""
+    """Return whether this user may write the database at `url`, as far as its file and folder say."""
     file = sqlite_file(url, named)
     return file is None or not file.exists() or (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
 
 
 @contextmanager
 def read_only_store(url: str, named: str = SETTING) -> Iterator[Store]:
-    """The store at `url`, for reading alone: no file is made or changed.
+    """Open the store at `url` for reading alone: no file is made or changed.
 
     Raises ConfigurationError for a newer schema; ComponentFailed if the log of another process cannot be followed, or
     one has begun to write meanwhile.
@@ -150,13 +145,13 @@ def read_only_store(url: str, named: str = SETTING) -> Iterator[Store]:
 
 
 def sqlite_file(url: str, named: str = SETTING) -> Path | None:
-    """The file of an SQLite URL; None for PostgreSQL. Raises ConfigurationError for another kind; see `parse_url`."""
+    """Return the file of an SQLite URL; None for PostgreSQL. Raise ConfigurationError as `parse_url` does."""
     target = parse_url(url, named)
     return Path(str(target.database)) if target.get_backend_name() == "sqlite" else None
 
 
 def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
-    """What `look` finds, given the file of an SQLite URL; None for a file that does not exist."""
+    """Return what `look` finds, given the file of an SQLite URL; None for a file that does not exist."""
     file = sqlite_file(url)
     if file is None:
         return look(None)
@@ -166,13 +161,11 @@ def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
     try:
         found = look(file)
     except ComponentFailed:
-        if not (closed and _log_of(file).exists()):
+        if not closed or not _log_of(file).exists():
             raise
-    else:
-        if not (closed and _log_of(file).exists()):
-            return found
-    # another process opened it meanwhile, and what was read without locks may be of two moments
-    return look(file)
+        return look(file)
+    # if another process opened it meanwhile, what was read without locks may be of two moments
+    return look(file) if closed and _log_of(file).exists() else found
 
 
 def _schema(url: str, file: Path | None) -> str | None:
@@ -208,7 +201,7 @@ def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
 
 
 def _damaged_tables(file: Path) -> str | None:
-    """What SQLite's quick_check says, and of which tables; None where it finds nothing."""
+    """Return the findings of SQLite's quick_check with their tables; None if it finds nothing."""
     with closing(_connect(file)) as connection:
         found = _quick_check(connection, "PRAGMA quick_check(1)")
         if found is None:
@@ -221,7 +214,7 @@ def _damaged_tables(file: Path) -> str | None:
 
 
 def _quick_check(connection: sqlite3.Connection, pragma: str) -> str | None:
-    """What is wrong; None where nothing is. A table that is absent is not damaged."""
+    """Return the finding of a check; None if there is none. A table that is absent is not damaged."""
     try:
         found = str(connection.execute(pragma).fetchone()[0])
     except sqlite3.DatabaseError as error:
@@ -236,7 +229,7 @@ def _missing_tables(connection: sa.Connection) -> str | None:
 
 
 def _damaged_records(connection: sa.Connection) -> str | None:
-    """The first records that cannot be read back; None where all can."""
+    """Return the first records that cannot be read back; None if all can."""
     damaged: list[str] = []
     for kind in Kind:
         after = 0
@@ -257,9 +250,8 @@ def _held(connection: sa.Connection, model: str | None) -> StoreContents:
     store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
     last_seq, kinds = connection.execute(sa.select(counter.c.seq)).scalar_one(), counts_of(connection)
     has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
-    embedded = sa.select(sa.func.count()).select_from(records).where(*EMBEDDED)
-    lacking = connection.execute(embedded.where(~has_vectors)).scalar_one()
-    everything = connection.execute(embedded).scalar_one()
+    lacking = count_rows(connection, records, *EMBEDDED, ~has_vectors)
+    everything = count_rows(connection, records, *EMBEDDED)
     dimension = None if model is None else stored_dimension(connection, model)
     return StoreContents(store_id, last_seq, kinds, models_of(connection), everything, lacking, dimension)
 

@@ -36,7 +36,7 @@ _KNOWN: Final = sa.select(
 
 
 def full_id(given: str, repository: str, project: str | None) -> str:
-    """The id of a record that is given the id `given`, whatever other repositories and projects give it to."""
+    """Return the id of a record that is given the id `given`, whatever other repositories and projects give it to."""
     where = orjson.dumps([repository, project])
     return f"{given}{MARK}{sha256(where).hexdigest()[:_DIGITS]}"
 
@@ -50,7 +50,7 @@ def _known_record(row: Sequence[Any]) -> KnownRecord:
 def known_by(
     connection: sa.Connection, names: Sequence[tuple[Kind, str]], identities: Sequence[str]
 ) -> dict[int, KnownRecord]:
-    """The records that have one of the ids, among all kinds that share theirs, or one of the identities; by key."""
+    """Return the records with one of the ids, among all kinds that share theirs, or one of the identities; by key."""
     found: dict[int, KnownRecord] = {}
     ids: dict[Kind, dict[str, None]] = {}
     for kind, id in names:
@@ -66,7 +66,7 @@ def known_by(
 
 
 def namesakes(kind: Kind) -> tuple[Kind, ...]:
-    """The kinds whose ids are this kind's, too."""
+    """Return the kinds whose ids are this kind's, too."""
     return NAMESAKES if kind in NAMESAKES else (kind,)
 
 
@@ -188,6 +188,6 @@ def _chosen(store: Store, *conditions: sa.ColumnElement[bool]) -> list[KnownReco
 
 
 def full_name(record: KnownRecord) -> str:
-    """By which a record is found even where others are given its id."""
+    """Return the id that means a record alone, even if files give its id to others."""
     given = record.origin.given
     return record.id if given is None else full_id(given, record.origin.repository, record.project)

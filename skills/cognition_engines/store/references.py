@@ -44,7 +44,7 @@ _Given = Mapping[tuple[Kind, str], Sequence[_Target]]
 
 
 def resolved(connection: sa.Connection, batch: Sequence[Entry]) -> list[Entry]:
-    """The entries with their references as ids that are stored, or about to be; those that mean nothing as written."""
+    """Return the entries with references as ids that are stored, or about to be; unknown ones stay as written."""
     wanted = {name for entry in batch for name in _references(entry)}
     if not wanted:
         return list(batch)
@@ -60,7 +60,7 @@ def resolved(connection: sa.Connection, batch: Sequence[Entry]) -> list[Entry]:
 
 
 def repoint(connection: sa.Connection, written: Sequence[Entry]) -> None:
-    """Lets the records of a repository mean these new ones of it, which have other ids than their files give."""
+    """Let the records of a repository mean these new ones of it, which have other ids than their files give."""
     names = {
         (_name(entry.record, entry.origin), entry.origin.repository)
         for entry in written
@@ -112,7 +112,7 @@ def _rewritten(entry: Entry, given: _Given, here: set[tuple[Kind, str]]) -> Reco
 
 
 def _meant(entry: Entry, targets: Sequence[_Target], is_id: bool) -> str | None:
-    """The id of the record that a reference means; None for the one whose id it is, and where it means none."""
+    """Return the id of the record that a reference means; None for the one whose id it is, and if it means none."""
     own = [target for target in targets if target.repository == entry.origin.repository]
     nearest = [target for target in own if target.project == entry.record.project] or own
     if len(nearest) == 1:
@@ -121,7 +121,7 @@ def _meant(entry: Entry, targets: Sequence[_Target], is_id: bool) -> str | None:
 
 
 def _name(record: Record, origin: Origin) -> tuple[Kind, str] | None:
-    """The kind and the given id that references to a record have."""
+    """Return the kind and the given id that references to a record have."""
     if origin.given is None:
         return None
     kind = kind_of(record)
@@ -129,7 +129,7 @@ def _name(record: Record, origin: Origin) -> tuple[Kind, str] | None:
 
 
 def _given(connection: sa.Connection, wanted: set[tuple[Kind, str]]) -> dict[tuple[Kind, str], dict[str, _Target]]:
-    """The stored records that files give these ids."""
+    """Return the stored records that files give these ids."""
     found: dict[tuple[Kind, str], dict[str, _Target]] = {}
     columns = records.c.kind, records.c.given, records.c.id, records.c.repository, records.c.own_project
     for page in pages(sorted({id for _, id in wanted})):
@@ -141,7 +141,7 @@ def _given(connection: sa.Connection, wanted: set[tuple[Kind, str]]) -> dict[tup
 
 
 def _stored_ids(connection: sa.Connection, names: set[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
-    """Those that are ids of stored records themselves."""
+    """Return those that are ids of stored records themselves."""
     found: set[tuple[Kind, str]] = set()
     for page in pages(sorted({id for _, id in names})):
         for of, id in connection.execute(sa.select(records.c.kind, records.c.id).where(records.c.id.in_(page))):
@@ -150,7 +150,7 @@ def _stored_ids(connection: sa.Connection, names: set[tuple[Kind, str]]) -> set[
 
 
 def link_rows(key: int, record: Record, origin: Origin) -> list[dict[str, Cell]]:
-    """The rows of table `links` for one record of this origin."""
+    """Return the rows of table `links` for one record of this origin."""
     return [
         {"key": key, "role": int(role), "place": place, "target_kind": int(kind), "target": target}
         for place, (role, kind, target) in enumerate(references_of(record, origin))

@@ -42,7 +42,7 @@ meta: Final = sa.Table(
 
 
 def dimension_name(model: str) -> str:
-    """Under which name `meta` has the dimension of a model."""
+    """Return the name under which `meta` has the dimension of a model."""
     return f"dimension {model}"
 
 
@@ -146,7 +146,7 @@ TABLES: Final[Mapping[Kind, sa.Table]] = {kind: _table(kind) for kind in Kind}
 
 
 def place_of(turns: sa.FromClause) -> tuple[sa.ColumnElement[Any], ...]:
-    """What the turns of a conversation are ordered by, of their table or an alias of it."""
+    """Return the columns by which turns of a conversation are ordered, of their table or an alias of it."""
     return (*(turns.c[name] for name in PLACES), turns.c.key)
 
 

@@ -40,7 +40,7 @@ _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key
 
 
 def check_batch(batch: Sequence[Entry], model: str | None) -> list[tuple[Kind, str]]:
-    """The kinds and ids of a batch; raises ValueError as `Records.put` says."""
+    """Return the kinds and ids of a batch. Raise ValueError as `Records.put` says."""
     names: list[tuple[Kind, str]] = []
     seen: set[tuple[Kind, str]] = set()
     for entry in batch:
@@ -51,7 +51,9 @@ def check_batch(batch: Sequence[Entry], model: str | None) -> list[tuple[Kind, s
             raise ValueError(f"id: {id!r} is twice in the batch")
         seen.add((space, id))
         names.append((kind, id))
-        _check_entry(entry, id, model)
+        wanted = model is not None and embedding_text(entry.record) is not None
+        if (entry.vectors is not None) is not wanted:
+            raise ValueError(f"vectors: {id!r} must have vectors exactly when a model is named and it says something")
     if model is not None:
         check_model(model)
     check_vectors([entry.vectors for entry in batch if entry.vectors is not None])
@@ -69,20 +71,14 @@ def _checked_id(entry: Entry) -> str:
     return id
 
 
-def _check_entry(entry: Entry, id: str, model: str | None) -> None:
-    wanted = model is not None and embedding_text(entry.record) is not None
-    if (entry.vectors is not None) is not wanted:
-        raise ValueError(f"vectors: {id!r} must have vectors exactly when a model is named and it says something")
-
-
 def check_model(model: str) -> None:
-    """Raises ValueError for a model whose name is too long, or empty."""
+    """Raise ValueError for a model whose name is too long, or empty."""
     if not 1 <= len(model) <= MAX_ID:
         raise ValueError(f"model: must have 1 to {MAX_ID} characters")
 
 
 def check_vectors(given: Iterable[FloatArray]) -> None:
-    """Raises ValueError unless all are finite float32 of one dimension."""
+    """Raise ValueError unless all are finite float32 of one dimension."""
     dimensions = set()
     for array in given:
         if array.dtype != np.float32 or array.ndim != 2 or 0 in array.shape:
@@ -102,7 +98,7 @@ class _StoredDigest:
     expires_at: int | None  # microseconds since 1970
 
     def says_the_same(self, entry: Entry) -> bool:
-        """Whether a record that is stored is as the entry has it, but for its vectors."""
+        """Return whether a record that is stored is as the entry has it, but for its vectors."""
         expires_at = None if entry.expires_at is None else microseconds(entry.expires_at)
         return self.digest == entry.origin.digest and self.expires_at == expires_at
 
@@ -115,8 +111,9 @@ def put_checked(
     replaces: Sequence[Replaces],
 ) -> tuple[Outcome, ...]:
     """Put a batch as `Records.put` does, in a `writing` transaction; `names` are those that `check_batch` returns."""
-    for each in replaces:
-        _drop_others(connection, each)
+    for document in replaces:
+        found = parts_of(connection, document.kind, [document.id])
+        bury(connection, [each for each in found if each[:2] not in document.kept])
     known = _stored_digests(connection, names, model)
     _check_origins(connection, batch, names)
     outcomes = tuple(_outcome(entry, known.get(name), model) for entry, name in zip(batch, names, strict=True))
@@ -133,13 +130,8 @@ def put_checked(
     return outcomes
 
 
-def _drop_others(connection: sa.Connection, document: Replaces) -> None:
-    found = parts_of(connection, document.kind, [document.id])
-    bury(connection, [each for each in found if each[:2] not in document.kept])
-
-
 def parts_of(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[tuple[Kind, str, int]]:
-    """What ingest cut documents of a kind with these ids into: by kind, id and key."""
+    """Return the parts that ingest cut documents of a kind with these ids into: by kind, id and key."""
     statement = (
         sa.select(records.c.kind, records.c.id, records.c.key)
         .join_from(links, records)
@@ -316,14 +308,7 @@ def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> No
     numbers = allocate(connection, len(gone))
     rights = rights_of(connection, keys)
     stones = [
-        {
-            "seq": seq,
-            "key": key,
-            "kind": int(kind),
-            "id": id,
-            "project": rights[key].project,
-            "sensitivity": rights[key].sensitivity,
-        }
+        {"seq": seq, "key": key, "kind": int(kind), "id": id, **rights[key]._asdict()}
         for (kind, id, key), seq in zip(gone, numbers, strict=True)
     ]
     connection.execute(sa.insert(tombstones), stones)
@@ -337,7 +322,7 @@ def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> No
 
 
 def settle_dimension(connection: sa.Connection, model: str, dim: int) -> None:
-    """Notes the dimension of a model's first vectors, and refuses others: the model answers wrongly."""
+    """Note the dimension of a model's first vectors, and refuse others: the model answers wrongly."""
     known = stored_dimension(connection, model)
     if known is None:
         connection.execute(sa.insert(meta).values(name=dimension_name(model), value=str(dim)))
@@ -346,7 +331,7 @@ def settle_dimension(connection: sa.Connection, model: str, dim: int) -> None:
 
 
 def insert_vectors(connection: sa.Connection, windows: Iterable[tuple[int, FloatArray]], model: str) -> None:
-    """Adds vectors of one model."""
+    """Add vectors of one model."""
     rows = [row for key, array in windows for row in window_rows(key, model, array)]
     for page in pages(rows):
         connection.execute(sa.insert(vectors), page)

@@ -73,14 +73,14 @@ class WriteTransaction:
         self._begun_at: Final = begun_at  # the `seq` before this transaction
 
     def seq(self) -> int:
-        """From which on reads see all that this transaction wrote, and no later change has it; 0 when it wrote nothing.
+        """Return the `seq` from which on reads see all that this transaction wrote; 0 if it wrote nothing.
 
-        Shows when this transaction wrote, and nothing of others.
+        No later change has it. It shows when this transaction wrote, and nothing of others.
         """
         return numbered_up_to(self._connection)
 
     def receipt(self, method: str, key: str) -> Receipt | None:
-        """What the author was answered under a key."""
+        """Return the answer that the author was given under a key."""
         chosen = receipts.c.agent == self.author.agent, receipts.c.method == method, receipts.c.idempotency_key == key
         row = self._connection.execute(
             sa.select(receipts.c.digest, receipts.c.record, receipts.c.answer).where(*chosen)
@@ -88,7 +88,7 @@ class WriteTransaction:
         return None if row is None else Receipt(*row)
 
     def keep_receipt(self, method: str, key: str, receipt: Receipt) -> None:
-        """Notes what the author is answered under a key, for good."""
+        """Keep the answer of the author under a key, for good."""
         self._connection.execute(
             sa.insert(receipts).values(
                 agent=self.author.agent,
@@ -105,28 +105,28 @@ class WriteTransaction:
             self._connection.execute(sa.insert(receipt_names), names)
 
     def find(self, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
-        """The record of an id, or of one that a file gives where the viewer sees just one such record."""
+        """Return the record of an id, or of one that a file gives where the viewer sees just one such record."""
         return named_record(self._connection, kind, id, viewer)
 
     def is_taken(self, kind: Kind, id: str) -> bool:
-        """Whether a record has this id, in whatever project."""
+        """Return whether a record has this id, in whatever project."""
         chosen = records.c.kind == int(kind), records.c.id == id
         return self._connection.execute(sa.select(records.c.key).where(*chosen)).scalar() is not None
 
     def having(self, kind: Kind, values: Mapping[str, str | int], viewer: Viewer) -> list[StoredRecord]:
-        """The records of a kind that have these values in columns of its table and that the viewer sees, by key."""
+        """Return the records of a kind with these values in columns of its table that the viewer sees, by key."""
         table = TABLES[kind]
         chosen = [table.c[name] == value for name, value in values.items()]
         joined = sa.select(records.c.key).join_from(records, table, table.c.key == records.c.key)
         return self._read_all(joined.where(*chosen, *visible(viewer)), kind, viewer)
 
     def named(self, kind: Kind, id: str, viewer: Viewer) -> list[StoredRecord]:
-        """The records of a kind that have this id, or that agents call so, and that the viewer sees, by key."""
+        """Return the records of a kind that have this id, or that agents call so, and that the viewer sees, by key."""
         called = sa.and_(records.c.given == id, records.c.source == WRITTEN)
         return self._find_all(kind, viewer, sa.or_(records.c.id == id, called))
 
     def of_identity(self, kind: Kind, identity: str, viewer: Viewer) -> list[StoredRecord]:
-        """The records of a kind and an identity that the viewer sees, by key."""
+        """Return the records of a kind and an identity that the viewer sees, by key."""
         return self._find_all(kind, viewer, records.c.identity == identity)
 
     def _find_all(self, kind: Kind, viewer: Viewer, condition: sa.ColumnElement[bool]) -> list[StoredRecord]:
@@ -140,17 +140,17 @@ class WriteTransaction:
         return [found[key] for key in keys]
 
     def children(self, kind: Kind, owner: str, role: Role = Role.ARTIFACT) -> list[StoredRecord]:
-        """What agents wrote of a kind that belongs to the artifact, turn or source of this id, by key."""
+        """Return the records of a kind that agents wrote for the artifact, turn or source of this id, by key."""
         chosen = links.c.role == int(role), links.c.target == owner, records.c.source == WRITTEN
         joined = sa.select(records.c.key).join_from(records, links, links.c.key == records.c.key)
         return self._read_all(joined.where(*chosen, (records.c.kind + 0) == int(kind)), kind, None)
 
     def drop(self, gone: Sequence[StoredRecord]) -> None:
-        """Deletes records that another content of their owner has no more."""
+        """Delete records that another content of their owner has no more."""
         bury(self._connection, [(one.kind, str(one.record.id), one.key) for one in gone])
 
     def put(self, entry: Entry, model: str | None, known: StoredRecord | None) -> StoredRecord:
-        """Stores a new record, or another content of a known one, with its vectors; the record as it is then."""
+        """Store a new record, or another content of a known one, with its vectors; the record as it is then."""
         check_batch([entry], model)
         vectors = entry.vectors
         if model is not None and vectors is not None:
@@ -166,7 +166,7 @@ class WriteTransaction:
         return put_checked(self._connection, batch, check_batch(batch, model), model, replaces)
 
     def revise(self, stored: StoredRecord, entry: Entry, changed: Sequence[str], reason: str | None) -> None:
-        """Notes the content that a record has from now on, which is that of `entry`."""
+        """Note the content that a record has from now on, which is that of `entry`."""
         own = {"project": entry.record.project, "sensitivity": int(entry.record.sensitivity or 0)}
         self._connection.execute(
             sa.insert(revisions).values(
@@ -182,15 +182,15 @@ class WriteTransaction:
         )
 
     def revisions(self, stored: StoredRecord) -> list[Revision]:
-        """All contents that a record had, the first one first."""
+        """Return all contents that a record had, the first one first."""
         return revisions_of(self._connection, stored)
 
     def reviews(self, stored: StoredRecord) -> list[Review]:
-        """All reviews of a decision, the first one first."""
+        """Return all reviews of a decision, the first one first."""
         return reviews_of(self._connection, stored)
 
     def add_review(self, stored: StoredRecord, review: Review) -> StoredRecord:
-        """Adds a review; the decision as it is shown then, with a new `seq`."""
+        """Add a review; the decision as it is shown then, with a new `seq`."""
         self._connection.execute(
             sa.insert(reviews).values(
                 key=stored.key,
@@ -208,7 +208,7 @@ class WriteTransaction:
         return self._settled(stored)
 
     def links(self, ids: Sequence[str], type: LinkType, viewer: Viewer | None = None) -> list[DecisionLink]:
-        """The links of a type that begin at these decisions and whose ends the viewer sees both."""
+        """Return the links of a type that begin at these decisions and whose ends the viewer sees both."""
         return [one for one in links_of(self._connection, ids, viewer) if one.type == type and one.source in ids]
 
     def add_link(self, source: StoredRecord, target: StoredRecord, link: DecisionLink) -> StoredRecord:
@@ -246,23 +246,23 @@ class WriteTransaction:
         void_unratified(self._connection, str(stored.record.id))
 
     def of_any_kind(self, id: str, viewer: Viewer) -> list[StoredRecord]:
-        """The records of any kind that an id means for the viewer; several where kinds have it in common."""
+        """Return the records of any kind that an id means for the viewer; several where kinds have it in common."""
         return named_records(self._connection, id, viewer)
 
     def doomed(self, stored: StoredRecord, viewer: Viewer) -> Erasable:
-        """What goes when the viewer forgets a record."""
+        """Return the records that go when the viewer forgets one."""
         return erasable(self._connection, stored.key, viewer)
 
     def cascade(self, gone: Sequence[Doomed], viewer: Viewer) -> Cascade:
-        """How much that is besides the record itself, as far as the viewer sees it."""
+        """Return how much that is besides the record itself, as far as the viewer sees it."""
         return cascade_of(self._connection, gone, viewer)
 
     def forget(self, gone: Sequence[Doomed], reason: str | None) -> None:
-        """Deletes records with all that belongs to them, and what their authors were answered; the ledger has them."""
+        """Delete records with all that belongs to them, and what their authors were answered; the ledger has them."""
         erase(self._connection, gone, microseconds(self.author.at), self.author.agent, reason)
 
     def audit(self, entry: AuditEntry) -> None:
-        """Adds the audit row of this write: all records that have another `seq` now, then what `entry` names besides.
+        """Add the audit row of this write: all records that have another `seq` now, then the others that `entry` names.
 
         Last of all: from here to the commit no one else can append a row.
         """
@@ -307,14 +307,14 @@ class WriteTransaction:
 
 
 def _shown_to_all(one: StoredRecord, other: StoredRecord) -> bool:
-    """Whether all who see the other record see the one; only who sees all projects sees what has none."""
+    """Return whether all who see the other record see the one; only who sees all projects sees what has none."""
     of, at = one.facets, other.facets
     return at.project in (None, of.project) and of.sensitivity <= at.sensitivity
 
 
 @contextmanager
 def write_transaction(store: Store, author: Author, *, keep: bool) -> Iterator[WriteTransaction]:
-    """A transaction of an author; without `keep` all that it wrote is undone in the end.
+    """Begin a transaction of an author; without `keep`, undo in the end all that it wrote.
 
     Raises ComponentFailed for a database that was found replaced by an older one.
     """
@@ -332,11 +332,11 @@ def write_transaction(store: Store, author: Author, *, keep: bool) -> Iterator[W
 
 @contextmanager
 def read_transaction(store: Store, author: Author) -> Iterator[WriteTransaction]:
-    """The same reads, of one state of the records, for what writes nothing and waits for no writer."""
+    """Begin a transaction with the same reads, of one state of the records, that waits for no writer."""
     with reading(store) as connection:
         yield WriteTransaction(connection, author)
 
 
 def now() -> datetime:
-    """In UTC, to the microsecond, as it is stored."""
+    """Return the time in UTC, to the microsecond, as it is stored."""
     return datetime.now(UTC)

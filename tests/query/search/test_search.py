@@ -105,9 +105,7 @@ def test_few_records_are_found_by_words_while_the_index_has_more_than_the_snapsh
 
 
 @pytest.mark.long("makes many records")
-def test_the_keyword_leg_uses_labels_for_few_rows_or_many_lost_hits(
-    world: World,
-) -> None:
+def test_the_keyword_leg_uses_labels_for_few_rows_or_many_lost_hits(world: World) -> None:
     kit = world.kit
 
     def text(word: str, place: int) -> str:

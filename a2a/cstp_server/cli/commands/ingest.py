@@ -6,14 +6,15 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.ingest.collections.addresses import FORMS
+from cognition_engines.ingest.options import Options, Progress, Summary
 from cstp.errors import CstpError
-from cstp_server.cli import reading_options as reading
+from cstp_server.cli import reading
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.read_report import print_summary
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
 from cstp_server.cli.remote_records import METHOD
-from cstp_server.cli.run_ingest import Target, run_elsewhere, run_here, sources_of
+from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.process.model import open_model
 
 app = command_family()
@@ -77,16 +78,21 @@ def ingest_command(
     given = reading.options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
     given = reading.with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune, sure=yes, gone=prune, dry_run=dry_run, strict=strict, limit=limit)
-    sources = sources_of(paths, name, prune=prune)
-    target = None if url is None else Target(base_of(url, "--url"), required_token(token), timeout)
+    sources = reading.sources_of(paths, name, prune=prune)
+    target = None if url is None else reading.Target(base_of(url, "--url"), required_token(token), timeout)
     try:
         with reading_progress(quiet=as_json) as shown:
             if target is not None:
-                summary = run_elsewhere(sources, options, target, shown)
+                summary = reading.run_elsewhere(sources, options, target, shown)
             else:
-                loaded = settings_for(ctx, data_dir, config)
-                summary = run_here(sources, options, loaded, None if dry_run else open_model(loaded.settings), shown)
+                summary = _run_here(sources, options, settings_for(ctx, data_dir, config), shown)
     except CstpError as refused:
         return print_error(refused, METHOD, as_json=as_json)
     print_summary(summary, as_json=as_json, dry_run=dry_run, strict=strict)
     return 1 if summary.rejected or summary.held_back else 0
+
+
+def _run_here(sources: reading.Sources, options: Options, loaded: LoadedSettings, shown: Progress) -> Summary:
+    """Ingest into the store of the settings; a dry run needs no model."""
+    model = None if options.dry_run else open_model(loaded.settings)
+    return reading.run_here(sources, options, loaded, model, shown)

@@ -15,14 +15,13 @@ from cognition_engines.errors import EngineError
 from cognition_engines.ingest.options import Options, Progress, Stopped, Summary, UntilStopped
 from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
 from cstp.errors import CstpError
-from cstp_server.cli import reading_options as reading
+from cstp_server.cli import reading
 from cstp_server.cli.common import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.read_report import print_summary
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
 from cstp_server.cli.remote_records import METHOD
-from cstp_server.cli.run_ingest import Sources, Target, existing_files, run_elsewhere, run_here
 from cstp_server.process.model import open_model
 from cstp_server.terminal import say
 
@@ -64,19 +63,19 @@ def watch_command(
     given = reading.options_of(project, sensitivity, repository, kind, decision_folder, include, exclude, map)
     given = reading.with_messages(given, bots, system_messages, day_first)
     options = replace(given, prune=prune, sure=yes)
-    files = [path.absolute() for path in existing_files(paths)]
+    files = [path.absolute() for path in reading.existing_files(paths)]
     if url is None:
         loaded = settings_for(ctx, data_dir, config)
         name_store(loaded)
         embedder = open_model(loaded.settings)
 
         def run(options: Options, shown: Progress) -> Summary:
-            return run_here(Sources(files), options, loaded, embedder, shown, named=True)
+            return reading.run_here(reading.Sources(files), options, loaded, embedder, shown, named=True)
     else:
-        target = Target(base_of(url, "--url"), required_token(token), timeout)
+        target = reading.Target(base_of(url, "--url"), required_token(token), timeout)
 
         def run(options: Options, shown: Progress) -> Summary:
-            return run_elsewhere(Sources(files), options, target, shown)
+            return reading.run_elsewhere(reading.Sources(files), options, target, shown)
 
     try:
         with _stopped_by_signals() as stop:

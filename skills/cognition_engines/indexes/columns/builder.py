@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cognition_engines.indexes.columns.saved import SavedColumns, living_columns
 from cognition_engines.indexes.columns.sketches import sketch, word_count
 from cognition_engines.indexes.columns.snapshot import ABSENT, Bools, Fetch, Ints, MaskCache, Snapshot
-from cognition_engines.spaces import Number, Space
+from cognition_engines.spaces import Space
 from cognition_engines.store.values import Page
 
 S = TypeVar("S", bound=np.generic)
@@ -44,13 +44,13 @@ class _GrowingArray(Generic[S]):
         self.size = needed
 
     def reserve(self, capacity: int) -> None:
-        """Reserves room for this many values in all."""
+        """Reserve room for this many values in all."""
         larger = np.empty((capacity, *self._shape), self._array.dtype)
         larger[: self.size] = self._array[: self.size]
         self._array = larger
 
     def hold(self, values: NDArray[S]) -> None:
-        """Holds these values and no others, without a copy: what is added later goes into a longer array."""
+        """Hold these values and no others, without a copy: what is added later goes into a longer array."""
         self._array, self.size = values, len(values)
 
     def view(self) -> NDArray[S]:
@@ -76,7 +76,7 @@ class _Label:
         self.column.extend(np.array([code_of[text] for text in texts], np.int64))
 
     def hold(self, texts: Sequence[str], values: NDArray[Any]) -> None:
-        """Holds these codes and no others; `texts` are what they stand for, from 0 on."""
+        """Hold these codes and no others; `texts` are what they stand for, from 0 on."""
         self.codes = {text: code for code, text in enumerate(texts)}
         self.column = _GrowingArray(values.dtype.type)
         self.column.hold(values)
@@ -118,7 +118,7 @@ def _filled(array: NDArray[S], needed: int, fill: int | bool) -> NDArray[S]:
 
 
 def _split(texts: Sequence[str | int], rows: NDArray[Any], ends: NDArray[Any]) -> "dict[str | int, array[int]]":
-    """The rows of each text, which stand one after the other."""
+    """Return the rows of each text, which stand one after the other."""
     data, size = rows.astype(np.int32).tobytes(), array("i").itemsize
     found: dict[str | int, array[int]] = {}
     start = 0
@@ -126,10 +126,6 @@ def _split(texts: Sequence[str | int], rows: NDArray[Any], ends: NDArray[Any]) -
         found[text] = array("i", data[start:end])
         start = end
     return found
-
-
-def _number_column(number: Number) -> _GrowingArray[Any]:
-    return _GrowingArray(np.int64) if number.whole else _GrowingArray(np.float64)
 
 
 class Columns:
@@ -168,7 +164,7 @@ class Columns:
             self._changed = True
 
     def reserve(self, windows: int) -> None:
-        """Reserves room for this many windows at once: to grow there by doubling takes a tenth of a start."""
+        """Reserve room for this many windows at once: to grow there by doubling takes a tenth of a start."""
         if windows > self._owners.size:
             if self._fetch is None:
                 self._vectors.reserve(windows)
@@ -177,7 +173,7 @@ class Columns:
                 words.reserve(windows)
 
     def apply(self, page: Page) -> None:
-        """Adds the changes that come after `seq`. Raises ValueError for a page that begins elsewhere."""
+        """Add the changes that come after `seq`. Raises ValueError for a page that begins elsewhere."""
         if page.after != self._seq:
             raise ValueError(f"page: begins after {page.after} instead of {self._seq}")
         if page:
@@ -191,7 +187,7 @@ class Columns:
         self._seq = page.seq
 
     def publish(self) -> Snapshot:
-        """Makes what was applied visible. Copies one byte and one key-map entry per record, no vectors."""
+        """Make visible what was applied. Copy one byte and one key-map entry per record, no vectors."""
         if not self._changed:
             self.snapshot = replace(self.snapshot, seq=self._seq)
             return self.snapshot
@@ -209,7 +205,10 @@ class Columns:
         self._ids: list[str] = []
         self._keys, self._seqs = _GrowingArray(np.int64), _GrowingArray(np.int64)
         self._sensitivity = _GrowingArray(np.int8)
-        self._numbers = {number.name: _number_column(number) for number in self._space.numbers}
+        self._numbers: dict[str, _GrowingArray[Any]] = {
+            number.name: _GrowingArray(np.int64) if number.whole else _GrowingArray(np.float64)
+            for number in self._space.numbers
+        }
         self._starts, self._counts = _GrowingArray(np.int64), _GrowingArray(np.int64)
         self._labels = {label.name: _Label(self._read[label.name]) for label in self._space.labels}
         self._posted = {name: _PostingLists() for name in ("parent", *(each.name for each in self._space.sets))}

@@ -43,7 +43,7 @@ class Order:
 
 
 def sorted_rows(snapshot: Snapshot, rows: Ints, order: Order) -> Ints:
-    """These rows, which are in the order of the list, in another one."""
+    """Return these rows, which are in the order of the list, in another one."""
     values, known = _values(snapshot, order.column)
     found, there = values[rows], known[rows]
     present = rows[there]
@@ -52,7 +52,7 @@ def sorted_rows(snapshot: Snapshot, rows: Ints, order: Order) -> Ints:
 
 
 def _values(snapshot: Snapshot, column: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """What to compare of each row, and which rows have it."""
+    """Return a value to compare for each row, and which rows have one."""
     if column == RECORDED:  # a key is the number of the change that made the record
         return snapshot.keys, np.ones(len(snapshot.keys), np.bool_)
     if column in snapshot.numbers:
@@ -64,7 +64,7 @@ def _values(snapshot: Snapshot, column: str) -> tuple[NDArray[Any], NDArray[np.b
 
 
 def _ranks(texts: list[str], first: tuple[str, ...]) -> Ints:
-    """The place of each code's text among all of them; the last one is for ABSENT, which is -1."""
+    """Return the place of each code's text among all of them; the last one is for ABSENT, which is -1."""
     places = {text: place for place, text in enumerate(first)}
     order = sorted(range(len(texts)), key=lambda code: (places.get(texts[code], len(first)), texts[code]))
     ranks = np.zeros(len(texts) + 1, np.int64)
@@ -104,7 +104,7 @@ class Listing:
     def page(
         self, conditions: Conditions, viewer: Viewer, offset: int, limit: int, order: Order | None = None
     ) -> ListPage:
-        """The records from `offset` on, at most `limit`, of those that the viewer sees and the conditions accept.
+        """Return the records from `offset` on, at most `limit`, that the viewer sees and the conditions accept.
 
         With `order` in that one, which sorts all of them.
 
@@ -124,7 +124,7 @@ class Listing:
         return ListPage(len(rows), [each for each in stored if accepts(conditions, each)])
 
     def follow(self) -> _State:
-        """Reads what changed since the last time. Raises ComponentFailed when the records do not answer."""
+        """Read what changed since the last time. Raises ComponentFailed when the records do not answer."""
         with self._lock:
             if self._records.last_seq() == self._columns.seq:
                 return self._state
@@ -144,7 +144,7 @@ class Listing:
             return self._state
 
     def _ordered(self, snapshot: Snapshot, known: int) -> Ints:
-        """The order of all rows, given that of the first `known`."""
+        """Return the order of all rows, given that of the first `known`."""
         at, ids, count = snapshot.numbers["at"], snapshot.ids, len(snapshot.keys)
 
         # of whole numbers, ~n is -n - 1: it turns the order around and has no overflow

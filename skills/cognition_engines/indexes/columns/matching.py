@@ -4,17 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from cognition_engines.filters import (
-    AtLeast,
-    AtMost,
-    Condition,
-    Conditions,
-    HasAll,
-    HasAny,
-    Not,
-    OneOf,
-    microseconds,
-)
+from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf, microseconds
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, references_of
@@ -33,7 +23,7 @@ _READERS: Final[Mapping[tuple[Kind, str], Callable[[str], str]]] = {
 
 
 def accepts(conditions: Conditions, stored: StoredRecord) -> bool:
-    """Whether one record meets the conditions. They name columns of a space that has its kind, else KeyError."""
+    """Return whether one record meets the conditions. They name columns of a space that has its kind, else KeyError."""
     return all(_meets(condition, stored) for condition in conditions)
 
 
@@ -63,7 +53,7 @@ def _read(stored: StoredRecord, column: str, texts: Iterable[str]) -> set[str]:
 
 
 def _label(stored: StoredRecord, column: str) -> tuple[str, ...]:
-    """The text of a label, as a tuple without or with one."""
+    """Return the text of a label, as a tuple without or with one."""
     found = (_LABELS.get(column) or _member(column))(stored)
     return () if found is None else (found,)
 
@@ -74,14 +64,14 @@ def _number(stored: StoredRecord, column: str) -> float | None:
 
 
 def _members(stored: StoredRecord, name: str) -> tuple[str, ...]:
-    """The texts of a set."""
+    """Return the texts of a set."""
     found: tuple[str, ...] | None = (_SETS.get(name) or _member(name))(stored)
     return () if found is None else found
 
 
 @cache
 def _member(name: str) -> Callable[[StoredRecord], Any]:
-    """Reads the member of this name; None for a kind that has none."""
+    """Read the member of this name; None for a kind that has none."""
     having = {kind for kind, spec in SPECS.items() if name in spec.model.__dataclass_fields__}
     if not having:
         raise KeyError(name)
@@ -102,7 +92,7 @@ def _review_by(stored: StoredRecord) -> float | None:
 
 
 def _named(role: Role) -> Callable[[StoredRecord], tuple[str, ...]]:
-    """What reads the references of a record in a role, which the columns are made of."""
+    """Return a reader of the references of a record in a role, which the columns are made of."""
     return lambda stored: tuple(
         each.target for each in references_of(stored.record, stored.origin) if each.role is role
     )

@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final
@@ -74,7 +74,7 @@ class SavedColumns:
     arrays: Arrays
 
     def numbered(self, prefix: str) -> Iterator[tuple[str, NDArray[Any]]]:
-        """The arrays of a prefix, by the rest of their names."""
+        """Yield the arrays of a prefix, by the rest of their names."""
         return ((name.removeprefix(prefix), array) for name, array in self.arrays.items() if name.startswith(prefix))
 
 
@@ -90,9 +90,9 @@ class ColumnsFile:
         self.seq = 0  # what the file holds; 0 without one
 
     def read(self, last_seq: int) -> SavedColumns | None:
-        """What the file holds; None without one that can be used. Records of `last_seq` must have all that it has.
+        """Return the columns of the file; None without one that can be used. Records of `last_seq` have all of them.
 
-        Raises ComponentFailed where one that is not to be used cannot be removed.
+        Raise ComponentFailed if one that is not to be used cannot be removed.
         """
         _remove(self._new)  # of a process that was killed
         if not self._path.is_file():  # a pipe would be waited for
@@ -110,7 +110,7 @@ class ColumnsFile:
         return saved
 
     def save(self, snapshot: Snapshot) -> None:
-        """Replaces the file by one of this snapshot, unless a record that it has was removed since."""
+        """Replace the file by one of this snapshot, unless a record that it has was removed since."""
         with self._writing:
             try:
                 self._write(snapshot)
@@ -121,9 +121,9 @@ class ColumnsFile:
                     self._new.unlink(missing_ok=True)
 
     def discard(self, removed: int) -> None:
-        """Removes the file, and lets one that is being written end: of a snapshot before the seq `removed`.
+        """Remove the file, and end the writing of one of a snapshot before the seq `removed`.
 
-        Raises ComponentFailed where it cannot be removed.
+        Raise ComponentFailed if it cannot be removed.
         """
         self._removed = max(self._removed, removed)
         with self._writing:
@@ -134,7 +134,7 @@ class ColumnsFile:
         saved = living_columns(snapshot)
         layout = {
             "format": FORMAT,
-            "of": _listed(self._identity),
+            "of": astuple(self._identity),
             "seq": saved.seq,
             "single": saved.single,
             "ids": saved.ids,
@@ -159,7 +159,7 @@ class ColumnsFile:
 
 
 def _remove(path: Path) -> None:
-    """Removes a file. What is a folder was not written here, and stays."""
+    """Remove a file. What is a folder was not written here, and stays."""
     try:
         path.unlink(missing_ok=True)
     except IsADirectoryError:
@@ -170,19 +170,15 @@ def _remove(path: Path) -> None:
 
 
 def remove_columns(folder: Path) -> None:
-    """Removes the saved columns in the folder of a space. Raises OSError."""
+    """Remove the saved columns in the folder of a space. Raises OSError."""
     for name in (NAME, f"{NAME}.new"):
         (folder / name).unlink(missing_ok=True)
 
 
-def _listed(identity: Identity) -> list[str | int | None]:
-    return [identity.store_id, identity.columns, identity.model, identity.dim]
-
-
 def _read(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
-    """The columns of a file; None for one of another store, model, columns or format. A wrong byte raises."""
+    """Return the columns of a file; None for one of another store, model, columns or format. A wrong byte raises."""
     layout = json.loads(file.read(_LAYOUT))
-    if (layout["format"], layout["of"]) != (FORMAT, _listed(identity)):
+    if (layout["format"], layout["of"]) != (FORMAT, [*astuple(identity)]):
         return None
     arrays = {
         name: np.frombuffer(file.read(name), np.dtype(kind)).reshape(shape)
@@ -194,7 +190,7 @@ def _read(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
 
 
 def _check(saved: SavedColumns) -> None:
-    """Raises ValueError or TypeError for columns that do not fit together."""
+    """Raise ValueError or TypeError for columns that do not fit together."""
     arrays, rows = saved.arrays, len(saved.ids)
     if any(len(arrays[name]) != rows for name in ("keys", "seqs", "sensitivity", "starts", "counts")):
         raise ValueError("its columns have different lengths")
@@ -212,8 +208,9 @@ def living_columns(snapshot: Snapshot) -> SavedColumns:
     """Return the living rows of a snapshot, and the texts that they have."""
     rows = np.flatnonzero(snapshot.alive)
     everything = len(rows) == len(snapshot.keys)
-    counts = snapshot.counts[rows] if len(snapshot.counts) else snapshot.counts
-    windows = np.arange(0) if everything else window_indices(snapshot.starts[rows], counts)
+    with_windows = rows if len(snapshot.counts) else rows[:0]  # the rows of a listing have none
+    counts = snapshot.counts[with_windows]
+    windows = np.arange(0) if everything else window_indices(snapshot.starts[with_windows], counts)
 
     def of_rows(column: NDArray[Any]) -> NDArray[Any]:
         return column if everything else column[rows]
@@ -246,7 +243,7 @@ def living_columns(snapshot: Snapshot) -> SavedColumns:
 
 
 def _relabelled(texts: Sequence[str], column: NDArray[Any]) -> tuple[list[str], NDArray[Any]]:
-    """The texts that the column has, and the column with their new codes."""
+    """Return the texts that the column has, and the column with their new codes."""
     used = np.unique(column)
     used = used[used != ABSENT]
     new = np.full(len(texts) + 1, ABSENT, column.dtype)  # ABSENT reads the last place
@@ -255,7 +252,7 @@ def _relabelled(texts: Sequence[str], column: NDArray[Any]) -> tuple[list[str], 
 
 
 def _postings(snapshot: Snapshot, name: str, moved: NDArray[np.int32]) -> tuple[list[str | int], Ints, Ints]:
-    """The texts of a set that living rows have, these rows, one text after the other, and the end of each text's."""
+    """Return the texts of a set that living rows have, these rows text by text, and the end of each text's rows."""
     texts: list[str | int] = []
     parts: list[NDArray[np.int32]] = []
     for text, held in list(snapshot.postings[name].items()):

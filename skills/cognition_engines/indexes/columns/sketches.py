@@ -35,12 +35,12 @@ STREAMED: Final = 0.001  # a word of all
 
 
 def word_count(dim: int) -> int:
-    """How many 64-bit words the sketch of a vector has; 0 where vectors are too short for one."""
+    """Return how many 64-bit words the sketch of a vector has; 0 if vectors are too short for one."""
     return 0 if dim < MIN_DIM else -(-dim // _BITS)
 
 
 def sketch(vectors: Floats) -> Words:
-    """The signs of `vectors` (n, dim) as (n, words)."""
+    """Return the signs of `vectors` (n, dim) as (n, words)."""
     bits = np.packbits(vectors > 0, axis=1)
     missing = -bits.shape[1] % (_BITS // 8)
     return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, missing)))).view(np.uint64)
@@ -53,7 +53,7 @@ def cost(sketches: int, matching: int, count: int) -> float:
 
 
 def alike(columns: tuple[Words, ...], vector: Floats, accepted: Bools, count: int) -> Ints:
-    """The places, ascending, of about the `count` accepted sketches that are nearest to that of `vector` (dim,).
+    """Return the places, ascending, of about the `count` accepted sketches that are nearest to that of `vector` (dim,).
 
     All that equal the last of them are among them. The sketches are given word by word as columns.
     """
@@ -91,7 +91,7 @@ def _coarsely(
 
 
 def differing_bits(columns: tuple[Words, ...], wanted: Words, places: Ints | None = None) -> Counts:
-    """In how many bits the sketches, given word by word as columns, differ from `wanted`; all, or those at `places`."""
+    """Return in how many bits sketches, given word by word as columns, differ from `wanted`; all, or at `places`."""
     count = len(columns[0]) if places is None else len(places)
     total: Counts = np.zeros(count, np.uint8 if len(columns) <= _COARSE else np.uint16)
     words, bits = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.uint8)
@@ -105,7 +105,7 @@ def differing_bits(columns: tuple[Words, ...], wanted: Words, places: Ints | Non
 
 
 def fewest(differing: Counts, count: int) -> Ints:
-    """The places of the `count` smallest values, with all that equal the last of them."""
+    """Return the places of the `count` smallest values, with all that equal the last of them."""
     if len(differing) <= count:
         return np.arange(len(differing))
     # a few passes over two bytes a place: less than one over a table of how often each value occurs

@@ -72,7 +72,7 @@ class MaskCache:
         self._numbers: dict[Hashable, int] = {}
 
     def rows(self, key: Hashable, compute: Callable[[], Bools]) -> Bools:
-        """The mask over rows under that key, as `compute` returns it."""
+        """Return the mask over rows under that key, as `compute` returns it."""
         with self._lock:
             entry = self._masks.pop(key, None) or _Entry()
             self._masks[key] = entry
@@ -81,13 +81,13 @@ class MaskCache:
         return entry.rows.get(compute)
 
     def windows(self, rows: Bools, compute: Callable[[], Bools]) -> Bools:
-        """The mask over windows that belongs to one over rows; cached if that is."""
+        """Return the mask over windows that belongs to one over rows; cached if that is."""
         with self._lock:
             entry = next((each for each in self._masks.values() if each.rows.mask is rows), None)
         return compute() if entry is None else entry.windows.get(compute)
 
     def number(self, key: Hashable, count: Callable[[], int]) -> int:
-        """The number under that key, as `count` gives it: what only needs to be counted takes no mask's place."""
+        """Return the number under that key, as `count` gives it; a count takes no mask's place."""
         found = self._numbers.get(key)
         if found is None:
             found = count()
@@ -154,17 +154,17 @@ class Snapshot:
         return mask
 
     def count(self, conditions: Conditions, viewer: Viewer) -> int:
-        """How many rows the viewer may see and the conditions accept."""
+        """Return how many rows the viewer may see and the conditions accept."""
         key = "rows", conditions, viewer
         return self.masks.number(key, lambda: int(np.count_nonzero(self._mask(conditions, viewer))))
 
     def window_count(self, viewer: Viewer) -> int:
-        """How many windows the rows have that the viewer may see."""
+        """Return how many windows the rows have that the viewer may see."""
         key = "windows", viewer
         return self.masks.number(key, lambda: int(self.counts[self._mask((), viewer)].sum()))
 
     def vectors_of(self, rows: Ints) -> tuple[Floats, Ints]:
-        """The vectors of all windows of these rows, row after row, and how many each row has.
+        """Return the vectors of all windows of these rows, row after row, and how many each row has.
 
         What is fetched may have changed since this snapshot: a record that is gone has none.
         """
@@ -194,27 +194,27 @@ class Snapshot:
         return mask if self.single else self.masks.windows(mask, lambda: mask[self.owners])
 
     def rows_of(self, keys: Ints) -> Ints:
-        """The rows of those keys that this snapshot knows, in the same order."""
+        """Return the rows of those keys that this snapshot knows, in the same order."""
         known = keys[(keys >= 0) & (keys < len(self.row_of))]
         rows = self.row_of[known]
         return rows[rows >= 0].astype(np.int64)
 
     def newer_than(self, seq: int) -> Ints:
-        """The rows written after `seq`: rows stand in `seq` order."""
+        """Return the rows written after `seq`: rows stand in `seq` order."""
         return np.arange(np.searchsorted(self.seqs, seq, side="right"), len(self.seqs), dtype=np.int64)
 
     def fingerprint(self, seq: int) -> tuple[int, int]:
-        """Of the living rows written up to `seq` what `ChangeFeed.fingerprint` has of the records."""
+        """Return what `ChangeFeed.fingerprint` has, of the living rows written up to `seq`."""
         seqs = self.seqs[self.alive & (self.seqs <= seq)]
         return len(seqs), int((seqs % FINGERPRINT_PRIME).sum())
 
     def rows_with(self, name: str, texts: Iterable[str]) -> Ints:
-        """The living rows whose set `name` holds one of the texts, ascending."""
+        """Return the living rows whose set `name` holds one of the texts, ascending."""
         read = self.read[name]
         return self._living(name, {read(text) for text in texts})
 
     def children(self, parents: Iterable[int]) -> Ints:
-        """The living rows whose parent has one of these keys, ascending."""
+        """Return the living rows whose parent has one of these keys, ascending."""
         return self._living("parent", set(parents))
 
     def _living(self, name: str, wanted: Iterable[str | int]) -> Ints:
@@ -277,7 +277,7 @@ class Snapshot:
 
 
 def _any(tests: Sequence[Test]) -> Test:
-    """What one of the tests accepts; nothing where there is none."""
+    """Return a test that accepts what one of the tests does; nothing without any."""
     if not tests:
         return lambda part: np.False_
     return lambda part: reduce(np.logical_or, [test(part) for test in tests])
@@ -292,7 +292,7 @@ def _equal(column: Codes, code: int) -> Test:
 
 
 def window_indices(starts: Ints, counts: Ints) -> Ints:
-    """The positions of all windows of rows with these starts and counts, row after row."""
+    """Return the positions of all windows of rows with these starts and counts, row after row."""
     total = int(counts.sum())
     first = np.cumsum(counts) - counts
     return np.repeat(starts - first, counts) + np.arange(total, dtype=np.int64)

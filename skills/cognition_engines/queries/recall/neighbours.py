@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias, assert_never
 
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
-from cognition_engines.kinds.episodes import Episode
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Entity, Event
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.knowledge import Chunk, Cluster, Source
+from cognition_engines.kinds.knowledge import Chunk, Cluster, Episode, Source
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import Decision
 from cognition_engines.store.reads.memories import Place

@@ -65,9 +65,7 @@ class _Waiter:
 class AuditTrail:
     """Takes the rows of calls and writes them. Its thread begins with the first one, or with `start`."""
 
-    def __init__(
-        self, chain: AuditChain, options: AuditOptions, call_seconds: float, clock: ClockGuard | None = None
-    ) -> None:
+    def __init__(self, chain: AuditChain, options: AuditOptions, call_seconds: float) -> None:
         self.options: Final = options
         self._chain: Final = chain
         self._call_seconds: Final = call_seconds
@@ -81,7 +79,7 @@ class AuditTrail:
         self._attempts: list[ChainHead] = []  # of the batch that failed last, which is tried again as it was
         self._failed_size = 0  # of that batch
         self._thread: Thread | None = None
-        self._clock = ClockGuard("audit rows are not pruned") if clock is None else clock
+        self._clock = ClockGuard("audit rows are not pruned")
 
     @property
     def state(self) -> TrailState:
@@ -89,12 +87,12 @@ class AuditTrail:
             return TrailState(len(self._queue), self._failing)
 
     def start(self) -> None:
-        """Starts the thread, which also prunes."""
+        """Start the thread, which also prunes."""
         with self._changed:
             self._begin()
 
     async def add(self, entry: AuditEntry) -> None:
-        """Takes a row; returns when it is stored where the trail is durable.
+        """Take a row; return when it is stored if the trail is durable.
 
         Waits while the queue is full. Raises ComponentFailed for a store that does not take it in the time of a call.
         """
@@ -105,13 +103,13 @@ class AuditTrail:
             await self._reached(target, until)
 
     async def flush(self) -> None:
-        """Returns when every row that was added is stored. Raises ComponentFailed where the store does not take it."""
+        """Wait until every row that was added is stored. Raise ComponentFailed if the store does not take it."""
         with self._changed:
             target = self._settled + len(self._queue)
         await self._reached(target, monotonic() + self._call_seconds)
 
     def close(self, seconds: float) -> int:
-        """Writes what waits, in this time; how many rows are lost."""
+        """Write the rows that wait, in this time; return how many are lost."""
         with self._changed:
             self._closing = True
             thread = self._thread
@@ -127,7 +125,7 @@ class AuditTrail:
             self._thread.start()
 
     def _added(self, entry: AuditEntry) -> int | None:
-        """Which row this one is; None where the queue has no place for it."""
+        """Return the number of this row; None if the queue has no place for it."""
         with self._changed:
             if self._closing:
                 raise ComponentFailed("records", "the audit is closed")
@@ -167,7 +165,7 @@ class AuditTrail:
                 return
 
     def _awaits_rows(self, prune_at: float) -> bool:
-        """Waits for rows and collects what comes with the first, or until it is time to prune; False to end."""
+        """Wait for rows and collect those that come with the first, or until the time to prune; return False to end."""
         with self._changed:
             prunes = self.options.days is not None
             rest = max(0.0, prune_at - monotonic()) if prunes else None
@@ -179,12 +177,12 @@ class AuditTrail:
             return bool(self._queue) or not self._closing
 
     def _rests(self) -> bool:
-        """After a failure: waits a while before the next attempt; whether the trail was closed."""
+        """Wait a while before the next attempt after a failure; return whether the trail was closed."""
         with self._changed:
             return self._changed.wait_for(lambda: self._closing, RETRY_SECONDS)
 
     def _write_batch(self) -> bool:
-        """Writes what waits; False where the store does not take it."""
+        """Write the rows that wait; return False if the store does not take them."""
         with self._changed:
             batch = list(islice(self._queue, self._failed_size or BATCH))
             self._hurried = False
@@ -199,7 +197,7 @@ class AuditTrail:
         return True
 
     def _fail(self, size: int, error: ComponentFailed) -> None:
-        """Rows of answers that left stay; where none leaves without its row, the calls fail and have none."""
+        """Keep the rows of answers that left; if none leaves without its row, the calls fail and have none."""
         self._failing = True
         if self.options.durable:
             self._settle(size, error)

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import WRITTEN, Role
 from cognition_engines.models import Viewer
-from cognition_engines.store.database import pages
+from cognition_engines.store.database import count_rows, pages
 from cognition_engines.store.reads.by_key import visible
 from cognition_engines.store.schema import decision_links, links, records, reviews, revisions
 from cognition_engines.store.values import PART
@@ -114,14 +114,14 @@ class Sight:
         return seen
 
     def split(self, keys: Iterable[int]) -> "tuple[tuple[Sight, set[int]], tuple[Sight, set[int]]]":
-        """The keys that are seen, to be judged by what is seen, and the others, to be judged by everything."""
+        """Return the keys that are seen, to be judged by what is seen, and the others, to be judged by everything."""
         every = set(keys)
         seen = self.of(every)
         return (self, seen), (Sight(self.connection, None), every - seen)
 
 
 def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer | None) -> Cascade:
-    """What goes besides the first record, as far as the viewer sees it."""
+    """Return the counts of what goes with the first record, as far as the viewer sees it."""
     root, others = gone[0], gone[1:]
     seen = Sight(connection, viewer).of(one.key for one in others)
     kinds = [one.kind for one in others if one.key in seen]
@@ -131,14 +131,14 @@ def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer
         entities=kinds.count(Kind.ENTITY),
         edges=kinds.count(Kind.EDGE),
         extractions=kinds.count(Kind.EXTRACTION),
-        reviews=_count(connection, reviews, reviews.c.key == root.key),
+        reviews=count_rows(connection, reviews, reviews.c.key == root.key),
         links=_links(connection, root, viewer),
-        revisions=_count(connection, revisions, revisions.c.key == root.key),
+        revisions=count_rows(connection, revisions, revisions.c.key == root.key),
     )
 
 
 def _links(connection: sa.Connection, root: Doomed, viewer: Viewer | None) -> int:
-    """The links of a decision, but those whose other end the viewer does not see."""
+    """Return the links of a decision, but those whose other end the viewer does not see."""
     if root.kind is not Kind.DECISION:
         return 0
     decisions = records.c.kind == int(Kind.DECISION)
@@ -151,12 +151,8 @@ def _links(connection: sa.Connection, root: Doomed, viewer: Viewer | None) -> in
     return sum(connection.execute(statement).scalar_one() for statement in found)
 
 
-def _count(connection: sa.Connection, table: sa.Table, *chosen: sa.ColumnElement[bool]) -> int:
-    return int(connection.execute(sa.select(sa.func.count()).select_from(table).where(*chosen)).scalar_one())
-
-
 def doomed(connection: sa.Connection, column: sa.ColumnElement[Any], values: Sequence[Any]) -> list[Doomed]:
-    """The records that have one of the values in a column of `records`."""
+    """Return the records that have one of the values in a column of `records`."""
     found: list[Doomed] = []
     for page in pages(values):
         for row in connection.execute(sa.select(*_COLUMNS).where(column.in_(page)).order_by(records.c.key)):
@@ -168,7 +164,7 @@ def doomed(connection: sa.Connection, column: sa.ColumnElement[Any], values: Seq
 
 
 def _keys(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[str]) -> list[int]:
-    """The records that refer to one of these, in one of the roles."""
+    """Return the records that refer to one of these, in one of the roles."""
     found: set[int] = set()
     for page in pages(sorted(set(targets))):
         chosen = links.c.role.in_(list(map(int, roles))), links.c.target.in_(page)
@@ -208,7 +204,7 @@ def _passages(connection: sa.Connection, ids: Iterable[str]) -> list[Doomed]:
 
 
 def named_by_only(sight: Sight, gone: Sequence[int]) -> list[Doomed]:
-    """The entities that events and edges which go have named, and no others name."""
+    """Return the entities that events and edges which go have named, and no others name."""
     connection, found = sight.connection, []
     for judge, keys in sight.split(_entities_named(connection, gone)):
         for key in keys.intersection(_entities_named(connection, judge.of(gone))):

@@ -17,7 +17,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import Viewer
 from cognition_engines.store.codec import moment
-from cognition_engines.store.database import Store, failures, pages, reading, scanning, writing
+from cognition_engines.store.database import Store, count_rows, failures, pages, reading, scanning, writing
 from cognition_engines.store.erasure.cascade import Doomed, erasable
 from cognition_engines.store.erasure.ledger import FORGET, Erasure, erase, erased, ledger, note
 from cognition_engines.store.reads.by_key import found_by_keys, only_given, visible
@@ -54,7 +54,7 @@ class CompactedDatabase:
 
 
 def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[StoredRecord]:
-    """The records of any kind that an id means for the viewer; by the ids of files where no record has it."""
+    """Return the records of any kind that an id means for the viewer; by the ids of files where no record has it."""
     found: list[StoredRecord] = []
     of_id = sa.select(records.c.key, records.c.kind, records.c.id).where(
         records.c.id.in_(sorted({prefixed(kind, id) for kind in Kind})), *visible(viewer)
@@ -160,8 +160,7 @@ def _count(
     values: Sequence[object],
     *others: sa.ColumnElement[bool],
 ) -> int:
-    statement = sa.select(sa.func.count()).select_from(table)
-    return sum(connection.execute(statement.where(column.in_(page), *others)).scalar_one() for page in pages(values))
+    return sum(count_rows(connection, table, column.in_(page), *others) for page in pages(values))
 
 
 def rewrite_database(store: Store, most_bytes: int | None) -> CompactedDatabase:

@@ -20,15 +20,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.store.database import pages
-from cognition_engines.store.erasure.cascade import (
-    PARTS,
-    Doomed,
-    Sight,
-    doomed,
-    drawn_from_only,
-    edges_of,
-    referring,
-)
+from cognition_engines.store.erasure.cascade import PARTS, Doomed, Sight, doomed, drawn_from_only, edges_of, referring
 from cognition_engines.store.schema import counter, erasures, receipt_names, receipts, records
 from cognition_engines.store.write import bury
 
@@ -92,7 +84,7 @@ def note(connection: sa.Connection, found: Sequence[Erasure]) -> None:
 
 
 def ledger(connection: sa.Connection, after: int = 0) -> list[Erasure]:
-    """What was forgotten, from the `seq` above `after`, in order."""
+    """Return the erasures with a `seq` above `after`, in order."""
     statement = sa.select(*_COLUMNS).where(erasures.c.seq > after)
     rows = connection.execute(statement.order_by(erasures.c.seq, erasures.c.kind, erasures.c.id))
     return [Erasure(Kind(kind), *rest) for kind, *rest in rows]
@@ -111,7 +103,7 @@ def erased(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> dict
 
 @contextmanager
 def ledger_locked(file: Path) -> Iterator[None]:
-    """Keeps other processes that ask for it from adding to the file, by a lock of its folder. Raises OSError."""
+    """Keep other processes that ask for it from adding to the file, by a lock of its folder. Raises OSError."""
     folder = os.open(file.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -175,11 +167,16 @@ def append_ledger(file: Path, fresh: Sequence[Erasure]) -> None:
         out.flush()
         os.fsync(out.fileno())
     if new:
-        folder = os.open(file.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(file.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names of a folder's files are on the disk. Raise OSError."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _members(one: Erasure) -> dict[str, object]:
@@ -204,15 +201,11 @@ def spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
 
 
 def _without(answer: str, id: str) -> str | None:
-    """An answer about another record without what it quotes of this one; None where all of it is about both."""
+    """Return an answer about another record without what it quotes of this one; None if all of it is about both."""
     members = json.loads(answer)
     members["duplicates"] = [one for one in members.get("duplicates", ()) if one["id"] != id]
     left = json.dumps(members, ensure_ascii=False)
-    return None if _quoted(id) in left else left
-
-
-def _quoted(id: str) -> str:
-    return json.dumps(id, ensure_ascii=False)
+    return None if json.dumps(id, ensure_ascii=False) in left else left
 
 
 def erase_again(connection: sa.Connection, found: Sequence[Erasure]) -> int:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
@@ -16,12 +16,15 @@ from cognition_engines.kinds.registry import keyword_text, prefixed, spec_of
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.codec import COLUMNS, SPINE, matrix, stored
-from cognition_engines.store.database import Store, is_plain, pages, reading, reading_plainly, scanning
+from cognition_engines.store.database import Store, count_rows, is_plain, pages, reading, reading_plainly, scanning
 from cognition_engines.store.inheritance import neighbours
 from cognition_engines.store.schema import TABLES, dimension_name, meta, records, vectors
 from cognition_engines.store.values import FloatArray, StoredRecord, Text
 
 T = TypeVar("T")
+
+# What a statement leaves out: nothing, what is above a clearance, or also what is of other projects.
+Guard: TypeAlias = Literal["none", "clearance", "projects"]
 
 _PLAINLY: Final = 500  # keys of one statement for SQLite's driver, which keeps few of such statements prepared
 _TEXTS: Final = 1024  # statements, by how many keys and projects they name
@@ -59,7 +62,7 @@ def models_of(connection: sa.Connection) -> dict[str, int]:
 
 
 def stored_dimension(connection: sa.Connection, model: str) -> int | None:
-    """The dimension of the vectors stored of `model`; None before there were any."""
+    """Return the dimension of the vectors stored of `model`; None before there were any."""
     noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == dimension_name(model))).scalar_one_or_none()
     return None if noted is None else int(noted)
 
@@ -72,22 +75,14 @@ class Reads:
 
     def windows(self, space: Space, model: str, up_to: int) -> int:
         """Return how many vectors of `model` a space has, without records that changed after the `seq` `up_to`."""
-        statement = (
-            sa.select(sa.func.count())
-            .select_from(vectors.join(records))
-            .where(vectors.c.model == model, records.c.seq <= up_to, records.c.kind.in_(space.kinds))
-        )
+        chosen = vectors.c.model == model, records.c.seq <= up_to, records.c.kind.in_(space.kinds)
         with scanning(self._store) as connection:
-            return connection.execute(statement).scalar_one()
+            return count_rows(connection, vectors.join(records), *chosen)
 
     def vectors_of(self, keys: Sequence[int], model: str) -> dict[int, FloatArray]:
         """Return the vectors of `model` (windows, dimensions) by key; keys without any are left out."""
-        cells: dict[int, list[bytes]] = defaultdict(list)
         with reading(self._store) as connection:
-            for page in pages(keys):
-                for key, cell in connection.execute(_VECTORS, {"keys": list(page), "model": model}):
-                    cells[key].append(cell)
-        return {key: matrix(each) for key, each in cells.items()}
+            return vectors_by_key(connection, keys, model)
 
     def find(self, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[StoredRecord]:
         """Return the records that exist and that `viewer` sees, in the order asked; None, the operator, sees all.
@@ -117,8 +112,7 @@ class Reads:
                 found, lacking = _known(self._store, _plain_seqs(plain, keys, viewer), kinds)
             if not lacking:
                 return found
-        statement = _seqs(viewer is not None, viewer is not None and viewer.projects is not None)
-        seen = {} if viewer is None else rights_of(viewer)
+        statement, seen = _seqs(guard_of(viewer)), rights_of(viewer)
         with reading(self._store) as connection:
             rows = [
                 row
@@ -128,7 +122,7 @@ class Reads:
             found, lacking = _known(self._store, rows, kinds)
             for kind, its in lacking.items():
                 for page in pages(its):
-                    for row in connection.execute(_by_keys(kind, guarded=False, bounded=False), {"keys": [*page]}):
+                    for row in connection.execute(_by_keys(kind, "none"), {"keys": [*page]}):
                         found[row[0]] = one = stored(kind, row)
                         characters = sum(len(cell) for cell in row if isinstance(cell, str))
                         self._store.read.put(one, characters)
@@ -207,8 +201,17 @@ _VECTORS: Final = (
 )
 
 
+def vectors_by_key(connection: sa.Connection, keys: Sequence[int], model: str) -> dict[int, FloatArray]:
+    """Return what `Reads.vectors_of` does, inside a transaction."""
+    cells: dict[int, list[bytes]] = defaultdict(list)
+    for page in pages(keys):
+        for key, cell in connection.execute(_VECTORS, {"keys": list(page), "model": model}):
+            cells[key].append(cell)
+    return {key: matrix(each) for key, each in cells.items()}
+
+
 def named_record(connection: sa.Connection, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
-    """The record of an id, or of one that a file gives where the viewer sees just one such record."""
+    """Return the record of an id, or of one that a file gives where the viewer sees just one such record."""
     named = records.c.kind == int(kind), records.c.id == id
     key = connection.execute(sa.select(records.c.key).where(*named, *visible(viewer))).scalar()
     if key is None:
@@ -232,7 +235,7 @@ def found_by_ids(
 def only_given(
     connection: sa.Connection, kind: Kind, ids: Sequence[str], viewer: Viewer | None
 ) -> dict[str, StoredRecord]:
-    """By id, the records that files give these ids, where the viewer sees just one."""
+    """Return the records that files give these ids, by id, if the viewer sees just one."""
     found: dict[str, list[StoredRecord]] = {}
     for page in pages(ids):
         of_given = records.c.given.in_(page), records.c.kind == int(kind)
@@ -245,7 +248,7 @@ def only_given(
 def _known(
     store: Store, rows: Iterable[Sequence[Any]], kinds: Sequence[Kind] | None
 ) -> tuple[dict[int, StoredRecord], dict[Kind, list[int]]]:
-    """Of rows of `_seqs`, the records that are cached, and the keys of the others; those of `kinds` alone."""
+    """Return the cached records of rows of `_seqs`, and the keys of the others by kind; those of `kinds` alone."""
     found: dict[int, StoredRecord] = {}
     lacking: dict[Kind, list[int]] = defaultdict(list)
     for key, kind, seq in rows:
@@ -259,23 +262,22 @@ def _known(
 
 
 def _plain_seqs(connection: sqlite3.Connection, keys: Sequence[int], viewer: Viewer | None) -> sqlite3.Cursor:
-    """The rows of `_seqs`, by SQLite's driver."""
-    projects = None if viewer is None or viewer.projects is None else sorted(viewer.projects)
-    text = _seqs_text(viewer is not None, len(keys), None if projects is None else len(projects))
-    values = {} if viewer is None else rights_of(viewer)
-    return connection.execute(text, {**values, **_numbered("keys", keys), **_numbered("projects", projects or ())})
+    """Return the rows of `_seqs`, by SQLite's driver."""
+    projects = () if viewer is None else sorted(viewer.projects or ())
+    text = _seqs_text(guard_of(viewer), len(keys), len(projects))
+    return connection.execute(text, {**rights_of(viewer), **_numbered("keys", keys), **_numbered("projects", projects)})
 
 
 @lru_cache(_TEXTS)
-def _seqs_text(guarded: bool, keys: int, projects: int | None) -> str:
-    """`_seqs` as SQLite's driver takes it, for a number of keys and of projects."""
-    values = {"keys": [0] * keys, "projects": [""] * (projects or 0), "clearance": 0, "now": 0}
-    statement = _seqs(guarded, projects is not None).params(values)
+def _seqs_text(guard: Guard, keys: int, projects: int) -> str:
+    """Return `_seqs` as SQLite's driver takes it, for a number of keys and of projects."""
+    values = {"keys": [0] * keys, "projects": [""] * projects, "clearance": 0, "now": 0}
+    statement = _seqs(guard).params(values)
     return str(statement.compile(dialect=_NAMING, compile_kwargs={"render_postcompile": True}))
 
 
 def _numbered(name: str, values: Sequence[object]) -> dict[str, object]:
-    """The names that a list of values has in a statement."""
+    """Return the names that a list of values has in a statement."""
     return {f"{name}_{place}": value for place, value in enumerate(values, 1)}
 
 
@@ -296,10 +298,10 @@ def found_by_keys(
         by_kind: Mapping[Kind, Sequence[int]] = {kinds[0]: keys}
     else:
         by_kind = _by_kind(connection, keys, kinds)
-    seen = {} if viewer is None else rights_of(viewer)
+    seen = rights_of(viewer)
     found: dict[int, StoredRecord] = {}
     for kind, its in by_kind.items():
-        statement = _by_keys(kind, viewer is not None, viewer is not None and viewer.projects is not None)
+        statement = _by_keys(kind, guard_of(viewer))
         for page in pages(its):
             for row in connection.execute(statement, {"keys": list(page), **seen}):
                 found[row[0]] = stored(kind, row)
@@ -307,41 +309,47 @@ def found_by_keys(
 
 
 @cache
-def _seqs(guarded: bool, bounded: bool) -> sa.Select[Any]:
-    """Key, kind and `seq` of the records that a viewer sees, of some keys."""
-    statement = sa.select(records.c.key, records.c.kind, records.c.seq).where(
-        records.c.key.in_(sa.bindparam("keys", expanding=True))
-    )
-    return statement.where(*guards(records, bounded=bounded)) if guarded else statement
+def _seqs(guard: Guard) -> sa.Select[Any]:
+    """Return a statement for key, kind and `seq` of the records that a viewer sees, of some keys."""
+    chosen = records.c.key.in_(sa.bindparam("keys", expanding=True))
+    return sa.select(records.c.key, records.c.kind, records.c.seq).where(chosen, *guards(records, guard))
 
 
 @cache
-def _by_keys(kind: Kind, guarded: bool, bounded: bool) -> sa.Select[Any]:
-    """Records of a kind by key, as a viewer sees them; made once, for a search asks for nothing else."""
-    statement = SELECT_STORED[kind].where(records.c.key.in_(sa.bindparam("keys", expanding=True)))
-    return statement.where(*guards(records, bounded=bounded)) if guarded else statement
+def _by_keys(kind: Kind, guard: Guard) -> sa.Select[Any]:
+    """Return a statement for records of a kind by key, as a viewer sees them; made once, for every search."""
+    chosen = records.c.key.in_(sa.bindparam("keys", expanding=True))
+    return SELECT_STORED[kind].where(chosen, *guards(records, guard))
 
 
-def guards(source: sa.FromClause, *, bounded: bool) -> list[sa.ColumnElement[bool]]:
-    """What a viewer may see of the records, or of an alias, for a statement that is made once; see `rights_of`."""
+def guard_of(viewer: Viewer | None) -> Guard:
+    """Return by what a statement leaves out records that a viewer does not see."""
+    if viewer is None:
+        return "none"
+    return "clearance" if viewer.projects is None else "projects"
+
+
+def guards(source: sa.FromClause, guard: Guard) -> list[sa.ColumnElement[bool]]:
+    """Return what a viewer may see of the records, or of an alias, for a statement that is made once."""
+    if guard == "none":
+        return []
     conditions = [source.c.sensitivity <= sa.bindparam("clearance"), _lasts(source, sa.bindparam("now"))]
-    if bounded:
+    if guard == "projects":
         conditions.append(source.c.project.in_(sa.bindparam("projects", expanding=True)))
     return conditions
 
 
-def rights_of(viewer: Viewer) -> dict[str, object]:
-    """The values for `guards`, which are bounded where the viewer has projects."""
+def rights_of(viewer: Viewer | None) -> dict[str, object]:
+    """Return the values for `guards`."""
+    if viewer is None:
+        return {}
     now = microseconds(datetime.now(UTC))
     return {"clearance": int(viewer.clearance), "projects": sorted(viewer.projects or ()), "now": now}
 
 
 def _by_kind(connection: sa.Connection, keys: Sequence[int], kinds: Sequence[Kind] | None) -> dict[Kind, list[int]]:
-    found: list[tuple[Kind, int]] = []
-    for page in pages(keys):
-        statement = sa.select(records.c.kind, records.c.key).where(records.c.key.in_(page))
-        found += [(Kind(kind), key) for kind, key in connection.execute(statement)]
-    return _grouped(each for each in found if kinds is None or each[0] in kinds)
+    rows = (row for page in pages(keys) for row in connection.execute(_seqs("none"), {"keys": list(page)}))
+    return _grouped((Kind(kind), key) for key, kind, _ in rows if kinds is None or kind in kinds)
 
 
 def _grouped(pairs: Iterable[tuple[Kind, T]]) -> dict[Kind, list[T]]:
@@ -351,18 +359,18 @@ def _grouped(pairs: Iterable[tuple[Kind, T]]) -> dict[Kind, list[T]]:
     return grouped
 
 
-def visible(viewer: Viewer | None, source: sa.FromClause = records) -> list[sa.ColumnElement[bool]]:
-    """What a viewer may see, as SQL over `records` or an alias; a viewer of None, the operator, sees all."""
+def visible(viewer: Viewer | None) -> list[sa.ColumnElement[bool]]:
+    """Return what a viewer may see, as SQL over `records`; a viewer of None, the operator, sees all."""
     if viewer is None:
         return []
-    conditions = [source.c.sensitivity <= int(viewer.clearance), _lasts(source, microseconds(datetime.now(UTC)))]
+    conditions = [records.c.sensitivity <= int(viewer.clearance), _lasts(records, microseconds(datetime.now(UTC)))]
     if viewer.projects is not None:
-        conditions.append(source.c.project.in_(sorted(viewer.projects)))
+        conditions.append(records.c.project.in_(sorted(viewer.projects)))
     return conditions
 
 
 def _lasts(source: sa.FromClause, now: Any) -> sa.ColumnElement[bool]:
-    """That neither a record nor what it is a part of has expired at a moment, in microseconds.
+    """Return the condition that neither a record nor its whole has expired at a moment, in microseconds.
 
     Both may be there until a server forgets them.
     """

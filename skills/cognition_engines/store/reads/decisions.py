@@ -16,7 +16,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, moment, record_of
 from cognition_engines.store.database import Store, pages, reading
-from cognition_engines.store.reads.by_key import found_by_ids, guards, named_record, rights_of
+from cognition_engines.store.reads.by_key import Guard, found_by_ids, guard_of, guards, named_record, rights_of
 from cognition_engines.store.reads.supersession import Supersession, stated_ends, supersessions_of
 from cognition_engines.store.schema import TABLES, decision_links, ended_links, records, reviews, revisions
 from cognition_engines.store.values import Revision, StoredRecord
@@ -161,13 +161,13 @@ class DecisionWalk:
         return DecisionGraph(str(center.record.id), tuple(found.values()), self._between(found), self._truncated)
 
     def _next(self, edges: _Edges, ids: set[str]) -> set[str]:
-        """What the links lead to from these decisions, in the direction asked for."""
+        """Return the ends of the links from these decisions, in the direction asked for."""
         out = {edge.target for edge in edges.values() if edge.source in ids}
         back = {edge.source for edge in edges.values() if edge.target in ids}
         return {"outgoing": out, "incoming": back, "both": out | back}[self._request.direction]
 
     def _between(self, found: Mapping[str, tuple[StoredRecord, int]]) -> tuple[GraphEdge, ...]:
-        """All links between the decisions found."""
+        """Return all links between the decisions found."""
         stated = self._stated([one for one, _ in found.values()])
         inside = {name: edge for name, edge in stated.items() if {edge.source, edge.target} <= found.keys()}
         edges = {**inside, **self._made(list(found), within=True)}
@@ -175,7 +175,7 @@ class DecisionWalk:
         return tuple(edges[name] for name in sorted(edges)[:MOST_LINKS])
 
     def _stated(self, decisions: Sequence[StoredRecord]) -> dict[tuple[str, str, str], GraphEdge]:
-        """The supersessions that files state of these decisions."""
+        """Return the supersessions that files state of these decisions."""
         if self._request.types is not None and SUPERSEDES not in self._request.types:
             return {}
         known = supersessions_of(self._connection, decisions, self._viewer)
@@ -187,8 +187,8 @@ class DecisionWalk:
         return {(one, SUPERSEDES, other): GraphEdge(one, other, SUPERSEDES, None) for one, other in pairs}
 
     def _made(self, ids: Sequence[str], *, within: bool = False) -> dict[tuple[str, str, str], GraphEdge]:
-        """The links that agents made of these decisions, in the direction asked for, or with `within` between them."""
-        statements = _select_links(decision_links, guarded=True, bounded=self._viewer.projects is not None)
+        """Return the links that agents made of these decisions, in the direction asked for, or `within` them."""
+        statements = _select_links(decision_links, guard_of(self._viewer))
         directions = {"outgoing": statements[:1], "incoming": statements[1:2], "both": statements[:2]}
         chosen = statements[2:] if within else directions[self._request.direction]
         found: dict[tuple[str, str, str], GraphEdge] = {}
@@ -216,7 +216,7 @@ def _own(connection: sa.Connection, stored: StoredRecord) -> Decision:
 
 
 def revisions_of(connection: sa.Connection, stored: StoredRecord) -> list[Revision]:
-    """All contents that a record had, the first one first."""
+    """Return all contents that a record had, the first one first."""
     columns = (revisions.c[name] for name in ("number", "at", "agent", "via", "changed", "reason", "content"))
     statement = sa.select(*columns).where(revisions.c.key == stored.key).order_by(revisions.c.number)
     found = []
@@ -229,7 +229,7 @@ def revisions_of(connection: sa.Connection, stored: StoredRecord) -> list[Revisi
 
 
 def reviews_of(connection: sa.Connection, stored: StoredRecord) -> list[Review]:
-    """All reviews of a decision, the first one first."""
+    """Return all reviews of a decision, the first one first."""
     names = ("id", "number", "at", "agent", "via", "self_review", "outcome", "previous_outcome", "content")
     statement = sa.select(*(reviews.c[name] for name in names)).where(reviews.c.key == stored.key)
     return [
@@ -241,10 +241,8 @@ def reviews_of(connection: sa.Connection, stored: StoredRecord) -> list[Review]:
 
 
 def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | None = None) -> list[DecisionLink]:
-    """The links that begin or end at one of these decisions and whose ends the viewer sees both, in order."""
-    seen = {} if viewer is None else rights_of(viewer)
-    bounded = viewer is not None and viewer.projects is not None
-    statements = _select_links(decision_links, guarded=viewer is not None, bounded=bounded)
+    """Return the links that begin or end at one of these decisions and whose ends the viewer sees both, in order."""
+    statements, seen = _select_links(decision_links, guard_of(viewer)), rights_of(viewer)
     found: dict[tuple[str, str, str], DecisionLink] = {}
     for page in pages(list(ids)):
         for statement in statements[:2]:
@@ -255,14 +253,14 @@ def links_of(connection: sa.Connection, ids: Sequence[str], viewer: Viewer | Non
 
 def _ended_links_of(connection: sa.Connection, id: str, viewer: Viewer) -> list[DecisionLink]:
     """Return the links of a decision that agents ended, if the viewer sees both ends, the first one first."""
-    statements = _select_links(ended_links, guarded=True, bounded=viewer.projects is not None)
+    statements = _select_links(ended_links, guard_of(viewer))
     values = {"ids": [id], **rights_of(viewer)}
     rows = {tuple(row) for statement in statements[:2] for row in connection.execute(statement, values)}
     return sorted((_link(*row) for row in rows), key=lambda each: (each.ended_at, each.source, each.target, each.type))
 
 
 @cache
-def _select_links(table: sa.Table, *, guarded: bool, bounded: bool) -> tuple[sa.Select[Any], ...]:
+def _select_links(table: sa.Table, guard: Guard) -> tuple[sa.Select[Any], ...]:
     """Return statements for the links of a table that begin at some decisions, end at some, and do both; made once."""
     source, target = records.alias("source"), records.alias("target")
     names = ("type", "agent", "at", "weight", "context", "effective_at", "number", "ended_at", "ended_by")
@@ -272,9 +270,8 @@ def _select_links(table: sa.Table, *, guarded: bool, bounded: bool) -> tuple[sa.
         .select_from(table)
         .join(source, sa.and_(source.c.key == table.c.key, source.c.kind == int(Kind.DECISION)))
         .join(target, sa.and_(target.c.id == table.c.target, target.c.kind == int(Kind.DECISION)))
+        .where(*guards(source, guard), *guards(target, guard))
     )
-    if guarded:
-        statement = statement.where(*guards(source, bounded=bounded), *guards(target, bounded=bounded))
     statement = statement.order_by(source.c.id, table.c.type, target.c.id)
     begin, end = (each.c.id.in_(sa.bindparam("ids", expanding=True)) for each in (source, target))
     return statement.where(begin), statement.where(end), statement.where(begin, end)

@@ -11,10 +11,10 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import Viewer
-from cognition_engines.store.codec import matrix, title_key
+from cognition_engines.store.codec import title_key
 from cognition_engines.store.database import Store, pages, reading
-from cognition_engines.store.reads.by_key import asked_by_keys, found_by_ids, only_given, visible
-from cognition_engines.store.schema import TABLES, records, vectors
+from cognition_engines.store.reads.by_key import asked_by_keys, found_by_ids, only_given, vectors_by_key, visible
+from cognition_engines.store.schema import TABLES, records
 from cognition_engines.store.values import FloatArray, StoredRecord
 from cognition_engines.unicode_forms import fold_text
 
@@ -68,7 +68,7 @@ class KnowledgeReads:
             assert isinstance(record, Chunk)
             names = _source_names(connection, [record.source_id], viewer)
             clusters = found_by_ids(connection, Kind.CLUSTER, record.cluster_ids, viewer)
-            windows = None if model is None else _vectors(connection, found.key, model)
+            windows = None if model is None else vectors_by_key(connection, [found.key], model).get(found.key)
         source = None if record.source_id is None else names.get(record.source_id)
         return ChunkFound(record, found.key, source, clusters, windows)
 
@@ -94,7 +94,7 @@ class KnowledgeReads:
 
 
 def source_of(one: StoredRecord) -> str | None:
-    """The id of the source that a chunk or an extraction names."""
+    """Return the id of the source that a chunk or an extraction names."""
     return one.record.source_id if isinstance(one.record, Chunk | Extraction) else None
 
 
@@ -109,12 +109,5 @@ def _source_names(connection: sa.Connection, ids: Iterable[str | None], viewer: 
 
 
 def _possible(ids: Iterable[str | None]) -> list[str]:
-    """Each once; PostgreSQL takes no text with NUL, and no id has one."""
+    """Return each once; PostgreSQL takes no text with NUL, and no id has one."""
     return list(dict.fromkeys(id for id in ids if id is not None and "\0" not in id))
-
-
-def _vectors(connection: sa.Connection, key: int, model: str) -> FloatArray | None:
-    chosen = vectors.c.key == key, vectors.c.model == model
-    statement = sa.select(vectors.c.vector).where(*chosen).order_by(vectors.c.window)
-    windows = list(connection.execute(statement).scalars())
-    return matrix(windows) if windows else None

@@ -146,7 +146,7 @@ class ConversationReads:
 def _places(
     connection: sa.Connection, conversation_id: str, viewer: Viewer | None, keys: Sequence[int]
 ) -> dict[int, int]:
-    """The places of turns among those of their conversation that the viewer sees, from 0."""
+    """Return the places of turns among those of their conversation that the viewer sees, from 0."""
     if not keys:
         return {}
     number = sa.func.row_number().over(order_by=place_of(_turns))
@@ -200,7 +200,7 @@ def _count_named(
 
 
 def _spellings(kind: Kind, id: str) -> tuple[str, ...]:
-    """How a passage may name its owner: the id of an artifact also without its prefix."""
+    """Return how a passage may name its owner: the id of an artifact also without its prefix."""
     return (id, id.removeprefix("art_")) if kind is Kind.ARTIFACT_CHUNK else (id,)
 
 
@@ -242,7 +242,7 @@ class GraphReads:
 
 
 def _entities(connection: sa.Connection, names: Sequence[str], viewer: Viewer | None) -> list[NamedEntity]:
-    """The entities that one of these names stands for, by id."""
+    """Return the entities that one of these names stands for, by id."""
     keys: set[int] = set()
     for page in pages(names):
         statement = sa.select(links.c.key).where(links.c.target.in_(page), links.c.role == int(Role.NAME))
@@ -261,7 +261,7 @@ def _named_entity(stored: StoredRecord) -> NamedEntity:
 
 
 def _edges_of(connection: sa.Connection, names: Iterable[str], viewer: Viewer | None) -> list[Edge]:
-    """The edges from or to one of these names, at most MOST_EDGES, the surest first, ties by id."""
+    """Return the edges from or to one of these names, at most MOST_EDGES, the surest first, ties by id."""
     best: dict[int, tuple[float, str]] = {}
     for page in pages(sorted(names)):
         statement = (
@@ -280,7 +280,7 @@ def _edges_of(connection: sa.Connection, names: Iterable[str], viewer: Viewer | 
 
 
 def _other_ends(edges: Iterable[Edge], names: Iterable[str]) -> list[str]:
-    """The ends that are not among the names, in order, each once."""
+    """Return the ends that are not among the names, in order, each once."""
     here = set(names)
     ends = (normal(end) for edge in edges for end in (edge.source_id, edge.target_id))
     return list(dict.fromkeys(end for end in ends if end not in here))

@@ -29,7 +29,7 @@ from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import place_key
 from cognition_engines.store.database import pages
-from cognition_engines.store.reads.by_key import found_by_keys, guards, rights_of
+from cognition_engines.store.reads.by_key import Guard, found_by_keys, guard_of, guards, rights_of
 from cognition_engines.store.schema import TABLES, links, records, reviews
 from cognition_engines.store.values import DanglingReferences, StoredRecord
 
@@ -72,9 +72,8 @@ def supersessions_of(
         wanted.update(dict.fromkeys(names_of(str(decision.id), one.origin)))
         for reference in (*decision.supersedes, *decision.superseded_by):
             wanted.update(dict.fromkeys(named_by(reference, one.origin)))
-    seen = {} if viewer is None else rights_of(viewer) | ({"now": 0} if expired else {})
-    bounded = viewer is not None and viewer.projects is not None
-    statement = _select_named(guarded=viewer is not None, bounded=bounded)
+    seen = rights_of(viewer) | ({"now": 0} if expired else {})
+    statement = _select_named(guard_of(viewer))
     named = _ids(connection, list(wanted), statement, seen)
     nearer = [name for (_, name), ids in named.items() for name in _nearer(name, ids)]
     named |= _ids(connection, nearer, statement, seen)
@@ -91,7 +90,7 @@ def supersessions_of(
 def _both(
     one: StoredRecord, decision: Decision, references: Sequence[str], other: Role, named: _Named
 ) -> tuple[str, ...]:
-    """What a decision names, and what names it in the role that says the same from the other side."""
+    """Return the decisions that one names, and those that name it in the opposite role."""
     ids: list[str] = []
     for reference in references:
         ids += _meant(one, reference, named)
@@ -105,13 +104,13 @@ def _meant(one: StoredRecord, reference: str, named: _Named) -> Sequence[str]:
 
 
 def _called(name: str, named: _Named) -> list[str]:
-    """The decisions of a name. One that a file gives, and that several have, means none of them."""
+    """Return the decisions of a name. One that a file gives, and that several have, means none of them."""
     ids = [id for id, _ in named.get((Role.CALLED, name), ())]
     return [] if name.startswith(ANYWHERE) and len(ids) > 1 else ids
 
 
 def _naming(name: str, origin: Origin, role: Role, named: _Named) -> Iterator[str]:
-    """The decisions that mean a decision of this origin by one of its names, and not one of their own repository."""
+    """Yield the decisions that mean one of this origin by one of its names, and none of their own repository."""
     if name.startswith(ANYWHERE) and len(_called(name, named)) != 1:
         return
     for id, repository in named.get((role, name), ()):
@@ -121,7 +120,7 @@ def _naming(name: str, origin: Origin, role: Role, named: _Named) -> Iterator[st
 
 
 def _nearer(name: str, found: Iterable[tuple[str, str]]) -> list[str]:
-    """What the same reference means first in the repositories of these decisions."""
+    """Return the names that the same reference means first in the repositories of these decisions."""
     id = of_any_repository(name)
     return [] if id is None else [in_repository(repository, id) for _, repository in found]
 
@@ -129,7 +128,7 @@ def _nearer(name: str, found: Iterable[tuple[str, str]]) -> list[str]:
 def _ids(
     connection: sa.Connection, names: Sequence[str], statement: sa.Select[Any], seen: Mapping[str, object]
 ) -> dict[tuple[Role, str], list[tuple[str, str]]]:
-    """The decisions that the statement selects, by name and role, at most MOST_NAMED of each, by id."""
+    """Return the decisions that the statement selects, by name and role, at most MOST_NAMED of each, by id."""
     found: dict[tuple[Role, str], list[tuple[str, str]]] = {}
     for page in pages(list(dict.fromkeys(names))):
         for role, target, id, repository in connection.execute(statement, {"names": list(page), **seen}):
@@ -138,7 +137,7 @@ def _ids(
 
 
 @cache
-def _select_named(*, guarded: bool, bounded: bool) -> sa.Select[Any]:
+def _select_named(guard: Guard) -> sa.Select[Any]:
     """Role, name, id and repository; made once, for to make it takes longer than to run it."""
     roles = [int(role) for role in (Role.CALLED, Role.SUPERSEDES, Role.SUPERSEDED_BY)]
     place = sa.func.row_number().over(partition_by=(links.c.target, links.c.role), order_by=records.c.id)
@@ -146,7 +145,7 @@ def _select_named(*, guarded: bool, bounded: bool) -> sa.Select[Any]:
         sa.select(links.c.role, links.c.target, records.c.id, records.c.repository, place.label("place"))
         .join_from(links, records, records.c.key == links.c.key)
         .where(links.c.target.in_(sa.bindparam("names", expanding=True)), links.c.role.in_(roles))
-        .where(*(guards(records, bounded=bounded) if guarded else ()))
+        .where(*guards(records, guard))
         .subquery()
     )
     columns = (ranked.c.role, ranked.c.target, ranked.c.id, ranked.c.repository)

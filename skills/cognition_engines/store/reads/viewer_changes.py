@@ -81,7 +81,7 @@ def _left(
     kinds: Sequence[Kind] | None,
     limit: int,
 ) -> Sequence[sa.Row[Any]]:
-    """What left the viewer's sight and is not in it again: of several times the last."""
+    """Return the rows of records that left the viewer's sight for good: of several times the last."""
     later = [each.alias() for each in _LEAVINGS]
     again = (
         sa.exists().where(
@@ -110,7 +110,7 @@ def _last(connection: sa.Connection, table: sa.Table, viewer: Viewer) -> int:
 
 
 def _seen(table: sa.FromClause, viewer: Viewer) -> list[sa.ColumnElement[bool]]:
-    """What a viewer may see, by the project and sensitivity that a row has; of records not what has expired."""
+    """Return what a viewer may see, by the project and sensitivity of a row; of records none that has expired."""
     if table is records:
         return visible(viewer)
     conditions: list[sa.ColumnElement[bool]] = [table.c.sensitivity <= int(viewer.clearance)]

@@ -24,7 +24,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import BackupFailed, ComponentFailed, ConfigurationError
 from cognition_engines.store.database import Store, scanning, writing
-from cognition_engines.store.erasure.ledger import Erasure, erase_again
+from cognition_engines.store.erasure.ledger import Erasure, erase_again, sync_folder
 from cognition_engines.store.opening import create_tables, schema_of
 from cognition_engines.store.schema import HEAD
 from cognition_engines.store.transfer.copy import (
@@ -107,7 +107,7 @@ def write_backup(
         if not notes.contents.records:
             _refuse_to_empty(file)
         partial.replace(file)
-        _sync_folder(file.parent)
+        sync_folder(file.parent)
     return notes
 
 
@@ -135,7 +135,7 @@ def restore_backup(
 
 @contextmanager
 def opened_backup(file: Path, watcher: Watcher) -> Iterator[Backup]:
-    """A backup, checked whole and opened for reading; nothing is written to it or next to it.
+    """Check a backup whole and open it for reading; nothing is written to it or next to it.
 
     Raises ConfigurationError for a file that is no backup or a newer program's, BackupFailed for a damaged one,
     OSError for one that cannot be read.
@@ -162,7 +162,7 @@ def _check_place(file: Path, *, replace: bool) -> None:
 
 
 def _refuse_to_empty(file: Path) -> None:
-    """Raises ConfigurationError where a backup without a record would replace one with records."""
+    """Raise ConfigurationError if a backup without a record would replace one with records."""
     if file.exists() and (held := _noted_records(file)):
         raise ConfigurationError(
             f"{file} holds {held:,} records and the store none, so it is not replaced: see store.url and --data-dir "
@@ -171,7 +171,7 @@ def _refuse_to_empty(file: Path) -> None:
 
 
 def _noted_records(file: Path) -> int:
-    """How many records a backup says it holds; 0 where it cannot be read."""
+    """Return how many records a backup says it holds; 0 if it cannot be read."""
     store = _opened(file, _READ_ONLY)
     try:
         with store.reader.begin() as connection:
@@ -231,7 +231,7 @@ def _check_header(file: Path) -> None:
 
 
 def _application_id(file: Path) -> int:
-    """Of a file that SQLite made, else 0. Read by hand: SQLite would not open every file that may be named here."""
+    """Return the id of a file that SQLite made, else 0. SQLite would not open every file that may be named here."""
     with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as opened:
         if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):  # a pipe would keep it waiting, a device for ever
             return 0
@@ -255,7 +255,7 @@ def _opened(file: Path, options: str) -> Store:
 
 
 def _checked(file: Path, store: Store, watcher: Watcher) -> Notes:
-    """The notes of a backup whose every page and record is as it was written."""
+    """Return the notes of a backup whose every page and record is as it was written."""
     with store.reader.begin() as connection:
         _check_schema(file, connection)
         schema = schema_of(connection)
@@ -308,7 +308,7 @@ def _read_failures(file: Path) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """What the system or SQLite says; it names neither rows nor values."""
+    """Return the words of the system or SQLite, which name neither rows nor values."""
     if isinstance(error, OSError):
         return error.strerror or type(error).__name__
     cause = error.__cause__ if isinstance(error, ComponentFailed) else error
@@ -322,11 +322,3 @@ def _refuse(found: Loss) -> None:
             f"the store holds {found.records} records; --replace makes it equal to the backup, and what is not in "
             f"it is lost: {found.missing} are not in the backup, {found.differing} are otherwise there"
         )
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -18,7 +18,7 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.audit.chain import carry_audit, head_of
 from cognition_engines.store.codec import COLUMNS, ORIGIN, Cell, origin_of, record_of
-from cognition_engines.store.database import Store, failures, pages, scanning, writing
+from cognition_engines.store.database import Store, count_rows, failures, pages, scanning, writing
 from cognition_engines.store.decision_state import show_all
 from cognition_engines.store.erasure.ledger import ledger, note
 from cognition_engines.store.schema import (
@@ -152,7 +152,7 @@ def copy_records(source: Store, target: Store, watcher: Watcher) -> Contents:
     `ConfigurationError` for a target that holds records; `ComponentFailed` naming `target` when that fails.
     """
     with scanning(source) as read, writing(target, "target") as write:
-        if held := _count(write):
+        if held := count_rows(write, records):
             raise ConfigurationError(
                 f"the target holds {held} records already; name an empty database, or make that one equal to this "
                 "store with cstp backup and cstp restore --replace"
@@ -165,8 +165,8 @@ def copy_records(source: Store, target: Store, watcher: Watcher) -> Contents:
 
 
 def loss(source: Source, target: sa.Connection, watcher: Watcher) -> Loss:
-    """What `transfer` would take from the target; changes nothing."""
-    held = _count(target)
+    """Return what `transfer` would take from the target, without a change."""
+    held = count_rows(target, records)
     if not held:
         return Loss(0, 0, 0)
     watcher.start("comparing", _source_count(source))
@@ -185,7 +185,7 @@ def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> Transfe
     What is equal already keeps its `seq`; what is known keeps its key. Errors of the source are ComponentFailed,
     those of the target are SQLAlchemy's.
     """
-    held = _count(target)
+    held = count_rows(target, records)
     watcher.start("copying", _source_count(source))
     tally = _Tally()
     common = changed = 0
@@ -208,7 +208,7 @@ def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> Transfe
 
 
 def contents(source: Source, watcher: Watcher) -> Contents:
-    """What is in a store, in one pass."""
+    """Return the contents of a store, in one pass."""
     watcher.start("verifying", _source_count(source))
     tally = _Tally()
     for page in _pages(source):
@@ -251,7 +251,7 @@ def _fingerprint(record: _Record) -> int:
 
 
 def _pages(source: Source) -> Iterator[list[_Record]]:
-    """All records by ascending key."""
+    """Yield all records by ascending key."""
     after = 0
     while True:
         with failures(source.component):
@@ -263,7 +263,7 @@ def _pages(source: Source) -> Iterator[list[_Record]]:
 
 
 def _known(target: sa.Connection, page: Sequence[_Record]) -> dict[tuple[Kind, str], _Record]:
-    """The target's records with the kinds and ids of a page."""
+    """Return the target's records with the kinds and ids of a page."""
     found: list[_Record] = []
     for kind in dict.fromkeys(record.kind for record in page):
         ids = [id for of, id in (record.name for record in page) if of is kind]
@@ -272,7 +272,7 @@ def _known(target: sa.Connection, page: Sequence[_Record]) -> dict[tuple[Kind, s
 
 
 def _records(connection: sa.Connection, *chosen: sa.ColumnElement[bool]) -> list[_Record]:
-    """Up to a page of records, by ascending key."""
+    """Return up to a page of records, by ascending key."""
     listed = sa.select(records.c.key, *(records.c[name] for name in _SPINE))
     rows = connection.execute(listed.where(*chosen).order_by(records.c.key).limit(PAGE)).all()
     found = [_Record(key, Kind(cells[0]), dict(zip(_SPINE, cells, strict=True)), {}, [], []) for key, *cells in rows]
@@ -297,7 +297,7 @@ def _records(connection: sa.Connection, *chosen: sa.ColumnElement[bool]) -> list
 
 
 def _write(target: sa.Connection, page: Sequence[_Record], known: Mapping[tuple[Kind, str], _Record]) -> int:
-    """Store what differs from the known records; how many of those were changed."""
+    """Store what differs from the known records; return how many of those were changed."""
     work = [record for record in page if _differs(record, known.get(record.name))]
     if not work:
         return 0
@@ -354,7 +354,7 @@ def _remove_others(source: Source, target: sa.Connection) -> None:
 
 
 def _names(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
-    """Those of the kinds and ids that are there."""
+    """Return those of the kinds and ids that are there."""
     found: set[tuple[Kind, str]] = set()
     for kind in dict.fromkeys(kind for kind, _ in names):
         ids = [id for of, id in names if of is kind]
@@ -385,8 +385,4 @@ def _copy_receipts(source: Source, target: sa.Connection) -> None:
 
 def _source_count(source: Source) -> int:
     with failures(source.component):
-        return _count(source.connection)
-
-
-def _count(connection: sa.Connection) -> int:
-    return connection.execute(sa.select(sa.func.count()).select_from(records)).scalar_one()
+        return count_rows(source.connection, records)
