@@ -18,8 +18,8 @@ from typing import Final
 
 from benchmarks.page import RIGHT, Run, page, table
 from cognition_engines.ingest.detect import MARKDOWN, PLAIN, read
+from cognition_engines.ingest.formats.converted import FORMATS
 from cognition_engines.ingest.formats.reader import DEFAULT_LIMITS, FormatReader
-from cognition_engines.ingest.formats.suffixes import FORMATS
 from cognition_engines.ingest.items import Item, RejectedRecord, Warned
 
 REQUIRED: Final = 0.95

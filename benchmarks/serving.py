@@ -21,7 +21,7 @@ from cognition_engines.engine import Engine
 from cognition_engines.models import Filters, Mode
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry
-from cstp_server.process.open_engine import open_engine
+from cstp_server.open_engine import open_engine
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token, revoke_token
 

@@ -20,7 +20,7 @@ from benchmarks.serving import Caller, metric, served
 from benchmarks.throughput import CONNECTIONS, Client
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
-from cstp_server.process.open_engine import open_engine
+from cstp_server.open_engine import open_engine
 from cstp_server.settings import Settings
 
 WORKERS: Final = (1, 2)

@@ -22,7 +22,7 @@ import pytest
 import structlog
 from uvicorn.server import ServerState
 
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.places import Gate
 from cstp_server.observe.log import configure_logging, write_rest
 from cstp_server.process.listen import bind
 from cstp_server.serve import make_server

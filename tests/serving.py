@@ -22,9 +22,9 @@ from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.vectors.choice import VectorChoice
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.places import Gate
+from cstp_server.open_engine import engine_options
 from cstp_server.process.listen import bind
-from cstp_server.process.open_engine import engine_options
 from cstp_server.serve import make_server
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token

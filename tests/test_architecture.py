@@ -32,14 +32,11 @@ UNSET = {name: value for name, value in os.environ.items() if not name.startswit
 LONGEST_FILE = 400
 LARGEST_FOLDER = 25  # files
 SAME_NAMES = {  # of modules in several folders, and what the name means in each of them
-    "audit": "the family",
     "backup": "a backup of the store",
     "call": "a call to send",
-    "changes": "the family",
     "decision_reads": "the family",
     "decision_records": "the family",
     "decisions": "the family",
-    "forgetting": "the family",
     "episodes": "the family",
     "errors": "the errors of that room",
     "everything": "the family",
@@ -50,7 +47,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "indexes": "the indexes of a folder",
     "knowledge": "the family",
     "live": "an index that follows the records",
-    "memories": "the family",
+    "memories": "artifacts, turns, events and the graph",
     "options": "what a command or a run is given",
     "reader": "a text to drafts",
     "recall": "the family",
@@ -68,7 +65,7 @@ LONGEST_FUNCTION = 50
 ALLOWED_OF_CSTP = {"cstp", "pydantic", "pydantic_core", "httpx"}
 IMPORTS_YAML = {("cstp/agents.py", "yaml")}  # the extra `agents`
 # what reads collections of other systems where they are, over their REST interfaces
-READS_HTTP = "cognition_engines/ingest/collections/http_json.py"
+READS_HTTP = "cognition_engines/ingest/collections/rest_sources.py"
 SERVER_ONLY = {"starlette", "uvicorn", "jsonrpcserver", "limits", "redis", "structlog", "typer", "rich", "httpx"}
 CATCH_ALLS = [
     "cognition_engines/ingest/formats/format_worker.py",  # libraries raise anything over a hostile document
@@ -120,8 +117,8 @@ def test_only_the_indexes_and_the_registry_import_chromadb() -> None:
 def test_outside_its_folder_a_vector_backend_is_named_by_the_registry_alone() -> None:
     chroma = "cognition_engines.indexes.vectors.chroma."
     found = {one for one, other in _imports() if other.startswith(chroma) and not one.startswith(chroma)}
-    ingested = {each for each in found if each.startswith("cognition_engines.ingest.collections.chroma_")}
-    assert found - ingested == {"cognition_engines.indexes.vectors.registry"}
+    ingested = {f"cognition_engines.ingest.collections.{name}" for name in ("addresses", "chroma_source")}
+    assert found == {"cognition_engines.indexes.vectors.registry", *ingested}
 
 
 def test_http_requests_are_sent_by_the_client_and_what_reads_collections_alone() -> None:
@@ -156,7 +153,7 @@ def test_a_server_over_a_store_without_vectors_does_not_load_chroma(tmp_path: Pa
     program = f"""
 import sys, time
 from pathlib import Path
-from cstp_server.process.open_engine import open_engine
+from cstp_server.open_engine import open_engine
 from cstp_server.settings import Settings
 
 knowledge = open_engine(Settings(data_dir=Path({str(tmp_path)!r})))

@@ -22,58 +22,37 @@ from cognition_engines.queries.steps import Caller
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.openrpc import discovered
-from cstp_server.handlers.audit import audit_methods
-from cstp_server.handlers.bulk import bulk_methods
-from cstp_server.handlers.changes import change_methods
-from cstp_server.handlers.decision_overviews import decision_overview_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
-from cstp_server.handlers.episode_records import episode_record_methods
 from cstp_server.handlers.episodes import episode_methods
 from cstp_server.handlers.everything import everything_methods
 from cstp_server.handlers.extractions import extraction_methods
-from cstp_server.handlers.forgetting import forgetting_methods
 from cstp_server.handlers.knowledge import knowledge_methods
-from cstp_server.handlers.knowledge_records import knowledge_record_methods
-from cstp_server.handlers.memory_lists import memory_list_methods
-from cstp_server.handlers.memory_records import memory_record_methods
+from cstp_server.handlers.memories import memory_methods
 from cstp_server.handlers.recall import recall_methods
+from cstp_server.handlers.records import record_methods
 from cstp_server.handlers.system import system_methods
 from cstp_server.holder.folder_calls import FolderCalls
-from cstp_server.http.auth import Network, parse_networks
-from cstp_server.http.discovery import (
-    CARD_PATH,
-    OLD_CARD_PATH,
-    OPENRPC_PATH,
-    Discovery,
-    card,
-    make_discovery,
-    metadata,
-    openrpc,
-)
-from cstp_server.http.endpoint import METADATA_PATH, FailedAttempts, Parts, cstp_endpoint
+from cstp_server.http import discovery as documents, page as pages
+from cstp_server.http.auth import Network, allowed_hosts, parse_networks
+from cstp_server.http.endpoint import METADATA_PATH, Parts, cstp_endpoint
 from cstp_server.http.events import EventStream, changes_endpoint
-from cstp_server.http.hosts import allowed_hosts
-from cstp_server.http.page import ASSET_PATH, PAGE_PATH, Page, asset, index, root, to_page
-from cstp_server.http.page_sessions import SESSION_PATH, PageSessions, session
 from cstp_server.http.probes import Probes, healthz, metrics, readyz
-from cstp_server.limits.bodies import Bodies, BodyParser
-from cstp_server.limits.followers import FollowerPlaces
-from cstp_server.limits.gate import Gate
-from cstp_server.limits.limiter import Limiter, Plan, Window, make_plan, parse_windows, redis_storage
+from cstp_server.limits.limiter import FailedAttempts, Limiter, redis_storage
+from cstp_server.limits.places import Bodies, BodyParser, FollowerPlaces, Gate
+from cstp_server.limits.prices import Plan, Window, make_plan, parse_windows
 from cstp_server.mcp.mount import Mount, mcp_endpoint, open_mount
-from cstp_server.observe.gauges import StateGauges
-from cstp_server.observe.metrics import CallMetrics, watch_loop
+from cstp_server.observe.metrics import CallMetrics, StateGauges, watch_loop
 from cstp_server.observe.readiness import ReadinessCheck
-from cstp_server.observe.scrape import OwnMetrics, Siblings
-from cstp_server.process.open_engine import open_engine
+from cstp_server.open_engine import open_engine
 from cstp_server.process.stop import Grace
-from cstp_server.rpc.audited_calls import AuditedCalls
+from cstp_server.rpc.bound import AuditedCalls
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
 from cstp_server.settings import Settings
 from cstp_server.tokens import TokenBook
 from cstp_server.workers.membership import Membership
+from cstp_server.workers.scrape import OwnMetrics, Siblings
 
 _log = structlog.get_logger("cstp.stop")
 
@@ -86,15 +65,15 @@ _ROUTES: Final = {
     "/healthz": healthz,
     "/readyz": readyz,
     "/metrics": metrics,
-    OPENRPC_PATH: openrpc,
-    CARD_PATH: card,
-    OLD_CARD_PATH: card,
-    METADATA_PATH: metadata,
-    "/": root,
-    PAGE_PATH.rstrip("/"): to_page,
-    PAGE_PATH: index,
-    ASSET_PATH: asset,
-    SESSION_PATH: session,
+    documents.OPENRPC_PATH: documents.openrpc,
+    documents.CARD_PATH: documents.card,
+    documents.OLD_CARD_PATH: documents.card,
+    METADATA_PATH: documents.metadata,
+    "/": pages.root,
+    pages.PAGE_PATH.rstrip("/"): pages.to_page,
+    pages.PAGE_PATH: pages.index,
+    pages.ASSET_PATH: pages.asset,
+    pages.SESSION_PATH: pages.session,
 }
 
 
@@ -104,10 +83,10 @@ class State(TypedDict):
     parts: Parts
     probes: Probes
     mcp: Mount
-    discovery: Discovery
+    discovery: documents.Discovery
     events: EventStream
-    page: Page
-    sessions: PageSessions
+    page: pages.Page
+    sessions: pages.PageSessions
     folder_calls: FolderCalls
 
 
@@ -143,7 +122,7 @@ def create_app(
     name. `member` is which of several workers this process is.
     """
     prepared = _prepared(settings, gate)
-    discovery = make_discovery(settings, prepared.plan, prepared.document)
+    discovery = documents.make_discovery(settings, prepared.plan, prepared.document)
 
     @asynccontextmanager
     async def opened_parts() -> AsyncIterator[State]:
@@ -168,8 +147,8 @@ def create_app(
                     "mcp": mount,
                     "discovery": discovery,
                     "events": EventStream(opened.following, settings.server.quiet_seconds),
-                    "page": Page(settings),
-                    "sessions": PageSessions(settings, claims),
+                    "page": pages.Page(settings),
+                    "sessions": pages.PageSessions(settings, claims),
                     "folder_calls": others,
                 }
         finally:
@@ -198,7 +177,7 @@ def create_app(
 
 
 def _prepared(settings: Settings, gate: Gate | None) -> Prepared:
-    """Raises ConfigurationError for settings that are wrong."""
+    """Return what is made of the settings. Raises ConfigurationError for settings that are wrong."""
     server = settings.server
     failures, *others = parse_windows(settings.limits.auth_failures, "limits.auth_failures")
     if others:
@@ -221,7 +200,7 @@ def _holds(member: Membership | None) -> bool:
 
 @asynccontextmanager
 async def _with_others(member: Membership | None, engine: Engine, probes: Probes) -> AsyncIterator[None]:
-    """Answers other workers meanwhile, and looks for changes when one of them has written."""
+    """Answer other workers meanwhile, and look for changes when one of them has written."""
     if member is None or probes.siblings is None:
         yield
         return
@@ -242,30 +221,23 @@ def _limiter(prepared: Prepared, member: Membership | None) -> Limiter:
 
 
 def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMetrics, parser: BodyParser) -> Parts:
-    """What the endpoint works with."""
+    """Return the parts that the endpoint works with."""
     settings, server = prepared.settings, prepared.settings.server
     tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
     tokens.refresh(monotonic())
     followers = FollowerPlaces(server.max_followers, prepared.gate, tokens)
     methods = (
-        *system_methods(limiter, settings.agent.id, prepared.document),
+        *system_methods(engine, limiter, settings.agent.id, prepared.document),
         *everything_methods(engine),
         *decision_methods(engine, settings.agent.id),
         *decision_read_methods(engine),
-        *decision_overview_methods(engine),
         *decision_record_methods(engine),
-        *forgetting_methods(engine),
         *extraction_methods(engine),
         *episode_methods(engine),
-        *episode_record_methods(engine),
         *knowledge_methods(engine),
-        *knowledge_record_methods(engine),
-        *bulk_methods(engine),
-        *memory_list_methods(engine),
-        *memory_record_methods(engine),
+        *memory_methods(engine),
+        *record_methods(engine, followers),
         *recall_methods(engine),
-        *change_methods(engine.following, followers),
-        *audit_methods(engine),
     )
     for bound in methods:  # here, and not on the loop in the first call of each
         bound.method.params.model_rebuild()
@@ -307,7 +279,7 @@ def _probes(
 
 
 async def _close(engine: Engine, seconds: float) -> None:
-    """Closes the records and the indexes; what does not end in time is left to the next start.
+    """Close the records and the indexes; a part that does not end in time is left to the next start.
 
     In a daemon thread: asyncio and the interpreter would wait for one of the default executor.
     """

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from random import getrandbits
 from typing import Final, TypeVar
 
 from cstp.call import Call as Sent
@@ -13,8 +12,8 @@ from cstp.client.methods import Methods
 from cstp.fields import format_instant
 from cstp_server.app import State, create_app
 from cstp_server.holder.taking import take_folder
-from cstp_server.process.open_engine import open_engine
-from cstp_server.rpc.bound import Call
+from cstp_server.open_engine import open_engine
+from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Dispatcher
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token
@@ -38,7 +37,7 @@ def folder_methods(settings: Settings, token: Token) -> Iterator[Methods]:
         closing = asyncio.Event()
 
         async def keep() -> None:
-            """Opens and closes in one task, since some of what is opened is bound to it."""
+            """Open and close in one task, since some of the opened parts are bound to it."""
             async with app.router.lifespan_context(app) as state:
                 opened.set_result(state)  # type: ignore[arg-type]
                 await closing.wait()
@@ -62,7 +61,7 @@ def folder_methods(settings: Settings, token: Token) -> Iterator[Methods]:
 
 
 def _for_one_caller(settings: Settings) -> Settings:
-    """Without limits, and with deadlines that are there for what hangs, as no one else waits.
+    """Return the settings without limits, and with deadlines only for parts that hang, as no one else waits.
 
     What is read is what was stored before: collections that a server follows are left to it.
     """
@@ -97,7 +96,7 @@ class _FolderMethods(Methods):
         self._token = token
 
     def send(self, call: Sent[R]) -> R:
-        """One call; its result. Raises CstpError; a call takes as long as the settings let it, whatever its timeout."""
-        context = Call(self._token, f"{getrandbits(128):032x}")  # identifies a request, is no secret
+        """Return the result of one call, which takes as long as the settings allow. Raises CstpError."""
+        context = Call(self._token, new_request_id())
         answer = self._runner.run(self._dispatcher.handle(request_body(call), context))
         return read_answer(HttpAnswer(200, None, answer.body or b""), call)

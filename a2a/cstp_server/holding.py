@@ -5,7 +5,6 @@ Loaded by name: a process that asks another one needs neither the engine nor the
 
 import asyncio
 from collections.abc import Mapping
-from random import getrandbits
 from time import monotonic
 from typing import Final, cast
 
@@ -14,12 +13,12 @@ from cstp.errors import Overloaded
 from cstp_server.app import State, create_app
 from cstp_server.holder.taking import give_up
 from cstp_server.http.endpoint import Parts
-from cstp_server.limits.gate import HeldPlace
-from cstp_server.mcp.tool import Tool, run_tool
+from cstp_server.limits.places import HeldPlace
+from cstp_server.mcp.tools import Tool, run_tool
+from cstp_server.open_engine import open_engine
 from cstp_server.process.malloc import spare_the_collector
-from cstp_server.process.open_engine import open_engine
 from cstp_server.process.stop import Grace
-from cstp_server.rpc.bound import Call
+from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token
@@ -32,7 +31,7 @@ class Holding:
     """The open folder. It answers while `keep` runs."""
 
     def __init__(self, settings: Settings, lock: FolderLock) -> None:
-        """Opens the folder of the lock. Raises as `open_engine`, and frees it then."""
+        """Open the folder of the lock. Raises as `open_engine`, and frees it then."""
         self._settings = settings
         self._engine = open_engine(settings, lock=lock)
         self._parts: Parts | None = None
@@ -65,14 +64,13 @@ class Holding:
             return Outcome(error=Overloaded(_RETRY_SECONDS))
         place = HeldPlace(gate, token.agent)
         try:
-            # identifies a request, is no secret
-            call = Call(token, f"{getrandbits(128):032x}", "mcp", place=place)
+            call = Call(token, new_request_id(), "mcp", place=place)
             return await run_tool(self._parts.dispatcher, tool, arguments, call)
         finally:
             place.leave()
 
     async def _finish_calls(self, parts: Parts) -> None:
-        """Lets nothing new in, here or by the socket, and waits for what runs."""
+        """Admit nothing new, here or by the socket, and wait for running calls."""
         grace = Grace(self._settings.server.grace_seconds, 0.0)
         parts.gate.drain(monotonic() + grace.seconds)
         calls_until = parts.gate.ends_at - grace.after_calls

@@ -7,8 +7,9 @@ the working folder is used only when it is named.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, cast
@@ -19,10 +20,47 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
 
 from cognition_engines.errors import ConfigurationError
 from cstp_server.settings import Settings
-from cstp_server.variables import CONFIG_VARIABLE, check_names, variable_of
 
+CONFIG_VARIABLE: Final = "CSTP_CONFIG"
+_OTHERS: Final = frozenset({CONFIG_VARIABLE, "CSTP_TOKEN", "CSTP_URL"})  # which name no setting
 Layer = Mapping[str, Any]
 _VARIABLE: Final = "environment "  # before a variable's name, among origins
+
+
+def variable_of(setting: str) -> str:
+    """Return the variable of a setting: CSTP_SERVER__PORT for server.port."""
+    return "CSTP_" + setting.upper().replace(".", "__")
+
+
+def check_names(environment: Mapping[str, str], settings: Iterable[str]) -> None:
+    """Raise ConfigurationError that names each unknown variable.
+
+    Empty variables count as absent.
+    """
+    known = {variable_of(name) for name in settings}
+    unknown = [
+        f"{given}: no such setting{_meant(given, known)}"
+        for given, value in sorted(environment.items())
+        if given.upper().startswith("CSTP_") and value and not _is_known(given.upper(), known)
+    ]
+    if unknown:
+        raise ConfigurationError(*unknown)
+
+
+def _is_known(variable: str, known: Set[str]) -> bool:
+    """Return whether a variable is known; settings that are mappings take names after one more `__`."""
+    return variable in _OTHERS or any(variable == one or variable.startswith(f"{one}__") for one in known)
+
+
+def _meant(variable: str, known: Set[str]) -> str:
+    """Return a hint at the variable with the same letters and other underscores, else at the nearest name."""
+    spelled = {_letters(name): name for name in sorted(known | _OTHERS)}
+    near = get_close_matches(_letters(variable), spelled, 1, cutoff=0.75)
+    return f"; did you mean {spelled[near[0]]}?" if near else "; see cstp config for the names, or unset it"
+
+
+def _letters(variable: str) -> str:
+    return variable.upper().removeprefix("CSTP_").replace("_", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +160,7 @@ def _nest(leaves: Mapping[str, object]) -> dict[str, object]:
 
 
 def _environment_leaves() -> dict[str, object]:
-    """The values of CSTP_* variables. Raises ConfigurationError for those that name no setting or hold no JSON."""
+    """Return the values of CSTP_* variables. Raises ConfigurationError for unknown names and invalid JSON."""
     check_names(os.environ, (*_leaves(Settings().model_dump()), *_SECTIONS))
     try:
         # the source needs nothing of BaseSettings but the names and types of the fields
@@ -135,7 +173,7 @@ def _environment_leaves() -> dict[str, object]:
 
 
 def _not_json() -> str:
-    """The variables whose settings are lists or mappings and whose values are not JSON."""
+    """Return the variables whose settings are lists or mappings and whose values are not JSON."""
     wanted = {name for name, value in _leaves(Settings().model_dump()).items() if isinstance(value, dict | tuple)}
     names = []
     for variable, value in os.environ.items():

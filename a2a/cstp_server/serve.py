@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Final, cast
 
 import structlog
@@ -21,14 +22,15 @@ from cstp_server.holder.taking import take_folder
 from cstp_server.http.caps import Caps
 from cstp_server.http.deadlines import MAX_REFUSED, Deadlines, timed_protocol
 from cstp_server.http.endpoint import NOSNIFF, refusal_bytes
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.places import Gate
+from cstp_server.open_engine import open_engine
 from cstp_server.process.malloc import share_arenas, spare_the_collector
-from cstp_server.process.open_engine import open_engine
+from cstp_server.process.model import open_model
 from cstp_server.process.stop import Grace, GracefulServer, Watchdog
 from cstp_server.process.tls import ServerConfig, tls_context
-from cstp_server.process.worker_server import WorkerServer
 from cstp_server.settings import ServerSettings, Settings
-from cstp_server.workers.membership import Membership
+from cstp_server.workers.listener import WorkerServer
+from cstp_server.workers.membership import Membership, Worker, share_of
 
 _log = structlog.get_logger("cstp.stop")
 _OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
@@ -54,13 +56,13 @@ def reserve_descriptors(max_connections: int) -> None:
 
 
 def _start_failure(server: uvicorn.Server) -> Exception | None:
-    """The exception that kept the application from starting."""
+    """Return the exception that kept the application from starting."""
     found: Exception | None = getattr(cast(Starlette, server.config.app).state, "start_failure", None)
     return found
 
 
 def _ignore(*_: object) -> None:
-    """For a server that runs inside another program."""
+    """Do nothing, for a server that runs inside another program."""
 
 
 def make_server(
@@ -147,3 +149,10 @@ def serve(
             raise
         raise failure from None
     _log.info("stopped")
+
+
+def serve_as_worker(worker: Worker, settings: Settings, listener: socket.socket, watchdog: Watchdog) -> None:
+    """Serve as one of several workers until it is stopped, inside `ended_by_signals`. Raises as `serve` does."""
+    worker.begin(watchdog, settings.server.grace_seconds)
+    share = share_of(settings, worker.member.count)
+    serve(share, listener, worker.announce, watchdog, partial(open_model, share), worker.member)

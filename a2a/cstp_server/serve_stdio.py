@@ -7,28 +7,35 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib import import_module
-from random import getrandbits
+from pathlib import Path
 from time import monotonic
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import structlog
 
 from cognition_engines.errors import EngineError, FolderInUse
 from cognition_engines.indexes.folder_lock import FolderLock
-from cstp.errors import AuthenticationRequired, CstpError, MethodNotFound, QueryFailed
+from cstp.call import Call
+from cstp.client.messages import HttpAnswer, read_answer, request_body
+from cstp.errors import AuthenticationRequired, CstpError, MethodNotFound, QueryFailed, TransportError
 from cstp.methods.records import LONGEST_WAIT
-from cstp_server.holder.asked import Caller
-from cstp_server.holder.holder_client import HolderAway, ask_holder, holder_ended
+from cstp_server.holder import folder_socket
+from cstp_server.holder.folder_socket import Caller, caller_line
 from cstp_server.holder.taking import MCP
-from cstp_server.mcp.sent_calls import call_of
 from cstp_server.mcp.server import Context
 from cstp_server.mcp.stdio import answer
-from cstp_server.mcp.tool import Tool
+from cstp_server.mcp.tools import Tool, call_of
 from cstp_server.process.malloc import spare_the_collector
+from cstp_server.rpc.bound import new_request_id
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 from cstp_server.tokens import Token, TokenBook
 
+if TYPE_CHECKING:
+    from cstp_server.holding import Holding
+
+R = TypeVar("R")
+_OK: Final = 200
 Identify = Callable[[TokenBook], Token | None]
 _HOLDING: Final = "cstp_server.holding"  # loaded by name: it takes 40 MB, and one process needs it
 _LOOK_SECONDS: Final = 0.05  # between two looks for a holder
@@ -37,18 +44,42 @@ _SPARE_SECONDS: Final = 2.0  # for the way to a holder and back, beyond the dead
 _log = structlog.get_logger("cstp.folder")
 
 
-class Holding(Protocol):
-    """The open folder; see `cstp_server.holding`."""
-
-    @property
-    def answers(self) -> bool: ...
-
-    async def keep(self) -> None: ...
-
-    async def run(self, tool: Tool | None, arguments: Mapping[str, object], token: Token) -> Outcome: ...
+class HolderAway(Exception):
+    """There is no holder, or it ended before it answered; whether it ran the call is not known."""
 
 
-def take_if_free(settings: Settings) -> Holding | None:
+async def ask_holder(folder: Path, caller: Caller, call: Call[R]) -> R:
+    """Return the result of a call. Raises CstpError for an error that was answered, HolderAway."""
+    try:
+        reader, writer = await asyncio.open_unix_connection(sock=folder_socket.connect(folder))
+        try:
+            writer.write(caller_line(caller) + request_body(call) + b"\n")
+            await writer.drain()
+            answer = await reader.read()
+        finally:
+            writer.close()
+        if not answer.endswith(b"\n"):
+            raise HolderAway
+        return read_answer(HttpAnswer(_OK, None, answer), call)
+    except (OSError, TransportError) as error:
+        raise HolderAway from error
+
+
+async def holder_ended(folder: Path) -> None:
+    """Return when the holder of `folder` has ended; at once where none listens."""
+    try:
+        reader, writer = await asyncio.open_unix_connection(sock=folder_socket.connect(folder))
+    except OSError:
+        return
+    try:
+        await reader.read()
+    except OSError:
+        return
+    finally:
+        writer.close()
+
+
+def take_if_free(settings: Settings) -> "Holding | None":
     """Open the folder; None while another process holds it.
 
     Raises ConfigurationError or ComponentFailed, with nothing left open.
@@ -62,7 +93,7 @@ def take_if_free(settings: Settings) -> Holding | None:
     return make(settings, lock)
 
 
-async def answer_from_folder(settings: Settings, identify: Identify, holding: Holding | None) -> None:
+async def answer_from_folder(settings: Settings, identify: Identify, holding: "Holding | None") -> None:
     """Answer until standard input ends, or SIGTERM or SIGINT arrives; then close the folder if held.
 
     `identify` is asked in each call: a token that ends or is revoked ends the answers. `holding` is None if another
@@ -82,7 +113,7 @@ async def answer_from_folder(settings: Settings, identify: Identify, holding: Ho
 class FolderProcess:
     """Answers calls as the holder of the folder, or by asking the holder."""
 
-    def __init__(self, settings: Settings, identify: Identify, holding: Holding | None) -> None:
+    def __init__(self, settings: Settings, identify: Identify, holding: "Holding | None") -> None:
         self._settings = settings
         self._identify = identify
         self._holding = holding
@@ -117,7 +148,7 @@ class FolderProcess:
         except CstpError as error:
             return Outcome(error=error)
         except TimeoutError:
-            failure = QueryFailed("server", f"{getrandbits(128):032x}")
+            failure = QueryFailed("server", new_request_id())
             reason = "the process that holds the folder does not answer"
             _log.error("no_answer", request_id=failure.request_id, reason=reason)
             return Outcome(error=failure)

@@ -234,7 +234,7 @@ def _check_lifetime(lifetime: timedelta) -> None:
 
 
 def _with_room(tokens: Sequence[Token], agent: str, now: datetime) -> tuple[Token, ...]:
-    """The tokens, the oldest live one by link revoked where the agent has as many as it may have."""
+    """Return the tokens, with the oldest live one by link revoked if the agent has the maximum."""
     live = [token for token in tokens if token.agent == agent and token.live(now)]
     oldest = next((token for token in live if token.by_link), None) if len(live) >= LIVE_PER_AGENT else None
     revoked = now.isoformat(timespec="seconds")
@@ -332,7 +332,7 @@ class TokenBook:
         return len(self._by_id)
 
     def _log_problem(self, problem: str | None) -> None:
-        """Logs a problem once, and its recovery once."""
+        """Log a problem once, and its recovery once."""
         if problem is not None and self.problem is None:
             _log.warning("tokens_file_fails", reason=problem)
         if problem is None and self.problem is not None:

@@ -52,7 +52,7 @@ from cognition_engines.writing.erasing import LedgerFile, Retention
 from cognition_engines.writing.writer import Writer
 
 if TYPE_CHECKING:
-    from cognition_engines.ingest.watching.follow import SourceFollower
+    from cognition_engines.ingest.follow import SourceFollower
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class EngineOptions:
 WRITE_THREADS: Final = 2  # one writes while the next one is prepared; the store takes one writer at a time
 DEFAULTS: Final = EngineOptions()
 _RUN: Final = "cognition_engines.ingest.run"  # loaded by name: the readers of files take a tenth of a start
-_FOLLOW: Final = "cognition_engines.ingest.watching.follow"  # loads Chroma
+_FOLLOW: Final = "cognition_engines.ingest.follow"  # loads Chroma
 _FOLLOW_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 0.01
 

@@ -21,7 +21,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from cstp_server.observe.log_output import HELD
+from cstp_server.observe.log import HELD
 from tests.http_servers import Handler, HttpServer
 from tests.stores import free_port, wait_for
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.indexes.vectors.chroma.index import close_client, open_client
-from cognition_engines.ingest.collections.chroma_names import checked_address
+from cognition_engines.ingest.collections.addresses import checked_address
 from tests.stores import ChromaProgram
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.ingest.collections.chroma_names import checked_address
-from cognition_engines.ingest.collections.chroma_source import opened
+from cognition_engines.ingest.collections.addresses import checked_address
+from cognition_engines.ingest.collections.chroma_source import open_chroma
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.kind import Kind
@@ -34,7 +34,7 @@ def take(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]
     """`take(address, prune=True)`: reads a collection."""
 
     def once(address: str, model: CountingEmbedder | None = embedder, **options: Any) -> Summary:
-        with opened(address, model) as collection:
+        with open_chroma(address, model) as collection:
             return ingest([], Options(**options), records, model, Silent(), collections=[collection])
 
     return once
@@ -186,20 +186,20 @@ def test_prune_follows_the_collection(
 def test_an_unknown_collection_is_refused(place: Place, name: str, embedder: CountingEmbedder) -> None:
     place.fill(name, {"a": "One."}, embedder)
     told = pytest.raises(ConfigurationError, match=f"no collection of this name; there are.*{name}")
-    with told, opened(place.address("nothing"), embedder):
+    with told, open_chroma(place.address("nothing"), embedder):
         pass
 
 
 def test_a_server_that_does_not_answer_is_named(embedder: CountingEmbedder) -> None:
     address = checked_address(f"chroma:http://127.0.0.1:{free_port()}/docs")
-    with pytest.raises(ComponentFailed, match=address), opened(address, embedder):
+    with pytest.raises(ComponentFailed, match=address), open_chroma(address, embedder):
         pass
 
 
 def test_a_folder_that_fails_is_named(tmp_path: Path, embedder: CountingEmbedder) -> None:
     (tmp_path / "chroma.sqlite3").write_bytes(b"no database " * 1000)
     address = checked_address(f"chroma:{tmp_path}/docs")
-    with pytest.raises(ComponentFailed, match=address), opened(address, embedder):
+    with pytest.raises(ComponentFailed, match=address), open_chroma(address, embedder):
         pass
 
 
@@ -228,7 +228,7 @@ def test_a_folder_is_read_by_several_threads_at_once(tmp_path: Path, embedder: C
     address = Place(str(tmp_path / "chroma")).fill("notes", {"a": "First text."}, embedder)
 
     def read(_: int) -> int:
-        with opened(address, None) as collection:
+        with open_chroma(address, None) as collection:
             return collection.count()
 
     with ThreadPoolExecutor(4) as executor:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from cognition_engines.engine import Engine, EngineOptions
-from cognition_engines.ingest.collections.chroma_names import parsed_address
-from cognition_engines.ingest.options import FollowedSource
+from cognition_engines.ingest.collections.addresses import parsed_address
+from cognition_engines.ingest.options import FollowedSource, Options
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, Mode, Sensitivity, Viewer
 from cognition_engines.queries.knowledge import KnowledgeQuestion
@@ -61,7 +61,7 @@ def test_fields_are_mapped_and_rights_given_as_ingest_does(
 ) -> None:
     metadatas = [{"title": "Birds", "author": "Ana", "page_number": 3}, {"sensitivity": "highly_sensitive"}]
     address = place.fill(name, {"a": "The heron waits.", "b": "The heron sleeps."}, embedder, metadatas)
-    engine = follow(FollowedSource(address, project="fauna", sensitivity=Sensitivity.SENSITIVE))
+    engine = follow(FollowedSource(address, Options(project="fauna", sensitivity=Sensitivity.SENSITIVE)))
     wait_until(lambda: found(engine, "heron") == ["a", "b"])
     held = engine.records.reads.by_ids(Kind.CHUNK, ["a", "b"])
     first: Any = held["a"].record
@@ -200,7 +200,9 @@ def test_an_absent_folder_keeps_its_records(follow: Follow, tmp_path: Path, wait
     docs.mkdir()
     (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")
     (docs / "b.md").write_text("# Otters\n\nThe otter swims.\n")
-    engine = follow(FollowedSource(str(docs), prune=True), FollowedSource(str(docs / "a.md"), project="fauna"))
+    engine = follow(
+        FollowedSource(str(docs), Options(prune=True)), FollowedSource(str(docs / "a.md"), Options(project="fauna"))
+    )
     wait_until(lambda: len(found(engine, "otter")) == 1)
     docs.rename(tmp_path / "mounted")
     assert engine.sources is not None

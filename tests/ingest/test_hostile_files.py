@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.ingest.follow import ChangeEvents
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
-from cognition_engines.ingest.watching.watched import ChangeEvents
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.open_file import LARGEST_WHOLE, LONGEST_LINE
 from cognition_engines.store.records import Records

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.places import Gate
 from cstp_server.mcp.tools import TOOLS
 
 Live = Any

@@ -11,10 +11,9 @@ import pytest
 
 from cognition_engines.queries.pools import Pool
 from cstp.errors import ParseError
-from cstp_server.limits.bodies import LARGE, Bodies, BodyParser, NoRoom
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.places import LARGE, Bodies, BodyParser, Gate, NoRoom
+from cstp_server.limits.prices import weigh
 from cstp_server.rpc.envelope import read_body
-from cstp_server.rpc.weight import weigh
 
 CALL = json.dumps({"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}).encode()
 Headers = Callable[..., list[tuple[str, str]]]

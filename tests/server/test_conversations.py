@@ -7,7 +7,7 @@ import pytest
 
 from cstp_server.cli.main import run
 from cstp_server.conformance.wire_files import Differs, ReceivedAnswer, build, check, check_always, folder, read
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.places import Gate
 from cstp_server.settings import USUAL_LIMIT
 from tests.stores import Stores
 

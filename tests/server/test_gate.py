@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.places import Gate
 
 
 def wait(gate: Gate, agent: str) -> "asyncio.Task[bool]":

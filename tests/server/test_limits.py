@@ -10,8 +10,8 @@ import pytest
 
 from cognition_engines.errors import ConfigurationError
 from cstp.methods.registry import METHODS
-from cstp_server.limits.gate import Gate
-from cstp_server.limits.limiter import make_plan, parse_windows
+from cstp_server.limits.places import Gate
+from cstp_server.limits.prices import make_plan, parse_windows
 from cstp_server.settings import LimitSettings, ServerSettings, Settings
 
 CALL = {"jsonrpc": "2.0", "method": "cstp.whoami", "id": 1}

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import structlog
 
-from cstp_server.observe.log_output import GAP, HELD
+from cstp_server.observe.log import GAP, HELD
 
 TOKEN_CANARY = "cstp_0badcafe0bad_" + "c0ffee" * 10
 QUERY_CANARY = "canary-of-the-query"
@@ -191,7 +191,7 @@ def test_threads_log_on_when_nobody_reads_and_every_line_is_written_or_counted()
 @pytest.mark.long("writes more than a pipe holds")
 def test_a_reader_that_is_always_behind_is_told_now_and_then_how_much_is_missing() -> None:
     program = f"""
-from cstp_server.observe import log_output
+from cstp_server.observe import log as log_output
 log_output._TELL_EVERY = 0
 
 for _ in range(3):

@@ -4,10 +4,10 @@ import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from cstp_server.observe.merging import MergedMetrics, MetricFamily, all_ready, families_of, merged
 from cstp_server.observe.readiness import Readiness, Status
 from cstp_server.settings import Settings
-from cstp_server.workers.shares import SHARED_OUT, share_of
+from cstp_server.workers.membership import SHARED_OUT, share_of
+from cstp_server.workers.scrape import MergedMetrics, MetricFamily, all_ready, families_of, merged
 
 READY = Readiness("ready", {"records": "ready", "embedder": "off"}, 7)
 

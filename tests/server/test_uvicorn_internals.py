@@ -1,4 +1,4 @@
-"""What `cstp_server.http.uvicorn_protocol` uses of uvicorn is there, in the versions that are allowed."""
+"""What `cstp_server.http.caps` uses of uvicorn is there, in the versions that are allowed."""
 
 import inspect
 from pathlib import Path

@@ -13,6 +13,7 @@ import typer
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.ingest.collections.addresses import checked_address, is_address
 from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.detect import Stream, opened_stream
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.items import Collection
 from cognition_engines.ingest.maps.map_files import opened_map
@@ -26,9 +27,8 @@ from cognition_engines.ingest.options import (
     Texts,
     bare_name,
 )
-from cognition_engines.ingest.parse.patterns import BadPattern, parse_patterns
+from cognition_engines.ingest.patterns import BadPattern, parse_patterns
 from cognition_engines.ingest.run import ingest
-from cognition_engines.ingest.streams import Stream, opened_stream
 from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.store.records import Records

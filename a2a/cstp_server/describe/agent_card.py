@@ -12,7 +12,7 @@ from typing import Any, Final
 import cstp
 from cstp.contract import Method
 from cstp.methods.registry import METHODS
-from cstp_server.limits.limiter import Plan
+from cstp_server.limits.prices import Plan
 from cstp_server.settings import Settings
 
 EXTENSION: Final = "urn:cognition-cstp:1"

@@ -13,10 +13,10 @@ from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.folder_lock import holder, is_address
 from cognition_engines.ingest.collections.addresses import checked_address, shown_address
 from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.follow import file_states
 from cognition_engines.ingest.formats.converted import Unreadable
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import Selection
-from cognition_engines.ingest.watching.watched import file_states
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import StoreContents, StoreState, inspect_store, other_schema, sqlite_file
 from cognition_engines.store.schema import HEAD
@@ -25,7 +25,8 @@ from cstp.errors import ConnectFailed, TransportError
 from cstp.methods.registry import METHODS
 from cstp_server.doctor.environment import MB, mode_findings
 from cstp_server.doctor.finding import CheckResult, Finding, Level
-from cstp_server.limits.limiter import make_plan, parse_windows, try_redis
+from cstp_server.limits.limiter import try_redis
+from cstp_server.limits.prices import make_plan, parse_windows
 from cstp_server.process.local_probe import probe
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings, SourceSettings

@@ -18,7 +18,7 @@ from cognition_engines.store.inspection import Position, StoreContents, position
 from cstp.fields import format_instant
 from cstp_server.doctor.components import Model
 from cstp_server.doctor.finding import CheckResult, Finding, Level
-from cstp_server.process.open_engine import relevance, vector_choice
+from cstp_server.open_engine import relevance, vector_choice
 from cstp_server.settings import Settings
 
 REINDEX: Final = "cstp reindex rebuilds the indexes"

@@ -1,35 +1,20 @@
-"""Answers the methods that read decisions by id and page by page."""
+"""The methods that read, list and count decisions, and walk the links between them."""
 
 from datetime import UTC, datetime
 
 from cognition_engines.engine import Engine
 from cognition_engines.indexes.columns.listing import RECORDED, Order
 from cognition_engines.kinds.decisions import Review
-from cognition_engines.models import SENSITIVITIES, Decision, DecisionDetails, Filters, Overdue, Sensitivity
+from cognition_engines.models import Decision, DecisionDetails, Filters, Overdue, Sensitivity
+from cognition_engines.queries.decision_counts import DecisionStatistics
 from cognition_engines.queries.decisions import joined_links
-from cognition_engines.store.reads.decisions import DecisionHistory
+from cognition_engines.store.reads.decisions import DecisionHistory, GraphEdge as FoundEdge, GraphRequest
 from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.writing.decisions import ratified_by
 from cognition_engines.writing.entries import content_hash
 from cstp.errors import NotFound
-from cstp.methods.decision_reads import (
-    GET_DECISION,
-    LIST_DECISIONS,
-    AffectedPart,
-    CitedSource,
-    GetDecisionParams,
-    GetDecisionResult,
-    ListDecisionsParams,
-    ListDecisionsResult,
-    ListedDecision,
-    RecordedAlternative,
-    RecordedEvidence,
-    RecordedReason,
-    RecordedReview,
-    RecordedRevision,
-    RecordProvenance,
-    WholeDecision,
-)
+from cstp.methods import decision_links as graph, decision_reads as wire
+from cstp_server.handlers.conversion import LEVELS, provenance_of, to_wire
 from cstp_server.handlers.decision_records import edge_of, ended_edge_of
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
@@ -38,35 +23,57 @@ _COLUMNS = {name: name for name in ("confidence", "category", "stakes", "status"
     "recordedAt": RECORDED,
     "reviewBy": "review_by",
 }
-_LEVELS = {level: name for name, level in SENSITIVITIES.items()}
 
 
 def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the methods, bound to the engine."""
 
-    async def get_decision(params: GetDecisionParams, call: Call) -> GetDecisionResult:
+    async def get_decision(params: wire.GetDecisionParams, call: Call) -> wire.GetDecisionResult:
         found = await engine.get_decision(params.id, call.viewer, params.known_at, call.agent)
         if found is None:
             raise NotFound(params.id)
-        return GetDecisionResult(decision=_whole(found, params))
+        return wire.GetDecisionResult(decision=_whole(found, params))
 
-    async def list_decisions(params: ListDecisionsParams, call: Call) -> ListDecisionsResult:
+    async def list_decisions(params: wire.ListDecisionsParams, call: Call) -> wire.ListDecisionsResult:
         order = Order(_COLUMNS[params.sort], params.order == "asc")
         usual = None if order == Order() else order
         page = await engine.list_decisions(
             _filters(params), call.viewer, params.offset, params.limit, call.agent, usual
         )
-        return ListDecisionsResult(
+        return wire.ListDecisionsResult(
             decisions=[_listed(stored) for stored in page.stored],
             total=page.total,
             limit=params.limit,
             offset=params.offset,
         )
 
-    return (BoundMethod(GET_DECISION, get_decision), BoundMethod(LIST_DECISIONS, list_decisions))
+    async def get_stats(params: wire.GetStatsParams, call: Call) -> wire.GetStatsResult:
+        filters = Filters(project=params.project, date_after=params.date_from, date_before=params.date_to)
+        return _counts(await engine.count_decisions(filters, call.viewer, call.agent))
+
+    async def get_graph(params: graph.GetGraphParams, call: Call) -> graph.GetGraphResult:
+        types = None if params.edge_types is None else frozenset(params.edge_types)
+        request = GraphRequest(params.node_id, params.depth, types, params.direction, params.limit)
+        found = await engine.decision_graph(request, call.viewer, call.agent)
+        if found is None:
+            raise NotFound(params.node_id)
+        return graph.GetGraphResult(
+            center_id=found.center,
+            depth=params.depth,
+            nodes=[_node(stored, depth) for stored, depth in found.nodes],
+            edges=[_edge(edge) for edge in found.edges],
+            truncated=found.truncated,
+        )
+
+    return (
+        BoundMethod(wire.GET_DECISION, get_decision),
+        BoundMethod(wire.LIST_DECISIONS, list_decisions),
+        BoundMethod(wire.GET_STATS, get_stats),
+        BoundMethod(graph.GET_GRAPH, get_graph),
+    )
 
 
-def _filters(params: ListDecisionsParams) -> Filters:
+def _filters(params: wire.ListDecisionsParams) -> Filters:
     now = datetime.now(UTC)
     return Filters(
         category=params.category,
@@ -83,10 +90,10 @@ def _filters(params: ListDecisionsParams) -> Filters:
     )
 
 
-def _listed(stored: StoredRecord) -> ListedDecision:
+def _listed(stored: StoredRecord) -> wire.ListedDecision:
     decision = stored.record
     assert isinstance(decision, Decision)
-    return ListedDecision(
+    return wire.ListedDecision(
         id=str(decision.id),
         title=decision.title,
         category=decision.category,
@@ -104,49 +111,20 @@ def _listed(stored: StoredRecord) -> ListedDecision:
     )
 
 
-def _whole(found: DecisionHistory, params: GetDecisionParams) -> WholeDecision:
+def _whole(found: DecisionHistory, params: wire.GetDecisionParams) -> wire.WholeDecision:
     decision = found.stored.record
     assert isinstance(decision, Decision)
-    details = decision.details or DecisionDetails(decision.text)
     links = joined_links(str(decision.id), found.stated, found.links)
-    return WholeDecision(
+    return to_wire(
+        wire.WholeDecision,
+        decision,
+        decision.details or DecisionDetails(decision.text),
         id=str(decision.id),
-        title=decision.title,
-        text=decision.text,
-        category=decision.category,
-        confidence=decision.confidence,
-        stakes=decision.stakes,
-        status=decision.status,
-        outcome=decision.outcome,
-        date=decision.date,
-        context=details.context,
-        reasons=[RecordedReason(type=one.type, text=one.text, strength=one.strength) for one in decision.reasons],
-        alternatives=[RecordedAlternative(option=one.option, why=one.why) for one in details.alternatives],
-        tags=list(decision.tags),
-        pattern=details.pattern,
-        kpi_indicators=list(details.kpi_indicators),
-        mental_state=details.mental_state,
-        review_by=decision.review_by,
-        project=decision.project,
-        sensitivity=_LEVELS[decision.sensitivity or Sensitivity.NORMAL],
-        feature=decision.feature,
-        pr=decision.pr,
-        file=details.file,
-        line=details.line,
-        commit=details.commit,
-        affects=[AffectedPart(type=one.type, pattern=one.pattern) for one in details.affects],
-        sources=[CitedSource(uri=one.uri, quote=one.quote, hash=one.hash) for one in details.sources],
-        valid_from=decision.valid_from,
-        valid_to=decision.valid_to,
-        supersedes=list(links.supersedes),
-        superseded_by=list(links.superseded_by),
-        thread_id=details.thread_id,
-        trace=details.trace,
-        deliberation=details.deliberation,
-        bridge=details.bridge,
-        pre_decision=details.pre_decision,
+        sensitivity=LEVELS[decision.sensitivity or Sensitivity.NORMAL],
+        supersedes=links.supersedes,
+        superseded_by=links.superseded_by,
         given=decision.metadata,
-        provenance=_provenance(found, decision),
+        provenance=provenance_of(found.stored, content_hash(decision), ratified_by(found.revisions)),
         reviews=[_review(one) for one in found.reviews] if params.include_reviews else None,
         links=[edge_of(one) for one in found.links] if params.include_links else None,
         history=[_revision(one) for one in found.revisions] if params.include_history else None,
@@ -154,50 +132,57 @@ def _whole(found: DecisionHistory, params: GetDecisionParams) -> WholeDecision:
     )
 
 
-def _provenance(found: DecisionHistory, decision: Decision) -> RecordProvenance:
-    origin = found.stored.origin
-    known = origin.path and origin.path != origin.source
-    return RecordProvenance(
-        recorded_by=origin.recorded_by,
-        recorded_at=found.stored.recorded_at,
-        via=origin.via,
-        origin="wire" if origin.written else "file",
-        path=None if origin.written else origin.path if known else origin.source.rpartition("/")[2],
-        revision=found.stored.revision,
-        content_hash=content_hash(decision),
-        ratified_by=ratified_by(found.revisions),
+def _review(one: Review) -> wire.RecordedReview:
+    own = {"review_id": one.id, "reviewed_at": one.at, "reviewed_by": one.agent}
+    return to_wire(wire.RecordedReview, one, one.content, **own)
+
+
+def _revision(one: Revision) -> wire.RecordedRevision:
+    return to_wire(wire.RecordedRevision, one, one.record, revision=one.number, by=one.agent)
+
+
+def _counts(found: DecisionStatistics) -> wire.GetStatsResult:
+    return wire.GetStatsResult(
+        total=found.total,
+        current=found.current,
+        superseded=found.superseded,
+        overdue=found.overdue,
+        by_category=dict(found.by_category),
+        by_stakes=dict(found.by_stakes),
+        by_status=dict(found.by_status),
+        by_agent=dict(found.by_agent),
+        by_day=[wire.DayCount(date=day, count=count) for day, count in found.by_day],
+        top_tags=[wire.TagCount(tag=tag, count=count) for tag, count in found.tags],
+        recent_activity=wire.RecentActivity(
+            last_24h=found.last_day, last_7d=found.last_week, last_30d=found.last_month
+        ),
     )
 
 
-def _review(one: Review) -> RecordedReview:
-    content = one.content
-    return RecordedReview(
-        review_id=one.id,
-        reviewed_at=one.at,
-        reviewed_by=one.agent,
-        self_review=one.self_review,
-        outcome=one.outcome,
-        previous_outcome=one.previous_outcome,
-        actual_result=content.actual_result,
-        lessons=content.lessons,
-        notes=content.notes,
-        affected_kpis=dict(content.affected_kpis),
-        observed_at=content.observed_at,
-        evidence=[RecordedEvidence(uri=each.uri, kind=each.kind, hash=each.hash) for each in content.evidence],
-    )
-
-
-def _revision(one: Revision) -> RecordedRevision:
-    decision = one.record
+def _node(stored: StoredRecord, depth: int) -> graph.GraphNode:
+    decision = stored.record
     assert isinstance(decision, Decision)
-    return RecordedRevision(
-        revision=one.number,
-        at=one.at,
-        by=one.agent,
-        reason=one.reason,
-        changed=list(one.changed),
+    return graph.GraphNode(
+        id=str(decision.id),
         title=decision.title,
-        text=decision.text,
+        category=decision.category,
         confidence=decision.confidence,
+        stakes=decision.stakes,
         status=decision.status,
+        outcome=decision.outcome,
+        date=decision.date,
+        depth=depth,
+    )
+
+
+def _edge(edge: FoundEdge) -> graph.GraphEdge:
+    made = edge.made
+    return graph.GraphEdge(
+        source_id=edge.source,
+        target_id=edge.target,
+        edge_type=edge.type,
+        weight=None if made is None else made.weight,
+        context=None if made is None else made.context,
+        created_by=None if made is None else made.agent,
+        created_at=None if made is None else made.at,
     )

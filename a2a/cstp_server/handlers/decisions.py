@@ -4,58 +4,45 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import PurePosixPath
-from time import perf_counter
 
 from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import FoundLinks, Match, Part as IncludedPart, Question
-from cstp.methods.decisions import (
-    QUERY_DECISIONS,
-    DecisionLinks,
-    DecisionSummary,
-    Provenance,
-    QueryDecisionsParams,
-    QueryDecisionsResult,
-    QueryFilters,
-)
-from cstp.reads import Interpreted
-from cstp_server.handlers.budget import Cutting, Part, fit
+from cstp.methods import decisions as wire
 from cstp_server.handlers.decision_records import edge_of
-from cstp_server.handlers.explanations import explained, interpreted
-from cstp_server.handlers.modes import check_abstain, chosen_mode, taken_since, unanswered
+from cstp_server.handlers.searches import NO_TIME, Asked, Cutting, Part, explained, fit, no_match, read_search
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
-    async def query_decisions(params: QueryDecisionsParams, call: Call) -> QueryDecisionsResult:
-        began = perf_counter()
-        mode = chosen_mode(engine, params.mode)
-        check_abstain(engine, mode, wanted=params.abstain)
+    async def query_decisions(params: wire.QueryDecisionsParams, call: Call) -> wire.QueryDecisionsResult:
+        asked = read_search(engine, params)
         include = _included(params)
         filters = _filters(params.filters)
-        as_of = params.as_of or datetime.now(UTC)
-        question = Question(params.query, filters, call.viewer, params.limit, mode, include, params.abstain, as_of)
-        answered = partial(_answer, params, interpreted(engine, params.query, as_of, wanted=params.explain), agent_id)
+        question = Question(
+            params.query, filters, call.viewer, params.limit, asked.mode, include, params.abstain, asked.as_of
+        )
+        answered = partial(_answer, params, asked, agent_id)
         try:
             matches = await engine.query_decisions(question, call.agent)
         except NoGoodMatch as none:
-            return answered([], 0).model_copy(update=unanswered(none) | taken_since(began))
+            return answered([], 0).model_copy(update=no_match(none))
         found = [_summary(match, include, reasons=params.include_reasons) for match in matches]
         answer = answered(found, len(matches))
         if params.max_tokens is not None:
-            empty = answered([], len(matches))
+            empty = answered([], len(matches)).model_copy(update=NO_TIME)
             fitted = await _fitted(partial(engine.cut, agent=call.agent), params, matches, found, empty)
             answer = answered(fitted, len(matches))
-        return answer.model_copy(update=taken_since(began))
+        return answer
 
-    return (BoundMethod(QUERY_DECISIONS, query_decisions),)
+    return (BoundMethod(wire.QUERY_DECISIONS, query_decisions),)
 
 
-def _included(params: QueryDecisionsParams) -> frozenset[IncludedPart]:
+def _included(params: wire.QueryDecisionsParams) -> frozenset[IncludedPart]:
     switches: dict[IncludedPart, bool] = {
         "edges": params.include_links,
         "provenance": params.include_provenance,
@@ -65,46 +52,46 @@ def _included(params: QueryDecisionsParams) -> frozenset[IncludedPart]:
 
 
 def _answer(
-    params: QueryDecisionsParams,
-    time: Interpreted | None,
+    params: wire.QueryDecisionsParams,
+    asked: Asked,
     agent_id: str,
-    found: Sequence[DecisionSummary],
+    found: Sequence[wire.DecisionSummary],
     matches: int,
-) -> QueryDecisionsResult:
-    return QueryDecisionsResult(
+) -> wire.QueryDecisionsResult:
+    return wire.QueryDecisionsResult(
         decisions=list(found),
         total=len(found),
         query=params.query,
-        query_time_ms=0,
+        query_time_ms=asked.query_time_ms,
         agent=agent_id,
         omitted=None if params.max_tokens is None else matches - len(found),
         no_good_match=False if params.abstain else None,
-        interpreted=time,
+        interpreted=asked.dates,
     )
 
 
 async def _fitted(
     cut: Cutting,
-    params: QueryDecisionsParams,
+    params: wire.QueryDecisionsParams,
     matches: Sequence[Match],
-    found: Sequence[DecisionSummary],
-    empty: QueryDecisionsResult,
-) -> list[DecisionSummary]:
-    """Those of the decisions that fit, with shorter snippets where they have to be."""
+    found: Sequence[wire.DecisionSummary],
+    empty: wire.QueryDecisionsResult,
+) -> list[wire.DecisionSummary]:
+    """Return the decisions that fit, with shorter snippets if needed."""
     assert params.max_tokens is not None
     parts = [Part(item, None if item.snippet is None else "snippet") for item in found]
     kept = zip(matches, await fit(cut, params.query, parts, params.max_tokens, empty), strict=True)
-    return [_marked(item, match) for match, item in kept if isinstance(item, DecisionSummary)]
+    return [_marked(item, match) for match, item in kept if isinstance(item, wire.DecisionSummary)]
 
 
-def _marked(item: DecisionSummary, match: Match) -> DecisionSummary:
-    """With whether its snippet lacks some of the text, which a snippet does before it is made shorter."""
+def _marked(item: wire.DecisionSummary, match: Match) -> wire.DecisionSummary:
+    """Return the item with whether its snippet lacks some of the text, as it may before it is shortened."""
     if item.snippet is None:
         return item
     return item.model_copy(update={"truncated": item.snippet != match.decision.text.strip()})
 
 
-def _filters(filters: QueryFilters | None) -> Filters:
+def _filters(filters: wire.QueryFilters | None) -> Filters:
     if filters is None:
         return Filters()
     return Filters(
@@ -126,9 +113,9 @@ def _filters(filters: QueryFilters | None) -> Filters:
     )
 
 
-def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -> DecisionSummary:
+def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -> wire.DecisionSummary:
     decision = match.decision
-    return DecisionSummary(
+    return wire.DecisionSummary(
         id=str(decision.id),
         title=decision.title,
         category=decision.category,
@@ -148,16 +135,16 @@ def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -
     )
 
 
-def _links(found: FoundLinks, edges: bool) -> DecisionLinks:
-    return DecisionLinks(
+def _links(found: FoundLinks, edges: bool) -> wire.DecisionLinks:
+    return wire.DecisionLinks(
         supersedes=list(found.supersedes),
         superseded_by=list(found.superseded_by),
         edges=[edge_of(one) for one in found.edges] if edges else None,
     )
 
 
-def _provenance(decision: Decision, origin: Origin) -> Provenance:
+def _provenance(decision: Decision, origin: Origin) -> wire.Provenance:
     # where the server has its files is not for callers; that of a collection is its address
     known = origin.path and origin.path != origin.source
     path = origin.path if known else PurePosixPath(origin.source).name
-    return Provenance(project=decision.project, path=path, status_text=decision.status_text)
+    return wire.Provenance(project=decision.project, path=path, status_text=decision.status_text)

@@ -1,17 +1,27 @@
-"""Answers the methods over episodes."""
+"""The methods over episodes: from the wire's values to requests, and back."""
+
+from typing import Any
 
 from cognition_engines.engine import Engine
+from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.knowledge import Episode
+from cognition_engines.models import SENSITIVITIES
+from cognition_engines.queries.episodes import EpisodeMatch, EpisodeQuestion
 from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.store.values import StoredRecord
-from cstp.methods.episodes import LIST_EPISODES, EpisodeSummary, ListEpisodesParams, ListEpisodesResult
+from cognition_engines.writing.entries import content_hash
+from cognition_engines.writing.requests import StoreEpisode
+from cstp.errors import NotFound
+from cstp.methods import episodes as wire
+from cstp_server.handlers.conversion import LEVELS, from_wire, provenance_of, to_wire, write
+from cstp_server.handlers.searches import explained, read_search
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
-    async def list_episodes(params: ListEpisodesParams, call: Call) -> ListEpisodesResult:
+    async def list_episodes(params: wire.ListEpisodesParams, call: Call) -> wire.ListEpisodesResult:
         filters = EpisodeFilters(
             date_from=params.since if params.date_from is None else params.date_from,
             date_to=params.date_to,
@@ -19,25 +29,105 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
             category=params.category,
         )
         page = await engine.list_episodes(filters, call.viewer, params.offset, params.limit, call.agent)
-        return ListEpisodesResult(
+        return wire.ListEpisodesResult(
             episodes=[_summary(stored) for stored in page.stored],
             total_count=page.total,
             limit=params.limit,
             offset=params.offset,
         )
 
-    return (BoundMethod(LIST_EPISODES, list_episodes),)
+    async def store_episode(params: wire.StoreEpisodeParams, call: Call) -> wire.StoreEpisodeResult:
+        request = from_wire(StoreEpisode, params, sensitivity=SENSITIVITIES[params.sensitivity])
+        done = await write(engine, call, params, request)
+        return to_wire(wire.StoreEpisodeResult, done, params, id=int(done.id), created_at=done.at)
+
+    async def get_episode(params: wire.GetEpisodeParams, call: Call) -> wire.GetEpisodeResult:
+        found = await engine.get_episode(params.id, call.viewer, call.agent)
+        if found is None:
+            raise NotFound(str(params.id))
+        return _whole(found)
+
+    async def find_episodes(params: wire.FindEpisodesParams, call: Call) -> wire.FindEpisodesResult:
+        asked = read_search(engine, params)
+        question = EpisodeQuestion(
+            params.query,
+            call.viewer,
+            params.limit,
+            asked.mode,
+            params.min_reward,
+            params.max_reward,
+            tuple(params.tags or ()),
+            params.explain,
+            params.abstain,
+            asked.as_of,
+        )
+        answer = wire.FindEpisodesResult(
+            episodes=[], total=0, query=params.query, mode=asked.mode.value, interpreted=asked.dates
+        )
+        try:
+            matches = await engine.find_episodes(question, call.agent)
+        except NoGoodMatch as none:
+            return answer.model_copy(update={"no_good_match": True, "nearest": _nearest(none)})
+        known = {"no_good_match": False} if params.abstain else {}
+        found = {"episodes": [_found(match) for match in matches], "total": len(matches)}
+        return answer.model_copy(update=found | known)
+
+    return (
+        BoundMethod(wire.LIST_EPISODES, list_episodes),
+        BoundMethod(wire.STORE_EPISODE, store_episode),
+        BoundMethod(wire.GET_EPISODE, get_episode),
+        BoundMethod(wire.FIND_EPISODES, find_episodes),
+    )
 
 
-def _summary(stored: StoredRecord) -> EpisodeSummary:
+def _summary(stored: StoredRecord) -> wire.EpisodeSummary:
     episode = stored.record
     assert isinstance(episode, Episode)
     assert episode.id is not None
-    return EpisodeSummary(
+    return wire.EpisodeSummary(
         id=episode.id,
         query=episode.query,
         reward=episode.reward,
         created_at=episode.created_at,
         tags=list(episode.tags),
         category=episode.category,
+    )
+
+
+def _nearest(none: NoGoodMatch) -> wire.NearestEpisode | None:
+    return None if none.id is None or none.cosine is None else wire.NearestEpisode(id=int(none.id), cosine=none.cosine)
+
+
+def _members(episode: Episode) -> dict[str, Any]:
+    return {
+        "id": episode.id,
+        "query": episode.query,
+        "reward": episode.reward,
+        "reflection": episode.reflection,
+        "created_at": episode.created_at,
+        "tags": list(episode.tags),
+        "category": episode.category,
+    }
+
+
+def _found(match: EpisodeMatch) -> wire.EpisodeFound:
+    reason = explained(match.explanation, match.window)
+    return wire.EpisodeFound(
+        **_members(match.episode),
+        score=match.score,
+        distance=match.distance,
+        origin=match.origin.made_by,
+        recorded_by=match.origin.recorded_by,
+        explain=reason,
+    )
+
+
+def _whole(stored: StoredRecord) -> wire.GetEpisodeResult:
+    episode = stored.record
+    assert isinstance(episode, Episode)
+    return to_wire(
+        wire.GetEpisodeResult,
+        episode,
+        sensitivity=LEVELS[stored.facets.sensitivity],
+        provenance=provenance_of(stored, content_hash(episode)),
     )

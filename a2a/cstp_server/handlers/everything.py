@@ -1,10 +1,8 @@
 """Answers `cstp.search`."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import PurePosixPath
-from time import perf_counter
 from typing import Final
 
 from cognition_engines.engine import Engine
@@ -15,17 +13,23 @@ from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import prefixed
-from cognition_engines.models import Decision, Mode, Viewer
+from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.chunks import title
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.lists import citation
 from cstp.methods.everything import SEARCH, FoundType, NearestOfAnyKind, SearchedRecord, SearchParams, SearchResult
-from cstp.reads import Interpreted
-from cstp_server.handlers.budget import Cutting, Part, fit
-from cstp_server.handlers.explanations import explained, interpreted
-from cstp_server.handlers.memory_lists import memory_filters
-from cstp_server.handlers.modes import check_abstain, chosen_mode
-from cstp_server.handlers.shown_places import shown_path, shown_place
+from cstp_server.handlers.memories import memory_filters
+from cstp_server.handlers.searches import (
+    NO_TIME,
+    Asked,
+    Cutting,
+    Part,
+    explained,
+    fit,
+    read_search,
+    shown_path,
+    shown_place,
+)
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, FoundType]] = {
@@ -43,26 +47,23 @@ def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's method, bound to the engine."""
 
     async def search(params: SearchParams, call: Call) -> SearchResult:
-        began = perf_counter()
-        mode, as_of = chosen_mode(engine, params.mode), params.as_of or datetime.now(UTC)
-        time = interpreted(engine, params.query, as_of, wanted=params.explain)
-        check_abstain(engine, mode, wanted=params.abstain)
+        asked = read_search(engine, params)
         try:
-            ranked = await engine.search(_request(params, mode, as_of, call.viewer), call.agent)
+            ranked = await engine.search(_request(params, asked, call.viewer), call.agent)
         except NoGoodMatch as none:
             nearest = {"no_good_match": True, "nearest": _nearest(none)}
-            return _answer(params, began, time, [], 0).model_copy(update=nearest)
+            return _answer(params, asked, [], 0).model_copy(update=nearest)
         found = [each for each in ranked if params.min_score is None or each.score >= params.min_score]
         items = [_item(each, params) for each in found]
         if params.max_tokens is not None:
             cut = partial(engine.cut, agent=call.agent)
-            items = await _fitted(cut, params, time, found, items, params.max_tokens)
-        return _answer(params, began, time, items, len(found))
+            items = await _fitted(cut, params, asked, found, items, params.max_tokens)
+        return _answer(params, asked, items, len(found))
 
     return (BoundMethod(SEARCH, search),)
 
 
-def _request(params: SearchParams, mode: Mode, as_of: datetime, viewer: Viewer) -> SearchRequest:
+def _request(params: SearchParams, asked: Asked, viewer: Viewer) -> SearchRequest:
     filters = memory_filters(params)
     return SearchRequest(
         params.query,
@@ -70,21 +71,19 @@ def _request(params: SearchParams, mode: Mode, as_of: datetime, viewer: Viewer) 
         None if params.kinds is None else tuple(KINDS[name] for name in params.kinds),
         filters,
         tuple(params.tags or ()),
-        mode,
+        asked.mode,
         params.limit,
         params.explain,
         params.abstain,
-        as_of,
+        asked.as_of,
     )
 
 
-def _answer(
-    params: SearchParams, began: float, time: Interpreted | None, items: Sequence[SearchedRecord], found: int
-) -> SearchResult:
+def _answer(params: SearchParams, asked: Asked, items: Sequence[SearchedRecord], found: int) -> SearchResult:
     return SearchResult(
         results=list(items),
-        query_time_ms=round((perf_counter() - began) * 1000),
-        interpreted=time,
+        query_time_ms=asked.query_time_ms,
+        interpreted=asked.dates,
         omitted=None if params.max_tokens is None else found - len(items),
         no_good_match=False if params.abstain else None,
     )
@@ -93,18 +92,18 @@ def _answer(
 async def _fitted(
     cut: Cutting,
     params: SearchParams,
-    time: Interpreted | None,
+    asked: Asked,
     found: Sequence[FoundRecord],
     items: Sequence[SearchedRecord],
     max_tokens: int,
 ) -> list[SearchedRecord]:
-    """Those of the items that fit, with their contents cut, or without contents their snippets."""
+    """Return the items that fit, with their contents cut, or without contents their snippets."""
     field = "content" if params.include else "snippet"
     parts = [
         Part(item, field, record=each.stored.record, own=getattr(item, field), window=each.window)
         for each, item in zip(found, items, strict=True)
     ]
-    empty = _answer(params, perf_counter(), time, [], len(found))
+    empty = _answer(params, asked, [], len(found)).model_copy(update=NO_TIME)
     return [item for item in await fit(cut, params.query, parts, max_tokens, empty) if isinstance(item, SearchedRecord)]
 
 
@@ -162,7 +161,7 @@ def _title(found: FoundRecord) -> str | None:
 
 
 def _source(found: FoundRecord) -> tuple[str | None, str | None]:
-    """Where a record is from, and the id of the record that it belongs to."""
+    """Return the source of a record, and the id of the record that it belongs to."""
     record, facets = found.stored.record, found.stored.facets
     match record:
         case Decision():

@@ -1,6 +1,7 @@
 """Answers the methods that list extractions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.extractions import (
@@ -10,52 +11,32 @@ from cognition_engines.kinds.extractions import (
     WarningContent,
 )
 from cognition_engines.queries.lists import ExtractionPage, ListedExtraction, titles
-from cstp.methods.extractions import (
-    GET_DECISIONS,
-    GET_PATTERNS,
-    GET_WARNINGS,
-    Cited,
-    ExtractedDecision,
-    ExtractedPattern,
-    ExtractedWarning,
-    ExtractionsParams,
-    GetDecisionsResult,
-    GetPatternsResult,
-    GetWarningsResult,
-    ListMetadata,
-)
+from cstp.contract import Method, Wire
+from cstp.methods import extractions as wire
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
 def extraction_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
-    async def page_of(type: ExtractionType, params: ExtractionsParams, call: Call) -> ExtractionPage:
-        return await engine.list_extractions(type, params.topic, call.viewer, params.offset, params.limit, call.agent)
+    def bound(method: Method[Any, Any], kind: ExtractionType, shown: Callable[[ListedExtraction], Wire]) -> AnyBound:
+        async def list_extractions(params: wire.ExtractionsParams, call: Call) -> Any:
+            page = await engine.list_extractions(
+                kind, params.topic, call.viewer, params.offset, params.limit, call.agent
+            )
+            return method.result(results=[shown(one) for one in page.extractions], metadata=_metadata(params, page))
 
-    async def get_decisions(params: ExtractionsParams, call: Call) -> GetDecisionsResult:
-        page = await page_of("decision", params, call)
-        return GetDecisionsResult(
-            results=[_decision(one) for one in page.extractions], metadata=_metadata(params, page)
-        )
-
-    async def get_patterns(params: ExtractionsParams, call: Call) -> GetPatternsResult:
-        page = await page_of("pattern", params, call)
-        return GetPatternsResult(results=[_pattern(one) for one in page.extractions], metadata=_metadata(params, page))
-
-    async def get_warnings(params: ExtractionsParams, call: Call) -> GetWarningsResult:
-        page = await page_of("warning", params, call)
-        return GetWarningsResult(results=[_warning(one) for one in page.extractions], metadata=_metadata(params, page))
+        return BoundMethod(method, list_extractions)
 
     return (
-        BoundMethod(GET_DECISIONS, get_decisions),
-        BoundMethod(GET_PATTERNS, get_patterns),
-        BoundMethod(GET_WARNINGS, get_warnings),
+        bound(wire.GET_DECISIONS, "decision", _decision),
+        bound(wire.GET_PATTERNS, "pattern", _pattern),
+        bound(wire.GET_WARNINGS, "warning", _warning),
     )
 
 
-def _metadata(params: ExtractionsParams, page: ExtractionPage) -> ListMetadata:
-    return ListMetadata(
+def _metadata(params: wire.ExtractionsParams, page: ExtractionPage) -> wire.ListMetadata:
+    return wire.ListMetadata(
         query=params.topic or "all",
         sources_cited=titles(one.citation for one in page.extractions),
         result_count=len(page.extractions),
@@ -64,10 +45,10 @@ def _metadata(params: ExtractionsParams, page: ExtractionPage) -> ListMetadata:
     )
 
 
-def _cited(listed: ListedExtraction) -> Cited:
+def _cited(listed: ListedExtraction) -> wire.Cited:
     extraction, citation = listed.extraction, listed.citation
     assert extraction.id is not None
-    return Cited(
+    return wire.Cited(
         id=extraction.id,
         topics=list(extraction.topics),
         source_title=citation.title,
@@ -76,10 +57,10 @@ def _cited(listed: ListedExtraction) -> Cited:
     )
 
 
-def _decision(listed: ListedExtraction) -> ExtractedDecision:
+def _decision(listed: ListedExtraction) -> wire.ExtractedDecision:
     content = listed.extraction.content
     assert isinstance(content, DecisionContent)
-    return ExtractedDecision(
+    return wire.ExtractedDecision(
         **dict(_cited(listed)),
         question=content.question,
         options=list(content.options),
@@ -88,10 +69,10 @@ def _decision(listed: ListedExtraction) -> ExtractedDecision:
     )
 
 
-def _pattern(listed: ListedExtraction) -> ExtractedPattern:
+def _pattern(listed: ListedExtraction) -> wire.ExtractedPattern:
     content = listed.extraction.content
     assert isinstance(content, PatternContent)
-    return ExtractedPattern(
+    return wire.ExtractedPattern(
         **dict(_cited(listed)),
         name=content.name,
         problem=content.problem,
@@ -102,10 +83,10 @@ def _pattern(listed: ListedExtraction) -> ExtractedPattern:
     )
 
 
-def _warning(listed: ListedExtraction) -> ExtractedWarning:
+def _warning(listed: ListedExtraction) -> wire.ExtractedWarning:
     content = listed.extraction.content
     assert isinstance(content, WarningContent)
-    return ExtractedWarning(
+    return wire.ExtractedWarning(
         **dict(_cited(listed)),
         title=content.title,
         description=content.description,

@@ -1,8 +1,6 @@
 """Answers recall: one selector decides, all else is the same for each."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -13,7 +11,7 @@ from cognition_engines.kinds.graph import Entity, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import prefixed
-from cognition_engines.models import Decision, Mode, Sensitivity, Viewer
+from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.chunks import author, place, title
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
 from cognition_engines.queries.recall.selectors import content_of
@@ -22,14 +20,21 @@ from cognition_engines.store.reads.memories import TurnPage
 from cognition_engines.store.values import StoredRecord
 from cstp.contract import Wire
 from cstp.errors import NotFound
-from cstp.fields import Level
 from cstp.methods import recall as wire
 from cstp.reads import SNIPPET_BYTES, Interpreted
-from cstp_server.handlers.budget import Cutting, Part, fit
-from cstp_server.handlers.explanations import explained, interpreted
-from cstp_server.handlers.memory_lists import memory_filters
-from cstp_server.handlers.modes import check_abstain, chosen_mode, unanswered
-from cstp_server.handlers.shown_places import shown_path, shown_place
+from cstp_server.handlers.conversion import LEVELS
+from cstp_server.handlers.memories import memory_filters
+from cstp_server.handlers.searches import (
+    Asked,
+    Cutting,
+    Part,
+    explained,
+    fit,
+    no_match,
+    read_search,
+    shown_path,
+    shown_place,
+)
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
@@ -40,28 +45,19 @@ _TYPES: Final[Mapping[Kind, wire.ResultType]] = {
     Kind.EVENT: "event",
     Kind.DECISION: "decision",
 }
-_LEVELS: Final[Mapping[Sensitivity, Level]] = {
-    Sensitivity.NORMAL: "normal",
-    Sensitivity.SENSITIVE: "sensitive",
-    Sensitivity.HIGHLY_SENSITIVE: "highly_sensitive",
-}
 
 
 def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
     """Return the family's methods, bound to the engine."""
 
     async def answer(params: wire.RecallParams, call: Call) -> wire.RecallResult:
-        mode = chosen_mode(engine, params.mode)
-        check_abstain(engine, mode, wanted=params.abstain)
-        as_of = params.as_of or datetime.now(UTC)
-        request = replace(_request(params, mode, call.viewer), as_of=as_of)
-        queried = params.id is None and params.query is not None
-        time = interpreted(engine, params.query or "", as_of, wanted=params.explain and queried)
+        asked = read_search(engine, params)
+        time = asked.dates if params.id is None else None
         try:
-            found = await engine.recall(request, call.agent)
+            found = await engine.recall(_request(params, asked, call.viewer), call.agent)
         except NoGoodMatch as none:
             omitted = {} if params.max_tokens is None else {"omitted": 0}
-            return _recalled(RecallAnswer((), (), (), 0), params, time).model_copy(update=unanswered(none) | omitted)
+            return _recalled(RecallAnswer((), (), (), 0), params, time).model_copy(update=no_match(none) | omitted)
         if found is None:
             raise NotFound(str(params.id))
         whole = (
@@ -77,7 +73,7 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
     return (BoundMethod(wire.RECALL, answer),)
 
 
-def _request(params: wire.RecallParams, mode: Mode, viewer: Viewer) -> RecallRequest:
+def _request(params: wire.RecallParams, asked: Asked, viewer: Viewer) -> RecallRequest:
     categories = wire.DEFAULT_CATEGORIES if params.graph_filters is None else tuple(params.graph_filters)
     return RecallRequest(
         viewer=viewer,
@@ -92,7 +88,8 @@ def _request(params: wire.RecallParams, mode: Mode, viewer: Viewer) -> RecallReq
         id=params.id,
         conversation_id=params.conversation_id,
         query=params.query,
-        mode=mode,
+        mode=asked.mode,
+        as_of=asked.as_of,
         explain=params.explain,
         abstain=params.abstain,
         min_score=params.min_score,
@@ -128,7 +125,7 @@ def _conversation(page: TurnPage, id: str | None) -> wire.RecallResult:
 async def _within(
     cut: Cutting, whole: wire.RecallResult, results: Sequence[Result], params: wire.RecallParams
 ) -> wire.RecallResult:
-    """The answer with its texts cut: what was found first, then its events, who is named, what is related."""
+    """Return the answer with its texts cut: found records first, then their events, entities and related records."""
     query = (params.query or "") if whole.selector == "query" else ""
     longest = SNIPPET_BYTES if params.snippets else None
     omitted = None if params.max_tokens is None else 0
@@ -260,10 +257,8 @@ def _subject(event: Event) -> wire.SubjectRef | None:
 
 def _metadata(stored: StoredRecord, source: SourceName | None = None) -> wire.RecordMetadata:
     match stored.record:
-        case Artifact() as artifact:
-            return _artifact_metadata(stored, artifact)
-        case Turn() as turn:
-            return _turn_metadata(stored, turn)
+        case Artifact() | Turn() as memory:
+            return _artifact_metadata(stored, memory)
         case Event() as event:
             return _event_metadata(event)
         case Decision() as decision:
@@ -276,45 +271,26 @@ def _metadata(stored: StoredRecord, source: SourceName | None = None) -> wire.Re
             raise ValueError(f"{type(other).__name__}: recall shows no such record")
 
 
-def _artifact_metadata(stored: StoredRecord, artifact: Artifact) -> wire.ArtifactMetadata:
+def _artifact_metadata(stored: StoredRecord, memory: Artifact | Turn) -> wire.ArtifactMetadata:
+    artifact = memory if isinstance(memory, Artifact) else None
+    turn = memory if isinstance(memory, Turn) else None
     return wire.ArtifactMetadata(
-        title=artifact.title,
-        author=artifact.author,
-        source=artifact.source_system,
-        source_id=artifact.source_id,
-        source_url=artifact.source_url,
-        sensitivity=_LEVELS[stored.facets.sensitivity],
-        importance=artifact.importance,
-        ts=artifact.ts,
-        participants=list(artifact.participants),
-        conversation_id=None,
-        session=None,
-        turn_index=None,
-        role=None,
-        speaker=None,
-        given=artifact.metadata,
-        path=shown_path(stored.origin),
-    )
-
-
-def _turn_metadata(stored: StoredRecord, turn: Turn) -> wire.ArtifactMetadata:
-    return wire.ArtifactMetadata(
-        title=None,
-        author=None,
-        source=turn.source_system,
-        source_id=None,
-        source_url=None,
-        sensitivity=_LEVELS[stored.facets.sensitivity],
-        importance=turn.importance,
-        ts=turn.ts,
-        participants=[],
-        conversation_id=turn.conversation_id,
-        session=turn.session,
-        turn_index=turn.turn_index,
-        role=turn.role,
-        speaker=turn.speaker,
-        given=turn.metadata,
-        conversation=conversation_name(turn),
+        title=None if artifact is None else artifact.title,
+        author=None if artifact is None else artifact.author,
+        source=memory.source_system,
+        source_id=None if artifact is None else artifact.source_id,
+        source_url=None if artifact is None else artifact.source_url,
+        sensitivity=LEVELS[stored.facets.sensitivity],
+        importance=memory.importance,
+        ts=memory.ts,
+        participants=list(artifact.participants) if artifact else [],
+        conversation_id=None if turn is None else turn.conversation_id,
+        session=None if turn is None else turn.session,
+        turn_index=None if turn is None else turn.turn_index,
+        role=None if turn is None else turn.role,
+        speaker=None if turn is None else turn.speaker,
+        given=memory.metadata,
+        conversation=None if turn is None else conversation_name(turn),
         path=shown_path(stored.origin),
     )
 

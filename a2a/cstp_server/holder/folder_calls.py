@@ -11,17 +11,16 @@ from asyncio import LimitOverrunError, StreamReader, StreamWriter, Task
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from random import getrandbits
 from typing import Final, cast
 
 import structlog
 
 from cstp.errors import InvalidRequest, Overloaded
 from cstp_server.holder import folder_socket
-from cstp_server.holder.asked import ANSWER_ON, ANSWERED, GIVE_UP, KEPT, Caller, read_caller
-from cstp_server.holder.handed_listener import answer_on_line, received_listener
-from cstp_server.limits.gate import Gate, HeldPlace
-from cstp_server.rpc.bound import Call
+from cstp_server.holder.folder_socket import ANSWER_ON, ANSWERED, GIVE_UP, KEPT, Caller, read_caller
+from cstp_server.holder.taking import answer_on_line, received_listener
+from cstp_server.limits.places import Gate, HeldPlace
+from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Dispatcher, error_body
 from cstp_server.settings import Settings
 
@@ -117,8 +116,7 @@ class FolderCalls:
             return None if self._gate.draining else error_body(Overloaded(_RETRY_SECONDS), 1)
         place = HeldPlace(self._gate, agent)
         try:
-            # identifies a request, is no secret
-            call = Call(caller.token, f"{getrandbits(128):032x}", caller.via, place=place)
+            call = Call(caller.token, new_request_id(), caller.via, place=place)
             return (await self._dispatcher.handle(body, call)).body
         finally:
             place.leave()

@@ -1,17 +1,31 @@
-"""The socket in a folder of indexes by which its holder is asked. Only the folder's owner may connect."""
+"""The socket in a folder of indexes by which its holder is asked, and the first line of a connection.
+
+Only the folder's owner may connect. The line says whose call follows, or what the holder is asked for.
+"""
 
 import os
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from typing import Final
+from typing import Final, Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from cstp.errors import InvalidRequest
+from cstp_server.tokens import Token
 
 _NAME: Final = "calls.socket"
 _LONGEST: Final = 100  # bytes of a socket's path; systems take 104 to 108
 _LONGEST_TEMPORARY: Final = 70
 _BACKLOG: Final = 128
+GIVE_UP: Final = b"give up\n"  # asks a holder for its folder
+GIVEN_UP: Final = b"1"  # comes with the lock's open file
+KEPT: Final = b"0"
+ANSWER_ON: Final = b"answer on "  # asks a server to answer on the listener that follows, too
+ANSWERED: Final = b"1"
 
 
 def listen(folder: Path) -> socket.socket:
@@ -45,7 +59,7 @@ def remove(folder: Path) -> None:
 
 @contextmanager
 def _short(folder: Path) -> Iterator[Path]:
-    """The folder under a name that is short enough for a socket in it."""
+    """Yield the folder under a name that is short enough for a socket in it."""
     if len(os.fsencode(folder / _NAME)) <= _LONGEST:
         yield folder
         return
@@ -54,3 +68,29 @@ def _short(folder: Path) -> Iterator[Path]:
         link = Path(parent) / "folder"
         link.symlink_to(folder.absolute(), target_is_directory=True)
         yield link
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls and by which way, as the asking process has found out; who can connect could open the folder, too."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    token: Token
+    via: Literal["cstp", "mcp"]
+
+
+_CALLER: Final = TypeAdapter(Caller)
+
+
+def caller_line(caller: Caller) -> bytes:
+    """Return the line that `read_caller` reads."""
+    return _CALLER.dump_json(caller) + b"\n"
+
+
+def read_caller(line: bytes) -> Caller:
+    """Read the line of `caller_line`. Raises InvalidRequest for one of another version of this program."""
+    try:
+        return _CALLER.validate_json(line)
+    except ValidationError:
+        raise InvalidRequest from None

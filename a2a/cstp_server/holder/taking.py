@@ -1,19 +1,32 @@
-"""How a server takes a folder: a `cstp mcp` that holds it gives it up, and asks the server from then on."""
+"""How a server takes a folder that another process holds.
 
+A `cstp mcp` gives it up, and asks the server from then on. A server keeps it, and answers on the listener of the second
+one, too.
+"""
+
+import asyncio
 import os
 import socket
+from collections.abc import Callable
 from contextlib import closing, suppress
+from hashlib import sha256
+from math import inf
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Final
 
+import structlog
+
 from cognition_engines.errors import FolderInUse
-from cognition_engines.indexes.folder_lock import FolderLock, holder
+from cognition_engines.indexes.folder_lock import FolderLock, holder, is_address
 from cstp_server.holder import folder_socket
-from cstp_server.holder.asked import GIVE_UP, GIVEN_UP, KEPT
+from cstp_server.holder.folder_socket import ANSWER_ON, ANSWERED, GIVE_UP, GIVEN_UP, KEPT
+from cstp_server.settings import Settings
 
 MCP: Final = "cstp mcp"  # by this name a holder shows that it gives its folder up
 _PAUSE_SECONDS: Final = 0.05
+_HANDING_SECONDS: Final = 5.0
+_log = structlog.get_logger("cstp.folder")
 
 
 def take_folder(folder: Path, seconds: float) -> FolderLock:
@@ -50,3 +63,68 @@ def _file_given_up(folder: Path, until: float) -> int | None:
         connection.sendall(GIVE_UP)
         said, files, _, _ = socket.recv_fds(connection, len(KEPT), 1)
     return files[0] if said == GIVEN_UP and files else None
+
+
+def answer_on_line(settings: Settings) -> bytes:
+    """Return the line that asks for answers on a listener; it is the same for settings that differ in the port alone.
+
+    A server with others would be answered for without its TLS, tokens or limits.
+    """
+    given = settings.model_dump_json(exclude={"data_dir": True, "server": {"port"}})
+    return ANSWER_ON + sha256(given.encode()).hexdigest().encode() + b"\n"
+
+
+def folder_of_a_server(settings: Settings, listener: socket.socket, announce: Callable[[], object]) -> FolderLock:
+    """Take the lock of the folder. While another server has it, that one answers on `listener`; `announce` says so.
+
+    Raises FolderInUse for a holder that does not, ConfigurationError where there are no locks.
+    """
+    seconds = settings.server.grace_seconds
+    until = monotonic() + seconds
+    while True:
+        try:
+            return take_folder(settings.indexes_path, seconds)
+        except FolderInUse:
+            by = holder(settings.indexes_path)
+            if until < inf and ((by and not is_address(by)) or monotonic() > until):
+                raise
+        if by and _answered(settings, by, listener, announce):
+            until = inf  # it has clients from here on, which wait
+        sleep(_PAUSE_SECONDS)
+
+
+def _answered(settings: Settings, by: str, listener: socket.socket, announce: Callable[[], object]) -> bool:
+    """Have the holder answer on `listener` until it ends; False if it starts or ends just now. Raises FolderInUse."""
+    with suppress(OSError), closing(folder_socket.connect(settings.indexes_path)) as connection:
+        connection.sendall(answer_on_line(settings))
+        said = connection.recv(len(KEPT))
+        if said == KEPT:
+            held = f"{settings.indexes_path} is held by another `cstp serve` ({by}) that has other settings"
+            remedy = "start this one with the same, but for the port, or one with --workers N; commands take --url"
+            raise FolderInUse(f"{held}; {remedy}")
+        if said == ANSWERED:
+            socket.send_fds(connection, [ANSWERED], [listener.fileno()])
+            said = connection.recv(len(ANSWERED))
+        if said == ANSWERED:
+            _log.info("answered_by", holder=by)
+            announce()
+            with suppress(OSError):
+                connection.recv(1)
+            return True
+    return False
+
+
+async def received_listener(connection: socket.socket) -> socket.socket:
+    """Return the listener that comes through a connection, which is closed. Raises OSError, TimeoutError."""
+    loop, ready = asyncio.get_running_loop(), asyncio.Event()
+    with closing(connection):
+        loop.add_reader(connection, ready.set)
+        try:
+            async with asyncio.timeout(_HANDING_SECONDS):
+                await ready.wait()
+        finally:
+            loop.remove_reader(connection)
+        _, files, _, _ = socket.recv_fds(connection, len(ANSWERED), 1)
+    if not files:
+        raise ConnectionResetError
+    return socket.socket(fileno=files[0])

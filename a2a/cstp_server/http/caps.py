@@ -5,17 +5,59 @@ body kept; a client can read the answer that ends its connection, also when it h
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 from weakref import ref
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
-
-from cstp_server.http.uvicorn_protocol import UvicornProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 LINGER_SECONDS: Final = 2.0
 _PIECE: Final = 4096  # heads are parsed in pieces, so that the cap also holds inside one header
 _REFUSAL: Final = "Invalid HTTP request received."
 _OFFER: Final = (b"upgrade", b"http2-settings", b"connection")
+
+
+class UvicornProtocol(HttpToolsProtocol):
+    """uvicorn's HTTP protocol. Its `cycle` runs the application for the newest request."""
+
+    @property
+    def asked(self) -> bool:
+        """Whether the connection has had a request."""
+        return self.cycle is not None
+
+    @property
+    def answering(self) -> bool:
+        """Whether the newest request is not answered yet."""
+        return self.cycle is not None and not self.cycle.response_complete
+
+    @property
+    def answer_begun(self) -> bool:
+        """Whether the answer to the newest request has begun to be sent."""
+        return self.cycle.response_started
+
+    @property
+    def request_state(self) -> dict[str, Any]:
+        """The state in the scope of the newest request."""
+        return self.cycle.scope["state"]
+
+    def answer_through(self, transport: object) -> None:
+        """Make the newest request's answer go through another transport."""
+        self.cycle.transport = transport  # type: ignore[assignment]
+
+    def drop_answer(self) -> None:
+        """Let the application write on without effect: uvicorn learns that the connection is gone a little later."""
+        if self.answering:
+            self.cycle.disconnected = True
+            self.cycle.waiting_for_100_continue = False  # it would be written after a refusal
+            self.cycle.message_event.set()
+
+    def on_response_complete(self) -> None:
+        # uvicorn's own, without its timer for each response: the deadlines here end idle connections
+        self.server_state.total_requests += 1
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+            if self.pipeline:
+                self._start_asgi_task(*self.pipeline.pop())
 
 
 class _WrongHosts(Exception):
@@ -74,7 +116,7 @@ class CappedProtocol(UvicornProtocol):
                     raise _TooLarge
 
     def _parse_without_offer(self) -> None:
-        """Reads the same head again; with an offer to upgrade in it the parser would skip the body."""
+        """Read the same head again; with an offer to upgrade in it the parser would skip the body."""
         line = self.parser.get_method() + b" " + self.url + b" HTTP/" + self.parser.get_http_version().encode()
         fields = [name + b": " + value for name, value in self.headers if name not in _OFFER]
         if not self.parser.should_keep_alive():
@@ -157,7 +199,7 @@ class CappedProtocol(UvicornProtocol):
             self._read_on()
 
     def _read_on(self) -> None:
-        """Reads for a while before it closes: closing on unread bytes would take the answer from the client."""
+        """Read for a while before closing: closing on unread bytes would take the answer from the client."""
         self._refused = True
         self.pipeline.clear()
         if self.transport.can_write_eof():

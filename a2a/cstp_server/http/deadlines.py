@@ -59,12 +59,12 @@ class _ClientClock(FlowControl):
         self._since = self._paused_at = self._now()
 
     def forgive(self, seconds: float) -> None:
-        """Extends deadlines by time in which the process could not read."""
+        """Extend deadlines by time in which the process could not read."""
         if not self.read_paused:
             self._since = min(self._since + seconds, self._now())
 
     def waited(self) -> float:
-        """Seconds."""
+        """Return the seconds for which the client has had its turn."""
         return (self._paused_at if self.read_paused else self._now()) - self._since
 
     def pause_reading(self) -> None:
@@ -152,7 +152,7 @@ class TimedProtocol(CappedProtocol):
             self._look_in(min(left, self.deadlines.look))
 
     def _send_left(self) -> float:
-        """Seconds until the client must have taken some of what waits for it; cuts it and gives 0 when it has not."""
+        """Return the seconds until the client must have taken some of an answer; cut it and return 0 if it has not."""
         now, peer = self.loop.time(), self.transport.get_extra_info("socket")
         untaken = self.transport.get_write_buffer_size() + _unacknowledged(peer)
         if not untaken or untaken != self._untaken:
@@ -167,7 +167,7 @@ class TimedProtocol(CappedProtocol):
         return left
 
     def _input_left(self) -> float:
-        """Seconds until the client must have sent what it owes; acts when it has not."""
+        """Return the seconds until the client must have sent its request; act if it has not."""
         idle = not self._receiving
         if self._refused or self.transport.is_closing():
             return self.deadlines.look
@@ -186,7 +186,7 @@ class TimedProtocol(CappedProtocol):
         return self.deadlines.look
 
     def _make_room(self) -> bool:
-        """Cuts the connection that has been without a first request for longest; False where all are too new."""
+        """Cut the connection that has been without a first request for longest; return False if all are too new."""
         others = [each for each in self.connections if isinstance(each, TimedProtocol)]
         silent = [each for each in others if not each.asked and not each._refused]
         longest = max(silent, key=lambda each: each.flow.waited(), default=None)
@@ -198,7 +198,7 @@ class TimedProtocol(CappedProtocol):
         return True
 
     def _turn_away(self) -> None:
-        """Answers a connection above the maximum with 503 and closes it."""
+        """Answer a connection above the maximum with 503 and close it."""
         self.connections.discard(self)
         parts: Parts = self.app_state["parts"]
         parts.metrics.answered(503)
@@ -214,7 +214,7 @@ class TimedProtocol(CappedProtocol):
 
 
 def _unacknowledged(peer: socket.socket) -> int:
-    """Bytes that the kernel holds for `peer`: it may have room for megabytes, and takes more only in large steps."""
+    """Return the bytes that the kernel holds for `peer`: it may take megabytes, and in large steps only."""
     (size,) = struct.unpack("i", ioctl(peer.fileno(), termios.TIOCOUTQ, bytes(4)))
     return int(size)
 

@@ -16,9 +16,8 @@ from starlette.types import Receive, Scope, Send
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.agent_card import agent_card
 from cstp_server.http.auth import Header
-from cstp_server.http.conditional import etag, known
-from cstp_server.http.endpoint import Reply, reached, send_reply
-from cstp_server.limits.limiter import Plan
+from cstp_server.http.endpoint import Reply, etag, known, reached, refuse_method, send_reply
+from cstp_server.limits.prices import Plan
 from cstp_server.settings import Settings
 from cstp_server.tokens import SCOPES
 
@@ -78,8 +77,8 @@ async def metadata(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _reply(scope: Scope, body: bytes, modified: datetime) -> Reply:
-    if scope["method"] not in ("GET", "HEAD"):
-        return Reply(405, None, [(b"allow", b"GET, HEAD")])
+    if refused := refuse_method(scope, "GET", "HEAD"):
+        return refused
     tag = etag(body)
     since = format_datetime(modified, usegmt=True).encode()
     validators: list[Header] = [(b"etag", tag), (b"last-modified", since), _CACHED]
@@ -89,7 +88,7 @@ def _reply(scope: Scope, body: bytes, modified: datetime) -> Reply:
 
 
 def _unchanged(headers: Sequence[Header], tag: bytes, modified: datetime) -> bool:
-    """Whether `If-None-Match` names the tag, weakly, or any; without it, whether nothing is newer than it may be."""
+    """Return whether `If-None-Match` names the tag, weakly, or any; without it, whether the document is no newer."""
     given = any(name == b"if-none-match" and value for name, value in headers)
     since = [value.decode("latin-1") for name, value in headers if name == b"if-modified-since"]
     if not given and len(since) == 1:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from random import getrandbits
+from hashlib import sha256
 from typing import Final
 
 import structlog
@@ -17,12 +17,10 @@ from starlette.types import Receive, Scope, Send
 
 from cstp.errors import AuthenticationRequired, CstpError, Forbidden, InvalidRequest, Overloaded, RateLimited
 from cstp_server.http.auth import Header, Network, Refusal, authenticate, client_address, client_network
-from cstp_server.limits.bodies import Bodies, BodyTooLarge, ClientGone, NoRoom
-from cstp_server.limits.followers import FollowerPlaces
-from cstp_server.limits.gate import Gate, HeldPlace
-from cstp_server.limits.limiter import Limiter, Window
+from cstp_server.limits.limiter import FailedAttempts, Limiter
+from cstp_server.limits.places import Bodies, BodyTooLarge, ClientGone, FollowerPlaces, Gate, HeldPlace, NoRoom
 from cstp_server.observe.metrics import CallMetrics
-from cstp_server.rpc.bound import Call
+from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Dispatcher, error_body
 from cstp_server.tokens import TokenBook
 
@@ -39,22 +37,7 @@ NOSNIFF: Final = ("x-content-type-options", "nosniff")
 METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
 ANSWERING: Final = "answering"  # where the state of a request has its Answering, until there is an answer
 _log = structlog.get_logger("cstp.http")
-
-
-class FailedAttempts:
-    """Wrong tokens per client network; returns how long one that has had too many must wait."""
-
-    def __init__(self, limiter: Limiter, window: Window) -> None:
-        self._limiter = limiter
-        self._window = window
-        self._one = replace(window, limit=1)
-
-    def count(self, network: str) -> RateLimited | None:
-        return self._limiter.count_event(self._window, network)
-
-    def first(self, network: str, status: int) -> bool:
-        """Return whether this is the network's first refusal with that status in a window."""
-        return self._limiter.count_event(self._one, f"{status} {network}") is None
+_TAG: Final = re.compile(rb'(?:W/)?("[^"]*")')
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +119,8 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
 
 async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, request_id: str) -> Reply:
     headers: list[Header] = scope["headers"]
-    if scope["method"] != "POST":
-        return Reply(405, None, [(b"allow", b"POST")])
+    if refused := refuse_method(scope, "POST"):
+        return refused
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
         return unauthenticated(scope, token, parts, request_id, face.error_body)
@@ -172,7 +155,7 @@ async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Fac
 
 
 def _too_large(face: Face, call: Call) -> Reply:
-    """Ends the connection: what follows would be read for nothing, however much it is."""
+    """Return the answer that ends the connection: the rest of the body would be read for nothing."""
     reply = _refuse_call(413, InvalidRequest("the body exceeds server.max_body_bytes; send less"), face, call)
     reply.headers.append(_CLOSE)
     return reply
@@ -204,6 +187,11 @@ def _status(error: CstpError | None) -> tuple[int, list[Header]]:
 
 
 _JSON_RPC: Final = Face(_answer_json_rpc, error_body)
+
+
+def refuse_method(scope: Scope, *allowed: str) -> Reply | None:
+    """Return 405, or None if the request has one of the methods."""
+    return None if scope["method"] in allowed else Reply(405, None, [(b"allow", ", ".join(allowed).encode())])
 
 
 def refuse(status: int, error: CstpError, body: Callable[[CstpError], bytes] = error_body) -> Reply:
@@ -265,7 +253,7 @@ def request_id_of(headers: list[Header]) -> str:
     given = [value for name, value in headers if name == b"x-request-id"]
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return given[0].decode("ascii")
-    return f"{getrandbits(128):032x}"  # identifies a request, is no secret
+    return new_request_id()
 
 
 def refusal_bytes() -> bytes:
@@ -290,3 +278,14 @@ def _fields(reply: Reply, request_id: str) -> list[Header]:
     if reply.status not in (204, 304):
         headers.append((b"content-length", str(len(reply.body or b"")).encode()))
     return headers
+
+
+def etag(body: bytes) -> bytes:
+    """Return a strong tag: equal for equal bytes alone."""
+    return b'"' + sha256(body).hexdigest()[:32].encode() + b'"'
+
+
+def known(headers: Sequence[Header], tag: bytes) -> bool:
+    """Return whether `If-None-Match` names the tag, weakly, or any."""
+    given = b",".join(value for name, value in headers if name == b"if-none-match")
+    return given.strip() == b"*" or tag in _TAG.findall(given)

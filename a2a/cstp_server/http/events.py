@@ -15,19 +15,9 @@ from cognition_engines.queries.following import Following
 from cstp.errors import Conflict, CstpError, Forbidden, InvalidParams, Overloaded, QueryFailed, RateLimited, Violation
 from cstp.methods.records import CHANGES, NOW, ChangesParams, ChangesResult, RecordChange
 from cstp.validation import parse_params
-from cstp_server.handlers.changes import change_of, cursor_of, kinds_of
+from cstp_server.handlers.records import change_of, cursor_of, kinds_of
+from cstp_server.http import endpoint
 from cstp_server.http.auth import Header, Refusal, authenticate
-from cstp_server.http.endpoint import (
-    ANSWERING,
-    NO_STORE,
-    Answering,
-    Parts,
-    Reply,
-    refuse,
-    request_id_of,
-    send_reply,
-    unauthenticated,
-)
 from cstp_server.rpc.bound import Call
 
 PAGE: Final = 1000  # changes read at a time
@@ -35,7 +25,7 @@ _MOST_FIELDS: Final = 8  # of a query; reading thousands of them would hold up t
 _RETRY_SECONDS: Final = 1
 _STREAM: Final[list[Header]] = [
     (b"content-type", b"text/event-stream"),
-    NO_STORE,
+    endpoint.NO_STORE,
     (b"x-accel-buffering", b"no"),  # a proxy that collects answers would hold the events back
 ]
 _STATUS: Final[Mapping[type[CstpError], int]] = {
@@ -59,19 +49,19 @@ class EventStream:
 
 async def changes_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
     """Check a request like a call of `cstp.changes`, and stream the changes or answer an error."""
-    parts: Parts = scope["state"]["parts"]
+    parts: endpoint.Parts = scope["state"]["parts"]
     headers: list[Header] = scope["headers"]
-    request_id = request_id_of(headers)
-    if scope["method"] != "GET":
-        await _reply(send, parts, Reply(405, None, [(b"allow", b"GET")]), request_id)
+    request_id = endpoint.request_id_of(headers)
+    if refused := endpoint.refuse_method(scope, "GET"):
+        await _reply(send, parts, refused, request_id)
         return
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
-        await _reply(send, parts, unauthenticated(scope, token, parts, request_id), request_id)
+        await _reply(send, parts, endpoint.unauthenticated(scope, token, parts, request_id), request_id)
         return
     task = asyncio.current_task()
     assert task is not None
-    answering = scope["state"][ANSWERING] = Answering(task)
+    answering = scope["state"][endpoint.ANSWERING] = endpoint.Answering(task)
     try:
         await _follow(scope, send, parts, Call(token, request_id))
     except asyncio.CancelledError:
@@ -79,10 +69,10 @@ async def changes_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         if answering.abandoned:
             _log.info("abandoned", request_id=request_id)
     finally:
-        del scope["state"][ANSWERING]
+        del scope["state"][endpoint.ANSWERING]
 
 
-async def _follow(scope: Scope, send: Send, parts: Parts, call: Call) -> None:
+async def _follow(scope: Scope, send: Send, parts: endpoint.Parts, call: Call) -> None:
     stream: EventStream = scope["state"]["events"]
     began, code = perf_counter(), 0
     entered = False
@@ -116,9 +106,9 @@ async def _follow(scope: Scope, send: Send, parts: Parts, call: Call) -> None:
 
 
 async def _events(
-    stream: EventStream, parts: Parts, params: ChangesParams, cursor: int, call: Call
+    stream: EventStream, parts: endpoint.Parts, params: ChangesParams, cursor: int, call: Call
 ) -> AsyncIterator[bytes]:
-    """Blocks of events until the server or the token ends, or the records fail: then the client resumes."""
+    """Yield blocks of events until the server or the token ends, or the records fail: then the client resumes."""
 
     def ended() -> bool:
         return parts.followers.ended(call.token)
@@ -169,16 +159,16 @@ def _asked(scope: Scope) -> dict[str, object]:
     return asked
 
 
-async def _head(parts: Parts, call: Call) -> list[Header]:
+async def _head(parts: endpoint.Parts, call: Call) -> list[Header]:
     return [*_STREAM, *await parts.limiter.headers(call.agent), (b"x-request-id", call.request_id.encode("ascii"))]
 
 
-async def _refuse(send: Send, parts: Parts, error: CstpError, call: Call) -> None:
-    reply = refuse(_STATUS.get(type(error), 500), error)
-    reply.headers.extend([NO_STORE, *await parts.limiter.headers(call.agent)])
+async def _refuse(send: Send, parts: endpoint.Parts, error: CstpError, call: Call) -> None:
+    reply = endpoint.refuse(_STATUS.get(type(error), 500), error)
+    reply.headers.extend([endpoint.NO_STORE, *await parts.limiter.headers(call.agent)])
     await _reply(send, parts, reply, call.request_id)
 
 
-async def _reply(send: Send, parts: Parts, reply: Reply, request_id: str) -> None:
+async def _reply(send: Send, parts: endpoint.Parts, reply: endpoint.Reply, request_id: str) -> None:
     parts.metrics.answered(reply.status)
-    await send_reply(send, reply, request_id)
+    await endpoint.send_reply(send, reply, request_id)

@@ -1,21 +1,48 @@
-"""`/ui/`: the page for people and its files, read at the first request. They hold nothing of the records.
+"""`/ui/`: the page for people and its files, and `POST /ui/session`: the code of a link, once, for a token.
 
-`/ui` leads there, and `/` for a browser. Where `ui.enabled` is off, none of them exists.
+`/ui` leads to the page, and `/` for a browser. If `ui.enabled` is off, none of them exists. The files are read at the
+first request and hold nothing of the records. `ui/grants.py` says what a link grants. The checks of a session, in their
+order: 404 if there is no page, 405, 421, 403, 415, 413, 400; then 401 (or 429), 409, 503.
 """
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Final
 
+import orjson
+import structlog
 from starlette.types import Receive, Scope, Send
 
-from cstp_server.http.auth import Header
-from cstp_server.http.conditional import etag, known
-from cstp_server.http.endpoint import PLAIN, WRONG_HOST, Reply, send_reply
-from cstp_server.http.hosts import allowed_hosts, host_allowed
+from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.queries.pools import Pool
+from cognition_engines.queries.steps import Caller
+from cstp.errors import CstpError, InvalidRequest, ParseError, RateLimited
+from cstp_server.http import auth
+from cstp_server.http.endpoint import (
+    JSON,
+    NO_STORE,
+    PLAIN,
+    WRONG_HOST,
+    WRONG_ORIGIN,
+    Parts,
+    Reply,
+    etag,
+    is_json,
+    known,
+    refuse_method,
+    request_id_of,
+    send_reply,
+    unauthenticated,
+)
+from cstp_server.limits.places import LARGE, Bodies, BodyTooLarge, ClientGone
+from cstp_server.rpc.envelope import parse_body
 from cstp_server.settings import Settings
+from cstp_server.tokens import Token, TokenRefused, create_token
 from cstp_server.ui.assets import TYPES, Asset, Assets, load_assets, static_folder
+from cstp_server.ui.grants import claim_grant
 
 PAGE_PATH: Final = "/ui/"
 ASSET_PATH: Final = "/ui/assets/{digest}/{name:path}"
@@ -24,7 +51,7 @@ _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-_GUARDS: Final[Sequence[Header]] = (  # nosniff is in every answer of the server
+_GUARDS: Final[Sequence[auth.Header]] = (  # nosniff is in every answer of the server
     (b"content-security-policy", _POLICY.encode()),
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
@@ -34,6 +61,11 @@ _REVALIDATED: Final = (b"cache-control", b"no-cache")
 _FOREVER: Final = (b"cache-control", b"immutable, max-age=31536000")  # other bytes have another digest
 _CODING: Final = re.compile(rb"(gzip|\*)(?:\s*;\s*q=([01](?:\.[0-9]{0,3})?))?")
 _HTML: Final = re.compile(rb"text/html\b")
+SESSION_PATH: Final = "/ui/session"
+_LARGEST: Final = 1024  # bytes of a body
+_WRONG: Final = "the link is invalid, used or expired; create another one: cstp ui"
+_FAILED: Final = "the server cannot create a token, see its log; then create another link: cstp ui"
+_log = structlog.get_logger("cstp.http")
 
 
 class Page:
@@ -41,7 +73,7 @@ class Page:
 
     def __init__(self, settings: Settings) -> None:
         self.enabled = settings.ui_enabled
-        self.hosts = allowed_hosts(settings)
+        self.hosts = auth.allowed_hosts(settings)
         self._loading: asyncio.Future[Assets] | None = None
 
     async def assets(self) -> Assets:
@@ -91,7 +123,7 @@ async def root(scope: Scope, receive: Receive, send: Send) -> None:
     wanted = any(name == b"accept" and _HTML.search(value) for name, value in scope["headers"])
     if not (page.enabled and reads and wanted):
         reply = NOT_FOUND
-    elif not host_allowed(scope, page.hosts):
+    elif not auth.host_allowed(scope, page.hosts):
         reply = WRONG_HOST
     else:
         reply = Reply(303, None, [(b"location", b"ui/"), (b"vary", b"Accept")])
@@ -101,9 +133,9 @@ async def root(scope: Scope, receive: Receive, send: Send) -> None:
 def _refused(scope: Scope, page: Page) -> Reply | None:
     if not page.enabled:
         return NOT_FOUND
-    if scope["method"] not in ("GET", "HEAD"):
-        return Reply(405, None, [(b"allow", b"GET, HEAD")])
-    return None if host_allowed(scope, page.hosts) else WRONG_HOST
+    if refused := refuse_method(scope, "GET", "HEAD"):
+        return refused
+    return None if auth.host_allowed(scope, page.hosts) else WRONG_HOST
 
 
 def _file(scope: Scope, found: Asset) -> Reply:
@@ -113,8 +145,135 @@ def _file(scope: Scope, found: Asset) -> Reply:
     return Reply(200, found.content, headers)
 
 
-def _accepts_gzip(headers: Sequence[Header]) -> bool:
-    """Whether Accept-Encoding names gzip, or any coding, with a weight above zero; gzip's own weight decides."""
+def _accepts_gzip(headers: Sequence[auth.Header]) -> bool:
+    """Return whether Accept-Encoding names gzip, or any coding, with a weight above zero; gzip's own weight decides."""
     given = b",".join(value for name, value in headers if name == b"accept-encoding").lower()
     weights = {shape[1]: float(shape[2] or 1) for one in given.split(b",") if (shape := _CODING.fullmatch(one.strip()))}
     return weights.get(b"gzip", weights.get(b"*", 0.0)) > 0
+
+
+class PageSessions:
+    """What claims are answered with. Files are read and written in a thread of `pool`."""
+
+    def __init__(self, settings: Settings, pool: Pool) -> None:
+        self.enabled = settings.ui_enabled
+        self.hosts = auth.allowed_hosts(settings)
+        self.origins = auth.allowed_origins(settings)
+        self.bodies = Bodies(_LARGEST, LARGE)
+        self._links = settings.ui_links_path
+        self._tokens = settings.tokens_path
+        self._pool = pool
+
+    async def claim(self, code: str, network: str) -> tuple[Token, str] | None:
+        """Return the token of a code and its text; None if the code is invalid.
+
+        Raises TokenRefused where the agent can have no other token, and ConfigurationError, ComponentFailed or OSError
+        where files or threads fail. The code is used up then.
+        """
+        return await self._pool.run(Caller(network, float("inf")), _claim, self._links, self._tokens, code)
+
+
+def _claim(links: Path, tokens: Path, code: str) -> tuple[Token, str] | None:
+    grant = claim_grant(links, code)
+    if grant is None:
+        return None
+    return create_token(
+        tokens,
+        grant.agent,
+        scopes=grant.scopes,
+        lifetime=grant.lifetime,
+        clearance=grant.clearance,
+        projects=grant.projects,
+        by_link=True,
+    )
+
+
+async def session(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a claim: the token and when it expires, or an `error` in words."""
+    sessions: PageSessions = scope["state"]["sessions"]
+    parts: Parts = scope["state"]["parts"]
+    request_id = request_id_of(scope["headers"])
+    reply = _refuse_claim(scope, sessions)
+    if reply is None:
+        try:
+            reply = await _answer_claim(scope, receive, sessions, parts, request_id)
+        except ClientGone:
+            return
+        reply.headers.append(NO_STORE)
+    parts.metrics.answered(reply.status)
+    await send_reply(send, reply, request_id)
+
+
+def _refuse_claim(scope: Scope, sessions: PageSessions) -> Reply | None:
+    if not sessions.enabled:
+        return NOT_FOUND
+    if refused := refuse_method(scope, "POST"):
+        return refused
+    if not auth.host_allowed(scope, sessions.hosts):
+        return WRONG_HOST
+    return None if auth.same_origin(scope) or auth.origin_allowed(scope, sessions.origins) else WRONG_ORIGIN
+
+
+async def _answer_claim(scope: Scope, receive: Receive, sessions: PageSessions, parts: Parts, request_id: str) -> Reply:
+    if not is_json(scope["headers"], (JSON,)):
+        return _error(415, "Content-Type must be application/json")
+    if sessions.bodies.announced_too_large(scope["headers"]):
+        return _too_large()
+    with closing(sessions.bodies.open("")) as body:
+        try:
+            data = await body.read(receive)
+        except BodyTooLarge:
+            return _too_large()
+    code = _code_of(data)
+    if code is None:
+        return _error(400, 'the body must be {"code": "..."}')
+    return await _claimed(scope, sessions, parts, code, request_id)
+
+
+def _code_of(data: bytes) -> str | None:
+    """Return the code, if the body is an object of it alone."""
+    try:
+        found = parse_body(data)
+    except (ParseError, InvalidRequest):
+        return None
+    if not isinstance(found, Mapping) or set(found) != {"code"}:
+        return None
+    code = found["code"]
+    return code if isinstance(code, str) else None
+
+
+async def _claimed(scope: Scope, sessions: PageSessions, parts: Parts, code: str, request_id: str) -> Reply:
+    peer = scope["client"][0] if scope.get("client") else ""
+    network = auth.client_network(auth.client_address(peer, scope["headers"], parts.proxies))
+    try:
+        made = await sessions.claim(code, network)
+    except TokenRefused as error:
+        return _error(409, f"{error}; then create another link: cstp ui")
+    except (ConfigurationError, ComponentFailed, OSError) as error:
+        _log.error("no_session", reason=str(error), request_id=request_id)
+        return _error(503, _FAILED)
+    if made is None:
+        return unauthenticated(scope, auth.Refusal(presented=True), parts, request_id, _in_words)
+    token, text = made
+    _log.info("session", agent=token.agent, token_id=token.id, request_id=request_id)
+    return Reply(200, orjson.dumps({"token": text, "expires": token.expires}), [])
+
+
+def _in_words(error: CstpError) -> bytes:
+    if isinstance(error, RateLimited):
+        return _body(f"too many wrong links or tokens from this address; wait {error.retry_after} s")
+    return _body(_WRONG)
+
+
+def _too_large() -> Reply:
+    reply = _error(413, f"the body must have at most {_LARGEST} bytes")
+    reply.headers.append((b"connection", b"close"))
+    return reply
+
+
+def _error(status: int, words: str) -> Reply:
+    return Reply(status, _body(words), [])
+
+
+def _body(words: str) -> bytes:
+    return orjson.dumps({"error": words})

@@ -9,12 +9,20 @@ from prometheus_client import CollectorRegistry, generate_latest
 from starlette.types import Receive, Scope, Send
 
 from cstp.errors import Forbidden
-from cstp_server.http.auth import Refusal, authenticate
-from cstp_server.http.endpoint import NO_STORE, WRONG_HOST, Parts, Reply, refuse, send_reply, unauthenticated
-from cstp_server.http.hosts import host_allowed
-from cstp_server.observe.gauges import StateGauges
+from cstp_server.http.auth import Refusal, authenticate, host_allowed
+from cstp_server.http.endpoint import (
+    NO_STORE,
+    WRONG_HOST,
+    Parts,
+    Reply,
+    refuse,
+    refuse_method,
+    send_reply,
+    unauthenticated,
+)
+from cstp_server.observe.metrics import StateGauges
 from cstp_server.observe.readiness import ReadinessCheck
-from cstp_server.observe.scrape import Siblings
+from cstp_server.workers.scrape import Siblings
 
 _SCOPE: Final = "admin"
 _TEXT: Final = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
@@ -34,13 +42,13 @@ class Probes:
 
 async def healthz(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer that the process is alive, without reading anything."""
-    await send_reply(send, _refused_method(scope) or Reply(200, b'{"status":"ok"}', []))
+    await send_reply(send, refuse_method(scope, "GET", "HEAD") or Reply(200, b'{"status":"ok"}', []))
 
 
 async def readyz(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer 200 if searches can be answered, else 503, with the state of each part by name."""
     probes: Probes = scope["state"]["probes"]
-    reply = _refused_method(scope) or _refused_host(scope, probes)
+    reply = refuse_method(scope, "GET", "HEAD") or _refused_host(scope, probes)
     if reply is None:
         seen = await (probes.readiness.look() if probes.siblings is None else probes.siblings.readiness())
         body = orjson.dumps({"status": seen.status, "parts": dict(seen.parts)})
@@ -54,7 +62,7 @@ async def metrics(scope: Scope, receive: Receive, send: Send) -> None:
     Without one, on loopback, counts of records are left out, since a clearance may hide them.
     """
     probes: Probes = scope["state"]["probes"]
-    reply = _refused_method(scope) or _refused_host(scope, probes) or await _metrics(scope, probes)
+    reply = refuse_method(scope, "GET", "HEAD") or _refused_host(scope, probes) or await _metrics(scope, probes)
     await send_reply(send, reply)
 
 
@@ -79,7 +87,3 @@ async def _metrics(scope: Scope, probes: Probes) -> Reply:
 
 def _refused_host(scope: Scope, probes: Probes) -> Reply | None:
     return None if host_allowed(scope, probes.allowed_hosts) else WRONG_HOST
-
-
-def _refused_method(scope: Scope) -> Reply | None:
-    return None if scope["method"] in ("GET", "HEAD") else Reply(405, None, [(b"allow", b"GET, HEAD")])

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from hashlib import blake2b
 from heapq import merge
-from itertools import accumulate
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from cstp_server.limits.memory_windows import MovingWindows, Step, WindowSize, until_gone
+from cstp_server.limits.memory_windows import MovingWindows, Step, until_free, until_gone
+from cstp_server.limits.prices import Window
 
 PAGES: Final = 65_536  # windows of keys that count at a time; a page takes memory once it is used
 STEPS: Final = 250  # of a window: what is taken within one leaves together, with the last of it
@@ -44,15 +44,15 @@ class _Ring:
         _HEAD.pack_into(self._memory, self._at, self.digest, self._seconds, self._first, self._count, self.total)
 
     def begin(self, digest: bytes, seconds: int) -> None:
-        """Makes this the empty window of another key."""
+        """Make this the empty window of another key."""
         self.digest, self._seconds, self._first, self._count, self.total = digest, seconds, 0, 0, 0
 
     def over(self, now: float) -> bool:
-        """Whether nothing counts any more."""
+        """Return whether nothing counts any more."""
         return not self._count or self.step(self._count - 1).last <= now - self._seconds
 
     def step(self, number: int) -> Step:
-        """The oldest has number 0."""
+        """Return a step; the oldest has number 0."""
         last, units = _STEP.unpack_from(self._memory, self._place(number))
         return Step(int(last / self._seconds * STEPS), units, last)
 
@@ -60,7 +60,7 @@ class _Ring:
         return (self.step(number) for number in range(self._count))
 
     def forget(self, now: float) -> None:
-        """Evicts what is no longer in the window."""
+        """Evict the steps that have left the window."""
         while self._count and (step := self.step(0)).last <= now - self._seconds:
             self._first, self._count = (self._first + 1) % _PLACES, self._count - 1
             self.total = max(0, self.total - step.units)
@@ -77,7 +77,7 @@ class _Ring:
         self.total += units
 
     def drop_newest(self, units: int) -> None:
-        """Drops that number of units of the newest steps."""
+        """Drop that number of units of the newest steps."""
         while self._count and units:
             newest = self.step(self._count - 1)
             gone = min(units, newest.units)
@@ -106,7 +106,7 @@ class CommonWindows:
     """
 
     def __init__(self, memory: mmap.mmap, lock: Path, clock: Callable[[], float] = monotonic) -> None:
-        """`memory` is what `windows_memory` made; `lock` is a file, made if it is missing.
+        """Take `memory` that `windows_memory` made, and `lock`, a file that is made if it is missing.
 
         The clock is one that all processes of the machine share.
         """
@@ -120,7 +120,7 @@ class CommonWindows:
     def close(self) -> None:
         os.close(self._file)
 
-    def take_all(self, key: str, windows: Sequence[WindowSize], cost: int, other: MovingWindows | None = None) -> bool:
+    def take_all(self, key: str, windows: Sequence[Window], cost: int, other: MovingWindows | None = None) -> bool:
         """Do as `MovingWindows.take_all`."""
         with self._locked():
             now = self._clock()
@@ -174,9 +174,7 @@ class CommonWindows:
         lacking = sum(step.units for step in steps) + cost - limit
         if lacking <= 0:
             return 0.0
-        gone = accumulate(step.units for step in steps)
-        step = next(step for step, units in zip(steps, gone, strict=True) if units >= lacking)
-        return until_gone(step, seconds, now)
+        return until_free(steps, lacking, seconds, now)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -187,7 +185,7 @@ class CommonWindows:
             fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def _ring(self, key: str, seconds: int, now: float, others: Sequence[_Ring | None] = ()) -> _Ring | None:
-        """The window of a key without what has left it; None where every page that it may have is another one's.
+        """Return the window of a key without old steps; None if each of its possible pages is another one's.
 
         `others` are windows of the same call, whose pages may still be empty.
         """
@@ -205,7 +203,7 @@ class CommonWindows:
         return ring
 
     def _find(self, digest: bytes, seconds: int, now: float, kept: Set[int]) -> tuple[int, _Ring] | None:
-        """The page of a window, or one that no window needs any more and that is not `kept`."""
+        """Return the page of a window, or one that no window needs any more and that is not `kept`."""
         first, free = int.from_bytes(digest[:8], "little"), None
         for probe in range(min(_PROBES, self._pages)):
             page = (first + probe) % self._pages

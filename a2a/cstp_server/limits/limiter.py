@@ -9,25 +9,26 @@ brings it back and counts there what was spent meanwhile.
 import asyncio
 import math
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from time import monotonic, time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
-from limits import RateLimitItem, RateLimitItemPerSecond, parse_many
+from limits import RateLimitItemPerSecond
 from limits.aio.storage import RedisStorage, Storage
 from limits.aio.storage.redis.redispy import RedispyBridge
 from limits.aio.strategies import MovingWindowRateLimiter
 from limits.errors import StorageError
 
-from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cstp.contract import Method
+from cognition_engines.errors import ComponentFailed
 from cstp.errors import RateLimited
-from cstp_server.limits.memory_windows import MovingWindows, Windows
-from cstp_server.settings import LimitSettings, Settings
+from cstp_server.limits.common_windows import CommonWindows
+from cstp_server.limits.memory_windows import MovingWindows
+from cstp_server.limits.prices import Plan, Window, writes_of
+from cstp_server.settings import LimitSettings
 
 if TYPE_CHECKING:
     from cstp_server.limits.redis_windows import SharedWindows
@@ -38,42 +39,8 @@ PROBE_SECONDS: Final = 2.0
 MOST_UNSENT: Final = 10_000  # calls of an agent that are counted in Redis when it is back
 CONNECT_SECONDS: Final = 1.0  # for a first connection, which also loads the script
 _SHARED: Final = "cstp_server.limits.redis_windows"  # loads redis-py, which servers without Redis start faster without
-_WRITES: Final = "\x1fwrites "
 _PROBE: Final = RateLimitItemPerSecond(1000, namespace="PROBE")
 _log = structlog.get_logger("cstp.limits")
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """One limit: `limit` units in `seconds`, named for the headers; `header` is its part of RateLimit-Policy."""
-
-    policy: str
-    limit: int
-    seconds: int
-    item: RateLimitItem
-    header: str
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The windows of every agent, shortest first, and what each method costs.
-
-    `writes` are windows besides, of the methods `writing`; under `writes_of` an agent's calls of these are counted.
-    """
-
-    default: tuple[Window, ...]
-    agents: Mapping[str, tuple[Window, ...]]
-    costs: Mapping[str, int]
-    writes: tuple[Window, ...]
-    writing: frozenset[str]
-
-    def windows(self, agent: str) -> tuple[Window, ...]:
-        return self.writes if agent.startswith(_WRITES) else self.agents.get(agent, self.default)
-
-
-def writes_of(agent: str) -> str:
-    """Return the key that counts an agent's writes; no agent can have this name."""
-    return f"{_WRITES}{agent}"
 
 
 @dataclass(slots=True)
@@ -85,63 +52,14 @@ class _WindowState:
     read: float
 
 
-def parse_windows(text: str, setting: str, prefix: str = "") -> tuple[Window, ...]:
-    """Parse `600/minute; 60/second` to windows, shortest first, with names that begin with `prefix`.
-
-    Raises ConfigurationError naming `setting`.
-    """
-    try:
-        items = sorted(parse_many(text), key=lambda item: item.get_expiry())
-    except ValueError as error:
-        raise ConfigurationError(f'{setting}: must read like "600/minute" or "600/minute; 60/second"') from error
-    windows = tuple(_window(item, prefix) for item in items)
-    if any(window.limit < 1 for window in windows):
-        raise ConfigurationError(f"{setting}: a limit must be at least 1")
-    if len({window.seconds for window in windows}) < len(windows):
-        raise ConfigurationError(f"{setting}: has the same window twice")
-    return windows
-
-
-def _window(item: RateLimitItem, prefix: str) -> Window:
-    name, seconds = f"{prefix}{item.GRANULARITY.name}", item.get_expiry()
-    policy = name if item.multiples == 1 else f"{item.multiples}{name}"
-    return Window(policy, item.amount, seconds, item, header=f'"{policy}";q={item.amount};w={seconds}')
-
-
 def _wait(reset: float, window: Window) -> int:
     """Whole seconds until `reset`, from 0 to the length of the window, whatever floats make of the difference."""
     return min(window.seconds, max(0, math.ceil(reset - time())))
 
 
 def _refusal(wait: float, window: Window) -> RateLimited:
-    """What to answer when a window has enough units in `wait` seconds; no client expects more than the window."""
+    """Return the error for a window that has enough units in `wait` seconds, at most the length of the window."""
     return RateLimited(min(window.seconds, max(1, math.ceil(wait))), window.limit, window.seconds, window.policy)
-
-
-def make_plan(settings: Settings, methods: Mapping[str, Method[Any, Any]]) -> Plan:
-    """Check the limits against each other. Raises ConfigurationError naming what cannot be."""
-    limits = settings.limits
-    if unknown := [name for name in limits.costs if name not in methods]:
-        raise ConfigurationError(f"limits.costs: {unknown[0]} is not a method of this server")
-    costs = {name: limits.costs.get(name, method.cost) for name, method in methods.items()}
-    plan = Plan(
-        default=parse_windows(settings.default_limit, "limits.default"),
-        agents={name: parse_windows(text, f"limits.agents.{name}") for name, text in limits.agents.items()},
-        costs=costs,
-        writes=parse_windows(settings.writes_limit, "limits.writes", "writes-"),
-        writing=frozenset(name for name, method in methods.items() if method.writes),
-    )
-    places = {"limits.default": plan.default} | {f"limits.agents.{name}": w for name, w in plan.agents.items()}
-    for place, windows in places.items():
-        smallest = min(window.limit for window in windows)
-        for name, cost in costs.items():
-            # what a write costs without a setting is at most all that a window holds
-            if cost > smallest and (name in limits.costs or name not in plan.writing):
-                raise ConfigurationError(
-                    f"limits.costs: a call of {name} costs {cost}, more than {place} allows ({smallest}); "
-                    f"raise the limit or lower limits.costs"
-                )
-    return plan
 
 
 def redis_storage(settings: LimitSettings) -> RedisStorage | None:
@@ -165,15 +83,15 @@ class Limiter:
         plan: Plan,
         redis: RedisStorage | None,
         redis_timeout: float,
-        local: Windows | None = None,
-        events: Windows | None = None,
+        local: CommonWindows | None = None,
+        events: CommonWindows | None = None,
     ) -> None:
-        """`local` and `events` count for all workers of a server; by default they count in this process."""
+        """Count in this process, or with `local` and `events` for all workers of a server."""
         self._plan = plan
-        self._local: Windows = MovingWindows() if local is None else local
+        self._local = MovingWindows() if local is None else local
         self._others = MovingWindows()  # what other servers spent, as Redis last reported
         self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: when and how much was spent without Redis
-        self._events: Windows = MovingWindows() if events is None else events
+        self._events = MovingWindows() if events is None else events
         self._shared = _shared_windows(redis, redis_timeout) if redis else None
         self._counts = MovingWindowRateLimiter(redis) if redis else None
         self._redis: Storage | None = redis
@@ -254,11 +172,11 @@ class Limiter:
         await _close(self._redis)
 
     def _take(self, windows: tuple[Window, ...], agent: str, cost: int) -> bool:
-        """Takes in this process, from all windows or from none."""
+        """Take in this process, from all windows or from none."""
         return self._local.take_all(agent, windows, cost, self._others if self.degraded else None)
 
     async def _hit(self, shared: "SharedWindows", windows: tuple[Window, ...], agent: str, cost: int) -> bool:
-        """Takes in Redis what was taken here already, and gives it back when Redis refuses.
+        """Take in Redis the units taken here already, and give them back if Redis refuses.
 
         Without an answer the windows here decide, with what other servers had spent.
         """
@@ -277,12 +195,12 @@ class Limiter:
         return allowed
 
     def _wait_here(self, window: Window, agent: str, cost: int) -> float:
-        """The seconds until this process allows `cost` units; what others spent counts while Redis does not answer."""
+        """Return the seconds until this process allows `cost` units, with others' units while Redis does not answer."""
         others = self._others if self.degraded else None
         return self._local.wait(agent, window.limit, window.seconds, cost, others)
 
     def _note(self, window: Window, agent: str, units: int, reset: float) -> _WindowState:
-        """Stores the state of a window that Redis returned: its units, and when (`time`) the first of them end."""
+        """Store the state of a window that Redis returned: its units, and when (`time`) the first of them end."""
         own, wait = self._local.state(agent, window.seconds)
         self._others.set_total(agent, window.seconds, max(0, units - own))
         if own > units:
@@ -291,13 +209,13 @@ class Limiter:
         return seen
 
     async def _refuse(self, windows: tuple[Window, ...], agent: str, cost: int) -> RateLimited:
-        """Reports the window with the longest wait: a caller who waits for a shorter one is refused again."""
+        """Return the error of the window with the longest wait: after a shorter one the caller is refused again."""
         waits = [await self._until(window, agent, cost) for window in windows]
         longest = max(waits)
         return _refusal(longest, windows[waits.index(longest)])
 
     async def _until(self, window: Window, agent: str, cost: int) -> float:
-        """The seconds until `cost` units are free here and in Redis; the state for the headers is read again."""
+        """Return the seconds until `cost` units are free here and in Redis; read the state for the headers again."""
         await self._read(window, agent)
         wait = self._wait_here(window, agent, cost)
         if self._shared is None or self.degraded:
@@ -347,7 +265,7 @@ class Limiter:
         _log.info("limits_shared", reason="Redis answers again")
 
     async def _send_unsent(self, shared: "SharedWindows") -> None:
-        """Counts in Redis what was spent without it."""
+        """Count in Redis the units spent without it."""
         while self._unsent:
             agent, spent = self._unsent.popitem()
             windows = self._plan.windows(agent)
@@ -362,8 +280,24 @@ class Limiter:
                     raise
 
 
+class FailedAttempts:
+    """Wrong tokens per client network; returns how long one that has had too many must wait."""
+
+    def __init__(self, limiter: Limiter, window: Window) -> None:
+        self._limiter = limiter
+        self._window = window
+        self._one = replace(window, limit=1)
+
+    def count(self, network: str) -> RateLimited | None:
+        return self._limiter.count_event(self._window, network)
+
+    def first(self, network: str, status: int) -> bool:
+        """Return whether this is the network's first refusal with that status in a window."""
+        return self._limiter.count_event(self._one, f"{status} {network}") is None
+
+
 def _reason(error: StorageError | TimeoutError) -> str:
-    """What the client raised; the cause of a TimeoutError is a cancellation, which explains nothing."""
+    """Return the error's name; the cause of a TimeoutError is a cancellation, which explains nothing."""
     return type((isinstance(error, StorageError) and error.__cause__) or error).__name__
 
 

@@ -11,20 +11,12 @@ from dataclasses import dataclass, field
 from heapq import merge
 from itertools import accumulate
 from time import monotonic
-from typing import Final, Protocol
+from typing import Final
+
+from cstp_server.limits.prices import Window
 
 STEPS: Final = 1000
 _FIRST_SWEEP: Final = 1024
-
-
-class WindowSize(Protocol):
-    """How many units a window allows in how many seconds."""
-
-    @property
-    def limit(self) -> int: ...
-
-    @property
-    def seconds(self) -> int: ...
 
 
 @dataclass(slots=True)
@@ -45,7 +37,7 @@ class _History:
     total: int = 0
 
     def forget(self, now: float) -> None:
-        """Evicts what is no longer in the window."""
+        """Evict the steps that have left the window."""
         while self.steps and self.steps[0].last <= now - self.seconds:
             self.total -= self.steps.popleft().units
 
@@ -59,7 +51,7 @@ class _History:
         self.total += units
 
     def drop_oldest(self, units: int) -> None:
-        """Drops up to that number of units of the oldest step."""
+        """Drop up to that number of units of the oldest step."""
         step = self.steps[0]
         gone = min(units, step.units)
         step.units -= gone
@@ -77,12 +69,10 @@ class MovingWindows:
         self._sweep_at = _FIRST_SWEEP
 
     def __len__(self) -> int:
-        """The number of histories held."""
+        """Return the number of histories held."""
         return len(self._histories)
 
-    def take_all(
-        self, key: str, windows: Sequence[WindowSize], cost: int, other: "MovingWindows | None" = None
-    ) -> bool:
+    def take_all(self, key: str, windows: Sequence[Window], cost: int, other: "MovingWindows | None" = None) -> bool:
         """Take `cost` units from all windows and return True, or return False. `other` is as in `wait`."""
         if (len(windows) > 1 or other is not None) and any(
             self.wait(key, window.limit, window.seconds, cost, other) for window in windows
@@ -156,10 +146,8 @@ class MovingWindows:
         lacking = sum(history.total for history in histories) + cost - limit
         if lacking <= 0:
             return 0.0
-        steps = list(merge(*(history.steps for history in histories), key=lambda step: step.last))
-        gone = accumulate(step.units for step in steps)
-        step = next(step for step, units in zip(steps, gone, strict=True) if units >= lacking)
-        return until_gone(step, seconds, now)
+        steps = merge(*(history.steps for history in histories), key=lambda step: step.last)
+        return until_free(list(steps), lacking, seconds, now)
 
     def steps(self, key: str, seconds: int) -> Sequence[Step]:
         """Return a copy of the counted steps of a window, oldest first."""
@@ -170,7 +158,7 @@ class MovingWindows:
         return tuple(history.steps)
 
     def _sweep(self) -> None:
-        """Evicts empty histories, once there are twice as many as the last time."""
+        """Evict empty histories, once there are twice as many as the last time."""
         if len(self._histories) < self._sweep_at:
             return
         for name, history in list(self._histories.items()):
@@ -185,15 +173,7 @@ def until_gone(step: Step, seconds: int, now: float) -> float:
     return step.last - (now - seconds)
 
 
-class Windows(Protocol):
-    """What counts the units of windows: of this process, or of all workers of a server together."""
-
-    def take_all(
-        self, key: str, windows: Sequence[WindowSize], cost: int, other: MovingWindows | None = None
-    ) -> bool: ...
-
-    def give_back(self, key: str, seconds: int, cost: int) -> None: ...
-
-    def state(self, key: str, seconds: int) -> tuple[int, float]: ...
-
-    def wait(self, key: str, limit: int, seconds: int, cost: int, other: MovingWindows | None = None) -> float: ...
+def until_free(steps: Sequence[Step], lacking: int, seconds: int, now: float) -> float:
+    """Return the seconds until `lacking` units of the steps, oldest first, have left the window."""
+    gone = accumulate(step.units for step in steps)
+    return until_gone(next(step for step, units in zip(steps, gone, strict=True) if units >= lacking), seconds, now)

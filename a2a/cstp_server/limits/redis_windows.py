@@ -189,7 +189,7 @@ class SharedWindows:
                 hit.taken.set_result(_taken(answer))
 
     async def _ask(self, hits: Sequence[_Hit]) -> list[object]:
-        """An answer for each hit: what the script answers, or the error."""
+        """Return an answer for each hit: that of the script, or the error."""
         pipeline = self._client.pipeline(transaction=False)
         for hit in hits:
             pipeline.execute_command("EVALSHA", self._script.sha, len(hit.keys), *hit.keys, time(), *hit.arguments)

@@ -6,23 +6,11 @@ from typing import Any, Final, TypeAlias
 
 from pydantic.alias_generators import to_camel, to_snake
 
-from cstp.errors import (
-    AuthenticationRequired,
-    CstpError,
-    Forbidden,
-    InternalError,
-    InvalidParams,
-    JsonValue,
-    NotFound,
-    Overloaded,
-    QueryFailed,
-    RateLimited,
-    Violation,
-)
+from cstp import errors
 from cstp_server.mcp.schemas import bounds, in_snake_case
 
-Body: TypeAlias = Mapping[str, JsonValue]
-Shape: TypeAlias = Callable[[CstpError, Mapping[str, Any]], Body]
+Body: TypeAlias = Mapping[str, errors.JsonValue]
+Shape: TypeAlias = Callable[[errors.CstpError, Mapping[str, Any]], Body]
 
 NO_SELECTOR: Final = "Must provide query, id, conversation_id, or context filter"
 _LIMITS: Final = re.compile(r"must (?:be|have) at (?:least|most) \S+( characters?| items?)?(?:\(s\))?")
@@ -31,71 +19,71 @@ _WORD: Final = re.compile(r"[A-Za-z]+")
 _LARGEST_TOLD: Final = 10**6
 
 
-def coded(error: CstpError, schema: Mapping[str, Any]) -> Body:
+def coded(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
     """Return `{"error": {"code", "message", "details"}}` (F000), also for tools without a specified shape."""
     data = error.data if isinstance(error.data, Mapping) else {}
-    details: Mapping[str, JsonValue] = {
+    details: Mapping[str, errors.JsonValue] = {
         to_snake(name): _named(value, schema) if name in _SENTENCES else value for name, value in data.items()
     }
     message = error.message
-    if isinstance(error, InvalidParams):
+    if isinstance(error, errors.InvalidParams):
         found = _in_snake_case(error.violations)
         details = {"violations": [{"field": one.field, "message": one.message} for one in found]}
         message = "; ".join(_sentences(error.violations, schema))
-    if isinstance(error, Forbidden):
+    if isinstance(error, errors.Forbidden):
         message = f"{message}: {_explained(error)}"
     return {"error": {"code": error.tool_code, "message": message, "details": details}}
 
 
-def of_episodes(error: CstpError, schema: Mapping[str, Any]) -> Body:
+def of_episodes(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
     """Return `{"error", "details", "tool"}` (F003)."""
     match error:
-        case InvalidParams():
+        case errors.InvalidParams():
             summary, details = "Parameter validation failed", "; ".join(_sentences(error.violations, schema))
-        case QueryFailed(component="records"):
+        case errors.QueryFailed(component="records"):
             summary, details = "Database operation failed", _explained(error)
-        case QueryFailed() | InternalError():
+        case errors.QueryFailed() | errors.InternalError():
             summary, details = "Tool execution failed", _explained(error)
         case _:
             summary, details = error.message, _explained(error)
     return {"error": summary, "details": details, "tool": "list_episodes"}
 
 
-def of_recall(error: CstpError, schema: Mapping[str, Any]) -> Body:
+def of_recall(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
     """Return `{"error"}`, one sentence (F004); for an unknown id, with the members of an empty answer."""
     match error:
-        case InvalidParams():
+        case errors.InvalidParams():
             summary = "; ".join(_capital(sentence, schema) for sentence in _sentences(error.violations, schema))
             return {"error": NO_SELECTOR if "one of id, conversation_id" in summary else summary}
-        case NotFound():
+        case errors.NotFound():
             return {"results": [], "related": [], "entities": [], "total_count": 0, "error": f"Not found: {error.id}"}
         case _:
             return {"error": f"{error.message}: {_explained(error)}"}
 
 
-def _explained(error: CstpError) -> str:
-    """What a caller can do with an error, in words."""
+def _explained(error: errors.CstpError) -> str:
+    """Return in words how a caller can react to an error."""
     match error:
-        case RateLimited():
+        case errors.RateLimited():
             return f"{error.limit} in {error.window} s are used up; retry after {error.retry_after} s"
-        case Overloaded():
+        case errors.Overloaded():
             return f"retry after {error.retry_after} s"
-        case Forbidden():
+        case errors.Forbidden():
             return f"the token lacks the scope {error.scope}; ask its operator for a token with --scope {error.scope}"
-        case AuthenticationRequired():
+        case errors.AuthenticationRequired():
             return "the token is unknown, expired or revoked"
-        case QueryFailed(component="answer"):
+        case errors.QueryFailed(component="answer"):
             return f"the answer would be too large; ask for less (request {error.request_id})"
-        case QueryFailed():
+        case errors.QueryFailed():
             return f"{error.component} does not answer (request {error.request_id})"
-        case InternalError():
+        case errors.InternalError():
             return f"a bug of the server (request {error.request_id})"
         case _:
             return error.meaning
 
 
-def _in_snake_case(violations: Sequence[Violation]) -> list[Violation]:
-    return [Violation(in_snake_case(one.field), _worded(one.message)) for one in violations]
+def _in_snake_case(violations: Sequence[errors.Violation]) -> list[errors.Violation]:
+    return [errors.Violation(in_snake_case(one.field), _worded(one.message)) for one in violations]
 
 
 def _worded(message: str) -> str:
@@ -104,7 +92,7 @@ def _worded(message: str) -> str:
     return in_snake_case(message.replace("parameters of this method", "arguments of this tool"))
 
 
-def _named(text: JsonValue, schema: Mapping[str, Any]) -> JsonValue:
+def _named(text: errors.JsonValue, schema: Mapping[str, Any]) -> errors.JsonValue:
     """Return a detail with the names of arguments as the tool has them."""
     if not isinstance(text, str):
         return text
@@ -112,8 +100,8 @@ def _named(text: JsonValue, schema: Mapping[str, Any]) -> JsonValue:
     return _WORD.sub(lambda word: spelled.get(word[0], word[0]), text)
 
 
-def _sentences(violations: Sequence[Violation], schema: Mapping[str, Any]) -> list[str]:
-    """`limit must be between 1 and 100`: both bounds where there are two; what is wrong with several, once."""
+def _sentences(violations: Sequence[errors.Violation], schema: Mapping[str, Any]) -> list[str]:
+    """Return sentences such as `limit must be between 1 and 100`: a fault of several fields, once."""
     members, fields = _members(schema), dict[tuple[str, str], list[str]]()
     for one in _in_snake_case(violations):
         message = _both_bounds(one, schema)
@@ -124,12 +112,12 @@ def _sentences(violations: Sequence[Violation], schema: Mapping[str, Any]) -> li
 
 
 def _members(schema: Mapping[str, Any]) -> set[str]:
-    """The names of all members, also of those that are objects."""
+    """Return the names of all members, also of those that are objects."""
     properties = schema.get("properties", {})
     return set(properties).union(*map(_members, properties.values()))
 
 
-def _both_bounds(violation: Violation, schema: Mapping[str, Any]) -> str:
+def _both_bounds(violation: errors.Violation, schema: Mapping[str, Any]) -> str:
     limited = _LIMITS.fullmatch(violation.message)
     allowed = bounds(schema, violation.field) if limited else {}
     for low, high, unit in (("minimum", "maximum", ""), ("minLength", "maxLength", " characters")):
@@ -140,7 +128,7 @@ def _both_bounds(violation: Violation, schema: Mapping[str, Any]) -> str:
 
 
 def _capital(sentence: str, schema: Mapping[str, Any]) -> str:
-    """With a capital where it begins with a parameter that is a word, such as `Query`; other names stay as they are."""
+    """Return the sentence with a capital if it begins with a parameter that is a word, such as `Query`."""
     name = sentence.partition(" ")[0]
     word = name.isalpha() and name in schema.get("properties", {})
     return sentence[:1].upper() + sentence[1:] if word else sentence

@@ -19,13 +19,12 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cstp.errors import CstpError, Overloaded
-from cstp_server.http.auth import Header
+from cstp_server.http.auth import Header, allowed_hosts, allowed_origins, host_allowed, origin_allowed
 from cstp_server.http.endpoint import JSON, WRONG_HOST, WRONG_ORIGIN, Face, Reply, answer_post, refuse, send_reply
-from cstp_server.http.hosts import allowed_hosts, allowed_origins, host_allowed, origin_allowed
 from cstp_server.mcp.errors import coded
 from cstp_server.mcp.incoming import RefusedMessage, read_message
 from cstp_server.mcp.server import Context, make_mcp_server
-from cstp_server.mcp.tool import Tool, run_tool
+from cstp_server.mcp.tools import Tool, run_tool
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Dispatcher, Outcome
 from cstp_server.settings import Settings
@@ -82,7 +81,7 @@ async def open_endpoint(dispatcher: Dispatcher, settings: Settings) -> AsyncIter
 
 
 def _for_browsers(origins: Sequence[str]) -> ASGIApp:
-    """The endpoint with CORS for these origins; `:*` at the end of one is any port, as the SDK has it."""
+    """Return the endpoint with CORS for these origins; `:*` at the end of one is any port, as the SDK has it."""
     patterns = [re.escape(one.removesuffix(":*")) + (":[0-9]+" if one.endswith(":*") else "") for one in origins]
     return CORSMiddleware(
         _answer_post,

@@ -1,17 +1,16 @@
 """Tools that are run by a CSTP server elsewhere, through the Python client."""
 
 from collections.abc import Mapping
-from random import getrandbits
 from typing import Any
 
 import structlog
 
 from cstp.client.async_client import AsyncClient
 from cstp.errors import CstpError, MethodNotFound, QueryFailed, TransportError
-from cstp_server.mcp.sent_calls import call_of
 from cstp_server.mcp.server import Context, Run
 from cstp_server.mcp.stdio import answer
-from cstp_server.mcp.tool import Tool
+from cstp_server.mcp.tools import Tool, call_of
+from cstp_server.rpc.bound import new_request_id
 from cstp_server.rpc.dispatch import Outcome
 from cstp_server.settings import Settings
 
@@ -35,7 +34,7 @@ def remote_run(client: AsyncClient) -> Run:
         except CstpError as error:
             return Outcome(error=error)
         except TransportError as error:
-            failure = QueryFailed("server", f"{getrandbits(128):032x}")
+            failure = QueryFailed("server", new_request_id())
             _log.error("no_answer", request_id=failure.request_id, reason=str(error), method=tool.method.name)
             return Outcome(error=failure)
 

@@ -97,7 +97,7 @@ class _Plan:
 
 
 def _plain(schema: Schema, plan: _Plan) -> Schema:
-    """The schema with definitions in their places, and without null as an alternative to another type."""
+    """Return the schema with definitions in their places, and without null as an alternative to another type."""
     if "$ref" in schema:
         return _plain(plan.definitions[schema["$ref"].rpartition("/")[2]] | _without(schema, "$ref"), plan)
     if "anyOf" in schema:
@@ -116,7 +116,7 @@ def _plain(schema: Schema, plan: _Plan) -> Schema:
 
 
 def _united(branches: Sequence[Schema], rest: Schema, plan: _Plan) -> Schema:
-    """A value of one of several types; null, which marks an absent member, is not one of them."""
+    """Return the schema of a value of several types; null, which marks an absent member, is not one of them."""
     others = [one for one in branches if one.get("type") != "null"]
     if not plan.given and all("format" in one for one in others):  # of times: a date, or a date with a time
         return {"type": "string", "description": _INSTANT} | rest
@@ -126,7 +126,7 @@ def _united(branches: Sequence[Schema], rest: Schema, plan: _Plan) -> Schema:
 
 
 def _nullable(schema: Schema, plan: _Plan) -> Schema:
-    """The schema of a member that is always there, and may be null."""
+    """Return the schema of a member that is always there, and may be null."""
     found = _plain(schema, plan)
     if {"type": "null"} not in schema.get("anyOf", ()):
         return found
@@ -144,7 +144,7 @@ def in_snake_case(text: str) -> str:
 
 
 def _lean(schema: Schema) -> Schema:
-    """The schema without what pydantic adds and no model needs to read: titles, and null as a default."""
+    """Return the schema without parts that pydantic adds and no model needs: titles, and null as a default."""
     lean: Schema = {}
     for key, value in schema.items():
         if (key == "title" and isinstance(value, str)) or (key == "default" and value is None):

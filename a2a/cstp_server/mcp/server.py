@@ -1,38 +1,33 @@
-"""The MCP server of the SDK with our tools in it. Each transport passes the function that runs a call."""
+"""The MCP server of the SDK with our tools and the page of MCP Apps.
+
+Each transport passes the function that runs a call. The page is described in
+https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+import mcp_types as types
 import orjson
 from mcp.server import Server, ServerRequestContext
-from mcp.server.apps import EXTENSION_ID
+from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID, ResourceCsp
 from mcp.server.caching import CacheHint
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    TextContent,
-)
 
 import cstp
 from cstp.errors import MethodNotFound
 from cstp_server.mcp.errors import coded
-from cstp_server.mcp.tool import Tool
-from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS, find_tool
-from cstp_server.mcp.views import listed_views, read_view, view_file
+from cstp_server.mcp.tools import DECISION_VIEW, INSTRUCTIONS, TOOLS, Tool, find_tool
 from cstp_server.rpc.dispatch import Outcome
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Run: TypeAlias = Callable[[Tool | None, Mapping[str, object], Context], Awaitable[Outcome]]
 # what a client may cache for five minutes: it changes with the server's version only
 _CACHED: Final = CacheHint(ttl_ms=300_000, scope="public")
+_NO_DOMAINS: Final = ResourceCsp(connect_domains=[], resource_domains=[], frame_domains=[], base_uri_domains=[])
+_META: Final[Mapping[str, Any]] = {"ui": {"csp": _NO_DOMAINS.model_dump(by_alias=True), "prefersBorder": True}}
 
 
 def make_mcp_server(run: Run) -> Server[Any]:
@@ -40,33 +35,35 @@ def make_mcp_server(run: Run) -> Server[Any]:
 
     `tool` is None for a name that no tool has.     Raises OSError where the page of MCP Apps cannot be read.
     """
-    listed = ListToolsResult(tools=[tool.listed for tool in TOOLS.values()])
+    listed = types.ListToolsResult(tools=[tool.listed for tool in TOOLS.values()])
 
-    async def list_tools(_: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+    async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return listed
 
-    async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = find_tool(params.name)
         outcome = await run(tool, params.arguments or {}, context)
         if isinstance(outcome.error, MethodNotFound):
-            raise MCPError(code=INVALID_PARAMS, message="Unknown tool; tools/list names those there are")
+            raise MCPError(code=types.INVALID_PARAMS, message="Unknown tool; tools/list names those there are")
         if outcome.error is not None:
             # no structured content: clients check it against the schema of results
             body = coded(outcome.error, {}) if tool is None else tool.failure(outcome.error)
-            return CallToolResult(content=[_as_text(body)], is_error=True)
+            return types.CallToolResult(content=[_as_text(body)], is_error=True)
         assert tool is not None
         found = tool.result(outcome.result)
-        return CallToolResult(content=[_as_text(found)], structured_content=found)
+        return types.CallToolResult(content=[_as_text(found)], structured_content=found)
 
     views, page = listed_views(), view_file().read_text(encoding="utf-8")
 
-    async def list_resources(_: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+    async def list_resources(_: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         return views
 
-    async def list_templates(_: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(resource_templates=[])
+    async def list_templates(
+        _: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=[])
 
-    async def read_resource(_: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         return read_view(params.uri, page)
 
     server = Server(
@@ -90,5 +87,33 @@ def make_mcp_server(run: Run) -> Server[Any]:
     return server
 
 
-def _as_text(members: Mapping[str, Any]) -> TextContent:
-    return TextContent(text=orjson.dumps(members).decode())
+def _as_text(members: Mapping[str, Any]) -> types.TextContent:
+    return types.TextContent(text=orjson.dumps(members).decode())
+
+
+def view_file() -> Path:
+    """Return the page's file, in the wheel or in a checkout."""
+    return Path(str(files("cstp_server"))) / "ui" / "mcp_app" / "decision.html"
+
+
+def listed_views() -> types.ListResourcesResult:
+    """Return the views as `resources/list` has them."""
+    view = types.Resource(
+        uri=DECISION_VIEW,
+        name="decision",
+        title="Decisions",
+        description="Shows the answer of a tool: one decision whole, or a list of decisions.",
+        mime_type=APP_MIME_TYPE,
+        _meta=dict(_META),
+    )
+    return types.ListResourcesResult(resources=[view])
+
+
+def read_view(uri: str, page: str) -> types.ReadResourceResult:
+    """Return `page` as the resource at `uri`. Raises MCPError for any other address."""
+    if uri != DECISION_VIEW:
+        message = "Unknown resource; resources/list names those there are"
+        raise MCPError(code=types.INVALID_PARAMS, message=message, data={"uri": uri})
+    return types.ReadResourceResult(
+        contents=[types.TextResourceContents(uri=uri, mime_type=APP_MIME_TYPE, text=page, _meta=dict(_META))]
+    )

@@ -51,7 +51,7 @@ async def answer(run: Run, settings: Settings) -> None:
 
 
 async def _standard_input(longest_line: int) -> asyncio.StreamReader:
-    """A reader that can be cancelled, which a thread that reads cannot."""
+    """Return a reader that can be cancelled, which a thread that reads cannot."""
     reader = asyncio.StreamReader(limit=longest_line)
     source = _pollable(sys.stdin.buffer)
     await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), source)
@@ -59,7 +59,7 @@ async def _standard_input(longest_line: int) -> asyncio.StreamReader:
 
 
 def _pollable(source: BinaryIO) -> BinaryIO:
-    """The source, or a pipe that it is copied into: event loops do not wait for files, nor for /dev/null."""
+    """Return the source, or a pipe that it is copied into: event loops do not wait for files, nor for /dev/null."""
     mode = os.fstat(source.fileno()).st_mode
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or source.isatty():
         return source

@@ -1,24 +1,31 @@
 """Logs: one line per call on standard error, JSON or pretty. Secrets and query texts never get in.
 
-Input of callers is never passed to a logger; the redaction here is a second safeguard.
+Input of callers is never passed to a logger; the redaction here is a second safeguard. A separate thread writes the
+lines, so that a reader that stalls blocks neither the event loop nor any other thread.
 """
 
+import atexit
 import logging
+import os
 import re
+import select
+import stat
 import sys
 import traceback
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
-from typing import Any, Final, Protocol, TextIO, cast
+from queue import Empty, SimpleQueue
+from threading import Event, RLock, Thread, current_thread
+from time import monotonic
+from typing import Any, Final, TextIO, cast
 
 import orjson
 import structlog
 
 from cognition_engines.escapes import one_line
-from cstp_server.observe.log_output import LogOutput
 from cstp_server.settings import LogSettings
 from cstp_server.terminal import say
 
@@ -34,7 +41,13 @@ _SECRET_KEYS: Final = frozenset(
 )
 _KEPT: Final = ("event", "level", "timestamp", "method", "code", "request_id", "error")
 _log = structlog.get_logger("cstp.log")
-Event = MutableMapping[str, Any]
+Line = MutableMapping[str, Any]
+HELD: Final = 10_000  # lines buffered for the reader; later ones are dropped
+GAP: Final = 0.05  # seconds between two writes: each interrupts whatever computes
+PATIENCE: Final = 0.5  # seconds that an exit waits for the reader
+_TELL_EVERY: Final = 10.0  # seconds between two counts of what was left out
+_AT_ONCE: Final = 500  # lines that are taken from those that wait
+_PIECE: Final = 65_536  # bytes of one write
 
 
 def configure_logging(settings: LogSettings, output: TextIO | None = None) -> None:
@@ -83,7 +96,7 @@ def announce(event: str, *sentences: str, level: str = "info", **fields: object)
     """Write a message at any level: a line per sentence for people, or one line of a JSON log."""
     if isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
         cleaned = {name: _clean(value) for name, value in fields.items()}
-        line: Event = {**cleaned, "event": event, "level": level, "timestamp": _now()}
+        line: Line = {**cleaned, "event": event, "level": level, "timestamp": _now()}
         structlog.get_config()["logger_factory"]().msg(_to_json(line))
         return
     with suppress(OSError):  # the reader has gone
@@ -95,14 +108,8 @@ def _now() -> str:
     return datetime.now(UTC).replace(tzinfo=None).isoformat() + "Z"
 
 
-class CallLine(Protocol):
-    """Writes the one line of a call."""
-
-    def __call__(self, *, method: str | None, agent: str, code: int, ms: float, request_id: str) -> None: ...
-
-
-def call_line() -> CallLine:
-    """Return the current writer of call lines.
+def call_line() -> Callable[..., None]:
+    """Return what writes the line of a call now, of its method, agent, code, ms and request_id, all by keyword.
 
     A JSON line is put together here: structlog's chain would take a fifth of the time of a cheap call.
     """
@@ -111,15 +118,10 @@ def call_line() -> CallLine:
         return partial(logger.info, "call")
     if not logger.is_enabled_for(logging.INFO):
         return lambda **_fields: None
-    return _JsonCallLine(structlog.get_config()["logger_factory"]())
+    file = structlog.get_config()["logger_factory"]()
 
-
-class _JsonCallLine:
-    def __init__(self, file: structlog.WriteLogger) -> None:
-        self._file = file
-
-    def __call__(self, *, method: str | None, agent: str, code: int, ms: float, request_id: str) -> None:
-        line: Event = {
+    def write(*, method: str | None, agent: str, code: int, ms: float, request_id: str) -> None:
+        line: Line = {
             "method": method,
             "agent": _clean(agent),
             "code": code,
@@ -129,11 +131,13 @@ class _JsonCallLine:
             "level": "info",
             "timestamp": _now(),
         }
-        self._file.msg(_to_json(line))
+        file.msg(_to_json(line))
+
+    return write
 
 
-def _trace(_logger: object, _name: str, event: Event) -> Event:
-    """Where an exception came from: types and places, no messages, for those may quote what a caller sent."""
+def _trace(_logger: object, _name: str, event: Line) -> Line:
+    """Add where an exception came from: types and places, no messages, for those may quote a caller."""
     error = event.pop("exc_info", None)
     error = error[1] if isinstance(error, tuple) else error
     if isinstance(error, BaseException):
@@ -145,15 +149,15 @@ def _trace(_logger: object, _name: str, event: Event) -> Event:
     return event
 
 
-def _last_cause(_logger: object, _name: str, event: Event) -> Event:
-    """The last line of a traceback that came as text, as that of a start that failed, for the rest would be cut."""
+def _last_cause(_logger: object, _name: str, event: Line) -> Line:
+    """Keep the last line of a traceback that came as text, as that of a failed start, for the rest would be cut."""
     text = event.get("event")
     if isinstance(text, str) and text.startswith("Traceback (most recent call last)"):
         event["event"] = text.rstrip().rpartition("\n")[2]
     return event
 
 
-def _redact(_logger: object, _name: str, event: Event) -> Event:
+def _redact(_logger: object, _name: str, event: Line) -> Line:
     for key, value in event.items():
         if key.lower() in _SECRET_KEYS:
             event[key] = "[redacted]"
@@ -179,7 +183,7 @@ def _clean(value: object, level: int = 0) -> object:
     return value
 
 
-def _to_json(event: Event, **_options: object) -> str:
+def _to_json(event: Line, **_options: object) -> str:
     try:
         line = orjson.dumps(event, default=_as_text)
         if len(line) > MAX_LINE:
@@ -192,3 +196,124 @@ def _to_json(event: Event, **_options: object) -> str:
 
 def _as_text(value: object) -> object:
     return _clean(str(value))
+
+
+class LogOutput:
+    """A text stream of lines. Writing to it never waits; what cannot be written takes nothing else down.
+
+    When HELD lines wait, later ones are left out, and their number is given to `tell_lost` when some were read, every
+    ten seconds. What cannot be written at all is dropped. A stream without a file, as a test may have, is written to
+    with its own `write`.
+    """
+
+    def __init__(self, stream: TextIO | None, tell_lost: Callable[[int], object]) -> None:
+        self._stream = stream
+        self._tell_lost = tell_lost
+        self._waiting: SimpleQueue[str | Event] = SimpleQueue()  # an event is set when all before it is written
+        self._hurry = Event()
+        self._lost = 0
+        self._tell_at = 0.0
+        self._torn = False  # whether a line was written in part
+        self._counting = RLock()  # one that a signal's handler can have, too
+        self._piece = _piece_of(stream)
+        self._thread = Thread(target=self._run, name="log", daemon=True)
+        self._thread.start()
+        atexit.register(self.write_rest)
+
+    def write(self, text: str) -> None:
+        """Accept one line."""
+        if self._waiting.qsize() < HELD or current_thread() is self._thread:
+            self._waiting.put(text)
+        else:
+            with self._counting:
+                self._lost += 1
+
+    def flush(self) -> None:
+        """Do nothing: a line counts as written for the caller."""
+
+    def write_rest(self, patience: float | None = None) -> None:
+        """Wait until all lines are written, or for this time; default: PATIENCE."""
+        written = Event()
+        self._hurry.set()
+        self._waiting.put(written)
+        written.wait(PATIENCE if patience is None else patience)
+
+    def _run(self) -> None:
+        while True:
+            lines, written = self._take()
+            for piece in _pieces(lines, self._piece):
+                self._torn = not _put(self._stream, f"\n{piece}" if self._torn else piece)
+            if self._lost and (self._waiting.empty() or monotonic() >= self._tell_at):
+                self._own_up()
+                if written is not None:
+                    self._waiting.put(written)  # after the line that reports the loss
+            elif written is not None:
+                self._hurry.clear()
+                written.set()
+            elif len(lines) < _AT_ONCE:
+                self._hurry.wait(GAP)
+
+    def _take(self) -> tuple[list[str], Event | None]:
+        """Return the waiting lines, at least one unless a flush waits for their end; and its event."""
+        item = self._waiting.get()
+        lines: list[str] = []
+        with suppress(Empty):
+            while isinstance(item, str):
+                lines.append(item)
+                if len(lines) == _AT_ONCE:
+                    break
+                item = self._waiting.get_nowait()
+        return lines, item if isinstance(item, Event) else None
+
+    def _own_up(self) -> None:
+        with self._counting:
+            lost, self._lost = self._lost, 0
+        self._tell_at = monotonic() + _TELL_EVERY
+        self._tell_lost(lost)
+
+
+def _piece_of(stream: TextIO | None) -> int:
+    """Return the bytes of one write: into a pipe, at most as many as other writers' lines cannot split."""
+    with suppress(AttributeError, OSError, ValueError):
+        if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):  # type: ignore[union-attr]
+            return select.PIPE_BUF
+    return _PIECE
+
+
+def _pieces(lines: Sequence[str], most: int) -> Iterator[str]:
+    """Yield the lines in pieces of at most that many bytes, never split within a line."""
+    piece: list[str] = []
+    size = 0
+    for line in lines:
+        length = len(line) if line.isascii() else len(line.encode(errors="backslashreplace"))
+        if piece and size + length > most:
+            yield "".join(piece)
+            piece, size = [], 0
+        piece.append(line)
+        size += length
+    yield "".join(piece)
+
+
+def _put(stream: TextIO | None, text: str) -> bool:
+    """Write a text, however long that takes; return False if it ends within a line.
+
+    Not through the stream's buffer: its lock would hold up all who print.
+    """
+    data = text.encode(errors="backslashreplace")
+    written = 0
+    try:
+        try:
+            file = stream.fileno()  # type: ignore[union-attr]
+        except (AttributeError, OSError, ValueError):
+            stream.write(text)  # type: ignore[union-attr]
+            return True
+        while written < len(data):
+            try:
+                written += os.write(file, data[written:])
+            except BlockingIOError:  # another process on the same terminal set it non-blocking
+                room = select.poll()
+                room.register(file, select.POLLOUT)
+                room.poll()
+    except (AttributeError, OSError, ValueError):  # closed, full, or its reader gone
+        return not written or data[:written].endswith(b"\n")
+    return True

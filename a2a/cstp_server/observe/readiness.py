@@ -11,8 +11,8 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.queries.pools import Pool
 from cognition_engines.queries.steps import Caller
 from cognition_engines.store.audit.trail import AuditTrail
-from cstp_server.limits.gate import Gate
 from cstp_server.limits.limiter import Limiter
+from cstp_server.limits.places import Gate
 from cstp_server.tokens import TokenBook
 
 KEEP_SECONDS: Final = 0.5  # a flood of probes costs one look at the parts in this time
@@ -97,7 +97,7 @@ class ReadinessCheck:
 
 
 def _audit(trail: AuditTrail) -> str:
-    """Rows that the store does not take wait; once there is no place for more, or where none may wait, calls fail."""
+    """Return `degraded` while rows wait for the store, `down` if no more can wait, since calls fail then."""
     state = trail.state
     if not state.failing:
         return "ready"
@@ -113,7 +113,7 @@ def _tokens(book: TokenBook) -> str:
 
 
 async def _works(pool: Pool) -> bool:
-    """Whether a pool has a thread, and what failed in it works again."""
+    """Return whether a pool has a thread, and its failed part works again."""
     if pool.stuck:
         return False
     try:

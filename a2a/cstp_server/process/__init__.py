@@ -1,1 +1,1 @@
-"""The process around a server: listening, TLS, memory, the engine it opens, and its end."""
+"""The process around a server: listening, TLS, memory, the model it loads, and its end."""

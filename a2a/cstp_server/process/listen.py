@@ -32,7 +32,7 @@ def bind(settings: Settings) -> socket.socket:
 
 
 def _not_bound(host: str, port: int, error: OSError | TypeError) -> str:
-    """Which setting is wrong, and what to do."""
+    """Return the wrong setting, and a remedy."""
     if isinstance(error, socket.gaierror | TypeError):
         return f"server.host: {host} is not an address, nor a name that can be resolved; {_HOSTS}"
     match error.errno:

@@ -23,7 +23,7 @@ from weakref import WeakSet
 import structlog
 import uvicorn
 
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.places import Gate
 from cstp_server.observe.log import write_rest
 
 CLOSING_SHARE: Final = 0.3  # of the grace time
@@ -143,7 +143,7 @@ class GracefulServer(uvicorn.Server):
 
     @asynccontextmanager
     async def _answering_on(self, listener: socket.socket) -> AsyncIterator[None]:
-        """Answers on another listener, too; in the end its connections close, after an answer that they wait for."""
+        """Answer on another listener, too; in the end close its connections, after a pending answer."""
         made: WeakSet[asyncio.Protocol] = WeakSet()
 
         def make_protocol() -> asyncio.Protocol:
@@ -193,7 +193,7 @@ class GracefulServer(uvicorn.Server):
             await self.lifespan.shutdown()
 
     async def _finish_calls(self) -> None:
-        """Continues to listen until the drain time is over and the gate is empty, or no time is left."""
+        """Listen until the drain time is over and the gate is empty, or no time is left."""
         listen_until = self._gate.ends_at - self._grace.seconds + self._grace.drain
         calls_until = self._gate.ends_at - self._grace.after_calls
         while not self.force_exit and (now := monotonic()) < calls_until:

@@ -1,22 +1,29 @@
-"""What a handler knows of the call it answers."""
+"""A call as its handler knows it, and its row in the audit trail.
+
+There is a row for every read, and for every write that was refused or failed; `Engine.write` adds that of any other
+write in its transaction.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from datetime import UTC, datetime
+from random import getrandbits
+from typing import Any, Final, Generic, TypeVar
 
 from cognition_engines.models import Viewer
-from cstp.contract import Method, Wire
+from cognition_engines.store.audit.audit_rows import AuditedRecord, AuditEntry
+from cognition_engines.store.audit.trail import AuditTrail
+from cstp.contract import Method, Wire, named_records
+from cstp.errors import Conflict, CstpError
+from cstp.methods.registry import METHODS
+from cstp_server.limits.places import HeldPlace
 from cstp_server.tokens import Token
 
 P = TypeVar("P", bound=Wire)
 R = TypeVar("R", bound=Wire)
-
-
-class Place(Protocol):
-    """A place in flight that a request has."""
-
-    def leave(self) -> None:
-        """Give the place to another request, once."""
+ANY_KIND: Final = "record"  # of a record whose kind an error does not say
+_READS: Final = frozenset(method.name for method in METHODS if method.audited and not method.writes)
+_WRITES: Final = frozenset(method.name for method in METHODS if method.audited and method.writes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,7 @@ class Call:
     request_id: str
     via: str = "cstp"
     method: str = ""
-    place: Place | None = None
+    place: HeldPlace | None = None
     batched: bool = False
 
     @property
@@ -51,3 +58,67 @@ class BoundMethod(Generic[P, R]):
 
 
 AnyBound = BoundMethod[Any, Any]
+
+
+def new_request_id() -> str:
+    """Return an id for a request. It identifies it, and is no secret."""
+    return f"{getrandbits(128):032x}"
+
+
+@dataclass(slots=True)
+class AuditNotes:
+    """What is known of a call until it is answered; `admitted` once the limits let it in."""
+
+    admitted: bool = False
+    records: tuple[AuditedRecord, ...] = ()
+    query: str | None = None
+
+
+class AuditedCalls:
+    """Makes the rows and leaves them with the engine."""
+
+    def __init__(self, trail: AuditTrail) -> None:
+        self._trail: Final = trail
+        self._reads: Final = trail.options.reads
+        self._queries: Final = trail.options.queries
+
+    def asked(self, method: str, params: Wire, notes: AuditNotes) -> None:
+        """Note the text of a search, if queries are kept."""
+        if self._queries and method in _READS:
+            notes.query = getattr(params, "query", None)
+
+    def answered(self, method: str, result: Wire, notes: AuditNotes) -> None:
+        """Note the records of a result, each once."""
+        if self._reads and method in _READS:
+            notes.records = tuple(AuditedRecord(*named) for named in dict.fromkeys(named_records(result)))
+
+    async def add_answer(self, method: str, call: Call, result: Wire) -> None:
+        """Add a row for a part of a streamed answer. Raises ComponentFailed as `add` does."""
+        notes = AuditNotes(admitted=True)
+        self.answered(method, result, notes)
+        await self.add(method, call, notes, None)
+
+    async def add(self, method: str, call: Call, notes: AuditNotes, error: CstpError | None) -> None:
+        """Add the row of a call that ends now. Raises ComponentFailed if the store accepts none."""
+        read = method in _READS and self._reads
+        if not notes.admitted or not (read or (method in _WRITES and error is not None)):
+            return
+        await self._trail.add(
+            AuditEntry(
+                at=datetime.now(UTC),
+                agent=call.agent,
+                via=call.via,
+                method=method,
+                request_id=call.request_id,
+                code=0 if error is None else error.code,
+                records=notes.records if error is None else _refused(error),
+                query=notes.query,
+            )
+        )
+
+
+def _refused(error: CstpError) -> tuple[AuditedRecord, ...]:
+    """Return the record that a conflict names, whatever its kind. Parameters of callers are not kept."""
+    if isinstance(error, Conflict) and error.id is not None:
+        return (AuditedRecord(ANY_KIND, error.id),)
+    return ()

@@ -22,34 +22,22 @@ from jsonrpcserver.async_dispatcher import dispatch_request
 from jsonrpcserver.request import Request as Element
 
 from cognition_engines.errors import ComponentBusy, ComponentFailed, UnknownChange
+from cstp import errors
 from cstp.contract import Method, Wire
-from cstp.errors import (
-    CstpError,
-    Forbidden,
-    InternalError,
-    InvalidParams,
-    InvalidRequest,
-    MethodNotFound,
-    Overloaded,
-    ParseError,
-    QueryFailed,
-    RateLimited,
-)
 from cstp.reads import ReadParams
 from cstp.validation import parse_params
-from cstp_server.limits.bodies import BodyParser
 from cstp_server.limits.limiter import Limiter
+from cstp_server.limits.places import BodyParser
+from cstp_server.limits.prices import weigh
 from cstp_server.observe.log import call_line
 from cstp_server.observe.metrics import CallMetrics
-from cstp_server.rpc.audited_calls import AuditedCalls, AuditNotes
-from cstp_server.rpc.bound import AnyBound, Call
+from cstp_server.rpc.bound import AnyBound, AuditedCalls, AuditNotes, Call
 from cstp_server.rpc.envelope import Malformed, Request, read_body
-from cstp_server.rpc.weight import weigh
 
 UNKNOWN: Final = "unknown"  # stands for every method that is not served
 _RETRY_SECONDS: Final = 1
 Guarded = Callable[..., Coroutine[Any, Any, Result]]
-Validate = Callable[[type[Wire], object], Wire]  # what makes the parameters of a call; raises InvalidParams
+Validate = Callable[[type[Wire], object], Wire]  # what makes the parameters of a call; raises errors.InvalidParams
 _Validating = Callable[[type[Wire], object], Awaitable[Wire]]
 
 
@@ -81,7 +69,7 @@ class Answer:
     """What goes back: `body` None when there were only notifications; `error` set for a single refused call."""
 
     body: bytes | None
-    error: CstpError | None = None
+    error: errors.CstpError | None = None
 
 
 @dataclass(slots=True)
@@ -93,7 +81,7 @@ class Outcome:
 
     snake_case: bool = False
     result: str = ""
-    error: CstpError | None = None
+    error: errors.CstpError | None = None
     audit: AuditNotes = field(default_factory=AuditNotes)
 
 
@@ -112,7 +100,7 @@ class _Room:
         return body
 
 
-def error_body(error: CstpError, identifier: object = None) -> bytes:
+def error_body(error: errors.CstpError, identifier: object = None) -> bytes:
     """Return a JSON-RPC response object with an `error` member."""
     member: dict[str, object] = {"code": error.code, "message": error.message}
     if error.data is not None:
@@ -149,37 +137,37 @@ class Dispatcher:
         """Run the calls of `body`. Never raises for anything that a caller sent."""
         try:
             read = await self.parser.run(call.token.agent, read_body, body, self._bounds.max_batch)
-        except (ParseError, InvalidRequest, Overloaded) as error:
+        except (errors.ParseError, errors.InvalidRequest, errors.Overloaded) as error:
             return await self._refuse(error, call)
         if isinstance(read, list):
             return await self._handle_batch(read, replace(call, place=None, batched=True))
         return await self._answer(read, call, _Room(self._bounds.answer_bytes, self._bounds.answer_bytes))
 
-    async def charge(self, call: Call) -> RateLimited | None:
+    async def charge(self, call: Call) -> errors.RateLimited | None:
         """Charge a unit for a request without a method; return the error if none is left."""
         try:
             await self._limiter.charge(call.token.agent, "")
-        except RateLimited as error:
+        except errors.RateLimited as error:
             return error
         return None
 
-    async def admit(self, method: Method[Any, Any], call: Call) -> CstpError | None:
+    async def admit(self, method: Method[Any, Any], call: Call) -> errors.CstpError | None:
         """Charge a request answered elsewhere as a call of `method`; return the error if it is not allowed."""
         try:
             await self._limiter.charge(call.token.agent, method.name)
-        except RateLimited as error:
+        except errors.RateLimited as error:
             return error
         allowed = method.scope is None or bool(set(method.scopes) & set(call.token.scopes))
-        return None if allowed or method.scope is None else Forbidden(method.scope)
+        return None if allowed or method.scope is None else errors.Forbidden(method.scope)
 
     async def run(self, method: str, params: object, call: Call, validate: Validate = parse_params) -> Outcome:
         """Run one call that came by no JSON-RPC, with its result in snake_case; all else is as for one that did."""
         began = perf_counter()
         outcome = Outcome(snake_case=True)
         await self._dispatch(method, params, call, outcome, validate)
-        wrong = error_body(outcome.error) if isinstance(outcome.error, InvalidParams) else b""
+        wrong = error_body(outcome.error) if isinstance(outcome.error, errors.InvalidParams) else b""
         if max(len(outcome.result.encode()), len(wrong)) > self._bounds.answer_bytes:
-            outcome.error = QueryFailed("answer", call.request_id)
+            outcome.error = errors.QueryFailed("answer", call.request_id)
         await self._add_to_audit(method, call, outcome)
         self._note_outcome(method, call, outcome, began)
         return outcome
@@ -201,8 +189,8 @@ class Dispatcher:
         answered = [reply for reply in replies if reply is not None]
         return Answer(b"[" + b",".join(answered) + b"]" if answered else None)
 
-    async def _refuse(self, error: CstpError, call: Call, identifier: object = None) -> Answer:
-        """The response to an invalid request, which costs a unit like a call."""
+    async def _refuse(self, error: errors.CstpError, call: Call, identifier: object = None) -> Answer:
+        """Return the response to an invalid request, which costs a unit like a call."""
         began = perf_counter()
         error = await self.charge(call) or error
         self.note(UNKNOWN, call, error.code, began)
@@ -211,7 +199,7 @@ class Dispatcher:
     async def _answer(
         self, request: Request | Malformed, call: Call, room: _Room, begin_by: float = math.inf
     ) -> Answer:
-        """The response to one element; no body for a notification.
+        """Return the response to one element; no body for a notification.
 
         One for which `room` has no place fails; once that is used up, or after `begin_by`, it does without being run.
         """
@@ -222,16 +210,16 @@ class Dispatcher:
             return refused
         no_room = room.left <= 0 and not request.notification
         missed = "batch" if monotonic() > begin_by else "answer" if no_room else None
-        outcome = Outcome(error=QueryFailed(missed, call.request_id) if missed else None)
+        outcome = Outcome(error=errors.QueryFailed(missed, call.request_id) if missed else None)
         if not missed:
             await self._dispatch(request.method, request.params, call, outcome)
         body = b""
         if outcome.error is None:
             body = orjson.dumps({"jsonrpc": "2.0", "result": orjson.Fragment(outcome.result), "id": request.id})
-        elif isinstance(outcome.error, InvalidParams):  # the one error that may be long
+        elif isinstance(outcome.error, errors.InvalidParams):  # the one error that may be long
             body = error_body(outcome.error, request.id)
         if not request.notification and not room.holds(body):
-            outcome.error = QueryFailed("answer", call.request_id)
+            outcome.error = errors.QueryFailed("answer", call.request_id)
         if request.notification:
             outcome.audit.records = ()  # nothing is returned
         await self._add_to_audit(request.method, call, outcome)
@@ -247,7 +235,7 @@ class Dispatcher:
         await dispatch_request({method: guarded}, (call, outcome, validate), Element(method, [params], 0))
 
     def _guard(self, bound: AnyBound | None) -> Guarded:
-        """The method as jsonrpcserver calls it: with the params as one value, by name or not; never an exception.
+        """Return the method as jsonrpcserver calls it: with the params as one value; it never raises.
 
         None stands for every name that is not served: it is charged like a call, too.
         """
@@ -266,21 +254,21 @@ class Dispatcher:
                 result = await self._run(bound, sent, call, outcome.audit, validated)
                 outcome.result = result.model_dump_json(by_alias=not outcome.snake_case)
                 return Success()
-            except CstpError as error:
+            except errors.CstpError as error:
                 outcome.error = error
             except ComponentBusy as error:
                 _log.warning("component_busy", component=error.component, request_id=call.request_id)
-                outcome.error = Overloaded(_RETRY_SECONDS)
+                outcome.error = errors.Overloaded(_RETRY_SECONDS)
             except ComponentFailed as error:
                 fields = {"component": error.component, "reason": str(error), "request_id": call.request_id}
                 if isinstance(error, UnknownChange):
                     _log.warning("unknown_change", **fields)
                 else:
                     _log.error("component_failed", **fields, exc_info=error)
-                outcome.error = QueryFailed(error.component, call.request_id)
+                outcome.error = errors.QueryFailed(error.component, call.request_id)
             except Exception as error:  # noqa: BLE001 - the one catch-all: what is not foreseen stays inside
                 _log.error("bug", method=name, request_id=call.request_id, exc_info=error)
-                outcome.error = InternalError(call.request_id)
+                outcome.error = errors.InternalError(call.request_id)
             return Error(outcome.error.code, outcome.error.message)
 
         # jsonrpcserver asks for the signature in every call; one that is there need not be worked out
@@ -291,10 +279,10 @@ class Dispatcher:
         self, bound: AnyBound | None, sent: object, call: Call, notes: AuditNotes, validate: _Validating
     ) -> Wire:
         if bound is None:
-            raise MethodNotFound
+            raise errors.MethodNotFound
         method = bound.method
         if method.scope is not None and not set(method.scopes) & set(call.token.scopes):
-            raise Forbidden(method.scope)
+            raise errors.Forbidden(method.scope)
         params = await validate(method.params, sent)
         self._audit.asked(method.name, params, notes)
         if isinstance(params, ReadParams) and params.min_seq is not None:
@@ -304,13 +292,13 @@ class Dispatcher:
         return result
 
     async def _add_to_audit(self, method: str, call: Call, outcome: Outcome) -> None:
-        """Leaves the row of a call before its answer does; the call fails where the store does not take it."""
+        """Add the row of a call before it is answered; the call fails if the store does not take it."""
         try:
             await self._audit.add(method, call, outcome.audit, outcome.error)
         except ComponentFailed as error:
             fields = {"component": error.component, "reason": str(error), "request_id": call.request_id}
             _log.error("not_audited", **fields)
-            outcome.error = QueryFailed(error.component, call.request_id)
+            outcome.error = errors.QueryFailed(error.component, call.request_id)
 
     def _note_outcome(self, method: str, call: Call, outcome: Outcome, began: float) -> None:
         name = method if method in self._guarded else UNKNOWN

@@ -120,7 +120,7 @@ _NO_PARAMS: Final[dict[str, object]] = {}
 
 
 def _literal_ids(body: bytes, *, batch: bool) -> list[orjson.Fragment | None]:
-    """The digits of each fractional id, and of -0, as they were sent; None for every other id.
+    """Return the digits of each fractional id, and of -0, as they were sent; None for every other id.
 
     The fast parser returns a double, which cannot echo every number; this second reading is rare.
     """

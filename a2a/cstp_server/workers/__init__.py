@@ -1,1 +1,1 @@
-"""What the workers of one server share: their folder, their windows of limits, how many connections each has."""
+"""Several workers of one server: their parent, what they share, their listener, and the sums of their metrics."""

@@ -1,13 +1,20 @@
-"""Connections of one listening socket for several processes: the one that has the fewest takes the next."""
+"""The HTTP server of a worker, and its listener: the worker with the fewest connections takes the next."""
 
 import asyncio
+import signal
 import socket
 import ssl
 from asyncio import AbstractEventLoop, Protocol, Task, TimerHandle
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final
+from types import FrameType
+from typing import Final, cast
 
+import uvicorn
+
+from cstp_server.limits.places import Gate
+from cstp_server.process.stop import Grace, GracefulServer
+from cstp_server.process.tls import ServerConfig
 from cstp_server.workers.membership import Membership
 
 YIELD_SECONDS: Final = 0.001  # that a connection waits for a worker with fewer,
@@ -30,7 +37,7 @@ class SharedListener:
         tls: ssl.SSLContext | None,
         handshake_seconds: float,
     ) -> None:
-        """`held` is how many connections this worker has."""
+        """Take connections for one worker; `held` returns how many it has."""
         self._listener = listener
         self._make_protocol = make_protocol
         self._held = held
@@ -102,3 +109,53 @@ class SharedListener:
             await self._loop.connect_accepted_socket(
                 self._make_protocol, connection, ssl=self._tls, ssl_handshake_timeout=self._handshake
             )
+
+
+class WorkerServer(GracefulServer):
+    """Stops on SIGTERM, however often that comes: what stops the parent may send it to all. SIGQUIT stops at once."""
+
+    def __init__(
+        self,
+        config: ServerConfig,
+        gate: Gate,
+        grace: Grace,
+        announce: Callable[[], object],
+        end_by: Callable[[float], object],
+        member: Membership,
+    ) -> None:
+        super().__init__(config, gate, grace, announce, end_by)
+        self._config = config
+        self._member = member
+        self._listeners: list[SharedListener] = []
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await uvicorn.Server.startup(self, [])
+        self._listeners = [self._shared(listener) for listener in sockets or ()]
+        self.servers.extend(self._listeners)  # type: ignore[arg-type]
+        self._announce()
+
+    async def on_tick(self, counter: int) -> bool:
+        for listener in self._listeners:
+            listener.note()
+        return await super().on_tick(counter)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if sig != signal.SIGQUIT:
+            if not self.should_exit:
+                super().handle_exit(sig, frame)
+            return
+        while not self.force_exit:
+            super().handle_exit(sig, frame)
+
+    def _shared(self, listener: socket.socket) -> SharedListener:
+        config = self._config
+        return SharedListener(
+            listener,
+            lambda: cast(Callable[..., Protocol], config.http_protocol_class)(
+                config=config, server_state=self.server_state, app_state=self.lifespan.state
+            ),
+            lambda: len(self.server_state.connections),
+            self._member,
+            config.ssl if config.is_ssl else None,
+            config.handshake_seconds,
+        )

@@ -1,13 +1,88 @@
-"""Which of several workers a process is, and what it has in common with the others."""
+"""A worker of several, what it has in common with the others, and its share of the server's bounds."""
 
 import mmap
+import os
+import signal
+import struct
+from asyncio import AbstractEventLoop
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
+from threading import Thread
+from time import monotonic
+from types import FrameType
+from typing import Final
 
+import structlog
+
+from cognition_engines.indexes.vectors.choice import MEGABYTE, machine_memory
 from cognition_engines.indexes.workers import WorkerNumber
 from cstp_server.limits.common_windows import CommonWindows, windows_memory
-from cstp_server.workers.figures import WorkerFigures
-from cstp_server.workers.waker import Waker
+from cstp_server.process.stop import FORCED_SECONDS, Watchdog
+from cstp_server.settings import Settings
+
+_FIGURE: Final = struct.Struct("=q")
+_ABSENT: Final = 1 << 62  # more than any worker has, so that none waits for one that is not there
+_MOST: Final = 65_536
+STOP: Final = signal.SIGTERM
+STOP_AT_ONCE: Final = signal.SIGQUIT
+_log = structlog.get_logger("cstp.workers")
+SHARED_OUT = ("max_in_flight", "max_queue", "max_followers", "max_connections")
+_VECTORS = 4  # a search space has a quarter of the machine's memory for its vectors, unless a setting has another bound
+
+
+class WorkerFigures:
+    """One number for each worker, which it alone writes while it runs."""
+
+    def __init__(self, count: int) -> None:
+        """Make numbers for this process and its later forks. No worker has one yet."""
+        self._count = count
+        self._memory = mmap.mmap(-1, count * _FIGURE.size)
+        for number in range(1, count + 1):
+            self.note_absent(number)
+
+    def note(self, number: int, figure: int) -> None:
+        """Set the figure of the worker with this number, from 1."""
+        _FIGURE.pack_into(self._memory, (number - 1) * _FIGURE.size, figure)
+
+    def note_absent(self, number: int) -> None:
+        """Remove the figure of a worker."""
+        self.note(number, _ABSENT)
+
+    def lowest(self) -> int:
+        """Return the lowest figure, or one above all possible figures if there is none."""
+        found: list[int] = [_FIGURE.unpack_from(self._memory, place * _FIGURE.size)[0] for place in range(self._count)]
+        return min(found)
+
+
+class Waker:
+    """A pipe that this process and its later forks have in common."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._read, False)
+        os.set_blocking(self._write, False)
+
+    def wake(self) -> None:
+        """Wake the worker at the other end, at once or when it watches."""
+        with suppress(BlockingIOError):  # it has been woken often enough
+            os.write(self._write, b"1")
+
+    def watch(self, loop: AbstractEventLoop, woken: Callable[[], object]) -> None:
+        """Call `woken` in `loop` from now on."""
+
+        def read() -> None:
+            with suppress(BlockingIOError):
+                os.read(self._read, _MOST)
+            woken()
+
+        loop.add_reader(self._read, read)
+
+    def leave(self, loop: AbstractEventLoop) -> None:
+        """Stop watching."""
+        loop.remove_reader(self._read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +149,75 @@ class Membership:
     def event_windows(self) -> CommonWindows:
         """Return the windows of events such as wrong tokens."""
         return CommonWindows(self.common.events, self.common.folder / "events.lock")
+
+
+class OtherIndexes:
+    """What the engine of a worker knows of the others; see `cognition_engines.indexes.published.OtherWorkers`."""
+
+    def __init__(self, member: Membership) -> None:
+        self._member = member
+
+    def note(self, seq: int) -> None:
+        """Note that searches of this worker show every change up to `seq`."""
+        self._member.common.shown.note(self._member.number, seq)
+
+    def hurry(self) -> None:
+        """Make the other workers look for changes at once."""
+        for number in self._member.others:
+            self._member.common.wakers[number - 1].wake()
+
+    def shown(self) -> int:
+        """Return the last change that searches of every worker show."""
+        return self._member.common.shown.lowest()
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What a process is after it was forked. Its signals are blocked until `begin`.
+
+    `answers` is the file in which it reports that it answers, `parent` one that ends with the parent.
+    """
+
+    member: Membership
+    answers: int
+    parent: int
+
+    def announce(self) -> None:
+        """Let the parent know that this worker answers."""
+        os.write(self.answers, b"1")
+
+    def begin(self, watchdog: Watchdog, grace_seconds: float) -> None:
+        """Heed signals from here on, inside `ended_by_signals`, and end when the parent has gone.
+
+        SIGINT and SIGHUP stay blocked: a terminal sends them to all processes, and the parent heeds them.
+        """
+
+        def stop_at_once(_number: int, _frame: FrameType | None) -> None:
+            if watchdog.asked:
+                watchdog.end_by(monotonic() + FORCED_SECONDS)
+            else:
+                signal.raise_signal(STOP)
+
+        signal.signal(STOP_AT_ONCE, stop_at_once)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, (STOP, STOP_AT_ONCE))
+        Thread(target=_follow, args=(self.parent, watchdog, grace_seconds), name="parent", daemon=True).start()
+
+
+def _follow(parent: int, watchdog: Watchdog, grace_seconds: float) -> None:
+    """Stop this process once the parent has ended, whatever its main thread does."""
+    os.read(parent, 1)
+    _log.error("parent_gone", reason="the process that started this worker was killed")
+    os.kill(os.getpid(), STOP)
+    watchdog.limit(monotonic() + grace_seconds)
+
+
+def share_of(settings: Settings, count: int) -> Settings:
+    """Return the settings of one of `count` workers: equal parts, rounded up, of the shared bounds."""
+    server = {name: ceil(getattr(settings.server, name) / count) for name in SHARED_OUT}
+    memory = settings.vectors.memory_mb or machine_memory() // MEGABYTE // _VECTORS
+    return settings.model_copy(
+        update={
+            "server": settings.server.model_copy(update=server),
+            "vectors": settings.vectors.model_copy(update={"memory_mb": max(1, ceil(memory / count))}),
+        }
+    )

@@ -1,9 +1,11 @@
-"""One file to what it holds, item by item."""
+"""One file or stream to what it holds, item by item."""
 
 import codecs
 import re
 from collections.abc import Iterator
-from io import BytesIO
+from dataclasses import dataclass
+from hashlib import file_digest
+from io import BufferedReader, BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -11,20 +13,19 @@ from typing import BinaryIO, Final
 from cognition_engines.ingest import documents, transcripts
 from cognition_engines.ingest.adr.reader import read_adr
 from cognition_engines.ingest.conversations import chat_exports, notion
+from cognition_engines.ingest.documents import as_document
 from cognition_engines.ingest.foreign.basic_memory import with_graph
-from cognition_engines.ingest.formats.converted import Unreadable
-from cognition_engines.ingest.formats.converted_document import as_document
+from cognition_engines.ingest.formats.converted import FORMATS, WRITTEN_AS_TEXT, Format, Unreadable
 from cognition_engines.ingest.formats.reader import FormatReader
-from cognition_engines.ingest.formats.suffixes import FORMATS, WRITTEN_AS_TEXT, Format
-from cognition_engines.ingest.items import Item, RejectedRecord, Warned
+from cognition_engines.ingest.items import Item, RejectedRecord, Warned, rejected, warned
 from cognition_engines.ingest.maps.dumps import read_dump
 from cognition_engines.ingest.options import BY_MARKS, TextKind, Texts
-from cognition_engines.ingest.parse.merge_conflicts import BLOCKS, FENCES, find_conflict
+from cognition_engines.ingest.repository import STREAM, UNNAMED
 from cognition_engines.ingest.structured.reader import read_json, read_json_lines, read_lines, read_yaml, starts_lines
 from cognition_engines.markdown.blobs import without_blobs
 from cognition_engines.markdown.document import MOST_LINES, Document, read_markdown
 from cognition_engines.models import Problem
-from cognition_engines.open_file import LARGEST_WHOLE
+from cognition_engines.open_file import LARGEST_WHOLE, lines_of
 
 MARKDOWN: Final = frozenset({".md", ".markdown", ".mdx"})
 YAML: Final = frozenset({".yaml", ".yml"})
@@ -32,7 +33,14 @@ JSON_LINES: Final = frozenset({".jsonl", ".ndjson"})
 STRUCTURED: Final = YAML | JSON_LINES | {".json"}
 PLAIN: Final = frozenset({".txt", ".text"})
 _UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_OPENING: Final = re.compile(rb"<{7}(?: .*)?", re.DOTALL)
+_CLOSING: Final = re.compile(rb">{7}(?: .*)?", re.DOTALL)
+_MIDDLE: Final = b"======="
+_FENCES: Final = re.compile(rb" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)  # of Markdown
+_BLOCKS: Final = re.compile(rb"(?P<mark>-{4,}|\.{4,}|`{3,})(?P<info>\s*)")  # of AsciiDoc, as they are
+_PIECE: Final = 2**20
 SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN | FORMATS.keys() | chat_exports.SUFFIXES
+_DIGITS: Final = 16  # hexadecimal, of the digest that stands for a name
 
 
 def read(
@@ -62,10 +70,10 @@ def read(
     if mapped and texts.map is not None and (items := read_dump(path, file, texts.map)) is not None:
         return items
     if texts.kind is None or suffix not in PLAIN:
-        items = chat_exports.read(path, file, explicit, texts, below)
+        items = chat_exports.read_export(path, file, explicit, texts, below)
         if items is not None or suffix in chat_exports.SUFFIXES:
             return items
-    if suffix not in STRUCTURED and (refused := _refused_conflict(path, file, FENCES)) is not None:
+    if suffix not in STRUCTURED and (refused := _refused_conflict(path, file, _FENCES)) is not None:
         return refused
     if mapped and (items := read_dump(path, file, None)) is not None:
         return items
@@ -109,15 +117,15 @@ def _read_other_encoding(path: str, content: bytes, at: int, explicit: bool, tex
         return None
     found = "UTF-16 with a broken character" if wide else "another encoding, such as Latin-1"
     reason = f"the encoding must be UTF-8; this line is in {found}"
-    return iter([RejectedRecord(Problem(path, content.count(b"\n", 0, at) + 1, reason))])
+    return iter([rejected(path, reason, content.count(b"\n", 0, at) + 1)])
 
 
 def _refused_conflict(path: str, file: BinaryIO, fences: re.Pattern[bytes] | None) -> Iterator[Item] | None:
-    found = find_conflict(file, fences)
+    found = _find_conflict(file, fences)
     if found is None:
         return None
     reason = f"a merge left conflict markers, from this line to line {found[1]:,}: resolve the conflict first"
-    return iter([RejectedRecord(Problem(path, found[0], reason))])
+    return iter([rejected(path, reason, found[0])])
 
 
 def _too_large(path: str, explicit: bool) -> Iterator[Item]:
@@ -130,7 +138,7 @@ def _read_format(
     path: str, format: Format, file: BinaryIO, explicit: bool, texts: Texts, formats: FormatReader
 ) -> Iterator[Item] | None:
     written = format in WRITTEN_AS_TEXT
-    fences = BLOCKS if format is Format.ASCIIDOC else FENCES
+    fences = _BLOCKS if format is Format.ASCIIDOC else _FENCES
     if written and (refused := _refused_conflict(path, file, fences)) is not None:
         return refused
     content = file.read(LARGEST_WHOLE + 1)
@@ -139,12 +147,12 @@ def _read_format(
     try:
         converted = formats.convert(format, content)
     except Unreadable as error:
-        return iter([RejectedRecord(Problem(path, None, str(error)))])
+        return iter([rejected(path, str(error))])
     document = as_document(converted, format)
     may_decide = texts.kind is TextKind.DECISION or (texts.kind is None and written)
     items = _read_adr(path, document, texts) if may_decide else None
     items = items or documents.read(path, document, explicit, marks=converted.marks, converted=True)
-    return None if items is None else chain((Warned(Problem(path, None, each)) for each in converted.warnings), items)
+    return None if items is None else chain((warned(path, each) for each in converted.warnings), items)
 
 
 def _suffix(path: str) -> str:
@@ -162,7 +170,7 @@ def _read_text(path: str, text: str, explicit: bool, texts: Texts) -> Iterator[I
     if suffix in YAML:
         return read_yaml(path, text, explicit)
     if text.count("\n") >= MOST_LINES:
-        return iter([RejectedRecord(Problem(path, None, f"a text must have at most {MOST_LINES:,} lines"))])
+        return iter([rejected(path, f"a text must have at most {MOST_LINES:,} lines")])
     if texts.kind is not None:
         return _read_as(texts.kind, path, text, explicit)
     if suffix in MARKDOWN:
@@ -175,7 +183,7 @@ def _read_text(path: str, text: str, explicit: bool, texts: Texts) -> Iterator[I
 
 
 def _read_note(path: str, document: Document, explicit: bool) -> Iterator[Item] | None:
-    """A document, with what a note of another system says of others."""
+    """Return a document, with what a note of another system says of others."""
     items = documents.read(path, document, explicit)
     return None if items is None else with_graph(path, document, items)
 
@@ -185,7 +193,7 @@ def _read_plain(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
 
 
 def _read_as(kind: TextKind, path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """A text of a stated kind."""
+    """Return a text of a stated kind."""
     match kind:
         case TextKind.DECISION:
             document = read_markdown(text)
@@ -202,3 +210,87 @@ def _read_as(kind: TextKind, path: str, text: str, explicit: bool) -> Iterator[I
 
 def _read_adr(path: str, document: Document, texts: Texts) -> Iterator[Item] | None:
     return read_adr(path, document, texts.decision_folders, is_decision=texts.kind is TextKind.DECISION)
+
+
+def _find_conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[int, int] | None:
+    """Return the 1-based lines of the first and the last marker of the first conflict; None without one.
+
+    The three markers stand at the beginnings of lines, in order. A conflict that begins in a block of code is an
+    example; `fences` are the lines around such blocks. The file ends where it began.
+    """
+    start = file.tell()
+    try:
+        return _conflict(file, fences) if _has_opening(file) else None
+    finally:
+        file.seek(start)
+
+
+def _has_opening(file: BinaryIO) -> bool:
+    """Return whether the marker is anywhere in the file, and leave it where it began."""
+    start, before = file.tell(), b""
+    while piece := file.read(_PIECE):
+        if b"<<<<<<<" in before + piece:
+            file.seek(start)
+            return True
+        before = piece[-6:]
+    return False
+
+
+def _conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[int, int] | None:
+    fence = b""  # that is open
+    opened, is_middle = 0, False
+    for number, line in _lines(file):
+        if fences is not None and (match := fences.fullmatch(line)) is not None:
+            fence = _after(fence, match["mark"], match["info"])
+        elif _OPENING.fullmatch(line) is not None:
+            opened, is_middle = (number, False) if not fence else (0, False)
+        elif opened and line == _MIDDLE:
+            is_middle = True
+        elif opened and is_middle and _CLOSING.fullmatch(line) is not None:
+            return opened, number
+    return None
+
+
+def _after(fence: bytes, mark: bytes, info: bytes) -> bytes:
+    """Return the fence that is open after a line with such a mark."""
+    if not fence:
+        return b"" if mark.startswith(b"`") and b"`" in info else mark
+    return b"" if mark.startswith(fence) and not info.strip() else fence
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines with their numbers, without line ends of any kind and without those that are too long."""
+    number = 0
+    for _, line in lines_of(file):
+        parts = [b""] if line is None else line.splitlines()
+        for part in parts:
+            number += 1
+            yield number, part.removeprefix(b"\xef\xbb\xbf") if number == 1 else part
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream that was copied into a seekable file. `name` is what it is called; an extension gives its format."""
+
+    name: str
+    address: str
+    file: BinaryIO
+    texts: Texts
+    formats: FormatReader | None = None
+
+    def items(self) -> Iterator[Item]:
+        """Yield the items, read as those of a file that a person named. Raises OSError."""
+        found = read(self.name, self.file, explicit=True, texts=self.texts, formats=self.formats)
+        if found is None:
+            yield rejected(self.name, "holds no record in a format that is known")
+        else:
+            yield from found
+
+
+def opened_stream(name: str | None, file: BufferedReader, texts: Texts, formats: FormatReader | None = None) -> Stream:
+    """Return the stream in a seekable file, known by its name; without one by a digest of its content."""
+    if name is not None:
+        return Stream(name, f"{STREAM}{name}", file, texts, formats)
+    digest = file_digest(file, "sha256").hexdigest()[:_DIGITS]
+    file.seek(0)
+    return Stream("standard input", f"{UNNAMED}{digest}", file, texts)

@@ -1,8 +1,8 @@
-"""Which files of a folder may hold records, and what else is in it."""
+"""The files that a run reads: which files of folders may hold records, and what else is in these."""
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from errno import ESTALE
@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from cognition_engines.ingest.detect import SUFFIXES
-from cognition_engines.ingest.file_filter import IGNORE_FILE, Filter, filter_of, patterns_in
-from cognition_engines.ingest.options import ALL_FILES, Selection
-from cognition_engines.ingest.parse.patterns import BadPattern
+from cognition_engines.ingest.formats.converted import format_of
+from cognition_engines.ingest.formats.reader import FormatReader
+from cognition_engines.ingest.moved_files import KnownFiles, RunFile
+from cognition_engines.ingest.options import ALL_FILES, Options, Selection
+from cognition_engines.ingest.patterns import IGNORE_FILE, BadPattern, Filter, filter_of, patterns_in
+from cognition_engines.ingest.report import Tally, is_gone
+from cognition_engines.ingest.repository import Places
 from cognition_engines.models import Problem
 from cognition_engines.open_file import kind_of_place
 
@@ -30,27 +34,13 @@ class FoundFile:
     inode: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Walked:
     """The files of a folder, in the order of their paths; folders that cannot be listed; links, pipes and devices
     among the files; how many other files there are of each extension ("" without one), and how many files and folders
     patterns leave out.
     """
 
-    files: tuple[FoundFile, ...]
-    refused: tuple[Problem, ...]
-    warnings: tuple[Problem, ...]
-    skipped: Mapping[str, int]
-    ignored: int = 0
-
-
-@dataclass(slots=True)
-class _Walk:
-    """What was found so far, and the folders and files that come next, the last one first."""
-
-    root: str
-    waiting: list["_Folder | FoundFile"]
-    any_extension: bool = False
     files: list[FoundFile] = field(default_factory=list)
     refused: list[Problem] = field(default_factory=list)
     warnings: list[Problem] = field(default_factory=list)
@@ -72,21 +62,21 @@ class _Folder:
 
 
 def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
-    """Every file below the folder whose extension can hold records, and that no pattern leaves out.
+    """Return every file below the folder whose extension can hold records, and that no pattern leaves out.
 
     Hidden files and folders, `node_modules` and virtual environments are left out and not counted. No link is followed.
     A folder whose `.cstpignore` is no list of patterns is refused. Raises BadPattern for a pattern of `selection`.
     """
-    chosen = selection.any_extension and bool(selection.include)
-    state = _Walk(str(folder), [_Folder(str(folder), "", filter_of(selection))], chosen)
-    while state.waiting:
-        current = state.waiting.pop()
-        if isinstance(current, FoundFile):
-            if selection.only is None or current.path in selection.only:
-                state.files.append(current)
-        else:
-            _list(current, state)
-    return Walked(tuple(state.files), tuple(state.refused), tuple(state.warnings), dict(state.skipped), state.ignored)
+    any_extension = selection.any_extension and bool(selection.include)
+    found = Walked()
+    waiting: list[_Folder | FoundFile] = [_Folder(str(folder), "", filter_of(selection))]  # the last one comes next
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, _Folder):
+            waiting += reversed(_list(current, found, any_extension=any_extension))
+        elif selection.only is None or current.path in selection.only:
+            found.files.append(current)
+    return found
 
 
 def may_be_listed(name: str) -> bool:
@@ -94,23 +84,24 @@ def may_be_listed(name: str) -> bool:
     return name not in _LEFT_OUT and not name.startswith(".")
 
 
-def _list(folder: _Folder, state: _Walk) -> None:
-    """Look at what a folder has."""
+def _list(folder: _Folder, found: Walked, *, any_extension: bool) -> list[_Folder | FoundFile]:
+    """Return the folders to list and the files to read of a folder, in the order of their names; note all else."""
     try:
         with _opened(folder) as descriptor:
             patterns = patterns_in(descriptor)
             chosen = folder.filter.within(folder.base, patterns) if patterns else folder.filter
             with os.scandir(descriptor) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
-            inner = [_look(entry, folder, chosen, state) for entry in listed if not entry.name.startswith(".")]
+            shown = [entry for entry in listed if not entry.name.startswith(".")]
+            inner = [_look(entry, folder, chosen, found, any_extension) for entry in shown]
     except BadPattern as error:
         place = str(Path(folder.path, IGNORE_FILE))
-        state.refused.append(Problem(place, None, f"{error}; the folder is not read"))
-        return
+        found.refused.append(Problem(place, None, f"{error}; the folder is not read"))
+        return []
     except OSError as error:
-        state.refused.append(Problem(folder.path, None, f"the folder cannot be read: {error.strerror}"))
-        return
-    state.waiting += (each for each in reversed(inner) if each is not None)
+        found.refused.append(Problem(folder.path, None, f"the folder cannot be read: {error.strerror}"))
+        return []
+    return [each for each in inner if each is not None]
 
 
 @contextmanager
@@ -127,26 +118,76 @@ def _opened(folder: _Folder) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _look(entry: os.DirEntry[str], within: _Folder, chosen: Filter, state: _Walk) -> _Folder | FoundFile | None:
+def _look(
+    entry: os.DirEntry[str], within: _Folder, chosen: Filter, found: Walked, any_extension: bool
+) -> _Folder | FoundFile | None:
     """Return a folder to list, or a file to read; note anything else."""
     name, path = f"{within.base}{entry.name}", os.path.join(within.path, entry.name)
     if entry.is_dir(follow_symlinks=False):
         if not may_be_listed(entry.name):
             return None
         if chosen.leaves_out(f"{name}/"):
-            state.ignored += 1
+            found.ignored += 1
             return None
         identity = entry.stat(follow_symlinks=False)
         return _Folder(path, f"{name}/", chosen, (identity.st_dev, identity.st_ino))
     suffix = Path(entry.name).suffix.lower()
-    if suffix not in SUFFIXES and (not state.any_extension or entry.is_symlink() or chosen.leaves_out(name)):
-        state.skipped[LINK if entry.is_symlink() else suffix] += 1
+    if suffix not in SUFFIXES and (not any_extension or entry.is_symlink() or chosen.leaves_out(name)):
+        found.skipped[LINK if entry.is_symlink() else suffix] += 1
         return None
     if chosen.leaves_out(name):
-        state.ignored += 1
+        found.ignored += 1
         return None
-    found = entry.stat(follow_symlinks=False)
-    if (reason := kind_of_place(found.st_mode)) is not None:
-        state.warnings.append(Problem(path, None, reason))
+    stat = entry.stat(follow_symlinks=False)
+    if (reason := kind_of_place(stat.st_mode)) is not None:
+        found.warnings.append(Problem(path, None, reason))
         return None
-    return FoundFile(Path(path), found.st_size, found.st_mtime_ns, found.st_ino)
+    return FoundFile(Path(path), stat.st_size, stat.st_mtime_ns, stat.st_ino)
+
+
+def files_of(
+    paths: Iterable[Path],
+    options: Options,
+    places: Places,
+    known: KnownFiles,
+    tally: Tally,
+    formats: FormatReader | None,
+) -> list[RunFile]:
+    """Return the files to read, each once; what folders hold besides goes to the tally. Raises FileNotFoundError."""
+    paths = [Path(os.path.abspath(path)) for path in paths]
+    selection = options.selection
+    for path in paths:
+        if not (options.gone or os.path.lexists(path)):
+            raise FileNotFoundError(path)
+    found: dict[Path, RunFile] = {}
+    left: set[Path] = set()  # whose format cannot be read
+    for path in paths:
+        if options.gone and is_gone(path):
+            continue
+        if not path.is_dir():
+            if selection.only is None or path in selection.only:
+                found.setdefault(path, RunFile(path, known.place_of(places.of(path, path)), None, _size(path)))
+            continue
+        walked = walk(path, selection)
+        tally.skipped.update(walked.skipped)
+        tally.ignored += walked.ignored
+        tally.warnings += walked.warnings
+        tally.rejected += walked.refused
+        tally.unlisted = tally.unlisted or bool(walked.refused)
+        for file in walked.files:
+            name = str(file.path)
+            if format_of(name) is not None and (formats is None or formats.leave(name)):
+                left.add(file.path)
+                continue
+            place = known.place_of(places.of(file.path, path))
+            found.setdefault(file.path, RunFile(file.path, place, path, file.size))
+    tally.skipped.update(path.suffix.lower() for path in left)
+    return list(found.values())
+
+
+def _size(path: Path) -> int:
+    """Return the size in bytes; 0 for a link that leads nowhere."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

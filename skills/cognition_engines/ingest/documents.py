@@ -1,25 +1,28 @@
-"""A Markdown or plain text file that records no decision to a source and the chunks of its text."""
+"""A text that records no decision, in Markdown or made of another format, to a source and the chunks of its text."""
 
+import json
 import re
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 from cognition_engines.drafts.chunking import Piece, cut, in_whole, too_long
 from cognition_engines.drafts.plain_values import RefusedValue, Unacceptable, Value
 from cognition_engines.ingest.adr.reader import is_form
 from cognition_engines.ingest.adr.titles import name_of_text
-from cognition_engines.ingest.dates import date_of_note, first_date
-from cognition_engines.ingest.formats.converted import Mark
-from cognition_engines.ingest.formats.converted_document import placed
-from cognition_engines.ingest.items import DocumentDraft, Item, RejectedRecord, Warned
+from cognition_engines.ingest.dates import date_of_note, sure_date
+from cognition_engines.ingest.formats.converted import Converted, Format, Mark
+from cognition_engines.ingest.items import DocumentDraft, Item, Warned, rejected, warned
 from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.fields import sound
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Source
-from cognition_engines.markdown.document import Document
+from cognition_engines.markdown.document import Document, read_markdown
+from cognition_engines.markdown.front_block import Member
 from cognition_engines.markdown.inline import bare, is_title, one_line, plain_text, without_links
 from cognition_engines.models import Problem
 
@@ -60,12 +63,30 @@ _FENCES: Final = ("---", "...")
 MEMBERS: Final = _RIGHTS.keys() | _FIELDS.keys()
 
 
-@dataclass(frozen=True, slots=True)
-class _Head:
-    """What the front matter gives: the members of a source, and what was noticed."""
+def as_document(converted: Converted, format: Format) -> Document:
+    """Return the document, with what its metadata say as front matter; what its front matter gives itself comes first.
 
-    members: dict[str, Value]
-    notices: tuple[Problem, ...]
+    Only where the converter found front matter is the beginning of the text looked at as such.
+    """
+    document = read_markdown(converted.text, indented_code=False, front_matter=converted.front)
+    given = {plain_name(member.name) for member in document.front}
+    given |= {"authors"} if "author" in given else {"date"} if given & {"created", "createdat"} else set()
+    given -= {"project", "sensitivity"}  # two of these are refused as given twice
+    said = [member for member in converted.members if member.name not in given]
+    typed = [] if "type" in given else [Member("type", json.dumps(format.value), 1)]
+    return replace(document, front=(*document.front, *said, *typed))
+
+
+def placed(pieces: Iterable[Piece], marks: Sequence[Mark]) -> list[Piece]:
+    """Return the pieces with the page, slide or cell where each begins; `marks` are in the order of characters."""
+    if not marks:
+        return list(pieces)
+    found: list[Piece] = []
+    for piece in pieces:
+        at = bisect_right(marks, piece.start, key=attrgetter("at")) - 1
+        mark = marks[at] if at >= 0 else Mark()
+        found.append(replace(piece, page=mark.page, slide=mark.slide, cell=mark.cell))
+    return found
 
 
 def read(
@@ -77,7 +98,7 @@ def read(
     *,
     converted: bool = False,
 ) -> Iterator[Item] | None:
-    """The document in a file as one item, with warnings before it; None when there is none.
+    """Return the document in a file as one item, with warnings before it; None when there is none.
 
     Empty forms are none. Neither are pages that are mostly a list of links and, with a warning, the texts of licences;
     but they are when a person named the file (`explicit`). The positions of its chunks count characters from the start
@@ -90,7 +111,7 @@ def read(
         return None
     stem = re.split(r"[/\\]", path)[-1].rpartition(".")[0]
     if not explicit and _LICENCE.fullmatch(stem) and _OF_LICENCES.search(text[:_LOOKED_AT]):
-        return iter([Warned(Problem(path, None, "the text of a licence is not read; name the file itself to read it"))])
+        return iter([warned(path, "the text of a licence is not read; name the file itself to read it")])
     if not explicit and markdown and is_index(document):
         return None
     front = read_front_matter(document.front, document.flaw)
@@ -100,19 +121,19 @@ def read(
     if not pieces and front.flaw is None:
         return None
     if front.flaw is not None:
-        return iter([RejectedRecord(Problem(path, front.flaw.line, front.flaw.reason))])
+        return iter([rejected(path, front.flaw.reason, front.flaw.line)])
     try:
         _check(text, pieces)
-        head = _head(path, front, _title(path, document, markdown, converted))
-        source = read_other(Kind.SOURCE, head.members, named_kind=True).record
+        members, notices = _head(path, front, _title(path, document, markdown, converted))
+        source = read_other(Kind.SOURCE, members, named_kind=True).record
     except Unacceptable as error:
-        return iter([RejectedRecord(Problem(path, _line(document, str(error)), str(error)))])
+        return iter([rejected(path, str(error), _line(document, str(error)))])
     assert isinstance(source, Source)
-    return chain(map(Warned, head.notices), [DocumentDraft(source, tuple(pieces), 0, 1, is_file=True)])
+    return chain(map(Warned, notices), [DocumentDraft(source, tuple(pieces), 0, 1, is_file=True)])
 
 
 def _check(text: str, pieces: Sequence[Piece]) -> None:
-    """Raises `Unacceptable` for what no chunk can hold."""
+    """Raise `Unacceptable` for what no chunk can hold."""
     if not sound(text):
         raise Unacceptable("the text must have no NUL")
     if (reason := too_long(text, pieces)) is not None:
@@ -120,7 +141,7 @@ def _check(text: str, pieces: Sequence[Piece]) -> None:
 
 
 def _properties(document: Document, front: FrontMatter, *, aliases: bool) -> Iterator[Piece]:
-    """The front matter as a piece: its aliases alone, or all of it if it says more than rights."""
+    """Yield the front matter as a piece: its aliases alone, or all of it if it says more than rights."""
     names = _ALIASES if aliases else front.members.keys() - _RIGHTS.keys()
     wanted = [front.members[name] for name in names if name in front.members and front.text(name)]
     if not wanted:
@@ -151,7 +172,7 @@ def _spans(document: Document, starts: Sequence[int], begins: Collection[int]) -
 
 
 def _title(path: str, document: Document, markdown: bool, converted: bool) -> str:
-    """The first heading of level 1, else in plain text a line `Subject:`, else the whole name of the file."""
+    """Return the first heading of level 1, else in plain text a line `Subject:`, else the whole name of the file."""
     above = document.entries[0].at if converted and document.entries else len(document.lines) if converted else -1
     headings = [one for one in document.headings if not (markdown and _TIGHT.match(document.lines[one.start]))]
     titles = (heading for heading in headings if heading.level == 1 or heading == document.headings[0])
@@ -164,7 +185,7 @@ def _title(path: str, document: Document, markdown: bool, converted: bool) -> st
 
 
 def is_index(document: Document) -> bool:
-    """Whether a page is mostly lines that begin with a link, such as the index of a folder."""
+    """Return whether a page is mostly lines that begin with a link, such as the index of a folder."""
     linked = others = lines = 0
     headed = {at for heading in document.headings for at in range(heading.start, heading.end)}
     for at in range(document.body, len(document.lines)):
@@ -179,8 +200,8 @@ def is_index(document: Document) -> bool:
     return lines >= _LEAST_LINKS and linked > others
 
 
-def _head(path: str, front: FrontMatter, title: str) -> _Head:
-    """The members of a source; what cannot be one of a source's fields goes to its metadata, with a warning."""
+def _head(path: str, front: FrontMatter, title: str) -> tuple[dict[str, Value], list[Problem]]:
+    """Return the members of a source; what cannot be one of a source's fields goes to its metadata, with a warning."""
     members: dict[str, Value] = {"title": title}
     metadata: dict[str, Value] = {}
     notices = [Problem(path, notice.line, notice.reason) for notice in front.notices]
@@ -207,18 +228,18 @@ def _head(path: str, front: FrontMatter, title: str) -> _Head:
     named = date_of_note(name_of_text(path))
     if "created_at" not in members and named is not None:
         members["created_at"] = named.isoformat()
-    return _Head(members | {"metadata": metadata}, tuple(notices))
+    return members | {"metadata": metadata}, notices
 
 
 def _read_field(front: FrontMatter, name: str, field: str) -> Value:
-    """The member as a field of a source; None when it cannot be that."""
+    """Return the member as a field of a source; None when it cannot be that."""
     value: Value = front.value(name)
     if field == "created_at":
-        hit = first_date(bare(front.text(name)))
-        return None if hit is None or hit.date is None or hit.short_year else hit.date.isoformat()
+        day = sure_date(bare(front.text(name)))
+        return None if day is None else day.isoformat()
     if field == "title":
         value = one_line(plain_text(front.text(name)))
-    elif field == "tags" and (isinstance(value, str) or _is_texts(value)):
+    elif field == "tags" and all(isinstance(item, str) for item in (value if isinstance(value, list) else [value])):
         value = list(front.tags(name))
     try:
         read_other(Kind.SOURCE, {"title": "title", field: value}, named_kind=True)
@@ -227,11 +248,7 @@ def _read_field(front: FrontMatter, name: str, field: str) -> Value:
     return value
 
 
-def _is_texts(value: Value) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
 def _line(document: Document, reason: str) -> int:
-    """The line of the front matter member that a refusal begins by naming; else the first."""
+    """Return the line of the front matter member that a refusal begins by naming; else the first."""
     name = reason.partition(" ")[0].rstrip(":").replace("_", "")
     return next((member.line for member in document.front if plain_name(member.name) == name), 1)

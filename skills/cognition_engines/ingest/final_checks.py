@@ -1,41 +1,111 @@
-"""What a run reports in the end of records that are stored: those left behind, and references that say too much."""
+"""What a run does in the end with stored records: it deletes those that are gone, and reports those left behind."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from cognition_engines.drafts.refusal_messages import kinds
+from cognition_engines.ingest.items import Collection
+from cognition_engines.ingest.options import HeldBack, Options, Pruned
 from cognition_engines.ingest.plan import RecordSink
 from cognition_engines.ingest.report import Tally, is_gone
-from cognition_engines.ingest.repository import UNNAMED
+from cognition_engines.ingest.repository import EVERYTHING, UNNAMED, FilePlace
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import PARENTS
 from cognition_engines.kinds.spec import Role
 from cognition_engines.models import Problem
-from cognition_engines.store.values import DanglingReferences, ExposedRecords
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import PART, DanglingReferences, ExposedRecords, KnownRecord
 
-_TARGETS: Final[Mapping[Role, str]] = {
-    Role.SOURCE: "a source",
-    Role.CLUSTER: "a cluster",
-    Role.CHUNK: "a chunk",
-    Role.ARTIFACT: "an artifact or turn",
-    Role.FROM: "an entity",
-    Role.TO: "an entity",
-    Role.SUPERSEDED_BY: "a successor",
+_MOST: Final = 3  # a run that is not sure deletes at most a third of the records of a source
+_TARGETS: Final[Mapping[Role, tuple[str, Sequence[Kind]]]] = {
+    Role.SOURCE: ("a source", (Kind.SOURCE,)),
+    Role.CLUSTER: ("a cluster", (Kind.CLUSTER,)),
+    Role.CHUNK: ("a chunk", (Kind.CHUNK,)),
+    Role.ARTIFACT: ("an artifact or turn", PARENTS),
+    Role.FROM: ("an entity", (Kind.ENTITY,)),
+    Role.TO: ("an entity", (Kind.ENTITY,)),
+    Role.SUPERSEDED_BY: ("a successor", (Kind.DECISION,)),
 }
-_KINDS: Final[Mapping[Role, Sequence[Kind]]] = {
-    Role.SOURCE: (Kind.SOURCE,),
-    Role.CLUSTER: (Kind.CLUSTER,),
-    Role.CHUNK: (Kind.CHUNK,),
-    Role.ARTIFACT: PARENTS,
-    Role.FROM: (Kind.ENTITY,),
-    Role.TO: (Kind.ENTITY,),
-    Role.SUPERSEDED_BY: (Kind.DECISION,),
-}
+
+
+def prune(
+    paths: Sequence[Path], collections: Sequence[Collection], tally: Tally, records: Records, options: Options
+) -> tuple[tuple[Pruned, ...], tuple[HeldBack, ...]]:
+    """Delete the records that the folders, files and collections of a run no longer hold; a pipe holds nothing.
+
+    What is left out keeps all it had: a file or collection with refused records, and a file that is there and was not
+    read, because the run leaves such files out or read another checkout. So does a source that lost more than a third
+    of its records, unless the run is `sure`.
+    """
+    read = {place.source: place for place in tally.places.values()}
+    gone: dict[int, KnownRecord] = {}
+    kept: set[int] = set()
+    held: list[HeldBack] = []
+    for source, rows in _sources(paths, collections, read, records).items():
+        lost = {key: row for key, row in rows.items() if not _holds(row, read, tally)}
+        gone |= lost
+        if len(lost) * _MOST > len(rows) and not options.sure:
+            kept |= lost.keys()
+            held.append(HeldBack(source, len(lost), len(rows)))
+    gone = {key: row for key, row in gone.items() if key not in kept}
+    by_kind: dict[Kind, list[str]] = {}
+    for row in gone.values():
+        by_kind.setdefault(row.kind, []).append(row.id)
+    if not options.dry_run:
+        by_kind = {kind: list(records.delete(kind, ids)) for kind, ids in by_kind.items()}
+    deleted = {(kind, id) for kind, ids in by_kind.items() for id in ids}
+    pruned = tuple(
+        Pruned(row.kind.label, row.id, row.origin.source, row.origin.ordinal == PART)
+        for _, row in sorted(gone.items())
+        if (row.kind, row.id) in deleted
+    )
+    return pruned, tuple(held)
+
+
+def _sources(
+    paths: Sequence[Path], collections: Sequence[Collection], read: Mapping[str, FilePlace], records: Records
+) -> dict[str, dict[int, KnownRecord]]:
+    """Return the records of each source that the run named, in whatever checkout it was read, by path or address."""
+    found: dict[str, dict[int, KnownRecord]] = {}
+    for source, rows in _of_sources(paths, collections, read, records):
+        found.setdefault(source, {}).update((row.key, row) for row in rows)
+    return found
+
+
+def _of_sources(
+    paths: Sequence[Path], collections: Sequence[Collection], read: Mapping[str, FilePlace], records: Records
+) -> Iterator[tuple[str, list[KnownRecord]]]:
+    for path in (Path(os.path.abspath(path)) for path in paths):
+        if path.is_dir() or is_gone(path):
+            yield str(path.resolve()), records.origins.read_below(str(path))
+        elif path.is_file():
+            place = read[str(path)]
+            yield str(path.resolve()), records.origins.of_place((place.repository, place.path))
+    scopes = {(place.repository, place.scope, place.root) for place in read.values() if place.root is not None}
+    for repository, scope, root in scopes:
+        if scope == EVERYTHING or not PurePosixPath(scope).is_absolute():
+            below = "." if scope == EVERYTHING else scope
+            yield str(root / below), records.origins.of_repository(repository, below)
+    for collection in collections:
+        place = read[collection.address]
+        yield collection.address, records.origins.of_place((place.repository, collection.address))
+
+
+def _holds(row: KnownRecord, read: Mapping[str, FilePlace], tally: Tally) -> bool:
+    """Return whether the record may still be where it was read."""
+    place = tally.places.get(row.origin.place) or read.get(row.origin.source)
+    if place is None:
+        source = Path(row.origin.source)
+        return not (source.is_absolute() and is_gone(source))  # no folder shows what a stream or collection holds
+    refused = tally.files[place.source] or not (place.root is None or Path(place.source).is_file())
+    projects = tally.projects.get((place.repository, place.path), {row.origin.ingested_as})
+    return refused or tally.has(row.kind, row.id) or row.origin.ingested_as not in projects
 
 
 def left_behind(tally: Tally, records: RecordSink) -> Iterator[Problem]:
-    """What came from a file or collection before, is not in it now, and stays in the store with what is new in it."""
+    """Yield problems for records of earlier runs that a file or collection no longer holds and the store keeps."""
     for place in sorted(tally.grown):
         source = tally.places[place].source
         root = tally.places[place].root
@@ -63,8 +133,9 @@ def _kept(count: int) -> str:
 def pointing_nowhere(found: DanglingReferences, records: RecordSink) -> Problem:
     """`12 chunks name a source that is not here, for example 'src-9'`."""
     many = f"{found.count} {kinds(found.kind, found.count)} {'names' if found.count == 1 else 'name'}"
-    reason = f"{many} {_TARGETS[found.role]} that is not here, for example {found.example}"
-    meant = records.origins.meant(_KINDS[found.role], found.example, None)
+    target, of = _TARGETS[found.role]
+    reason = f"{many} {target} that is not here, for example {found.example}"
+    meant = records.origins.meant(of, found.example, None)
     if len(meant) > 1:
         several = ", ".join(f"{full} (from {stored.origin.source})" for full, stored in meant)
         reason += f", which several records are called: {several}"

@@ -25,8 +25,7 @@ from cognition_engines.drafts.ids import (
     turn_identity,
     with_place,
 )
-from cognition_engines.ingest.candidates import Candidate, Identity, Unit
-from cognition_engines.ingest.items import DocumentDraft, RecordDraft
+from cognition_engines.ingest.items import Candidate, DocumentDraft, Identity, RecordDraft, Unit
 from cognition_engines.ingest.repository import FilePlace
 from cognition_engines.ingest.rights import Rights, RunOptions, rights_of
 from cognition_engines.kinds.artifacts import ArtifactChunk, Turn
@@ -98,14 +97,14 @@ class Settling:
         self._waiting: dict[str, list[Identified]] = {}  # children whose artifact may still come, by its id
 
     def identified(self, drafts: Sequence[AnyDraft]) -> list[Identified]:
-        """The next records of the file, in order, and what the store has of them."""
+        """Return the next records of the file, in order, and what the store has of them."""
         found = [Identified(draft, self._identity(draft)) for draft in drafts]
         waiting = {one.identity: self._before[one.identity] for each in self._waiting.values() for one in each}
         self._before = {**waiting, **self._look_up([one.identity for one in found])}
         return found
 
     def units(self, item: Identified) -> Iterator[Unit]:
-        """The record; before it the source that stands for the file, for the first extraction that names none.
+        """Yield the record; before it the source that stands for the file, for the first extraction that names none.
 
         A child that an option may give a project waits for its artifact, and comes after it or with the `rest`. Raises
         `rights.Ambiguous` where its project is not known.
@@ -126,7 +125,7 @@ class Settling:
                     yield from self.units(child)
 
     def rest(self) -> Iterator[Unit]:
-        """At the end of the file: the children whose artifact is elsewhere."""
+        """Yield the children whose artifact is elsewhere, at the end of the file."""
         for item in chain.from_iterable(self._waiting.values()):
             yield from self._made(
                 item, rights_of(self._asked, self._before[item.identity], self._guard), inherits=False
@@ -152,7 +151,7 @@ class Settling:
             yield Unit(replace(made, vectors=draft.vectors, handover=draft.exported))
 
     def _identity(self, draft: AnyDraft) -> str:
-        """Of what is read, in whatever project; equal turns and episodes are counted."""
+        """Return the identity of a draft in any project; equal turns and episodes are counted."""
         record: Record = draft.head if isinstance(draft, DocumentDraft) else draft.record
         kind = kind_of(record)
         if isinstance(draft, RecordDraft) and draft.export is not None:
@@ -206,7 +205,7 @@ class Settling:
         return made_id(Kind.SOURCE, self._file_identity(), project)
 
     def _note(self, rights: Rights, project: str | None, sensitivity: Sensitivity | None) -> None:
-        """Counts a record that states no such rights itself, and has them of an earlier run."""
+        """Count a record that states no such rights itself, and has them of an earlier run."""
         if project is None and rights.project is not None and rights.project != self._asked.project:
             self.kept[EarlierOption("project", rights.project, rights.project_scope)] += 1
         level = rights.sensitivity
@@ -233,7 +232,7 @@ class Settling:
         return Candidate(part, self._origin(PART, digest(part), identity, rights, None), line, Identity.CONTENT)
 
     def _file_source(self, project: str | None, rights: Rights, line: int) -> Iterator[Unit]:
-        """The source that stands for the file itself, once."""
+        """Yield the source that stands for the file itself, once."""
         if project in self._file_sources:
             return
         self._file_sources.add(project)
@@ -288,7 +287,7 @@ class Settling:
 
 
 def _deciding(record: Record, rights: Rights) -> str | None:
-    """The id of the artifact that decides whether the option gives a record its project."""
+    """Return the id of the artifact that decides whether the option gives a record its project."""
     if rights.project is None or not isinstance(record, ArtifactChunk | Event | Edge) or record.project is not None:
         return None
     return None if record.artifact_id is None else prefixed(Kind.ARTIFACT, record.artifact_id)
@@ -304,7 +303,7 @@ def _level(stated: Sensitivity | None, rights: Rights, guard: Sensitivity | None
 
 
 def _short(record: Record, given: str | int | None) -> str | None:
-    """The id that a record has in its file; that of an artifact chunk comes from its artifact's."""
+    """Return the id that a record has in its file; that of an artifact chunk comes from its artifact's."""
     if given is not None:
         return prefixed(kind_of(record), str(given))
     return artifact_chunk_id(record) if isinstance(record, ArtifactChunk) else None

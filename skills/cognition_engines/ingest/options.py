@@ -13,7 +13,7 @@ DECISION_FOLDERS: Final = ("adr", "adrs", "decisions", "architecture-decisions",
 
 
 def bare_name(folder: str) -> str:
-    """The letters and digits of a folder's name in lower case: `Decision_Records` is `decisionrecords`."""
+    """Return the letters and digits of a folder's name in lower case: `Decision_Records` is `decisionrecords`."""
     return "".join(character for character in folder.lower() if character.isalnum())
 
 
@@ -120,19 +120,14 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class FollowedSource:
-    """A collection, folder or file to follow; the rest is as in `Options`.
+    """A collection, folder or file to follow, and the options of each read.
 
-    `address` is that of a collection, as `checked_address` returns it, or an absolute path. What a collection holds no
-    longer is always deleted, what a folder holds no longer with `prune`, up to a third of its records.
+    `address` is that of a collection, as `checked_address` returns it, or an absolute path. Records that a collection
+    holds no longer are always deleted, those of a folder if `options` prune, up to a third of its records.
     """
 
     address: str
-    project: str | None = None
-    sensitivity: Sensitivity | None = None
-    repository: str | None = None
-    prune: bool = False
-    texts: Texts = BY_MARKS
-    selection: Selection = ALL_FILES
+    options: Options = Options()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,15 @@
 """What has to be written of what was read: compared with what the store holds, where each record gets its id."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
 from cognition_engines.drafts.refusal_messages import a
-from cognition_engines.ingest.candidates import Candidate, Identity, Unit, with_head, with_id
+from cognition_engines.ingest.items import Candidate, Identity, Unit, with_head, with_id
 from cognition_engines.ingest.report import Tally, content_of, is_gone, is_later, only_by_place, taken
 from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Viewer
 from cognition_engines.store.origins import namesakes
 from cognition_engines.store.values import (
@@ -72,12 +71,27 @@ class Batch:
     `pending` are the units that something is written of; `alike` has records that say the same as another file's.
     """
 
-    fresh: Sequence[Fresh] = ()
-    replaces: Sequence[Replaces] = ()
-    pending: Sequence[Unit] = ()
-    unchanged: Sequence[Candidate] = ()
-    alike: Sequence[tuple[Candidate, str]] = ()
-    refused: Sequence[tuple[Candidate, str]] = ()
+    fresh: list[Fresh] = field(default_factory=list)
+    replaces: list[Replaces] = field(default_factory=list)
+    pending: list[Unit] = field(default_factory=list)
+    unchanged: list[Candidate] = field(default_factory=list)
+    alike: list[tuple[Candidate, str]] = field(default_factory=list)
+    refused: list[tuple[Candidate, str]] = field(default_factory=list)
+
+    def add(self, candidate: Candidate, stored: KnownRecord | None, *, again: bool) -> None:
+        """`again` says that the run has met the record before, in an earlier export."""
+        if stored is None:
+            self.fresh.append(Fresh(candidate, Outcome.CHANGED if again else Outcome.NEW))
+        elif stored.origin.written:  # handed over
+            self.fresh.append(Fresh(candidate, Outcome.CHANGED))
+        elif stored.origin.digest == candidate.origin.digest or (
+            _same_elsewhere(candidate, stored) and not only_by_place(candidate)
+        ):
+            self.unchanged.append(candidate)
+        elif _elsewhere(candidate, stored) and not is_later(candidate, stored.origin.source):
+            self.alike.append((candidate, stored.origin.source))
+        else:
+            self.fresh.append(Fresh(candidate, Outcome.CHANGED, stored.origin.place))
 
 
 class _Conflict(Exception):
@@ -102,13 +116,13 @@ class _Store:
         return self._by_id.get((namesakes(kind)[0], id))
 
     def recorded(self, candidate: Candidate) -> KnownRecord | None:
-        """The decision of an agent that the file was written from; None where it is that of a file, or gone."""
+        """Return the decision of an agent that the file was written from; None where it is that of a file, or gone."""
         given = candidate.origin.given
         found = None if candidate.handover is None or given is None else self.under(candidate.name[0], given)
         return found if found is not None and found.origin.written else None
 
     def same(self, candidate: Candidate, tally: Tally) -> KnownRecord | None:
-        """The record as it is stored: in its project, or in another one if its file has moved it since."""
+        """Return the record as it is stored: in its project, or in another one if its file has moved it since."""
         rows = self._by_identity.get(candidate.origin.identity, ())
         moved = [
             row
@@ -121,9 +135,9 @@ class _Store:
 
 
 def compare(units: Sequence[Unit], tally: Tally, records: RecordSink) -> Batch:
-    """Which records need writing; what must not be written is that whose id another file has."""
+    """Return the records that need writing; those with an id of another file are refused."""
     store = _Store(units, records)
-    batch = _Parts([], [], [], [], [], [])
+    batch = Batch()
     for unit in _latest(units, batch):
         again = unit.head.identity is Identity.EXPORT and tally.has(*unit.head.name)
         try:
@@ -142,38 +156,11 @@ def compare(units: Sequence[Unit], tally: Tally, records: RecordSink) -> Batch:
         if kind in (Kind.SOURCE, Kind.ARTIFACT) and stored is not None:
             kept = frozenset(part.name for part, _ in named[1:])
             batch.replaces.append(Replaces(kind, id, kept))
-    return Batch(batch.fresh, batch.replaces, batch.pending, batch.unchanged, batch.alike, batch.refused)
+    return batch
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    """A batch that is being made."""
-
-    fresh: list[Fresh]
-    replaces: list[Replaces]
-    pending: list[Unit]
-    unchanged: list[Candidate]
-    alike: list[tuple[Candidate, str]]
-    refused: list[tuple[Candidate, str]]
-
-    def add(self, candidate: Candidate, stored: KnownRecord | None, *, again: bool) -> None:
-        """`again` says that the run has met the record before, in an earlier export."""
-        if stored is None:
-            self.fresh.append(Fresh(candidate, Outcome.CHANGED if again else Outcome.NEW))
-        elif stored.origin.written:  # handed over
-            self.fresh.append(Fresh(candidate, Outcome.CHANGED))
-        elif stored.origin.digest == candidate.origin.digest or (
-            _same_elsewhere(candidate, stored) and not only_by_place(candidate)
-        ):
-            self.unchanged.append(candidate)
-        elif _elsewhere(candidate, stored) and not is_later(candidate, stored.origin.source):
-            self.alike.append((candidate, stored.origin.source))
-        else:
-            self.fresh.append(Fresh(candidate, Outcome.CHANGED, stored.origin.place))
-
-
-def _latest(units: Sequence[Unit], batch: _Parts) -> Sequence[Unit]:
-    """The units without messages that a later export in the same batch has as well."""
+def _latest(units: Sequence[Unit], batch: Batch) -> Sequence[Unit]:
+    """Return the units without messages that a later export in the same batch has as well."""
     last = {_export(unit.head): unit for unit in units if unit.head.identity is Identity.EXPORT}
     earlier = [unit for unit in units if last.get(_export(unit.head), unit) is not unit]
     batch.alike.extend((unit.head, last[_export(unit.head)].head.origin.source) for unit in earlier)
@@ -185,7 +172,7 @@ def _export(candidate: Candidate) -> tuple[str, str | None]:
 
 
 def settled(batch: Batch, tally: Tally) -> None:
-    """Counts what of a batch was not written."""
+    """Count what of a batch was not written."""
     for candidate in batch.unchanged:
         tally.count(candidate, Outcome.UNCHANGED)
     for candidate, source in batch.alike:
@@ -195,7 +182,7 @@ def settled(batch: Batch, tally: Tally) -> None:
 
 
 def _all_named(unit: Unit, store: _Store, tally: Tally) -> list[tuple[Candidate, KnownRecord | None]]:
-    """As `_named`, of the head and the parts, which are made of its id."""
+    """Return the same as `_named`, of the head and the parts, which are made of its id."""
     head = _named(unit.head, store, tally)
     id = head[0].name[1]
     moved = id != unit.head.name[1]
@@ -204,7 +191,7 @@ def _all_named(unit: Unit, store: _Store, tally: Tally) -> list[tuple[Candidate,
 
 
 def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate, KnownRecord | None]:
-    """The candidate under the id that it has or gets, and what the store has of it. Raises `_Conflict`."""
+    """Return the candidate under the id that it has or gets, and what the store has of it. Raises `_Conflict`."""
     kind = candidate.name[0]
     stored = store.same(candidate, tally)
     if stored is not None:
@@ -235,12 +222,12 @@ def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate
 
 
 def _same_elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
-    """The same content in a second file: the first one keeps the record."""
+    """Return the same content in a second file: the first one keeps the record."""
     return content_of(stored.origin) == content_of(candidate.origin) and _elsewhere(candidate, stored)
 
 
 def _elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
-    """Whether the record is that of another file, which is still there, or of another stream without a name.
+    """Return whether the record is that of another file, which is still there, or of another stream without a name.
 
     Of the records of such a stream another one replaces those alone whose ids it gives, with what they were cut into.
     """
@@ -248,8 +235,4 @@ def _elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
         return False
     if stored.origin.source.startswith(UNNAMED):
         return candidate.identity is not Identity.GIVEN and candidate.origin.ordinal != PART
-    return _there(stored.origin)
-
-
-def _there(origin: Origin) -> bool:
-    return origin.source.startswith(COLLECTION) or not is_gone(Path(origin.source))
+    return stored.origin.source.startswith(COLLECTION) or not is_gone(Path(stored.origin.source))

@@ -7,8 +7,8 @@ from pathlib import Path
 from shlex import quote
 
 from cognition_engines.drafts.refusal_messages import kinds
-from cognition_engines.ingest.candidates import Candidate, Identity, Unit
 from cognition_engines.ingest.identify import EarlierOption
+from cognition_engines.ingest.items import Candidate, Identity, Unit
 from cognition_engines.ingest.repository import EVERYTHING, STREAM, UNNAMED, FilePlace
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.kind import Kind
@@ -54,12 +54,12 @@ class Tally:
     _ids: dict[str, bytes] = field(default_factory=dict)  # whose they are in this run
 
     def open(self, place: FilePlace) -> None:
-        """A file or collection that is read now."""
+        """Note a file or collection that is read now."""
         self.files[place.source] = False
         self.places[place.repository, place.path] = place
 
     def count(self, candidate: Candidate, outcome: Outcome) -> None:
-        """A record that the store has now."""
+        """Count a record that the store has now."""
         self.counts[outcome] += 1
         self.kinds[candidate.name[0]] += 1
         self.sources.add(candidate.origin.place)
@@ -71,7 +71,7 @@ class Tally:
         self.files[source] = True
 
     def unrecognised(self, source: str, problem: Problem, *, explicit: bool) -> None:
-        """A file of no known form: that one was named makes it a refusal. An archive is counted as other files are."""
+        """Note a file of no known form: a refusal if it was named. An archive is counted as other files are."""
         if source.lower().endswith(".zip") and not explicit:
             self.skipped[".zip"] += 1
         else:
@@ -79,24 +79,24 @@ class Tally:
         self.files[source] = explicit
 
     def keep(self, place: FilePlace, kept: Counter[EarlierOption]) -> None:
-        """Options of earlier runs that hold for records of a file."""
+        """Count the options of earlier runs that hold for records of a file."""
         for each, count in kept.items():
             root = place.root
             scope = "" if each.scope is None or each.scope == EVERYTHING else each.scope
             self.kept[str(root / scope) if root is not None else place.source, each] += count
 
     def take(self, candidate: Candidate) -> bool:
-        """Gives the record its id, unless this run gave it to another one; whether it did."""
+        """Give the record its id, unless this run gave it to another one; whether it did."""
         key = _key(candidate)
         return self._ids.setdefault(_name(*candidate.name), key) == key
 
     def may_take(self, candidate: Candidate, kind: Kind, id: str) -> bool:
-        """Whether no other record has the id in this run."""
+        """Return whether no other record has the id in this run."""
         key = _key(candidate)
         return self._ids.get(_name(kind, id), key) == key
 
     def give_back(self, candidates: Iterable[Candidate]) -> None:
-        """Lets records have other ids, because another run has taken theirs."""
+        """Let records have other ids, because another run has taken theirs."""
         for candidate in candidates:
             for id in (candidate.name[1], candidate.full):
                 name = _name(candidate.name[0], id or "")
@@ -104,11 +104,11 @@ class Tally:
                     del self._ids[name]
 
     def has(self, kind: Kind, id: str) -> bool:
-        """Whether this run met the record."""
+        """Return whether this run met the record."""
         return _name(kind, id) in self._ids
 
     def first(self, unit: Unit) -> Unit | None:
-        """The unit, if this run meets its head for the first time; a second one is refused, a copy counted.
+        """Return the unit, if this run meets its head for the first time; a second one is refused, a copy counted.
 
         Parts that a record of their own was met for are left out.
         """
@@ -134,19 +134,19 @@ class Tally:
         return None
 
     def keep_other(self, candidate: Candidate, source: str) -> None:
-        """A record that says the same as one of another place, or is older than that of an export: that stays."""
+        """Count a record that says the same as one of another place, or is older than that of an export: that stays."""
         self.count(candidate, Outcome.UNCHANGED)
         counted = self._older if candidate.identity is Identity.EXPORT else self._alike
         counted[candidate.origin.source, source, candidate.name[0]] += 1
 
     def forget_copies(self) -> None:
-        """Takes back the count of copies, of which nothing was stored."""
+        """Take back the count of copies, of which nothing was stored."""
         self.counts[Outcome.UNCHANGED] -= self._copies.total()
         self.kinds -= self._copies
         self._copies.clear()
 
     def notices(self) -> Iterator[Problem]:
-        """What is known only in the end."""
+        """Yield the warnings that are known only in the end."""
         for (source, other, kind), count in self._alike.items():
             said = f"{count} {kinds(kind, count)} {'say' if count > 1 else 'says'} the same as those of {other}"
             yield Problem(source, None, f"{said}, which are kept as they are there")
@@ -163,19 +163,19 @@ class Tally:
         self.reject(candidate.origin.source, Problem(candidate.origin.source, candidate.line, reason))
 
     def _first(self, candidate: Candidate) -> _FirstReading | None:
-        """Where the record was met before; None when this is the first time."""
+        """Return the first reading of the record; None when this is the first time."""
         seen = _FirstReading(candidate.origin.source, candidate.line, _content(candidate))
         first = self._seen.setdefault(_key(candidate), seen)
         return None if first is seen else first
 
 
 def _key(candidate: Candidate) -> bytes:
-    """What makes it this record: its identity and its project."""
+    """Return the identity and the project, which make it this record."""
     return bytes.fromhex(candidate.origin.identity) + (candidate.record.project or "").encode()
 
 
 def _name(kind: Kind, id: str) -> str:
-    """An id among those of the kinds that share theirs."""
+    """Return an id among those of the kinds that share theirs."""
     return f"{namesakes(kind)[0]:d} {id}"
 
 
@@ -184,21 +184,21 @@ def _content(candidate: Candidate) -> bytes:
 
 
 def _argument(path: str) -> str:
-    """What names a path or address on the command line."""
+    """Return the argument that names a path or address on the command line."""
     if not path.startswith(STREAM):
         return path
     return "-" if path.startswith(UNNAMED) else f"- --name {quote(path.removeprefix(STREAM))}"
 
 
 def only_by_place(candidate: Candidate) -> bool:
-    """Whether only its place in its file distinguishes a record, so that one of another file may be another."""
+    """Return whether only its place in its file distinguishes a record, so that one of another file may be another."""
     record = candidate.record
     unplaced = isinstance(record, Turn) and record.turn_index is None and record.ts is None
     return unplaced and candidate.identity is Identity.CONTENT
 
 
 def is_later(candidate: Candidate, source: str) -> bool:
-    """Whether it is a message of an export whose file changed after that of another one. A stream is later."""
+    """Return whether it is a message of an export whose file changed after that of another one. A stream is later."""
     if candidate.identity is not Identity.EXPORT:
         return False
     try:
@@ -208,7 +208,7 @@ def is_later(candidate: Candidate, source: str) -> bool:
 
 
 def taken(candidate: Candidate, place: str) -> str:
-    """Why a record is refused whose id another one has."""
+    """Return the reason why a record is refused whose id another one has."""
     given = candidate.origin.given or candidate.record.id
     remedy = (
         "read one of the two folders with --repository NAME"
@@ -219,12 +219,12 @@ def taken(candidate: Candidate, place: str) -> str:
 
 
 def content_of(origin: Origin) -> str:
-    """The part of the digest that does not depend on the file."""
+    """Return the part of the digest that does not depend on the file."""
     return origin.digest.partition(".")[0]
 
 
 def is_gone(path: Path) -> bool:
-    """Whether a file is not there; one that cannot be looked for may be."""
+    """Return whether a file is not there; one that cannot be looked for may be."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -41,7 +41,7 @@ class FilePlace:
 
 
 def of_collection(address: str, repository: str | None = None) -> FilePlace:
-    """The place of a collection or stream: it is a repository by itself, unless one is named.
+    """Return the place of a collection or stream: it is a repository by itself, unless one is named.
 
     All streams without a name are in one repository and scope, so that a given id means the same record in each.
     """
@@ -58,7 +58,7 @@ class Places:
         self._tops: dict[Path, Path] = {}  # what was named, without links
 
     def of(self, file: Path, run: Path) -> FilePlace:
-        """The place of a file that was found by naming `run`, the file or a folder above it; both absolute."""
+        """Return the place of a file that was found by naming `run`, the file or a folder above it; both absolute."""
         # as git does: a checkout is the same whatever link leads to it; a link to a file is its own file
         top = self._resolved(file.parent if run == file else run)
         where = top / file.relative_to(file.parent if run == file else run)
@@ -102,7 +102,7 @@ def _scope(run: Path, root: Path) -> str:
 
 
 def within(scope: str, other: str | None) -> bool:
-    """Whether a scope is the other one or lies in it."""
+    """Return whether a scope is the other one or lies in it."""
     if other is None or other == EVERYTHING:
         return True
     return PurePosixPath(scope).is_relative_to(PurePosixPath(other))
@@ -120,7 +120,7 @@ def remote_of(root: Path, inside: Path | None = None) -> str | None:
 
 
 def named(url: str, root: Path | None) -> str | None:
-    """Host and path of a remote, as `github.com/acme/shop`; None for what is no name of one.
+    """Return host and path of a remote, as `github.com/acme/shop`; None for a text that is no remote.
 
     `root` is what a relative path starts at; without it only what has a scheme or a user is a remote.
     """
@@ -204,7 +204,7 @@ def _values(config: str, section: str, key: str) -> dict[str, str]:
 
 
 def _value(written: str) -> str:
-    """A value without its quotes and the comment after it."""
+    """Return a value without its quotes and the comment after it."""
     quoted = re.match(r'"((?:[^"\\]|\\.)*)"', written)
     if quoted is not None:
         return re.sub(r"\\(.)", r"\1", quoted[1])

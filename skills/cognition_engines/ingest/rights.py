@@ -81,7 +81,7 @@ def named_scope(place: FilePlace, folder: PurePosixPath) -> str:
 
 
 def rights_of(asked: RunOptions, before: Sequence[KnownRecord], guard: tuple[Sensitivity, str] | None = None) -> Rights:
-    """The rights of a record; `before` is what the store has of it, in whatever project. Raises `Ambiguous`.
+    """Return the rights of a record; `before` is what the store has of it, in whatever project. Raises `Ambiguous`.
 
     `guard` holds for what the store does not have yet: see `Guards.over`.
     """

@@ -16,19 +16,24 @@ from typing import Final
 
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.ingest.candidates import Candidate, Unit
 from cognition_engines.ingest.detect import MARKDOWN, read
-from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere
+from cognition_engines.ingest.discover import files_of
+from cognition_engines.ingest.final_checks import left_behind, less_guarded, pointing_nowhere, prune
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.identify import Identified, Settling
-from cognition_engines.ingest.items import Collection, Item, RejectedRecord, Warned
-from cognition_engines.ingest.options import Amount, HeldBack, MovedFolder, Options, Progress, Pruned, Summary, Texts
-from cognition_engines.ingest.places.known_files import KnownFiles
-from cognition_engines.ingest.places.recognise import as_stored, maybe_moved, move_of, place_of, recognised
-from cognition_engines.ingest.places.relocate import relocated
-from cognition_engines.ingest.places.run_files import RunFile, files_of
+from cognition_engines.ingest.items import Candidate, Collection, Item, RejectedRecord, Unit, Warned, rejected
+from cognition_engines.ingest.moved_files import (
+    KnownFiles,
+    RunFile,
+    as_stored,
+    maybe_moved,
+    move_of,
+    place_of,
+    recognised,
+    relocated,
+)
+from cognition_engines.ingest.options import Amount, HeldBack, MovedFolder, Options, Progress, Pruned, Summary
 from cognition_engines.ingest.plan import Batch, RecordSink, compare, settled
-from cognition_engines.ingest.pruning import prune
 from cognition_engines.ingest.report import Tally, content_of
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Guards, RunOptions
@@ -41,6 +46,16 @@ from cognition_engines.store.values import Entry, IdTaken, KnownRecord, Outcome,
 BATCH: Final = 16  # records between two commits, or one document and what it was cut into
 _TOGETHER: Final = 16  # records that the store is asked about at a time
 _ATTEMPTS: Final = 10  # to write a batch while other runs write
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What a run is given, and what it has seen so far."""
+
+    options: Options
+    records: RecordSink
+    formats: FormatReader | None
+    tally: Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +77,7 @@ def ingest(
     collections: Sequence[Collection] = (),
     formats: FormatReader | None = None,
 ) -> Summary:
-    """Reads every file under `paths` and all of `collections`, and brings the store in line with them.
+    """Read every file under `paths` and all of `collections`, and brings the store in line with them.
 
     `formats` reads documents that are no text; without it they are skipped.
 
@@ -70,19 +85,19 @@ def ingest(
     ComponentFailed when the store, the embedder or a collection fails, with what was committed before kept.
     """
     tally = Tally()
+    run = _Run(options, records, formats, tally)
     places = Places(options.repository)
     known = _known_files(places, records)
     files = files_of(paths, options, places, known, tally, formats)
-    files, changes, moved = _moved_files(files, known, options, records, formats, tally)
+    files, changes, moved = _moved_files(files, known, run)
     if isinstance(records, Records) and changes and not (options.dry_run or options.strict):
         records.origins.relocate(changes)
     progress.start(Amount(sum(file.size for file in files), len(files)))
     # unlike an executor's, these threads do not hold the process when it is to end while a model hangs
     with ThreadPool(threads) as pool:
         embed = _Embedding(None if options.dry_run else embedder, pool)
-        units = _limited(_units(files, collections, options, tally, records, formats), options.limit, tally)
-        for ready in _ahead(_begun(units, options, tally, records, embed)):
-            _write(ready, options, tally, records, embed)
+        for ready in _ahead(_begun(_limited(_units(files, collections, run), options.limit, tally), run, embed)):
+            _write(ready, run, embed)
             progress.advance(ready.read)
     if options.strict and tally.rejected:
         tally.forget_copies()
@@ -132,21 +147,17 @@ def _known_files(places: Places, records: RecordSink) -> KnownFiles:
 
 
 def _moved_files(
-    files: list[RunFile],
-    known: KnownFiles,
-    options: Options,
-    records: RecordSink,
-    formats: FormatReader | None,
-    tally: Tally,
+    files: list[RunFile], known: KnownFiles, run: _Run
 ) -> tuple[list[RunFile], list[Relocation], tuple[MovedFolder, ...]]:
     """Return the files, those of folders that were moved with the place that they had, and what it changes."""
+    records = run.records
     if not isinstance(records, Records):
         return files, [], ()  # the folders of another machine may be there
     places: dict[Path, RunFile] = {}
     changes: list[Relocation] = []
     counts: Counter[tuple[str, str]] = Counter()
-    found, perhaps = recognised(files, known, partial(_is_equal, options, records, formats))
-    tally.warnings += map(maybe_moved, sorted(perhaps, key=str))
+    found, perhaps = recognised(files, known, partial(_is_equal, run))
+    run.tally.warnings += map(maybe_moved, sorted(perhaps, key=str))
     for each in found:
         file, stored, move = each.file, each.stored, move_of(each)
         places[file.path] = as_stored(file, stored)
@@ -157,54 +168,40 @@ def _moved_files(
     return [places.get(file.path, file) for file in files], changes, moved
 
 
-def _is_equal(
-    options: Options, records: RecordSink, formats: FormatReader | None, file: RunFile, stored: StoredFile
-) -> bool:
-    """Whether each record of a file is stored of another file as it is."""
-    rows = (row for row in records.origins.of_place(place_of(stored)) if row.origin.source == stored.source)
+def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
+    """Return whether each record of a file is stored of another file as it is."""
+    rows = (row for row in run.records.origins.of_place(place_of(stored)) if row.origin.source == stored.source)
     held = {(row.origin.identity, row.project, content_of(row.origin)) for row in rows}
-    place = as_stored(file, stored).place
-    plain = replace(options, project=None, sensitivity=None)
-    local = file.path.suffix.lower() in MARKDOWN
+    moved = as_stored(file, stored)
+    plain = replace(run.options, project=None, sensitivity=None)
     for name in (str(file.path), stored.source):  # a title may be the name of the folder
-        tally = Tally()
-        items = _read(file, options.texts, tally, formats, name)
-        heads = (unit.head for unit, _ in _settled(items, place, plain, tally, records, Guards(()), local=local))
+        apart = replace(run, options=plain, tally=Tally())
+        heads = (unit.head for unit, _ in _settled(_read(file, apart, name), moved.place, apart, Guards(()), file.path))
         found = {(head.origin.identity, head.record.project, content_of(head.origin)) for head in heads}
         if found and found <= held:
             return True
     return False
 
 
-def _units(
-    files: Iterable[RunFile],
-    collections: Iterable[Collection],
-    options: Options,
-    tally: Tally,
-    records: RecordSink,
-    formats: FormatReader | None,
-) -> Iterator[tuple[Unit | None, int]]:
-    """What was read, and how many bytes were since the last; without a record at the end of each file."""
-    guards = Guards(records.origins.guarded())
+def _units(files: Iterable[RunFile], collections: Iterable[Collection], run: _Run) -> Iterator[tuple[Unit | None, int]]:
+    """Yield what was read, and how many bytes were since the last; without a record at the end of each file."""
+    guards = Guards(run.records.origins.guarded())
     for file in files:
         done = 0
-        local = file.path.suffix.lower() in MARKDOWN
-        items = _read(file, options.texts, tally, formats)
-        for unit, position in _settled(items, file.place, options, tally, records, guards, local=local):
+        for unit, position in _settled(_read(file, run), file.place, run, guards, file.path):
             yield unit, max(0, min(position, file.size) - done)
             done = max(done, min(position, file.size))
         yield None, file.size - done
     for collection in collections:
-        place = of_collection(collection.address, options.repository)
-        tally.open(place)
-        items = ((item, 0) for item in collection.items())
-        yield from _settled(items, place, options, tally, records, guards, local=False)
+        place = of_collection(collection.address, run.options.repository)
+        run.tally.open(place)
+        yield from _settled(((item, 0) for item in collection.items()), place, run, guards)
 
 
 def _limited(
     units: Iterator[tuple[Unit | None, int]], limit: int | None, tally: Tally
 ) -> Iterator[tuple[Unit | None, int]]:
-    """The first `limit` records."""
+    """Yield the first `limit` records."""
     done = 0
     for unit, size in units:
         if unit is not None and done == limit:
@@ -216,18 +213,13 @@ def _limited(
 
 
 def _settled(
-    items: Iterator[tuple[Item, int]],
-    place: FilePlace,
-    options: Options,
-    tally: Tally,
-    records: RecordSink,
-    guards: Guards,
-    *,
-    local: bool,
+    items: Iterator[tuple[Item, int]], place: FilePlace, run: _Run, guards: Guards, path: Path | None = None
 ) -> Iterator[tuple[Unit, int]]:
-    """The records of a file or collection, each with the position up to which was read."""
-    asked = RunOptions(options.project, options.sensitivity, place.scope)
-    settling = Settling(place, asked, partial(_known, records), guards.over(place), local=local)
+    """Yield the records of the file at a path, or of a collection, each with the position up to which was read."""
+    tally = run.tally
+    asked = RunOptions(run.options.project, run.options.sensitivity, place.scope)
+    local = path is not None and path.suffix.lower() in MARKDOWN
+    settling = Settling(place, asked, partial(_known, run.records), guards.over(place), local=local)
     while group := deque(islice(items, _TOGETHER)):
         drafts = [item for item, _ in group if not isinstance(item, RejectedRecord | Warned)]
         identified = deque(settling.identified(drafts))
@@ -261,7 +253,7 @@ def _known(records: RecordSink, identities: Sequence[str]) -> dict[str, list[Kno
 
 
 def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
-    """Those that this run meets for the first time."""
+    """Yield those that this run meets for the first time."""
     for unit in units:
         tally.read += 1 + len(unit.parts)
         first = tally.first(unit)
@@ -269,35 +261,34 @@ def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
             yield first
 
 
-def _read(
-    file: RunFile, texts: Texts, tally: Tally, formats: FormatReader | None, name: str | None = None
-) -> Iterator[tuple[Item, int]]:
-    """The items of a file, each with the position in it up to which was read; `name` stands for its path."""
+def _read(file: RunFile, run: _Run, name: str | None = None) -> Iterator[tuple[Item, int]]:
+    """Yield the items of a file, each with the position in it up to which was read; `name` stands for its path."""
     source = str(file.path)
-    tally.open(file.place)
+    run.tally.open(file.place)
     try:
         source.encode()
     except UnicodeEncodeError:
         legible = os.fsencode(source).decode(errors="backslashreplace")
-        yield RejectedRecord(Problem(legible, None, "the name of the file must be UTF-8; rename it")), 0
+        yield rejected(legible, "the name of the file must be UTF-8; rename it"), 0
         return
     try:
         with open_file(file.path, file.below) as opened:
-            items = read(name or source, opened, file.explicit, texts, formats, file.below or file.path.parent)
+            texts = run.options.texts
+            items = read(name or source, opened, file.explicit, texts, run.formats, file.below or file.path.parent)
             if items is None:
                 problem = Problem(source, None, "holds no record in a format that is known")
-                tally.unrecognised(source, problem, explicit=file.explicit)
+                run.tally.unrecognised(source, problem, explicit=file.explicit)
                 return
             for item in items:
                 yield item, opened.tell()
     except NotAFile as error:
-        yield RejectedRecord(Problem(source, None, str(error))), 0
+        yield rejected(source, str(error)), 0
     except OSError as error:
-        yield RejectedRecord(Problem(source, None, f"cannot be read: {error.strerror}")), 0
+        yield rejected(source, f"cannot be read: {error.strerror}"), 0
 
 
 def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iterator[tuple[list[Unit], Amount]]:
-    """The records, BATCH at a time, and how much was read for them. A document is never cut in two."""
+    """Yield the records, BATCH at a time, and how much was read for them. A document is never cut in two."""
     batch: list[Unit] = []
     held = done = files = 0
     for unit, more in units:
@@ -314,19 +305,17 @@ def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iter
     yield batch, Amount(done, files, len(batch))
 
 
-def _begun(
-    units: Iterable[tuple[Unit | None, int]], options: Options, tally: Tally, records: RecordSink, embed: "_Embedding"
-) -> Iterator[_Ready]:
-    """What has to be written, batch by batch, its texts already being embedded."""
-    for found, size in _batches(units, options):
-        batch = compare(found, tally, records)
-        if options.strict and (tally.rejected or batch.refused):
-            batch = replace(batch, fresh=(), replaces=())
+def _begun(units: Iterable[tuple[Unit | None, int]], run: _Run, embed: "_Embedding") -> Iterator[_Ready]:
+    """Yield what has to be written, batch by batch, its texts already being embedded."""
+    for found, size in _batches(units, run.options):
+        batch = compare(found, run.tally, run.records)
+        if run.options.strict and (run.tally.rejected or batch.refused):
+            batch = replace(batch, fresh=[], replaces=[])
         yield _Ready(batch, embed.begin(batch), size)
 
 
 def _ahead(batches: Iterable[_Ready]) -> Iterator[_Ready]:
-    """Each batch, once the next one has begun."""
+    """Yield each batch, once the next one has begun."""
     before: _Ready | None = None
     for batch in batches:
         if before is not None:
@@ -345,7 +334,7 @@ class _Embedding:
         self.model = embedder.model if embedder else None
 
     def begin(self, batch: Batch) -> list[AsyncResult[FloatArray] | FloatArray | None]:
-        """The vectors of each fresh record, as they come; None for one that says nothing, and without a model."""
+        """Return the vectors of each fresh record, as they come; None for one without a text or a model."""
         return [self._vectors(each.candidate) for each in batch.fresh]
 
     def _vectors(self, candidate: Candidate) -> AsyncResult[FloatArray] | FloatArray | None:
@@ -357,20 +346,18 @@ class _Embedding:
         return self._pool.apply_async(self._embedder.embed_text, (text,))
 
 
-def _write(ready: _Ready, options: Options, tally: Tally, records: RecordSink, embed: _Embedding) -> None:
+def _write(ready: _Ready, run: _Run, embed: _Embedding) -> None:
     batch = ready.batch
-    settled(batch, tally)
+    settled(batch, run.tally)
     outcomes: Sequence[Outcome] = [each.outcome for each in batch.fresh]
-    if not options.dry_run:
-        batch, outcomes = _put(ready, options, tally, records, embed)
+    if not run.options.dry_run:
+        batch, outcomes = _put(ready, run, embed)
     for each, outcome in zip(batch.fresh, outcomes, strict=True):
-        tally.count(each.candidate, outcome)
+        run.tally.count(each.candidate, outcome)
 
 
-def _put(
-    ready: _Ready, options: Options, tally: Tally, records: RecordSink, embed: _Embedding
-) -> tuple[Batch, Sequence[Outcome]]:
-    """Writes the fresh records; compares them once more where another run wrote their ids meanwhile."""
+def _put(ready: _Ready, run: _Run, embed: _Embedding) -> tuple[Batch, Sequence[Outcome]]:
+    """Write the fresh records; compare them once more if another run wrote their ids meanwhile."""
     batch, vectors = ready.batch, ready.vectors
     for _ in range(_ATTEMPTS):
         entries = [
@@ -384,12 +371,12 @@ def _put(
             for each, found in zip(batch.fresh, vectors, strict=True)
         ]
         try:
-            return batch, records.put(entries, embed.model, batch.replaces) if entries else ()
+            return batch, run.records.put(entries, embed.model, batch.replaces) if entries else ()
         except IdTaken:
-            tally.give_back([candidate for unit in batch.pending for candidate in (unit.head, *unit.parts)])
-            batch = compare(batch.pending, tally, records)
-            settled(batch, tally)
-            if options.strict and batch.refused:
+            run.tally.give_back([candidate for unit in batch.pending for candidate in (unit.head, *unit.parts)])
+            batch = compare(batch.pending, run.tally, run.records)
+            settled(batch, run.tally)
+            if run.options.strict and batch.refused:
                 return Batch(), ()
             vectors = embed.begin(batch)
     raise ComponentFailed("records", "other runs write the same ids all the time; read again when they have ended")

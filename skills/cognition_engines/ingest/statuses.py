@@ -1,20 +1,74 @@
-"""What a stated status means."""
+"""Words that mean a status, found outside of the titles of other records, and what a stated status means."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
+from cognition_engines.ingest.dates import find_dates
 from cognition_engines.ingest.parse.foreign_statuses import in_english
-from cognition_engines.ingest.parse.status_words import (
-    LONGEST,
-    STRONG,
-    WEAK,
-    hide_titles,
-    meanings,
-    phrase_at,
-    tokens_of,
-)
 
+# Phrases that mean a status wherever they stand, longest first by construction of the search below.
+STRONG: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        phrase: status
+        for status, phrases in (
+            ("proposed", "proposed, proposal, under discussion, in discussion, under consideration, provisional"),
+            ("accepted", "accepted, approved, adopted, implemented, implementable, ratified, agreed, in force"),
+            ("rejected", "rejected, declined, withdrawn, abandoned, denied, cancelled, canceled"),
+            ("deprecated", "deprecated, obsolete, obsoleted, retired, removed, outdated"),
+            ("superseded", "superseded, superceded, supersceded, replaced"),
+            ("draft", "draft, wip, work in progress, in progress, in draft"),
+            ("decided", "decided"),
+            ("reviewed", "reviewed"),
+            ("pending", "pending, in review, under review, for review, on hold, deferred, postponed, awaiting"),
+        )
+        for phrase in phrases.split(", ")
+    }
+)
+# Words too common in prose to mean a status unless they come first.
+WEAK: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("active", "final", "finalised", "finalized"), "accepted"),
+        **dict.fromkeys(("done", "completed", "current", "merged"), "accepted"),
+        **dict.fromkeys(("open", "rfc"), "proposed"),
+        "review": "pending",
+    }
+)
+LONGEST: Final = 4000  # characters of a statement that are looked at
+# Another record by its title: a link with its target, what is in quotes or code, an address, a file.
+_TARGET: Final = (
+    r"\((?:<[^<>\n]{0,1000}>|[^()\s]{0,1000}(?:\([^()\s]{0,300}\)[^()\s]{0,300})?)(?:[ \t][^()\n]{0,300})?\)"
+)
+_TITLED: Final = re.compile(
+    r"!?\[\[[^\[\]\n]{0,300}\]\]"
+    rf"|!?\[(?P<link>(?>!?\[[^\[\]\n]{{0,300}}+\](?:{_TARGET})?+|[^\[\]\n]){{0,300}}+)\]"
+    rf"(?P<to>{_TARGET}|\[[^\[\]\n]{{0,300}}\])?"
+    r"|`(?P<code>[^`\n]{1,300})`|\"(?P<quote>[^\"\n]{1,300})\"|“(?P<quoted>[^”\n]{1,300})”"
+    r"|<?https?://[^<>\s]{1,1000}>?|(?<![\w./-])[\w./-]{1,200}\.(?:md|markdown|mdx|rst|adoc|txt)\b",
+    re.IGNORECASE,
+)
+_NESTED: Final = re.compile(rf"!?\[([^\[\]\n]{{0,300}})\](?:{_TARGET})?")
+_TOKEN: Final = re.compile(r"[^\W_]+|[.,;:!?()|/&<>{}\[\]–—→•]|(?<=\s)-(?=\s)")
+_STRUCK: Final = re.compile(r"~~[^~\n]{1,200}~~")
+_RELATES: Final = re.compile(r"super(?:s|c|sc)ed|replace|obsolete|amend|refine|relate|extend|clarif|complet|require")
+_PARTLY: Final = frozenset({"partly", "partially", "partial", "mostly", "largely"})
+_NEGATIONS: Final = frozenset(
+    {"not", "no", "never", "non", "without", "be", "nothing", "none", "nor", "neither", "cannot", "isn", "hasn"}
+    | {"wasn", "aren", "won"}
+)
+_HAVING: Final = frozenset({"has", "have", "had"})  # "has superseded" is about another record
+_OBJECTS: Final = frozenset({"the", "a", "an", "our", "its", "their", "this", "that", "these", "those", "all"})
+NO_RECORD: Final = frozenset({"none", "n", "na", "no", "null", "nil", "nothing", "tbd", "anything"})
+# The words that may stand before "superseded" in its clause if the record itself is meant.
+_OWN: Final = frozenset(
+    {"this", "the", "it", "itself", "adr", "madr", "rfc", "record", "decision", "document", "proposal", "design"}
+    | {"page", "architecture", "architectural", "is", "was", "has", "have", "had", "been", "became", "and", "but"}
+    | {"now", "then", "later", "since", "already", "also", "completely", "fully", "entirely", "wholly", "currently"}
+    | {"subsequently", "finally", "eventually", "recently", "afterwards", "meanwhile", "therefore", "so", "status"}
+    | {"state", "on", "in", "at", "note", "that"}
+)
 _OF_DECISIONS: Final = frozenset({"proposed", "accepted", "rejected", "deprecated", "superseded", "decided"})
 _WORD: Final = re.compile(r"[a-z]+")
 _UNDONE: Final = frozenset({"superseded", "deprecated", "rejected"})
@@ -26,8 +80,160 @@ _LISTED: Final = re.compile(rf"[,|/]|{_OR}", re.IGNORECASE)
 _CHOSEN: Final = re.compile(r"(\*\*|__|`)[^*_`\n]{1,100}\1")
 
 
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """A status that a phrase means: whether only in part, by a phrase of `STRONG`, and with a "by" behind it."""
+
+    status: str
+    partly: bool
+    strong: bool
+    followed_by_by: bool
+
+
+def hide_titles(text: str) -> str:
+    """Return the text, as long as it is, with digits in place of the titles and addresses of other records.
+
+    A link or code that is a status itself, as `[Accepted](board.md)`, keeps its words.
+    """
+    kept: list[str] = []
+    at, own, related = 0, True, False
+    for match in _TITLED.finditer(text):
+        gap = text[at : match.start()]
+        own, related = _lead(gap, own, related)
+        group = next((name for name in ("link", "code", "quote", "quoted") if match[name] is not None), None)
+        words = match[group] if group is not None else ""
+        named = group != "link" or match["to"] is not None or match[0].startswith("[[")
+        if named and group is not None and own and not related and _begins_as_status(words):
+            before, after = match.start(group) - match.start(), match.end() - match.end(group)
+            by = words.rstrip(" :").lower().endswith("by")
+            kept += [gap, "\ufffc" * before, _flat(words), ("\ufffc" + "0" * (after - 1)) if by else "\ufffc" * after]
+        elif named or related:
+            kept += [gap, "0" * len(match[0])]
+            own = False
+        else:
+            kept += [gap, match[0]]
+        at = match.end()
+    return "".join([*kept, text[at:]])
+
+
+def _flat(words: str) -> str:
+    """Replace links within a link, such as a picture of a status, by their words; the length stays."""
+    return _NESTED.sub(lambda inner: inner[1].ljust(len(inner[0]), "\ufffc"), words)
+
+
+def _lead(gap: str, own: bool, related: bool) -> tuple[bool, bool]:
+    """Whether the clause is still about the record itself after `gap`, and whether it names a relation to another."""
+    for token in _TOKEN.findall(gap.lower()):
+        if not token.isalnum():
+            own = True
+            related = related and token not in {".", ";", "|"}
+        else:
+            related = related or _RELATES.match(token) is not None
+            own = token in STRONG or (own and token in _OWN)
+    return own, related
+
+
+def _begins_as_status(words: str) -> bool:
+    tokens = [token for token in _TOKEN.findall(_flat(words).lower()) if token.isalnum()]
+    first = next((at for at, token in enumerate(tokens) if token not in _OWN), len(tokens))
+    return phrase_at(tokens, first, first=True) is not None or (first < len(tokens) and _is_relation(tokens[first]))
+
+
+def _is_relation(token: str) -> bool:
+    return re.fullmatch(r"super(?:s|c|sc)edes|replaces|obsoletes", token) is not None
+
+
+def phrase_at(tokens: Sequence[str], at: int, *, first: bool) -> tuple[str, int] | None:
+    """Return the longest phrase that means a status at a place, and how many words it has."""
+    for length in (3, 2, 1):
+        phrase = " ".join(tokens[at : at + length])
+        status = STRONG.get(phrase) or (WEAK.get(phrase) if first else None)
+        if status is not None and at + length <= len(tokens):
+            return phrase, length
+    return None
+
+
+def _without_dates(text: str) -> str:
+    for hit in reversed(list(find_dates(text))):
+        text = f"{text[: hit.start]} {text[hit.end :]}"
+    return text
+
+
+def tokens_of(text: str) -> list[str]:
+    """Return the words and marks of a statement in lower case, without dates, what is struck out, and titles."""
+    hidden = hide_titles(in_english(_STRUCK.sub(lambda struck: " " * len(struck[0]), text[:LONGEST])))
+    return _TOKEN.findall(_without_dates(hidden).lower())
+
+
+def meanings(text: str) -> Iterator[Meaning]:
+    """Yield the statuses that a text gives the record, in order; what is negated gives none.
+
+    "Superseded" counts unless something else is its subject, as in "parts of ADR-2 are superseded".
+    """
+    tokens = tokens_of(text)
+    before: list[str] = []  # the words of the clause
+    lettered = False
+    at = 0
+    while at < len(tokens):
+        found = phrase_at(tokens, at, first=not lettered)
+        length = 1 if found is None else found[1]
+        words = tokens[at : at + length]
+        lettered = lettered or words[0].isalpha()
+        meaning = None if found is None else _meaning(found[0], before, tokens[at + length :][:5])
+        if meaning is not None:
+            yield meaning
+        before = [] if meaning is not None or not words[0].isalnum() else [*before[-30:], *words]
+        at += length
+
+
+def _meaning(phrase: str, before: Sequence[str], after: Sequence[str]) -> Meaning | None:
+    if not _NEGATIONS.isdisjoint(before):
+        return None
+    status = STRONG.get(phrase) or WEAK[phrase]
+    clause = _clause(after)
+    partly = not _PARTLY.isdisjoint([*before, *clause[:1]]) or _in_part(before[-2:]) or _in_part(clause[:2])
+    if status == "superseded" and not partly and not (is_own(before) and _is_passive(phrase, after)):
+        return None
+    return Meaning(status, partly, phrase in STRONG, "by" in clause)
+
+
+def _in_part(words: Sequence[str]) -> bool:
+    return list(words) == ["in", "part"]
+
+
+def _clause(tokens: Sequence[str]) -> list[str]:
+    end = next((at for at, token in enumerate(tokens) if not token.isalnum()), len(tokens))
+    return list(tokens[:end])
+
+
+def _is_passive(phrase: str, after: Sequence[str]) -> bool:
+    clause = _clause(after)
+    if clause[:1] and clause[0] in _OBJECTS:
+        return False
+    if "by" in clause:
+        agents = [token for token in after[clause.index("by") + 1 :] if token.isalnum()]
+        return bool(agents) and agents[0] not in NO_RECORD
+    return phrase != "replaced" or not clause
+
+
+def is_own(before: Sequence[str]) -> bool:
+    """Return whether a passive after these words of a clause has the record itself as its subject."""
+    return _OWN.issuperset(before) and (not before or before[-1] not in _HAVING)
+
+
+def words_before(text: str, words: Sequence[str] = ()) -> list[str]:
+    """Return the words of the clause that a text without titles ends in; a status ends a clause.
+
+    `words` are those of the clause that the text continues.
+    """
+    found = list(words)
+    for token in _TOKEN.findall(_without_dates(text).lower()):
+        found = [*found[-30:], token] if token.isalnum() and token not in STRONG else []
+    return found
+
+
 def normalise_status(text: str) -> str:
-    """One of `models.STATUSES` for a stated status; "other" for what is none of them.
+    """Return one of `models.STATUSES` for a stated status; "other" if it is none of them.
 
     The first word that means a status decides, except that "superseded by" anywhere wins if the record itself is meant.
     Partly superseded, deprecated or rejected is "other". The titles of linked records mean nothing.
@@ -48,12 +254,12 @@ def is_of_decisions(text: str) -> bool:
 
 
 def begins_with_status(text: str) -> bool:
-    """Whether the first words of a text mean a status."""
+    """Return whether the first words of a text mean a status."""
     return phrase_at([token for token in tokens_of(text) if token.isalnum()], 0, first=True) is not None
 
 
 def is_status_alone(text: str) -> bool:
-    """Whether a text says a status, and nothing else but dates."""
+    """Return whether a text says a status, and nothing else but dates."""
     tokens = [token for token in tokens_of(text) if token.isalnum()]
     at = 0
     while at < len(tokens):
@@ -69,7 +275,7 @@ def _kinds(text: str) -> set[str]:
 
 
 def _groups(text: str) -> Iterator[tuple[bool, slice]]:
-    """The pieces of a text, each with whether it is inside outermost brackets."""
+    """Yield the pieces of a text, each with whether it is inside outermost brackets."""
     depth, start = 0, 0
     for at, character in enumerate(text):
         if character in _OPENING:
@@ -86,7 +292,7 @@ def _groups(text: str) -> Iterator[tuple[bool, slice]]:
 
 
 def chosen(text: str) -> str | None:
-    """The text without lists of choices; None when it is such a list, or a placeholder, with nothing chosen.
+    """Return the text without lists of choices; None when it is such a list, or a placeholder, with nothing chosen.
 
     A choice in bold or code is chosen.
     """

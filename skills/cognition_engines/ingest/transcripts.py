@@ -10,15 +10,14 @@ from typing import Final
 from cognition_engines.drafts.plain_values import Unacceptable, Value
 from cognition_engines.ingest.adr.titles import name_of_text
 from cognition_engines.ingest.conversations.irc import Log, read_log
-from cognition_engines.ingest.dates import first_date, iso_date
+from cognition_engines.ingest.dates import iso_date, sure_date
 from cognition_engines.ingest.documents import MEMBERS
-from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
+from cognition_engines.ingest.items import Item, RecordDraft, rejected, warned
 from cognition_engines.ingest.parse.front_matter import FrontMatter, read_front_matter
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.markdown.front_block import front_block
 from cognition_engines.markdown.inline import bare
-from cognition_engines.models import Problem
 
 _LEAST: Final = 4  # turns
 _LONGEST_NAME: Final = 60
@@ -46,29 +45,18 @@ _OF_MINUTES: Final = _NO_NAMES | frozenset(
     | {"issues", "remark", "remarks", "reason", "idea", "ideas", "aob", "reminder", "announcement", "announcements"}
     | {"beschluss", "beschlüsse", "entscheidung", "aufgabe", "aufgaben", "hinweis", "anmerkung", "thema", "themen"}
     | {"tagesordnung", "protokoll", "teilnehmer", "anwesend", "frage", "fragen", "ergebnis", "notiz", "termin", "top"}
-    | {"décision", "décisions", "ordre", "remarque", "présents", "absents", "sujet", "résultat", "acuerdo", "acuerdos"}
-    | {
-        "decisión",
-        "nota",
-        "notas",
-        "tema",
-        "temas",
-        "asistentes",
-        "tarea",
-        "tareas",
-        "decisão",
-        "ação",
-        "ações",
-        "pauta",
-    }
+    | {"décision", "décisions", "ordre", "remarque", "présents", "absents", "sujet", "résultat", "acuerdo"}
+    | {"acuerdos", "decisión", "nota", "notas", "tema", "temas", "asistentes", "tarea", "tareas", "decisão", "ação"}
+    | {"ações", "pauta"}
 )
 # Names of fields rather than of people: a text in which no person speaks is a list of settings or of records.
 _FIELDS: Final = _NO_NAMES | frozenset(
     {"host", "hostname", "user", "username", "password", "port", "server", "client", "key", "value", "name", "id"}
-    | {"address", "email", "e-mail", "phone", "city", "country", "url", "path", "file", "size", "type", "kind", "level"}
-    | {"time", "timestamp", "author", "description", "priority", "category", "owner", "state", "question", "answer"}
-    | {"q", "a", "input", "output", "request", "response", "method", "message", "code", "result", "step", "start"}
-    | {"end", "location", "place", "price", "color", "colour", "comment", "action", "expected", "actual", "word"}
+    | {"address", "email", "e-mail", "phone", "city", "country", "url", "path", "file", "size", "type", "kind"}
+    | {"level", "time", "timestamp", "author", "description", "priority", "category", "owner", "state", "question"}
+    | {"answer", "q", "a", "input", "output", "request", "response", "method", "message", "code", "result", "step"}
+    | {"start", "end", "location", "place", "price", "color", "colour", "comment", "action", "expected", "actual"}
+    | {"word"}
 )
 _SENTENCE_END: Final = re.compile(r"[.!?…。！？][\"'”’»)\]*_]{0,4}$")
 _LEAST_WORDS: Final = 3
@@ -109,7 +97,7 @@ class _Spoken:
 
 
 def read(path: str, text: str, *, is_transcript: bool = False) -> Iterator[Item] | None:
-    """The turns of a transcript, in order; None for a text that is none.
+    """Return the turns of a transcript, in order; None for a text that is none.
 
     It has four turns or more and two speakers, one of them twice; at least half of its paragraphs begin with a speaker,
     and it does not begin as a mail or as minutes do. The speakers are not all called like fields, and without
@@ -121,7 +109,7 @@ def read(path: str, text: str, *, is_transcript: bool = False) -> Iterator[Item]
     items = _transcript(path, text, is_transcript)
     if items is None and is_transcript:
         reason = "a transcript must have turns that begin with a line `Name:` or `Name: text`"
-        return iter([RejectedRecord(Problem(path, 1, reason))])
+        return iter([rejected(path, reason, 1)])
     return items
 
 
@@ -137,26 +125,23 @@ def _transcript(path: str, text: str, certain: bool) -> Iterator[Item] | None:
     if spoken is None:
         return None
     if front.flaw is not None:
-        return iter([RejectedRecord(Problem(path, front.flaw.line, front.flaw.reason))])
+        return iter([rejected(path, front.flaw.reason, front.flaw.line)])
     above = "\n".join(lines[start + 1 : block.end - 1]).strip()
-    spoken = replace(spoken, preamble=f"{above}\n\n{spoken.preamble}".strip(), day=spoken.day or _day(front))
+    spoken = replace(
+        spoken, preamble=f"{above}\n\n{spoken.preamble}".strip(), day=spoken.day or sure_date(bare(front.text("date")))
+    )
     return _with_rights(path, spoken, front)
 
 
-def _day(front: FrontMatter) -> datetime | None:
-    hit = first_date(bare(front.text("date")))
-    return hit.date if hit is not None and not hit.short_year else None
-
-
 def _with_rights(path: str, spoken: _Spoken, front: FrontMatter) -> Iterator[Item]:
-    """The turns with the project and sensitivity that the front matter gives; one refusal where it cannot be that."""
+    """Return the turns with the rights that the front matter gives; one refusal if these break a rule."""
     rights: dict[str, Value] = {}
     for name in _RIGHTS:
         rights[name] = front.value(name)
         try:
             read_other(Kind.TURN, {"conversation_id": "a", "content": "a", name: rights[name]}, named_kind=True)
         except Unacceptable as error:
-            return iter([RejectedRecord(Problem(path, front.line(name), str(error)))])
+            return iter([rejected(path, str(error), front.line(name))])
     return _turns(path, spoken, rights)
 
 
@@ -188,7 +173,7 @@ def _logged(lines: Sequence[str], log: Log, certain: bool) -> _Spoken | None:
 
 
 def _talk(lines: Sequence[str], begin: int, found: Sequence[_Header]) -> bool:
-    """Whether these headers are people who speak in turn."""
+    """Return whether these headers are people who speak in turn."""
     counts = Counter(header.speaker for header in found)
     paragraphs = sum(1 for at in range(begin, len(lines)) if _is_first(lines, at))
     firsts = sum(header.first for header in found)
@@ -201,7 +186,7 @@ def _talk(lines: Sequence[str], begin: int, found: Sequence[_Header]) -> bool:
 
 
 def _speaks(lines: Sequence[str], found: Sequence[_Header]) -> Iterator[bool]:
-    """For each turn, whether it reads like speech: three words or more, or the end of a sentence."""
+    """Yield whether each turn reads like speech: three words or more, or the end of a sentence."""
     bounds = [*(header.line for header in found), len(lines)]
     for place, header in enumerate(found):
         content = " ".join([header.rest, *lines[header.line + 1 : bounds[place + 1]]]).strip()
@@ -223,8 +208,7 @@ def _preamble(lines: Sequence[str], certain: bool) -> tuple[int | None, datetime
     dated = next((match for match in fields if match["name"].strip().casefold() == "date"), None)
     if dated is None:
         return start, None
-    hit = first_date(dated["value"] or "")
-    return end, hit.date if hit is not None and not hit.short_year else None
+    return end, sure_date(dated["value"] or "")
 
 
 def _headers(lines: Sequence[str], begin: int) -> Iterator[_Header]:
@@ -244,7 +228,7 @@ def _is_label(name: str) -> bool:
 
 
 def _chosen(found: Sequence[_Header]) -> Sequence[_Header]:
-    """Those that begin a turn: where most have a time, those; inside a paragraph only who speaks elsewhere too."""
+    """Return those that begin a turn: those with a time if most have one; else those of known speakers."""
     timed = [header for header in found if header.time is not None]
     if len(timed) >= _LEAST and len(timed) * 2 >= len(found):
         return timed
@@ -263,7 +247,7 @@ def _turns(path: str, spoken: _Spoken, rights: Mapping[str, Value]) -> Iterator[
         below = spoken.lines[header.line + 1 : bounds[place + 1]]
         content = "\n".join([header.rest, *below]).strip()
         if not content:
-            yield Warned(Problem(path, header.line + 1, "a turn without words is left out"))
+            yield warned(path, "a turn without words is left out", header.line + 1)
             continue
         metadata: dict[str, Value] = {"preamble": spoken.preamble} if spoken.preamble and not index else {}
         moment = times[place]
@@ -284,11 +268,11 @@ def _turns(path: str, spoken: _Spoken, rights: Mapping[str, Value]) -> Iterator[
         index += 1
     if spoken.events:
         reason = f"lines of the program in a log, such as who joined, are left out: {spoken.events:,}"
-        yield Warned(Problem(path, None, reason))
+        yield warned(path, reason)
 
 
 def _times(spoken: _Spoken) -> list[datetime | None]:
-    """When each turn was spoken; None where that is unknown, as where times count from the start of a recording."""
+    """Return the time of each turn; None if unknown, as if times count from the start of a recording."""
     found: list[datetime | None] = []
     day, before = spoken.day, None
     for header in spoken.headers:
@@ -323,4 +307,4 @@ def _turn(path: str, members: Mapping[str, Value], ordinal: int, line: int) -> I
     try:
         return RecordDraft(read_other(Kind.TURN, members, named_kind=True).record, ordinal, line, of_file=True)
     except Unacceptable as error:
-        return RejectedRecord(Problem(path, line, str(error)))
+        return rejected(path, str(error), line)

@@ -70,7 +70,7 @@ def without_blobs(text: str) -> Shortened:
 
 
 def _replacement(match: re.Match[str], names: set[str]) -> str | None:
-    """What stands for a blob; None for what is none."""
+    """Return the replacement of a blob; None for a text that is no blob."""
     if match["link"] is not None:
         return match["alt"]
     if match["picture"] is not None:

@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
-from itertools import islice
 from typing import Final
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from cognition_engines.markdown.blobs import Shortened, without_blobs
-from cognition_engines.markdown.front_block import Block as FrontBlock, Flaw, Member, after_comments, front_block
+from cognition_engines.markdown.front_block import Block as FrontBlock, Member, Notice, after_comments, front_block
 from cognition_engines.markdown.inline import LONGEST_LINE, is_title, one_line, plain_text
 
 MOST_LINES: Final = 250_000  # beyond which a text is refused before it is parsed
@@ -85,7 +84,7 @@ class Document:
     headings: tuple[Heading, ...]
     entries: tuple[Line | Table, ...]
     blocks: tuple[Block, ...]
-    flaw: Flaw | None = None  # of the front matter: then nothing of the file may be stored
+    flaw: Notice | None = None  # of the front matter: then nothing of the file may be stored
     shortened: Shortened = field(default_factory=Shortened)
 
 
@@ -106,7 +105,7 @@ def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool =
 
 
 def blocks(text: str, *, indented_code: bool = True) -> tuple[Block, ...]:
-    """The blocks of a text without front matter, whose lines end with LF."""
+    """Return the blocks of a text without front matter, whose lines end with LF."""
     lines = text.split("\n")
     return tuple(_blocks(lines, 0, _found(lines, 0, indented_code).spans))
 
@@ -163,7 +162,7 @@ class _LineFacts:
         return start
 
     def running(self, text: str, start: int, end: int) -> None:
-        """The lines of a paragraph. From the first that begins like a table on, it is not cut."""
+        """Add the lines of a paragraph. From the first that begins like a table on, it is not cut."""
         first = self.first_line(text, start, end)
         lines = [(first + offset, line.strip()) for offset, line in enumerate(_without_comments(text).split("\n"))]
         if len(lines) == 2 and set(lines[1][1]) == {"="} and _NUMBERED.match(self.lines[first]):
@@ -202,7 +201,7 @@ class _LineFacts:
             self.entries.append(Table(rows[0][0], tuple(rows), headed))
 
     def raw(self, content: str, start: int, end: int) -> None:
-        """An HTML block: its text, and a span up to the end of the element where that is never cut."""
+        """Add the text of an HTML block, and a span up to the end of an element that is never cut."""
         match = _RAW.match(self.lines[start].lstrip())
         table = html_rows(content, start) if match is not None and match[1].lower() == "table" else ()
         name = match[1].lower() if match is not None else ""
@@ -220,7 +219,9 @@ def _found(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
     parser.core.ruler.enableOnly(["block"])
     if not indented_code:
         parser.disable("code")
-    found = _LineFacts(lines, {name: at for name in _RAW_NAMES for at in _last(lines, f"</{name}")})
+    found = _LineFacts(
+        lines, {name: at for name in _RAW_NAMES for at, line in enumerate(lines) if f"</{name}" in line.lower()}
+    )
     tokens = parser.parse("\n".join(_bounded(lines[body:])))
     for place, token in enumerate(tokens):
         found.lists += token.nesting if token.type.endswith("_list_open") or token.type.endswith("_list_close") else 0
@@ -247,7 +248,7 @@ def _found(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
 
 
 def _bounded(lines: Sequence[str]) -> Iterator[str]:
-    """The lines as they are parsed: long ones cut; a blank where a heading lacks it.
+    """Yield the lines as they are parsed: long ones cut; a blank where a heading lacks it.
 
     That is the first line with words, and any with two marks or more and a letter below a blank line.
     """
@@ -266,7 +267,7 @@ def _bounded(lines: Sequence[str]) -> Iterator[str]:
 def _rows(
     lines: Sequence[str], tokens: Sequence[Token], place: int, body: int
 ) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The rows of the table whose first token is at a place."""
+    """Yield the rows of the table whose first token is at a place."""
     at = 0
     cells: list[str] = []
     for token in tokens[place + 1 :]:
@@ -289,7 +290,7 @@ def _is_rule(cells: Sequence[str]) -> bool:
 
 
 def _without_comments(text: str) -> str:
-    """The text without comments, line by line as before; in a code span, or never closed, they are text."""
+    """Return the text without comments, line by line as before; in a code span, or never closed, they are text."""
     kept: list[str] = []
     at = end = 0
     start = text.find("<!--")
@@ -308,14 +309,8 @@ def _without_comments(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-def _last(lines: Sequence[str], mark: str) -> Iterator[int]:
-    """The last line that has a mark, in any case; none when there is none."""
-    found = (at for at in range(len(lines) - 1, -1, -1) if mark in lines[at].lower())
-    yield from islice(found, 1)
-
-
 def _closed(lines: Sequence[str], start: int, name: str) -> int:
-    """The line after the one that closes the element that a line opens, with those inside it."""
+    """Return the line after the one that closes the element that a line opens, with those inside it."""
     depth = 0
     for at in range(start, len(lines)):
         line = lines[at].lower()
@@ -326,7 +321,7 @@ def _closed(lines: Sequence[str], start: int, name: str) -> int:
 
 
 def _blocks(lines: Sequence[str], body: int, spans: Sequence[_Span]) -> Iterator[Block]:
-    """The blocks of the spans, and of what no span covers, such as what is nested too deeply."""
+    """Yield the blocks of the spans, and of what no span covers, such as what is nested too deeply."""
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)
@@ -346,7 +341,7 @@ def _blocks(lines: Sequence[str], body: int, spans: Sequence[_Span]) -> Iterator
 
 
 def _title(text: str) -> str:
-    """The words of a heading; none when they are no fit name of a section."""
+    """Return the words of a heading; none when they are no fit name of a section."""
     title = one_line(plain_text(text))
     return title if is_title(title) and len(title) <= _LONGEST_TITLE else ""
 

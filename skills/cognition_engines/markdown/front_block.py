@@ -26,8 +26,8 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
-    """Why a block cannot be read, and its 1-based line."""
+class Notice:
+    """What is to be said of a 1-based line: a warning, or why a block cannot be read."""
 
     line: int
     reason: str
@@ -42,7 +42,7 @@ class Block:
 
     members: tuple[Member, ...]
     end: int
-    flaw: Flaw | None = None
+    flaw: Notice | None = None
     rights: bool = False
     tags: bool = False
 
@@ -92,7 +92,7 @@ def _block(lines: Sequence[str], start: int) -> Block:
     if opening != _FENCE:
         reason = "front matter must be YAML between two lines of ---"
         flawed = rights or tags or opening == "+++"
-        return Block((), start, Flaw(start + 1, reason), rights, tags) if flawed else none
+        return Block((), start, Notice(start + 1, reason), rights, tags) if flawed else none
     first = next((at for at in inside if _says(lines[at])), None)
     if first is None:
         return none
@@ -101,12 +101,12 @@ def _block(lines: Sequence[str], start: int) -> Block:
         return none
     if end is None:
         reason = "the front matter that begins here is not closed by a line of ---"
-        return Block((), start, Flaw(start + 1, reason), rights, tags)
+        return Block((), start, Notice(start + 1, reason), rights, tags)
     members, wrong = _members(lines, range(first, end))
     if wrong is None:
         return Block(members, end + 1, None, rights, tags)
     reason = "the front matter cannot be read here: each member must be a line `name: value`"
-    return Block(members, end + 1, Flaw(wrong + 1, reason), rights, tags)
+    return Block(members, end + 1, Notice(wrong + 1, reason), rights, tags)
 
 
 def after_comments(lines: Sequence[str], at: int) -> int:
@@ -147,7 +147,7 @@ def _says(line: str) -> bool:
 
 
 def _members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], int | None]:
-    """The members, and the first line (0-based) that belongs to none."""
+    """Return the members, and the first line (0-based) that belongs to none."""
     indent = len(lines[inside.start]) - len(lines[inside.start].lstrip(" "))
     found: list[tuple[str, list[str], int]] = []
     wrong: int | None = None
@@ -166,5 +166,5 @@ def _members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], i
 
 
 def swallowed(member: Member) -> bool:
-    """Whether a member that is no YAML may hold the next one, whose line is indented too far."""
+    """Return whether a member that is no YAML may hold the next one, whose line is indented too far."""
     return any(_MEMBER.fullmatch(line.strip()) for line in member.source.split("\n")[1:])

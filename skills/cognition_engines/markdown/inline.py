@@ -19,7 +19,7 @@ _EDGES: Final = str.maketrans(dict.fromkeys("*_`{}[]()\"'", " "))
 
 
 def without_links(text: str) -> str:
-    """Links and images become their text; longer lines are left as they are."""
+    """Replace links and images by their text; longer lines are left as they are."""
     if "[" not in text or len(text) > LONGEST_LINE:
         return text
     return _LINK.sub(r"\1", text)
@@ -36,7 +36,7 @@ def _without_emphasis(text: str) -> str:
 
 
 def plain_text(text: str) -> str:
-    """The words of one line of Markdown: links become their text, emphasis and backticks go; the rest is kept."""
+    """Return the words of one line of Markdown: the text of links, without emphasis and backticks."""
     text = text.strip()
     if len(text) > LONGEST_LINE:
         return text
@@ -51,7 +51,7 @@ def plain_text(text: str) -> str:
 
 
 def without_marks(line: str) -> str:
-    """A line without its quote and bullet marks."""
+    """Return a line without its quote and bullet marks."""
     line = line.strip()
     while line[:1] == ">":
         line = line[1:].lstrip()
@@ -61,7 +61,7 @@ def without_marks(line: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text on one line, with single blanks."""
+    """Return the text on one line, with single blanks."""
     return " ".join(text.split())
 
 
@@ -75,11 +75,11 @@ def is_title(text: str) -> bool:
 
 
 def excerpt(text: str) -> str:
-    """At most 80 characters of a line, to be shown in a warning."""
+    """Return at most 80 characters of a line, to be shown in a warning."""
     line = one_line(text)
     return line if len(line) <= _EXCERPT else line[: _EXCERPT - 1] + "…"
 
 
 def bare(text: str) -> str:
-    """The text with emphasis, quotes and brackets blanked, so that a date in them stands free."""
+    """Return the text with emphasis, quotes and brackets blanked, so that a date in them stands free."""
     return text.translate(_EDGES).strip()

@@ -17,24 +17,19 @@ from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.kinds.kind import KINDS
 from cognition_engines.queries.pools import Pool
 from cstp.methods.registry import METHODS
-from cstp_server.handlers.changes import change_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
-from cstp_server.handlers.episode_records import episode_record_methods
 from cstp_server.handlers.episodes import episode_methods
-from cstp_server.handlers.forgetting import forgetting_methods
 from cstp_server.handlers.knowledge import knowledge_methods
-from cstp_server.handlers.knowledge_records import knowledge_record_methods
-from cstp_server.handlers.memory_records import memory_record_methods
+from cstp_server.handlers.memories import memory_methods
 from cstp_server.handlers.recall import recall_methods
-from cstp_server.limits.bodies import BodyParser
-from cstp_server.limits.followers import FollowerPlaces
-from cstp_server.limits.gate import Gate
-from cstp_server.limits.limiter import Limiter, make_plan
+from cstp_server.handlers.records import record_methods
+from cstp_server.limits.limiter import Limiter
+from cstp_server.limits.places import BodyParser, FollowerPlaces, Gate
+from cstp_server.limits.prices import make_plan
 from cstp_server.observe.metrics import CallMetrics
-from cstp_server.rpc.audited_calls import AuditedCalls
-from cstp_server.rpc.bound import Call
+from cstp_server.rpc.bound import AuditedCalls, Call
 from cstp_server.rpc.dispatch import Bounds, Dispatcher
 from cstp_server.settings import LimitSettings, Settings
 from cstp_server.tokens import Token, TokenBook
@@ -75,20 +70,17 @@ class Doors:
 
     def _dispatcher(self, engine: Engine) -> Dispatcher:
         places = FollowerPlaces(2, Gate(1, 1), TokenBook(self.folder / "tokens.json", inf))
+        limiter = Limiter(make_plan(Settings(limits=_LIMITS), {method.name: method for method in METHODS}), None, 1.0)
         methods = (
             *decision_methods(engine, "tests"),
             *decision_read_methods(engine),
             *decision_record_methods(engine),
             *episode_methods(engine),
-            *episode_record_methods(engine),
-            *forgetting_methods(engine),
             *knowledge_methods(engine),
-            *knowledge_record_methods(engine),
-            *memory_record_methods(engine),
+            *memory_methods(engine),
+            *record_methods(engine, places),
             *recall_methods(engine),
-            *change_methods(engine.following, places),
         )
-        limiter = Limiter(make_plan(Settings(limits=_LIMITS), {method.name: method for method in METHODS}), None, 1.0)
         counted, audited = CallMetrics(CollectorRegistry()), AuditedCalls(engine.audit)
         return Dispatcher(methods, limiter, _BOUNDS, counted, BodyParser(self._parsing), engine.reached, audited)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cognition_engines.ingest.conversations.chat_exports import read
+from cognition_engines.ingest.conversations.chat_exports import read_export
 from cognition_engines.ingest.items import RecordDraft
 from cognition_engines.ingest.options import Texts
 from cognition_engines.kinds.kind import Kind
@@ -103,7 +103,7 @@ def test_many_conversations_are_read_one_by_one() -> None:
     size = len(file.getbuffer())
     tracemalloc.start()
     try:
-        items = read("conversations.json", file, True, Texts())
+        items = read_export("conversations.json", file, True, Texts())
         assert items is not None
         assert sum(isinstance(item, RecordDraft) for item in items) == 10_000
         _, peak = tracemalloc.get_traced_memory()

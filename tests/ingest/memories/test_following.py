@@ -10,7 +10,7 @@ import pytest
 
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.ingest.collections.addresses import parsed_address
-from cognition_engines.ingest.options import FollowedSource
+from cognition_engines.ingest.options import FollowedSource, Options
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity
 from tests.ingest.conftest import CountingEmbedder
@@ -45,7 +45,7 @@ def test_what_others_add_change_and_delete_in_mongodb_is_found(follow: Follow, w
     documents: list[dict[str, Any]] = [{"_id": "a", "text": "The heron waits."}, {"_id": "b", "text": "Otters."}]
     with served(Mongo({"harbour": {"notes": documents}})) as mongo:
         address = parsed_address(f"mongodb://127.0.0.1:{mongo.port}/harbour.notes")
-        engine = follow(FollowedSource(address, project="fauna", sensitivity=Sensitivity.SENSITIVE))
+        engine = follow(FollowedSource(address, Options(project="fauna", sensitivity=Sensitivity.SENSITIVE)))
         wait_until(lambda: len(texts(engine)) == 2)
         mongo.databases["harbour"]["notes"] = [
             {"_id": "a", "text": "The crane leaves."},

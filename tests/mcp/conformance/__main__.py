@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from cstp_server.limits.gate import Gate
+from cstp_server.limits.places import Gate
 from cstp_server.observe.log import configure_logging
 from cstp_server.process.listen import bind
 from cstp_server.serve import make_server

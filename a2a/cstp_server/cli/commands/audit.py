@@ -17,7 +17,7 @@ from cstp.validation import parse_params
 from cstp_server.cli.common import DONE, FAILED
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_table, settings_for
 from cstp_server.cli.store import existing_records
-from cstp_server.handlers.audit import audit_call
+from cstp_server.handlers.system import audit_call
 from cstp_server.terminal import say
 
 app = command_family("Show which records were read and written, and verify that the audit is intact.")

@@ -14,8 +14,7 @@ from cognition_engines.ingest.collections.open_collection import opened_live
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.maps.map_files import opened_map, parsed_map
 from cognition_engines.ingest.maps.mapped import Found, MappedReader
-from cognition_engines.ingest.maps.sample import MOST, Sample, sample_of
-from cognition_engines.ingest.maps.suggest import proposed
+from cognition_engines.ingest.maps.suggest import MOST, Sample, proposed, sample_of
 from cognition_engines.kinds.registry import adapter, kind_of
 from cognition_engines.models import Decision
 from cstp_server.cli.common import JsonOption, command_family

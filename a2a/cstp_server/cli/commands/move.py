@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from cognition_engines.ingest.places.relocate import move_records
+from cognition_engines.ingest.moved_files import move_records
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say

@@ -19,8 +19,8 @@ from cognition_engines.store.records import Records
 from cstp_server.cli.options import ConfigOption, DataDirOption, command_family, settings_for
 from cstp_server.cli.store import existing_records
 from cstp_server.holder.taking import take_folder
+from cstp_server.open_engine import relevance, vector_choice
 from cstp_server.process.model import open_model
-from cstp_server.process.open_engine import relevance, vector_choice
 from cstp_server.settings import Settings
 from cstp_server.terminal import say
 

@@ -23,7 +23,7 @@ from cstp_server.cli.options import (
     settings_for,
     store_line,
 )
-from cstp_server.holder.handed_listener import folder_of_a_server
+from cstp_server.holder.taking import folder_of_a_server
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.observe.log import announce, configure_logging, write_rest
 from cstp_server.process.listen import bind
@@ -91,7 +91,8 @@ def serve_command(
 def _serve_by_workers(ctx: typer.Context, loaded: LoadedSettings) -> None:
     """Is the parent of the workers and, in each of their processes, the server."""
     settings = loaded.settings
-    crew: ModuleType = import_module("cstp_server.crew.start")
+    crew: ModuleType = import_module("cstp_server.workers.crew")
+    serving: ModuleType = import_module("cstp_server.serve")  # which all workers have from their start
     crew.log_without_threads(settings.log)
     live = _live_tokens(settings)
     with crew.shared_folder() as folder, bind(settings) as listener:
@@ -105,7 +106,7 @@ def _serve_by_workers(ctx: typer.Context, loaded: LoadedSettings) -> None:
             naming_a_store_that_fails(loaded),
             ended_by_signals(settings.server.grace_seconds) as watchdog,
         ):
-            crew.work(worker, settings, listener, watchdog)
+            serving.serve_as_worker(worker, settings, listener, watchdog)
 
 
 def _url(settings: Settings, listener: socket) -> str:

@@ -12,8 +12,8 @@ from typing import Annotated, Final
 import typer
 
 from cognition_engines.errors import EngineError
+from cognition_engines.ingest.follow import ChangeEvents, WatchedPaths
 from cognition_engines.ingest.options import Options, Progress, Stopped, Summary, UntilStopped
-from cognition_engines.ingest.watching.watched import ChangeEvents, WatchedPaths
 from cstp.errors import CstpError
 from cstp_server.cli import reading
 from cstp_server.cli.common import Unreachable

@@ -9,9 +9,15 @@ from typing import Final
 from cognition_engines.ingest.adr.header import StatedText
 from cognition_engines.ingest.adr.references import OTHER_RELATIONS
 from cognition_engines.ingest.dates import date_in_name, find_dates, first_date
-from cognition_engines.ingest.items import Notice
-from cognition_engines.ingest.parse.status_words import meanings, tokens_of
-from cognition_engines.ingest.statuses import begins_with_status, chosen, is_of_decisions, normalise_status
+from cognition_engines.ingest.statuses import (
+    begins_with_status,
+    chosen,
+    is_of_decisions,
+    meanings,
+    normalise_status,
+    tokens_of,
+)
+from cognition_engines.markdown.front_block import Notice
 from cognition_engines.markdown.inline import bare, excerpt, one_line, without_links, without_marks
 
 STATUS_LENGTH: Final = 200
@@ -38,7 +44,7 @@ class Status:
 
 
 def status_of(text: str) -> Status:
-    """A status from one line."""
+    """Return a status from one line."""
     words = one_line(without_links(without_marks(text)))[:STATUS_LENGTH].strip()
     hit = first_date(bare(text))
     return Status(words, normalise_status(chosen(text) or text), hit.date if hit is not None else None)
@@ -49,12 +55,8 @@ def _is_superseding(text: str) -> bool:
     return first is not None and first.status == "superseded" and normalise_status(text) == "superseded"
 
 
-def _is_relation(text: str) -> bool:
-    return _RELATION.match(bare(text)) is not None
-
-
 def _is_guidance(text: str) -> bool:
-    """Whether a statement may be what a form says about its status."""
+    """Return whether a statement may be what a form says about its status."""
     plain = text.strip(" *_>()[]{}")
     states = begins_with_status(plain) and chosen(text) is not None
     prose = len(plain.split()) >= _PROSE_WORDS or plain.endswith(("?", ":")) or _GUIDANCE.search(plain) is not None
@@ -62,7 +64,7 @@ def _is_guidance(text: str) -> bool:
 
 
 def _history(lines: Sequence[StatedText]) -> StatedText | None:
-    """The last of several dated lines that each name a status."""
+    """Return the last of several dated lines that each name a status."""
     dated: list[tuple[datetime, StatedText]] = []
     for line in lines:
         hit = first_date(bare(line.text))
@@ -75,7 +77,7 @@ def _history(lines: Sequence[StatedText]) -> StatedText | None:
 
 
 def _ticked(lines: Sequence[StatedText]) -> list[StatedText] | None:
-    """The ticked lines of a task list; None when there is no task list."""
+    """Return the ticked lines of a task list; None when there is no task list."""
     boxes = [line for line in lines if line.text.startswith(("[ ] ", *_TICKED))]
     if not boxes:
         return None
@@ -83,7 +85,7 @@ def _ticked(lines: Sequence[StatedText]) -> list[StatedText] | None:
 
 
 def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
-    """The status that these statements give; a notice when they are a list of choices with none chosen.
+    """Return the status that these statements give; a notice when they are a list of choices with none chosen.
 
     The first one about the record itself decides, unless a later one says that the record is superseded. Guidance of a
     form gives way to a later statement that begins with a status.
@@ -95,7 +97,7 @@ def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
         return status_of(ticked[0].text)
     deciding = _history(statements) or next((each for each in statements if _is_superseding(each.text)), None)
     if deciding is None:
-        own = [each for each in statements if not (_is_relation(each.text) or _CALLOUT.fullmatch(each.text))]
+        own = [each for each in statements if not (_RELATION.match(bare(each.text)) or _CALLOUT.fullmatch(each.text))]
         deciding = own[0] if own else None
         if deciding is not None and _is_guidance(deciding.text):
             later = (each for each in own[1:] if begins_with_status(bare(each.text)) and not _is_guidance(each.text))
@@ -143,7 +145,7 @@ def _stated_date(stated: StatedText) -> tuple[datetime | None, Notice | None]:
 
 
 def _first_change(changes: Sequence[StatedText]) -> tuple[datetime | None, Notice | None]:
-    """The earliest entry's date; none when an entry begins with a date that cannot be one."""
+    """Return the earliest entry's date; none when an entry begins with a date that cannot be one."""
     leading: list[datetime] = []
     inside: list[datetime] = []
     for entry in changes:
@@ -171,7 +173,7 @@ def _candidates(
 def decide_date(
     stated: Iterable[StatedText], status: Status | None, changes: Sequence[StatedText], stem: str
 ) -> DateFound:
-    """The most trusted date: stated, then next to the status, then the earliest change, then in the file name.
+    """Return the most trusted date: stated, then next to the status, then the earliest change, then in the file name.
 
     One that cannot be a date is passed over with a notice.
     """

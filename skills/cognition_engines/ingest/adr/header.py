@@ -4,12 +4,20 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Final
 
-from cognition_engines.ingest.adr.fields import FIELDS, KINDS, fields_of, kind_of_cell, name_of
-from cognition_engines.ingest.adr.link_targets import link_targets, with_targets
 from cognition_engines.ingest.adr.references import listed_references
-from cognition_engines.ingest.adr.statements import read_statements
+from cognition_engines.ingest.adr.statements import (
+    FIELDS,
+    KINDS,
+    fields_of,
+    kind_of_cell,
+    link_targets,
+    name_of,
+    read_statements,
+    with_targets,
+)
 from cognition_engines.ingest.dates import first_date
 from cognition_engines.ingest.statuses import begins_with_status, normalise_status
 from cognition_engines.markdown.document import Document, Heading, Line, Table
@@ -59,7 +67,7 @@ class Header:
 
 
 def heading_kind(heading: Heading) -> tuple[str | None, str]:
-    """What a section is for, and what its heading states itself, as in `## Status: accepted`."""
+    """Return the kind of a section, and the value in its heading, as in `## Status: accepted`."""
     before, colon, after = heading.text.partition(":")
     kind = KINDS.get(name_of(before))
     if kind is not None and colon and kind in FIELDS:
@@ -78,7 +86,7 @@ class _Reader:
     def section(self, start: int, end: int, kind: str, late: bool = False) -> None:
         """Read lines `start` to `end` (0-based, end exclusive) as a section of this kind."""
         status: list[StatedText] = []
-        place, stop = (bisect_left(self.document.entries, at, key=_place) for at in (start, end))
+        place, stop = (bisect_left(self.document.entries, at, key=attrgetter("at")) for at in (start, end))
         numbered = _with_days(self.document.entries[place:stop], self.document.lines)
         entries = list(read_statements(with_targets(numbered, self.targets)))
         place = 0
@@ -107,7 +115,7 @@ class _Reader:
             (self.header.late_statuses if late else self.header.statuses).append(tuple(status))
 
     def _line(self, line: StatedText, kind: str, status: list[StatedText]) -> None:
-        """A line that is no field."""
+        """Add a line that is no field."""
         if kind == "changes":
             self.header.changes.append(line)
         elif kind in {"status", "intro"} and _is_date(line.text):
@@ -136,7 +144,7 @@ class _Reader:
     def _columns(
         self, names: Sequence[str], rows: Sequence[tuple[int, tuple[str, ...]]], history: list[StatedText]
     ) -> None:
-        """A table with a row of names: one row states the record's own fields, several are its history."""
+        """Read a table with a row of names: one row states the record's own fields, several are its history."""
         kinds = [kind_of_cell(name) for name in names]
         if not _RECORD_COLUMNS.isdisjoint(name_of(name) for name in names):
             return
@@ -169,12 +177,8 @@ def _is_date(text: str) -> bool:
     return hit is not None and hit.date is not None and (hit.start, hit.end) == (0, len(plain))
 
 
-def _place(entry: Line | Table) -> int:
-    return entry.at
-
-
 def _states_value(cells: Sequence[str]) -> bool:
-    """Whether a table's first row is a name and its value, so that the table has no row of names."""
+    """Return whether a table's first row is a name and its value, so that the table has no row of names."""
     kind = kind_of_cell(cells[0])
     if kind is None:
         return len(cells) == 2 and name_of(cells[0]) in {"metadata", "field", "key", "name", ""}
@@ -186,7 +190,7 @@ def _states_value(cells: Sequence[str]) -> bool:
 
 
 def read_header(document: Document, title: Heading | None) -> Header:
-    """What the file states above its body and in its sections for status, date, changes and links."""
+    """Return the statements above the body and in the sections for status, date, changes and links."""
     reader = _Reader(document, Header(), link_targets(document.lines))
     headings = document.headings
     first = headings[0].start if headings else len(document.lines)

@@ -28,14 +28,14 @@ from cognition_engines.ingest.adr.titles import (
     title_heading,
 )
 from cognition_engines.ingest.dates import find_dates
-from cognition_engines.ingest.items import Item, Notice, RecordDraft, RejectedRecord, Warned
+from cognition_engines.ingest.items import Item, RecordDraft, Warned, rejected
 from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.statuses import chosen, is_of_decisions, normalise_status
-from cognition_engines.ingest.structured.decisions import read_decision
-from cognition_engines.ingest.structured.sections import HEADINGS
+from cognition_engines.ingest.structured.decisions import HEADINGS, read_decision
 from cognition_engines.kinds.decisions import TEXT_LENGTH, TITLE_LENGTH
 from cognition_engines.kinds.fields import sound
 from cognition_engines.markdown.document import Document, Heading
+from cognition_engines.markdown.front_block import Notice
 from cognition_engines.markdown.inline import LONGEST_LINE, bare, excerpt
 from cognition_engines.models import Decision, Problem
 
@@ -111,7 +111,7 @@ def _states_date(file: _File) -> bool:
 
 
 def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
-    """The status, the front matter member it came from, and what to warn of."""
+    """Return the status, the front matter member it came from, and what to warn of."""
     notices: list[Notice] = []
     stated = file.front.text("status")
     if stated:
@@ -136,7 +136,7 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
 
 
 def _known(sections: Sequence[tuple[StatedText, ...]]) -> Iterator[tuple[StatedText, ...]]:
-    """A status section below the body is about the record only when it begins with words that mean a status."""
+    """Yield the status sections below the body that begin with words for a status: others are of something else."""
     for lines in sections:
         first = lines[0].text
         if len(first) <= STATUS_LENGTH and (chosen(first) is None or normalise_status(first) != "other"):
@@ -198,7 +198,7 @@ def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
 
 
 def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
-    """The Markdown below the title, then the front matter that no field holds."""
+    """Return the Markdown below the title, then the front matter that no field holds."""
     skipped = range(title.heading.start, title.heading.end) if title.heading is not None else range(0)
     lines = file.document.lines
     kept = [lines[index] for index in range(file.document.body, len(lines)) if index not in skipped]
@@ -208,18 +208,18 @@ def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
 
 
 def _checked(front: FrontMatter) -> Decision:
-    """The fields that front matter gives; its other members are in the metadata, too. Raises `Unacceptable`."""
+    """Return the fields that front matter gives; its other members are in the metadata, too. Raises `Unacceptable`."""
     given: dict[str, Value] = {name: front.value(name) for name in _CHECKED if front.has(name)}
     if front.tags_in_line():
         given["tags"] = list(front.tags())
     metadata = given.get("metadata", {})
     if isinstance(metadata, dict):
         given["metadata"] = {**_others(front, _READ | _OF_TEXT), **metadata}
-    return read_decision(given).decision
+    return read_decision(given).record
 
 
 def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
-    """The members with a value that are not among some, as they are written where they are no plain value."""
+    """Return the members with a value that are not among some, as they are written where they are no plain value."""
     found = {name: front.value(name) for name in front.members if name not in besides and front.text(name)}
     return {
         front.members[name].name: front.text(name) if isinstance(value, RefusedValue) else value
@@ -227,17 +227,8 @@ def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
     }
 
 
-def _noticed_members(front: FrontMatter) -> Iterator[Notice]:
-    if names := _others(front, _READ | _OF_TEXT | _QUIET):
-        yield Notice(1, f"members kept in the metadata of decisions: {listed(names)}")
-
-
-def _problem(file: _File, notice: Notice) -> Problem:
-    return Problem(file.path, notice.line, notice.reason)
-
-
 def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem, ...]]:
-    """The record, or all that is wrong with it; and what to warn of."""
+    """Return the record, or all that is wrong with it; and what to warn of."""
     status, status_member, notices = _status(file)
     members = [name for name in _DATE_MEMBERS if file.front.text(name)][:1]
     stated = [StatedText(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates
@@ -249,8 +240,10 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
     consumed |= {status_member} if status is not None and status_member else set()
     consumed |= set(members) if date.source is not None and date.source in stated[: len(members)] else set()
     text = _body(file, title, frozenset(consumed))
-    notices += [*_noticed_title(title), *file.front.notices, *date.notices, *_noticed_members(file.front)]
-    warnings = tuple(_problem(file, notice) for notice in notices)
+    notices += [*_noticed_title(title), *file.front.notices, *date.notices]
+    if names := _others(file.front, _READ | _OF_TEXT | _QUIET):
+        notices.append(Notice(1, f"members kept in the metadata of decisions: {listed(names)}"))
+    warnings = tuple(Problem(file.path, notice.line, notice.reason) for notice in notices)
     try:
         decision = _fields(file.front, title.text, text)
     except Unacceptable as error:
@@ -269,7 +262,7 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
 
 
 def _fields(front: FrontMatter, title: str, text: str) -> Decision:
-    """Raises `Unacceptable` with all that is wrong."""
+    """Return the fields of the record. Raises `Unacceptable` with all that is wrong."""
     wrong = []
     if not title.strip() or len(title) > TITLE_LENGTH or not sound(title):
         wrong.append(f"title must be one line of text, not blank, of at most {TITLE_LENGTH} characters")
@@ -300,7 +293,7 @@ def _file(path: str, document: Document) -> _File:
 
 
 def is_form(path: str, document: Document) -> bool:
-    """Whether a Markdown file is an empty form for decision records."""
+    """Return whether a Markdown file is an empty form for decision records."""
     front = read_front_matter(document.front, document.flaw)
     heading = title_heading(document)
     return file_name(path).template or (heading is not None and _is_unfilled(front, heading))
@@ -324,19 +317,19 @@ def read_adr(
         return None
     if title is None:
         reason = "a decision must have a title: a heading, `title` in front matter, or words in the name of the file"
-        return iter([RejectedRecord(Problem(path, 1, reason))])
+        return iter([rejected(path, reason, 1)])
     if not is_decision and not _is_decision(file, title, folders):
         return None
     if (flaw := file.front.flaw) is not None:
-        return iter([RejectedRecord(Problem(path, flaw.line, flaw.reason))])
+        return iter([rejected(path, flaw.reason, flaw.line)])
     draft, warnings = _draft(file, title)
     if isinstance(draft, str):
-        refused = RejectedRecord(Problem(path, _line_of(file, draft) or title.line, draft))
+        refused = rejected(path, draft, _line_of(file, draft) or title.line)
         return chain([refused], map(Warned, warnings))
     return chain(map(Warned, warnings), [draft])
 
 
 def _line_of(file: _File, reason: str) -> int | None:
-    """The line of the front matter member that a refusal begins by naming."""
+    """Return the line of the front matter member that a refusal begins by naming."""
     name = reason.partition(" ")[0].rstrip(":")
     return file.front.line(name) if name in _CHECKED and file.front.has(name) else None

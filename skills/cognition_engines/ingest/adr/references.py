@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import unquote
 
 from cognition_engines.ingest.parse.foreign_statuses import in_english
-from cognition_engines.ingest.parse.status_words import hide_titles, is_own, words_before
+from cognition_engines.ingest.statuses import hide_titles, is_own, words_before
 from cognition_engines.markdown.inline import LONGEST_LINE
 
 _WHEN: Final = r"(?:\s\(?(?:on\s)?\d{4}-\d{2}-\d{2}\)?,?)?"
@@ -147,7 +147,7 @@ def _after(phrase: re.Pattern[str], text: str) -> Iterator[str]:
 
 
 def references_in(text: str) -> References:
-    """The references after "superseded by", "replaced by", "supersedes" or "replaces" in a statement.
+    """Return the references after "superseded by", "replaced by", "supersedes" or "replaces" in a statement.
 
     The titles of records are not looked through, and "superseded by" counts if the record itself is meant.
     """
@@ -158,7 +158,7 @@ def references_in(text: str) -> References:
 
 
 def open_phrase(text: str) -> str | None:
-    """The phrase that a statement ends with, as in "Supersedes the following:": a list below belongs to it."""
+    """Return the phrase that a statement ends with, as in "Supersedes the following:": a list below belongs to it."""
     hidden = hide_titles(in_english(text[-LONGEST_LINE:]))
     ends = (match for match in _OPEN.finditer(hidden) if match.end() == len(hidden))
     last = next(ends, None)
@@ -166,7 +166,7 @@ def open_phrase(text: str) -> str | None:
 
 
 def item_references(item: str, *, below: bool) -> str | None:
-    """The item of a list from its reference on; None where it names no record.
+    """Return the item of a list from its reference on; None where it names no record.
 
     In a list `below` a phrase it may be any link of the item; elsewhere it must be what the item begins with.
     """
@@ -177,7 +177,7 @@ def item_references(item: str, *, below: bool) -> str | None:
 
 
 def listed_references(text: str) -> tuple[str, ...]:
-    """The references of a field that holds nothing else; a single other word is one as it stands."""
+    """Return the references of a field that holds nothing else; a single other word is one as it stands."""
     text = text.strip()[:LONGEST_LINE]
     found = tuple(dict.fromkeys(_tokens(text, 0)))
     if found or not text or len(text) > 200 or any(character.isspace() for character in text):

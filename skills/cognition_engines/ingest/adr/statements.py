@@ -1,17 +1,46 @@
-"""The lines of a section as statements: a sentence that runs over lines is one, and so is each item below a phrase."""
+"""The lines of a section as statements, with their links' targets, and the names of the fields that they state.
+
+A sentence that runs over lines is one statement, and so is each item below a phrase.
+"""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from cognition_engines.ingest.adr.fields import fields_of, is_named
 from cognition_engines.ingest.adr.references import item_references, open_phrase
 from cognition_engines.ingest.dates import first_date
 from cognition_engines.ingest.statuses import begins_with_status, is_status_alone
 from cognition_engines.markdown.document import Line, Table
-from cognition_engines.markdown.inline import LONGEST_LINE, bare
+from cognition_engines.markdown.inline import LONGEST_LINE, bare, one_line, plain_text
 
+_NAMES: Final = {
+    "status": "status, adr status, decision status, current status, state, adr state, statut",
+    "date": "date, decision date, date decided, date of decision, decided on, adr date, created, created on",
+    "supersedes": "supersedes, supercedes, replaces, superseding",
+    "superseded_by": "superseded by, superceded by, replaced by, superseded, superseded with",
+    "changes": "changelog, change log, changes, history, revision history, revisions, release history, version history"
+    ", document history",
+    "links": "links, related, related decisions, related adrs, relations, see also",
+    "meta": "metadata, meta, info, information, details, decision details, header",
+}
+KINDS: Final = {name: kind for kind, names in _NAMES.items() for name in names.split(", ")}
+# Other languages' names of a date and a status, which a heading may have as its words.
+_IN_LINES: Final = {
+    **KINDS,
+    **dict.fromkeys(("datum", "fecha", "日期", "日付", "날짜"), "date"),
+    **dict.fromkeys(("statut", "estado", "stato", "статус", "状态", "狀態", "状態", "ステータス", "상태"), "status"),
+}
+FIELDS: Final = frozenset({"status", "date", "supersedes", "superseded_by"})
+_NUMBERING: Final = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,3}[.):]?\s+")
+_BOLD_NAME: Final = re.compile(r"(\*\*|__)([\w ]{1,40}?)\s?([:：]?)\1\s*([:：]?)\s*(.*)")
+_NAMED: Final = re.compile(
+    r"[*_`]{0,3}([\w ]{1,40}?)[*_`]{0,3}\s?(?::[*_`]{0,3}(?:\s+(.*)|$|(?=[\d{\[(<]))|：[*_`]{0,3})"
+)
+_DEFINED: Final = re.compile(r" {0,3}\[([^\[\]\n]{1,300})\]:[ \t]{0,9}(?:<([^<>\n]{1,1000})>|(\S{1,1000}))")
+_REFERRED: Final = re.compile(
+    r"(?<![\[\]!])\[((?:[^\[\]\n]|\[[^\[\]\n]{0,300}\]){1,300})\](?:\[([^\[\]\n]{0,300})\])?(?![(\[\]:])"
+)
 _UNFINISHED: Final = re.compile(
     r"(?:[,;:(&]|\b(?:and|or|by|the|of|with|to|in|is|was|has|been|be|not|for)|supersedes|replaces)\s{0,3}[*_]{0,2}$",
     re.I,
@@ -19,6 +48,84 @@ _UNFINISHED: Final = re.compile(
 _FINISHED: Final = re.compile(r"[.!?。！？][\"'”’)*_`]{0,4}$")
 _RELATION: Final = re.compile(r"(?:super(?:s|c|sc)ed(?:es|ed|ing)|replace[sd]|obsolete[sd]|amend|relate)", re.I)
 _WIDE: Final = 40  # characters of a line that may have been wrapped
+
+
+def name_of(text: str) -> str:
+    """Return a heading's or field's words in lower case, without numbering, marks and a closing colon."""
+    text = _NUMBERING.sub("", plain_text(text), count=1)
+    letters = "".join(character if character.isalnum() or character in " &-'/" else " " for character in text)
+    return one_line(letters).lower()
+
+
+def _field_of(text: str) -> tuple[str, str] | None:
+    """Return the kind and value of a line such as `Status: accepted` or `**Date**: 2020-01-02`."""
+    if len(text) > LONGEST_LINE:
+        return None
+    bold = _BOLD_NAME.match(text)
+    if bold is not None:
+        kind = _IN_LINES.get(one_line(bold[2]).lower())
+        sentence = kind in {"supersedes", "superseded_by"} and not (bold[3] or bold[4])
+        return (kind, bold[5]) if kind in FIELDS and not sentence else None
+    match = _NAMED.match(text)
+    if match is None:
+        return None
+    kind = _IN_LINES.get(one_line(match[1].replace("_", " ")).lower())
+    value = match[2] if match[2] is not None else text[match.end() :]
+    return (kind, value) if kind in FIELDS else None
+
+
+def fields_of(line: str) -> list[tuple[str, str]]:
+    """Return the fields of a line; several when they are set apart by bars or dots."""
+    parts = re.split(r"\s[|·•]\s", line) if line.count(":") > 1 else [line]
+    found = [_field_of(part) for part in parts]
+    if len(parts) > 1 and any(each is None for each in found):
+        found = [_field_of(line)]
+    return [each for each in found if each is not None]
+
+
+def kind_of_cell(cell: str) -> str | None:
+    kind = _IN_LINES.get(name_of(cell)) if len(cell) <= 80 else None
+    return kind if kind in FIELDS else None
+
+
+def is_named(text: str) -> bool:
+    """Return whether a line begins with a name and a colon, so that it continues no other."""
+    return len(text) <= LONGEST_LINE and (_BOLD_NAME.match(text) or _NAMED.match(text)) is not None
+
+
+def link_targets(lines: Sequence[str]) -> Mapping[str, str]:
+    """Return the target of each label that the lines define, the first where one is defined twice."""
+    found: dict[str, str] = {}
+    for line in lines:
+        match = _DEFINED.match(line) if len(line) <= LONGEST_LINE else None
+        if match is not None:
+            found.setdefault(_label(match[1]), match[2] or match[3])
+    return found
+
+
+def with_targets(entries: Iterable[Line | Table], targets: Mapping[str, str]) -> Iterator[Line | Table]:
+    """Yield the entries with the targets of their links in place of labels, and without the lines that define them."""
+    for entry in entries:
+        if not targets:
+            yield entry
+        elif isinstance(entry, Table):
+            rows = ((at, tuple(_with_targets(cell, targets) for cell in cells)) for at, cells in entry.rows)
+            yield replace(entry, rows=tuple(rows))
+        elif _DEFINED.match(entry.text) is None:
+            yield replace(entry, text=_with_targets(entry.text, targets))
+
+
+def _with_targets(text: str, targets: Mapping[str, str]) -> str:
+    def targeted(link: re.Match[str]) -> str:
+        target = targets.get(_label(link[2] or link[1]))
+        return link[0] if target is None else f"[{link[1]}](<{target}>)"
+
+    return _REFERRED.sub(targeted, text) if len(text) <= LONGEST_LINE else text
+
+
+def _label(text: str) -> str:
+    """Return a label as CommonMark compares it."""
+    return " ".join(text.split()).casefold()
 
 
 def read_statements(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
@@ -56,7 +163,7 @@ def _joined(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
 
 
 def _continues(parts: Sequence[str], line: str) -> bool:
-    """Whether a line continues the sentence of the lines before it in its paragraph."""
+    """Return whether a line continues the sentence of the lines before it in its paragraph."""
     before = parts[-1]
     if is_named(line):
         return False
@@ -96,7 +203,7 @@ def _with_phrases(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
 
 
 def _item(entry: Line | Table, phrase: Line) -> str | None:
-    """What an entry names of the records of a phrase above it; None where it is not of its list."""
+    """Return the record that an entry names for a phrase above it; None if it is not of its list."""
     if isinstance(entry, Table) or entry.lists < phrase.lists or fields_of(entry.text) or open_phrase(entry.text):
         return None
     return item_references(entry.text, below=entry.lists > phrase.lists)

@@ -5,8 +5,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from cognition_engines.ingest.adr.fields import name_of
 from cognition_engines.ingest.adr.header import heading_kind
+from cognition_engines.ingest.adr.statements import name_of
 from cognition_engines.ingest.dates import date_in_name
 from cognition_engines.ingest.options import bare_name
 from cognition_engines.markdown.document import Document, Heading
@@ -18,35 +18,12 @@ DECISION_HEADINGS: Final = frozenset(
     | {"decision made", "decision taken", "architecture decision", "architectural decision", "chosen option"}
 )
 _MINUTES_HEADINGS: Final = frozenset({"attendees", "participants", "agenda", "minutes", "action items", "apologies"})
-# The folders whose numbered files are decision records.
-TYPICAL_HEADINGS: Final = DECISION_HEADINGS | frozenset(
-    {
-        "context",
-        "context and problem statement",
-        "problem statement",
-        "problem",
-        "background",
-        "motivation",
-        "proposal",
-        "solution",
-        "approach",
-        "options",
-        "considered options",
-        "options considered",
-        "considered alternatives",
-        "alternatives considered",
-        "alternatives",
-        "rationale",
-        "consequences",
-        "positive consequences",
-        "negative consequences",
-        "implications",
-        "impact",
-        "outcome",
-        "drawbacks",
-        "pros and cons of the options",
-        "pros and cons of the alternatives",
-    }
+_TYPICAL_HEADINGS: Final = DECISION_HEADINGS | frozenset(
+    {"context", "context and problem statement", "problem statement", "problem", "background", "motivation"}
+    | {"proposal", "solution", "approach", "options", "considered options", "options considered"}
+    | {"considered alternatives", "alternatives considered", "alternatives", "rationale", "consequences"}
+    | {"positive consequences", "negative consequences", "implications", "impact", "outcome", "drawbacks"}
+    | {"pros and cons of the options", "pros and cons of the alternatives"}
 )
 _RECORD: Final = r"(?:M?ADR|architect(?:ure|ural)\s+decision(?:\s+record)?|decision\s+record)"
 _PREFIXES: Final = tuple(
@@ -96,7 +73,7 @@ class FileName:
 
     @property
     def numbered(self) -> bool:
-        """Whether the name begins with the number of a record, which a date is for a folder alone."""
+        """Return whether the name begins with the number of a record, which a date is for a folder alone."""
         period = _PERIOD.match(self.stem)
         if period is None:
             return _NUMBERED.match(self.stem) is not None
@@ -104,21 +81,21 @@ class FileName:
 
     @property
     def dated(self) -> bool:
-        """Whether the name begins with a year, a month or a day, as that of notes may, too."""
+        """Return whether the name begins with a year, a month or a day, as that of notes may, too."""
         return _PERIOD.match(self.stem) is not None
 
     def lies_in(self, folders: Collection[str]) -> bool:
-        """Whether the file is in one of these folders, named as by `bare_name`, or in a folder of it."""
+        """Return whether the file is in one of these folders, named as by `bare_name`, or in a folder of it."""
         return any(bare_name(folder) in folders for folder in self.above)
 
     @property
     def template(self) -> bool:
-        """Whether the name is that of an empty form."""
+        """Return whether the name is that of an empty form."""
         words = [word for word in re.split(r"[-_. \d]+", self.stem.lower()[:200]) if word]
         return "template" in words and _TEMPLATE_WORDS.issuperset(words)
 
     def words(self) -> str:
-        """The words of the name after its date and number; empty when there are none."""
+        """Return the words of the name after its date and number; empty when there are none."""
         rest = "" if self.stem.lower() in _FOLDER_FILES else self.stem
         for _ in range(2):
             match = _NAME_PREFIX.match(rest)
@@ -127,7 +104,7 @@ class FileName:
 
 
 def file_name(path: str) -> FileName:
-    """What the last parts of a path, with / or \\ between them, say about the record in the file."""
+    """Return the facts that the last parts of a path, with / or \\ between them, give of a record."""
     parts = [part for part in re.split(r"[/\\]", path) if part]
     stem = parts[-1].rpartition(".")[0] or parts[-1] if parts else ""
     listing = stem.lower() in LISTING_FILES
@@ -144,20 +121,20 @@ def name_of_text(path: str) -> str:
 
 
 def form_sections(document: Document) -> frozenset[str]:
-    """The names of its headings that decision records use; a heading for the status is `status`."""
+    """Return the names of its headings that decision records use; a heading for the status is `status`."""
     names = {name for name in map(typical_name, document.headings) if name is not None}
     has_status = any(heading_kind(heading)[0] == "status" for heading in document.headings)
     return frozenset(names | {"status"} if has_status else names)
 
 
 def typical_name(heading: Heading) -> str | None:
-    """The heading's name when it is one that decision records use."""
+    """Return the heading's name when it is one that decision records use."""
     name = name_of(heading.text).replace("&", "and")
-    return name if name in TYPICAL_HEADINGS else None
+    return name if name in _TYPICAL_HEADINGS else None
 
 
 def is_minutes(document: Document) -> bool:
-    """Whether the headings are those of the minutes of a meeting."""
+    """Return whether the headings are those of the minutes of a meeting."""
     return any(name_of(heading.text) in _MINUTES_HEADINGS for heading in document.headings)
 
 
@@ -176,7 +153,7 @@ def title_heading(document: Document) -> Heading | None:
 
 
 def clean_title(text: str) -> str:
-    """The words of a title without Markdown marks and without a leading number or record prefix.
+    """Return the words of a title without Markdown marks and without a leading number or record prefix.
 
     `ADR 12: Use UDP` and `12. Use UDP` become `Use UDP`; a number that belongs to the words is kept.
     """
@@ -189,5 +166,5 @@ def clean_title(text: str) -> str:
 
 
 def is_placeholder(title: str) -> bool:
-    """Whether a title is that of an empty form, such as `{short title}` or `[short title of solved problem]`."""
+    """Return whether a title is that of an empty form, such as `{short title}` or `[short title of solved problem]`."""
     return len(title) <= 1000 and _PLACEHOLDER.fullmatch(title) is not None

@@ -1,19 +1,23 @@
 """The addresses of collections of Chroma, Qdrant, Firestore and MongoDB, which stand where paths of files do.
 
-As `qdrant:http://host:6333/COLLECTION`, `firestore:http://host:8080/PROJECT/COLLECTION` and
-`mongodb://user:password@host:27017/DATABASE.COLLECTION`. An address of MongoDB may hold a password, which records,
-messages and logs must not: they have what `shown_address` gives.
+As `chroma:http://host:8000/COLLECTION`, `chroma:PATH/COLLECTION`, `qdrant:http://host:6333/COLLECTION`,
+`firestore:http://host:8080/PROJECT/COLLECTION` and `mongodb://user:password@host:27017/DATABASE.COLLECTION`. An address
+of MongoDB may hold a password, which records, messages and logs must not: they have what `shown_address` gives.
 """
 
+import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.ingest.collections import chroma_names as chroma
+from cognition_engines.indexes.vectors.chroma.address import ServerAddress, server_address
 
 LiveSystem: TypeAlias = Literal["qdrant", "firestore", "mongodb"]
+CHROMA: Final = "chroma:"
+DATABASE: Final = "chroma.sqlite3"  # in a folder of Chroma
 _MONGODB: Final = ("mongodb://", "mongodb+srv://")
 _PREFIXES: Final[tuple[tuple[str, LiveSystem], ...]] = (
     ("qdrant:", "qdrant"),
@@ -50,20 +54,12 @@ class MongoPlace:
 
 
 def live_system(path: str) -> LiveSystem | None:
-    """The system whose collection a path names; None for any other path."""
+    """Return the system whose collection a path names; None for any other path."""
     return next((system for prefix, system in _PREFIXES if path.startswith(prefix)), None)
 
 
-def checked_live(text: str, system: LiveSystem) -> str:
-    """The address in the form in which it is kept. Raises ConfigurationError, which never quotes a password."""
-    if system == "mongodb":
-        return mongo_place(text).url
-    place = http_place(text, system)
-    return f"{system}:{place.base}/{'/'.join(place.parts)}"
-
-
 def shown_address(address: str) -> str:
-    """The address without a password and options, as records, messages and logs have it."""
+    """Return the address without a password and options, as records, messages and logs have it."""
     return mongo_place(address).shown if live_system(address) == "mongodb" else address
 
 
@@ -114,17 +110,51 @@ FORMS: Final = (
 
 
 def is_address(path: str) -> bool:
-    """Whether a path names a collection."""
-    return chroma.is_address(path) or live_system(path) is not None
+    """Return whether a path names a collection."""
+    return path.startswith(CHROMA) or live_system(path) is not None
 
 
 def parsed_address(text: str) -> str:
-    """The address in the form in which it is kept; it may hold a password. Raises ConfigurationError."""
+    """Return the address in the form in which it is kept; it may hold a password.
+
+    Raises ConfigurationError, which never quotes a password.
+    """
     system = live_system(text)
-    return chroma.parsed_address(text) if system is None else checked_live(text, system)
+    if system == "mongodb":
+        return mongo_place(text).url
+    if system is not None:
+        place = http_place(text, system)
+        return f"{system}:{place.base}/{'/'.join(place.parts)}"
+    where, _, name = text.removeprefix(CHROMA).rpartition("/")
+    remote = text.startswith((f"{CHROMA}http:", f"{CHROMA}https:"))
+    if not where or not name.isprintable() or not name or (remote and "//" not in where):
+        raise ConfigurationError(f"{text}: must read like chroma:http://host:8000/collection or chroma:PATH/collection")
+    if remote:
+        _chroma_server(text, where)
+        return f"{CHROMA}{where}/{name}"
+    return f"{CHROMA}{os.path.abspath(where)}/{name}"
 
 
 def checked_address(text: str) -> str:
-    """As `parsed_address`. Raises ConfigurationError for a folder that Chroma never wrote, too."""
-    system = live_system(text)
-    return chroma.checked_address(text) if system is None else checked_live(text, system)
+    """Return the same as `parsed_address`. Raises ConfigurationError for a folder that Chroma never wrote, too."""
+    address = parsed_address(text)
+    if address.startswith(CHROMA):
+        place = chroma_place(address)[0]
+        if isinstance(place, Path) and not (place / DATABASE).is_file():
+            raise ConfigurationError(f"{text}: {place} is no folder of Chroma's: it has no {DATABASE}")
+    return address
+
+
+def chroma_place(address: str) -> tuple[Path | ServerAddress, str]:
+    """Return the folder or server of a Chroma collection, and its name. Raises ConfigurationError."""
+    place, _, name = address.removeprefix(CHROMA).rpartition("/")
+    return _chroma_server(address, place) if place.startswith(("http://", "https://")) else Path(place), name
+
+
+def _chroma_server(text: str, place: str) -> ServerAddress:
+    """Return the server at a place of the address `text`. Raises ConfigurationError."""
+    try:
+        return server_address(place)
+    except ConfigurationError:
+        reason = "must read like chroma:http://host:8000/collection, without a password"
+        raise ConfigurationError(f"{text}: {reason}") from None

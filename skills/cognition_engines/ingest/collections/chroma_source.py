@@ -1,6 +1,6 @@
 """An existing Chroma collection as records: each item is what its metadata say, else a chunk.
 
-How one is named: see chroma_names.py. What imports this imports Chroma.
+A module that imports this one imports Chroma.
 """
 
 import sqlite3
@@ -19,22 +19,30 @@ from chromadb.errors import NotFoundError
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value, named
 from cognition_engines.embedding.base import Embedder, FloatArray
-from cognition_engines.errors import ComponentFailed, ConfigurationError
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.foreign import ForeignCalls
+from cognition_engines.indexes.vectors.chroma.address import ServerAddress
 from cognition_engines.indexes.vectors.chroma.index import close_client, open_client
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
-from cognition_engines.ingest.collections.chroma_names import DATABASE, PREFIX, server_of
-from cognition_engines.ingest.foreign.foreign_vectors import of_the_model, unit, warned_of
-from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
-from cognition_engines.ingest.structured.detect_kind import KIND, kind_of_members
-from cognition_engines.ingest.structured.objects import Candidate, ObjectReader, drafted
-from cognition_engines.ingest.structured.records import ReadRecord, check_rights, read_other
+from cognition_engines.ingest.collections.addresses import DATABASE, chroma_place
+from cognition_engines.ingest.collections.open_collection import (
+    COMPONENT,
+    named_there,
+    of_the_model,
+    unit,
+    unknown_collection,
+    unreadable,
+    warned_of,
+)
+from cognition_engines.ingest.items import Item, RecordDraft, rejected, warned
+from cognition_engines.ingest.structured.aliases import KIND, kind_of_members
+from cognition_engines.ingest.structured.decisions import ReadRecord
+from cognition_engines.ingest.structured.records import Candidate, ObjectReader, check_rights, drafted, read_other
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
 from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.models import Problem
+from cognition_engines.kinds.registry import OtherRecord
 
-COMPONENT: Final = "collection"
 _PAGE: Final = 500  # items a request
 _ALL: Final = cast("Include", ["documents", "metadatas", "embeddings"])
 _PLAIN_KINDS: Final = (None, Kind.DECISION, Kind.CHUNK)  # what an item that names no kind is read as a chunk for
@@ -54,25 +62,21 @@ class ChromaSource:
     """One open collection. With an embedder, its vectors are reused where they are those of the embedder's model."""
 
     def __init__(self, address: str, collection: Collection, embedder: Embedder | None) -> None:
-        self._address = address
+        self.address = address
         self._collection = collection
         self._embedder = embedder
         self._reusing: bool | None = None  # None as long as there was no text to compare
 
-    @property
-    def address(self) -> str:
-        return self._address
-
     def count(self) -> int:
-        """How many items there are. Raises `ComponentFailed`."""
-        with _calls(self._address):
+        """Return how many items there are. Raises `ComponentFailed`."""
+        with _calls(self.address):
             return self._collection.count()
 
     def digest(self) -> bytes:
-        """Of all that `items` depends on, but the vectors: it reads a tenth as long. Raises `ComponentFailed`."""
+        """Return a digest of all that `items` depends on, but vectors: that is read ten times as fast."""
         found = sha256()
         for ids in self._ids():
-            with _calls(self._address):
+            with _calls(self.address):
                 got = self._collection.get(ids=ids, include=["documents", "metadatas"])
             rows = [
                 (id, document, sorted((metadata or {}).items()))
@@ -84,31 +88,31 @@ class ChromaSource:
         return found.digest()
 
     def items(self) -> Iterator[Item]:
-        """The items in the order of the collection, then what was noticed. Raises `ComponentFailed`."""
+        """Yield the items in the order of the collection, then what was noticed. Raises `ComponentFailed`."""
         kept: dict[str, None] = {}
         ordinal = 0
         for page in self._pages():
-            if self._reusing is None and (reusing := self._same_model(page)) is not None:
-                self._reusing = reusing
-                assert self._embedder is not None
-                yield warned_of(self._address, self._embedder, reusing)
+            if self._embedder is not None and self._reusing is None:
+                self._reusing = of_the_model(self._embedder, [(item.document or "", item.vector) for item in page])
+                if self._reusing is not None:
+                    yield warned_of(self.address, self._embedder, self._reusing)
             for item in page:
                 yield from self._read(item, ordinal, kept)
                 ordinal += 1
         if kept:
             names = ", ".join(dict.fromkeys(named(name, "an unknown member").strip("'") for name in kept))
-            yield Warned(Problem(self._address, None, f"members kept in the metadata: {names}"))
+            yield warned(self.address, f"members kept in the metadata: {names}")
 
     def _ids(self) -> Iterator[list[str]]:
-        """All ids, a page at a time, read in one call: pages by offset shift while others delete items."""
-        with _calls(self._address):
+        """Yield all ids, a page at a time, read in one call: pages by offset shift while others delete items."""
+        with _calls(self.address):
             ids = self._collection.get(include=[])["ids"]
         for start in range(0, len(ids), _PAGE):
             yield ids[start : start + _PAGE]
 
     def _pages(self) -> Iterator[list[_Item]]:
         for page in self._ids():
-            with _calls(self._address):
+            with _calls(self.address):
                 got = self._collection.get(ids=page, include=_ALL)
                 items = {
                     id: _Item(id, document, cast("Mapping[str, Value]", metadata or {}), unit(vector))
@@ -116,44 +120,38 @@ class ChromaSource:
                         got["ids"],
                         got["documents"] or (),
                         got["metadatas"] or (),
-                        _rows(got["embeddings"]),
+                        () if got["embeddings"] is None else cast("Sequence[object]", got["embeddings"]),
                         strict=True,
                     )
                 }
             yield [items[id] for id in page if id in items]  # others were deleted meanwhile
 
-    def _same_model(self, page: Sequence[_Item]) -> bool | None:
-        """Whether the vectors of the page are those that the embedder gives; None when no text of it decides."""
-        if self._embedder is None:
-            return None
-        return of_the_model(self._embedder, [(item.document or "", item.vector) for item in page])
-
     def _read(self, item: _Item, ordinal: int, kept: dict[str, None]) -> Iterator[Item]:
         name = item.metadata.get(KIND)
         if isinstance(name, str) and KIND_NAMES.get(name) is Kind.DECISION:
             members: dict[str, Value] = {**item.metadata, "id": item.id, "text": item.document}
-            yield from ObjectReader(self._address).read([Candidate(members, ordinal + 1)])
+            yield from ObjectReader(self.address).read([Candidate(members, ordinal + 1)])
             return
         try:
             read = _checked(item)
             draft = drafted(read, ordinal, ordinal + 1)
         except Unacceptable as error:
-            yield RejectedRecord(Problem(self._address, ordinal + 1, f"{named(item.id, 'an item')}: {error}"))
+            yield rejected(self.address, f"{named(item.id, 'an item')}: {error}", ordinal + 1)
             return
         kept |= dict.fromkeys(read.kept)
         if isinstance(draft, RecordDraft) and self._reuses(item, read):
             draft = replace(draft, vectors=cast("FloatArray", item.vector)[None])
         yield draft
 
-    def _reuses(self, item: _Item, read: ReadRecord) -> bool:
-        """Whether the vector is what the embedder would give for the document, but for a title above it."""
+    def _reuses(self, item: _Item, read: ReadRecord[OtherRecord]) -> bool:
+        """Return whether the vector is what the embedder would give for the document, but for a title above it."""
         if not self._reusing or item.vector is None or not isinstance(read.record, Chunk | ArtifactChunk | Artifact):
             return False
         return self._embedder is not None and self._embedder.windows(item.document or "") == 1
 
 
-def _checked(item: _Item) -> ReadRecord:
-    """The record that an item is. Raises `Unacceptable`."""
+def _checked(item: _Item) -> ReadRecord[OtherRecord]:
+    """Return the record that an item is. Raises `Unacceptable`."""
     check_rights(item.metadata)  # before any refusal leaves a member to the metadata
     members = {name: value for name, value in item.metadata.items() if name not in ("id", "content", "metadata")}
     others = {name: value for name, value in item.metadata.items() if name not in members}
@@ -181,27 +179,20 @@ def _under(metadata: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def _fits(name: str, value: Value) -> bool:
-    """Whether a chunk may have this member; who may see it is never left to the metadata."""
-    if name in ("project", "sensitivity"):
-        return True
-    try:
-        read_other(Kind.CHUNK, {"content": "x", "total_chunks": 2**31 - 1, name: value}, named_kind=False)
-    except Unacceptable:
-        return False
-    return True
+    """Return whether a chunk may have this member; who may see it is never left to the metadata."""
+    return name in ("project", "sensitivity") or _is_chunk({"total_chunks": 2**31 - 1, name: value})
 
 
 def _fits_together(members: Mapping[str, Value]) -> bool:
-    positions = {name: members[name] for name in ("chunk_index", "total_chunks") if name in members}
+    return _is_chunk({name: members[name] for name in ("chunk_index", "total_chunks") if name in members})
+
+
+def _is_chunk(members: Mapping[str, Value]) -> bool:
     try:
-        read_other(Kind.CHUNK, {"content": "x", **positions}, named_kind=False)
+        read_other(Kind.CHUNK, {"content": "x", **members}, named_kind=False)
     except Unacceptable:
         return False
     return True
-
-
-def _rows(embeddings: object) -> Sequence[object]:
-    return () if embeddings is None else cast("Sequence[object]", embeddings)
 
 
 @contextmanager
@@ -212,19 +203,19 @@ def _calls(address: str) -> Iterator[None]:
             yield
     except ComponentFailed as error:
         detail = str(error).partition(": ")[2]
-        raise ComponentFailed(COMPONENT, f"{address} cannot be read ({detail}); check that it is up") from error
+        raise unreadable(address, detail, "check that it is up") from error
 
 
 @contextmanager
-def opened(address: str, embedder: Embedder | None, deadline_seconds: float = 30.0) -> Iterator[ChromaSource]:
-    """The collection at an address that `checked_address` gave.
+def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float = 30.0) -> Iterator[ChromaSource]:
+    """Give the collection at an address that `checked_address` gave.
 
     Raises ConfigurationError when there is none of that name, with the names there are; ComponentFailed when Chroma
     does not answer, or not within `deadline_seconds`.
     """
-    place, _, name = address.removeprefix(PREFIX).rpartition("/")
-    if place.startswith(("http://", "https://")):
-        server = ChromaServer(server_of(address, place), deadline_seconds)
+    place, name = chroma_place(address)
+    if isinstance(place, ServerAddress):
+        server = ChromaServer(place, deadline_seconds)
         try:
             with _calls(address):
                 collection, names = server.existing(name), server.names()
@@ -232,9 +223,9 @@ def opened(address: str, embedder: Embedder | None, deadline_seconds: float = 30
         finally:
             server.close()
         return
-    _check_made(address, Path(place))
+    _check_made(address, place)
     with _calls(address):
-        client = open_client(Path(place))
+        client = open_client(place)
     try:
         with _calls(address):
             found, names = _existing(client, name), [one.name for one in client.list_collections()]
@@ -244,7 +235,7 @@ def opened(address: str, embedder: Embedder | None, deadline_seconds: float = 30
 
 
 def _check_made(address: str, folder: Path) -> None:
-    """Raises ConfigurationError while a folder has no collection: another program may be making its tables just now.
+    """Raise ConfigurationError while a folder has no collection: another program may be making its tables just now.
 
     Chroma makes them in whatever it opens, and of two that do so at a time one fails.
     """
@@ -256,7 +247,7 @@ def _check_made(address: str, folder: Path) -> None:
     except sqlite3.DatabaseError:  # of which Chroma says what is wrong
         return
     if not made:
-        raise ConfigurationError(f"{address}: no collection of this name; there are none")
+        raise unknown_collection(address, named_there(()))
 
 
 def _existing(client: Client, name: str) -> Collection | None:
@@ -268,6 +259,5 @@ def _existing(client: Client, name: str) -> Collection | None:
 
 def _present(address: str, collection: Collection | None, names: Sequence[str]) -> Collection:
     if collection is None:
-        there = f"there are {', '.join(sorted(names))}" if names else "there are none"
-        raise ConfigurationError(f"{address}: no collection of this name; {there}")
+        raise unknown_collection(address, named_there(names))
     return collection

@@ -17,9 +17,15 @@ from cognition_engines.drafts.plain_values import MalformedText, RefusedValue
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.ingest.collections.addresses import MongoPlace, mongo_place
-from cognition_engines.ingest.collections.http_json import COMPONENT
-from cognition_engines.ingest.collections.live_source import LiveObject, LiveSource, Wanted
-from cognition_engines.ingest.foreign.mongodb import document_members
+from cognition_engines.ingest.collections.open_collection import (
+    LiveObject,
+    LiveSource,
+    Wanted,
+    named_there,
+    unknown_collection,
+    unreadable,
+)
+from cognition_engines.ingest.foreign.typed_values import document_members
 from cognition_engines.ingest.maps.field_map import FieldMap
 from cognition_engines.ingest.parse.json_values import parse_json
 
@@ -50,7 +56,7 @@ class _Documents:
             return self._collection.estimated_document_count()
 
     def _object(self, document: Mapping[str, Any]) -> LiveObject:
-        """The members as they are read from a file of mongoexport."""
+        """Return the members as they are read from a file of mongoexport."""
         try:
             value = parse_json(dumps(document, json_options=RELAXED_JSON_OPTIONS)).value
         except (MalformedText, ValueError, TypeError, RecursionError):
@@ -60,21 +66,17 @@ class _Documents:
 
 
 @contextmanager
-def opened(
-    address: str,
-    embedder: Embedder | None,
-    deadline_seconds: float,
-    map: FieldMap,
-    variables: Mapping[str, str] = os.environ,
+def open_mongodb(
+    address: str, embedder: Embedder | None, deadline_seconds: float, map: FieldMap
 ) -> Iterator[LiveSource]:
-    """The collection at an address, whose password is in no message and no record. `variables` may have the password.
+    """Give the collection at an address, whose password is in no message and no record.
 
     Raises ConfigurationError when there is none of that name, with the names there are; ComponentFailed when the
     server does not answer or refuses.
     """
     place = mongo_place(address)
     options = _options(place, deadline_seconds)
-    if password := variables.get(PASSWORD):
+    if password := os.environ.get(PASSWORD):
         options["password"] = password
     try:
         with catch_warnings():
@@ -92,7 +94,7 @@ def opened(
 
 
 def _options(place: MongoPlace, deadline_seconds: float) -> dict[str, Any]:
-    """Those that the address does not give."""
+    """Return those that the address does not give."""
     milliseconds = int(deadline_seconds * 1000)
     options = {
         "appname": "cstp",
@@ -105,19 +107,16 @@ def _options(place: MongoPlace, deadline_seconds: float) -> dict[str, Any]:
 
 
 def _check_there(place: MongoPlace, list_names: Any) -> None:
-    """Raises ConfigurationError where the collection is not there; one that may not list reads it without."""
+    """Raise ConfigurationError if the collection is not there; a user who may not list collections reads it anyway."""
     try:
         with _calls(place.shown):
             names = list_names(authorizedCollections=True, nameOnly=True)
-    except _MayNotList:
-        return
+    except ComponentFailed as error:
+        if getattr(error.__cause__, "code", None) == _UNAUTHORISED:
+            return
+        raise
     if place.collection not in names:
-        there = f"there are {', '.join(sorted(names))}" if names else "there are none"
-        raise ConfigurationError(f"{place.shown}: no collection of this name; {there}")
-
-
-class _MayNotList(ComponentFailed):
-    """The user has no right to what was asked for."""
+        raise unknown_collection(place.shown, named_there(names))
 
 
 @contextmanager
@@ -126,14 +125,8 @@ def _calls(address: str) -> Iterator[None]:
     try:
         yield
     except OperationFailure as error:
-        detail = f"{address} cannot be read (refused with code {error.code})"
-        if error.code == _UNAUTHORISED:
-            raise _MayNotList(COMPONENT, detail) from error
-        why = "; check the user, the password and authSource" if error.code == _NOT_AUTHENTICATED else ""
-        raise ComponentFailed(COMPONENT, detail + why) from error
-    except ConnectionFailure as error:
-        raise ComponentFailed(
-            COMPONENT, f"{address} cannot be read ({type(error).__name__}); check that it is up"
-        ) from error
+        advice = "check the user, the password and authSource" if error.code == _NOT_AUTHENTICATED else ""
+        raise unreadable(address, f"refused with code {error.code}", advice) from error
     except PyMongoError as error:
-        raise ComponentFailed(COMPONENT, f"{address} cannot be read ({type(error).__name__})") from error
+        advice = "check that it is up" if isinstance(error, ConnectionFailure) else ""
+        raise unreadable(address, type(error).__name__, advice) from error

@@ -7,12 +7,21 @@ from functools import partial
 from typing import Final
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value
-from cognition_engines.ingest.conversations.export_file import ExportFile
-from cognition_engines.ingest.conversations.json_stream import first_of, items_of
-from cognition_engines.ingest.conversations.left_out import BRANCH, LeftOut
-from cognition_engines.ingest.conversations.members import branch, listed_texts, member, objects, stated, text
-from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, drafts, instant
+from cognition_engines.ingest.conversations.export_file import BRANCH, ExportFile, LeftOut
+from cognition_engines.ingest.conversations.turn_drafts import (
+    Message,
+    branch,
+    built,
+    conversation_name,
+    drafts,
+    listed_texts,
+    member,
+    objects,
+    stated,
+    text,
+)
 from cognition_engines.ingest.items import Item
+from cognition_engines.ingest.parse.json_values import first_of, items_of
 from cognition_engines.kinds.artifacts import Role
 
 _OTHERS: Final = frozenset(
@@ -25,7 +34,7 @@ _POINTER: Final = re.compile(r"_?asset_pointer$")
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """The messages of all conversations; nothing of the other lists of an export; None for any other file."""
+    """Return the messages of all conversations; nothing of the other lists of an export; None for any other file."""
     if file.name.name in _OTHERS:
         return iter(()) if file.around.has(file.name.parent, "chat.html") else None
     if b'"mapping"' not in file.head or not _is_conversation(first_of(file.head, file.file)):
@@ -40,10 +49,10 @@ def _is_conversation(first: Value) -> bool:
     return all(isinstance(node, dict) and {"message", "parent"} <= node.keys() for node in list(mapping.values())[:3])
 
 
-def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Wrong]:
+def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable]:
     mapping, id = member(item, "mapping"), text(item, "conversation_id") or text(item, "id")
     if not isinstance(mapping, dict) or id is None:
-        yield Wrong("a conversation must have an id and a mapping")
+        yield Unacceptable("a conversation must have an id and a mapping")
         return
     parents = {name: text(node, "parent") for name, node in mapping.items()}
     chosen = branch(parents, _leaf(item, mapping))
@@ -54,7 +63,7 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Wrong]:
 
 
 def _leaf(item: Value, mapping: Mapping[str, Value]) -> str:
-    """The last message of the conversation as it was shown, else the latest that there is."""
+    """Return the last message of the conversation as it was shown, else the latest that there is."""
     stated_leaf = text(item, "current_node")
     if stated_leaf in mapping:
         return str(stated_leaf)
@@ -98,7 +107,7 @@ def _message(item: Value, conversation: str, left_out: LeftOut, found: tuple[int
 
 
 def _is_hidden(message: Value) -> bool:
-    """Whether it is a call of a tool, a thought or what else is not shown as said."""
+    """Return whether it is a call of a tool, a thought or what else is not shown as said."""
     if text(message, "content", "content_type") not in _SPOKEN or text(message, "recipient") not in (None, "all"):
         return True
     return member(message, "metadata", "is_visually_hidden_from_conversation") is True
@@ -115,7 +124,7 @@ def _words(message: Value) -> str:
 
 
 def _part(part: Value) -> str | None:
-    """A text, the words of a recording, or the name of what else it is: `[image]`."""
+    """Return a text, the words of a recording, or the name of what else it is: `[image]`."""
     if isinstance(part, str):
         return part
     kind = text(part, "content_type")
@@ -123,13 +132,13 @@ def _part(part: Value) -> str | None:
 
 
 def _time(message: Value) -> str | None:
-    """When it was said; else None. Raises `Unacceptable`."""
+    """Return the time of a message; None without one. Raises `Unacceptable`."""
     seconds = member(message, "create_time")
     if seconds is None:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise Unacceptable("create_time must be a number of seconds")
     try:
-        return instant(datetime.fromtimestamp(seconds, UTC))
+        return datetime.fromtimestamp(seconds, UTC).isoformat()
     except (OverflowError, ValueError, OSError):
         raise Unacceptable("create_time must lie in the years 1970 to 9999") from None

@@ -1,18 +1,20 @@
 """The export of a Claude account: `conversations.json`, each conversation with its `chat_messages`."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value
-from cognition_engines.ingest.conversations.blocks import block_words
-from cognition_engines.ingest.conversations.export_file import ExportFile
-from cognition_engines.ingest.conversations.json_stream import first_of, items_of
-from cognition_engines.ingest.conversations.left_out import BRANCH, SYSTEM, LeftOut
-from cognition_engines.ingest.conversations.members import (
+from cognition_engines.ingest.conversations.export_file import BRANCH, SYSTEM, ExportFile, LeftOut
+from cognition_engines.ingest.conversations.turn_drafts import (
+    Message,
     branch,
+    built,
     content_text,
+    conversation_name,
+    drafts,
     listed_texts,
     member,
     objects,
@@ -20,13 +22,70 @@ from cognition_engines.ingest.conversations.members import (
     stated,
     text,
 )
-from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, drafts
 from cognition_engines.ingest.items import Item
+from cognition_engines.ingest.parse.json_values import first_of, items_of
 from cognition_engines.kinds.artifacts import Role
 
+_LONGEST_INPUT: Final = 100_000  # characters of what a tool was called with
 _OTHERS: Final = frozenset({"projects.json", "users.json", "memories.json"})
 _ROLES: Final[Mapping[str, Role]] = {"human": "user", "user": "user", "assistant": "assistant"}
 _SPEAKERS: Final[Mapping[Role, str]] = {"assistant": "Claude"}
+
+
+def block_words(content: Value, *, with_tools: bool) -> tuple[str, int]:
+    """Return the words of the blocks, and how many were left out. Raises `Unacceptable` if they are no blocks.
+
+    A text is one block. An image is named; calls, results and thoughts are read `with_tools`.
+    """
+    if content is None or isinstance(content, str):
+        return content or "", 0
+    if not isinstance(content, list):
+        raise Unacceptable("content must be text or a list of blocks")
+    said: list[str] = []
+    hidden = 0
+    for block in content:
+        words = block if isinstance(block, str) else _spoken(block)
+        if words is None and with_tools:
+            words = _of_tool(block)
+        elif words is None:
+            hidden += 1
+        if words:
+            said.append(words)
+    return "\n\n".join(said), hidden
+
+
+def _spoken(block: Value) -> str | None:
+    """Return the words of a block; None if it is not spoken."""
+    kind = text(block, "type")
+    if kind == "text":
+        return text(block, "text") or ""
+    return f"[{kind}]" if kind in ("image", "document") else None
+
+
+def _of_tool(block: Value) -> str:
+    match text(block, "type"):
+        case "tool_use" | "server_tool_use":
+            return f"[{text(block, 'name') or 'tool'}] {_dumped(member(block, 'input'))}"
+        case "tool_result":
+            return _result(member(block, "content"))
+        case "thinking":
+            return text(block, "thinking") or ""
+        case _:
+            return ""
+
+
+def _result(content: Value) -> str:
+    if isinstance(content, str):
+        return content
+    found = content if isinstance(content, list) else []
+    return "\n\n".join(words for each in found if (words := _spoken(each)))
+
+
+def _dumped(value: Value) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)[:_LONGEST_INPUT]
+    except (RecursionError, ValueError):
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +96,7 @@ class _Conversation:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """The messages of all conversations; nothing of the other lists of an export; None for any other file."""
+    """Return the messages of all conversations; nothing of the other lists of an export; None for any other file."""
     if file.name.name in _OTHERS:
         return iter(()) if _is_list(file) else None
     if b'"chat_messages"' not in file.head:
@@ -54,10 +113,10 @@ def _is_list(file: ExportFile) -> bool:
     return is_ours and file.around.has(file.name.parent, "conversations.json")
 
 
-def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Wrong]:
+def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable]:
     id, listed = text(item, "uuid"), member(item, "chat_messages")
     if id is None or not isinstance(listed, list):
-        yield Wrong("a conversation must have a uuid and chat_messages")
+        yield Unacceptable("a conversation must have a uuid and chat_messages")
         return
     kept = _kept(listed)
     left_out.counts[BRANCH] += len(listed) - len(kept)
@@ -68,7 +127,7 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Wrong]:
 
 
 def _kept(listed: list[Value]) -> list[tuple[int, Value]]:
-    """The messages on the branch of the last one, each with its position; all of them where parents are not given."""
+    """Return the messages on the branch of the last one, each with its position; all without parents."""
     parents = {id: text(each, "parent_message_uuid") for each in listed if (id := text(each, "uuid")) is not None}
     if len(parents) < len(listed) or None in parents.values() or not listed:
         return list(enumerate(listed))
@@ -104,7 +163,7 @@ def _message(conversation: _Conversation, found: tuple[int, Value]) -> Message |
 def _attachment(
     conversation: _Conversation, within: tuple[int, Value], found: tuple[int, dict[str, Value]]
 ) -> Message | None:
-    """The text of a file that was given with a message, as a turn of its position."""
+    """Return the text of a file that was given with a message, as a turn of its position."""
     (index, item), (number, attached) = within, found
     content, name = text(attached, "extracted_content"), text(attached, "file_name")
     if content is None:

@@ -8,17 +8,22 @@ from functools import partial
 from hashlib import sha256
 from typing import Final
 
-from cognition_engines.drafts.plain_values import MalformedText, Unacceptable, Value
-from cognition_engines.ingest.conversations.blocks import block_words
-from cognition_engines.ingest.conversations.export_file import ExportFile
-from cognition_engines.ingest.conversations.left_out import REPEATED, SYSTEM, LeftOut
-from cognition_engines.ingest.conversations.members import member, required, stated, text
-from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, draft
-from cognition_engines.ingest.items import Item, Warned
-from cognition_engines.ingest.parse.json_values import parse_json
+from cognition_engines.drafts.plain_values import RefusedValue, Unacceptable, Value
+from cognition_engines.ingest.conversations.claude import block_words
+from cognition_engines.ingest.conversations.export_file import REPEATED, SYSTEM, ExportFile, LeftOut
+from cognition_engines.ingest.conversations.turn_drafts import (
+    Message,
+    built,
+    conversation_name,
+    draft,
+    member,
+    required,
+    stated,
+    text,
+)
+from cognition_engines.ingest.items import Item, Warned, warned
+from cognition_engines.ingest.structured.reader import parsed_lines
 from cognition_engines.kinds.artifacts import Role
-from cognition_engines.models import Problem
-from cognition_engines.open_file import LONGEST_LINE, lines_of
 
 _ROLES: Final[Mapping[str, Role]] = {"user": "user", "assistant": "assistant", "system": "system"}
 _LOOKED_AT: Final = 4 * 2**20  # bytes in which a session has its first message
@@ -28,23 +33,20 @@ _COMMANDS: Final = ("<command-name>", "<command-message>", "<local-command-", "<
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """The messages of a session; None for any other file."""
+    """Return the messages of a session; None for any other file."""
     return _turns(file) if _is_session(file) else None
 
 
 def _is_session(file: ExportFile) -> bool:
     """Return whether the first bytes have a message and all entries before it have a type, of whatever name."""
     try:
-        for _, line in lines_of(file.file):
-            entry = _entry(line or b"")
-            if entry is not None and _is_message(entry):
+        for candidate in parsed_lines(file.file):
+            entry = candidate.value
+            if isinstance(entry, dict) and _is_message(entry):
                 return True
-            if entry is not None and (text(entry, "type") is None or "kind" in entry):
+            untyped = not isinstance(entry, dict) or text(entry, "type") is None or "kind" in entry
+            if untyped or file.file.tell() > _LOOKED_AT:
                 return False
-            if file.file.tell() > _LOOKED_AT:
-                return False
-        return False
-    except MalformedText:
         return False
     finally:
         file.file.seek(0)
@@ -53,19 +55,6 @@ def _is_session(file: ExportFile) -> bool:
 def _is_message(entry: dict[str, Value]) -> bool:
     given = {"uuid", "sessionId", "timestamp", "parentUuid"}
     return text(entry, "type") in _ROLES and entry.keys() >= given and "kind" not in entry
-
-
-def _entry(line: bytes) -> dict[str, Value] | None:
-    """The object of a line; None of a blank one. Raises MalformedText."""
-    if not line.strip():
-        return None
-    try:
-        value = parse_json(line.decode("utf-8-sig")).value
-    except UnicodeDecodeError:
-        raise MalformedText(1, "the encoding must be UTF-8") from None
-    if not isinstance(value, dict):
-        raise MalformedText(1, "an entry must be an object")
-    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,41 +151,26 @@ def _turns(file: ExportFile) -> Iterator[Item]:
             yield found
             continue
         make = partial(_message, left_out=file.left_out, last=last, history=history)
-        for message in iter([found]) if isinstance(found, Wrong) else built(make, [found]):
+        for message in iter([found]) if isinstance(found, Unacceptable) else built(make, [found]):
             if isinstance(message, Message):
                 last = message.ts, message.place
             yield draft(file.path, message, number, number)
 
 
-def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[str, Value] | Wrong | Warned]]:
+def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[str, Value] | Unacceptable | Warned]]:
     """Yield the entries that are messages, with their lines, and what is wrong with others."""
-    for number, line in lines_of(file.file):
-        if line is None:
-            yield number, Wrong(f"the line has more than {LONGEST_LINE // 2**20} MiB")
-            continue
-        if _is_unfinished(line):
+    for candidate in parsed_lines(file.file):
+        number, entry = candidate.line, candidate.value
+        if candidate.broken and candidate.text and not candidate.text.endswith("\n"):
             reason = "the last line is not written to its end, and left for the next run"
-            yield number, Warned(Problem(file.path, number, reason))
-            continue
-        try:
-            entry = _entry(line)
-        except MalformedText as error:
-            yield number, Wrong(error.reason)
-            continue
-        if entry is not None and text(entry, "type") in _ROLES:
+            yield number, warned(file.path, reason, number)
+        elif isinstance(entry, RefusedValue):
+            yield number, Unacceptable(entry.reason)
+        elif not isinstance(entry, dict):
+            yield number, Unacceptable("an entry must be an object")
+        elif text(entry, "type") in _ROLES:
             yield from history.arrange(number, entry)
     yield from history.release()
-
-
-def _is_unfinished(line: bytes) -> bool:
-    """Whether it is the last line of a session that is being written."""
-    if line.endswith(b"\n"):
-        return False
-    try:
-        _entry(line)
-    except MalformedText:
-        return True
-    return False
 
 
 def _message(

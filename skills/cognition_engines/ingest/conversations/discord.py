@@ -9,27 +9,23 @@ from io import BytesIO, TextIOWrapper
 from typing import Final
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value
-from cognition_engines.ingest.conversations.export_file import ExportFile
-from cognition_engines.ingest.conversations.json_stream import (
-    BrokenJson,
-    first_of,
-    items_of,
-    items_under,
-    members_before,
-)
-from cognition_engines.ingest.conversations.left_out import LeftOut
-from cognition_engines.ingest.conversations.members import (
+from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut
+from cognition_engines.ingest.conversations.turn_drafts import (
+    Message,
     content_text,
+    conversation_name,
+    drafts,
     listed_texts,
     member,
     number_text,
     objects,
+    one_each,
     required,
     stated,
     text,
 )
-from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, built, conversation_name, drafts
 from cognition_engines.ingest.items import Item
+from cognition_engines.ingest.parse.json_values import BrokenJson, first_of, items_of, items_under, members_before
 from cognition_engines.models import Sensitivity
 
 _WRITTEN: Final = frozenset({"Default", "Reply", "ThreadStarterMessage", "ApplicationCommand", "ChatInputCommand"})
@@ -41,27 +37,22 @@ _LONGEST_FIELD: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Channel:
+    """`speaker` is the owner of a package of Discord's, who wrote all messages in it."""
+
     id: str
     name: str | None
     guild: str | None
     category: str | None
     is_private: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Own:
-    """A channel of the package, and whose package it is."""
-
-    channel: _Channel
-    speaker: str | None
+    speaker: str | None = None
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """The messages of a channel; nothing of the lists of a package; None for any other file."""
+    """Return the messages of a channel; nothing of the lists of a package; None for any other file."""
     if file.name.name == "messages.json":
         first = first_of(file.head, file.file)
         if isinstance(first, dict) and first.keys() >= _OWN:
-            return drafts(file.path, items_of(file.file), partial(_own_messages, _own(file), file.left_out))
+            return drafts(file.path, items_of(file.file), one_each(partial(_own_message, _own(file), file.left_out)))
     if file.name.name in ("channel.json", "index.json"):
         return iter(()) if _is_of_package(file) else None
     if b'"messages"' not in file.head:
@@ -70,14 +61,14 @@ def read(file: ExportFile) -> Iterator[Item] | None:
     if before is None or not isinstance(before.get("guild"), dict) or text(before, "channel", "type") is None:
         return None
     channel = _exported(before)
-    return drafts(file.path, items_under(file.file, "messages"), partial(_messages, channel, file.left_out))
+    return drafts(file.path, items_under(file.file, "messages"), one_each(partial(_message, channel, file.left_out)))
 
 
 def read_csv(file: ExportFile) -> Iterator[Item] | None:
-    """As Discord gave the messages of a channel in earlier years."""
+    """Return the messages of a channel as Discord gave them in earlier years; None for any other file."""
     if not file.head.removeprefix(b"\xef\xbb\xbf").startswith(b"ID,Timestamp,Contents"):
         return None
-    return drafts(file.path, _rows(file), partial(_own_messages, _own(file), file.left_out))
+    return drafts(file.path, _rows(file), one_each(partial(_own_message, _own(file), file.left_out)))
 
 
 def _rows(file: ExportFile) -> Iterator[Value]:
@@ -108,7 +99,7 @@ def _exported(before: Mapping[str, Value]) -> _Channel:
     return _Channel(id, *names, is_private=type.startswith("Direct"))
 
 
-def _own(file: ExportFile) -> _Own:
+def _own(file: ExportFile) -> _Channel:
     folder = file.name.parent
     described = _object(file.around.read(folder, "channel.json"))
     account = next(
@@ -117,8 +108,8 @@ def _own(file: ExportFile) -> _Own:
     user = _object(account)
     id = number_text(described, "id") or folder.name.removeprefix("c")
     is_private = member(described, "recipients") is not None or str(member(described, "type")) in ("DM", "GROUP_DM")
-    channel = _Channel(id, text(described, "name"), text(described, "guild", "name"), None, is_private)
-    return _Own(channel, text(user, "global_name") or text(user, "username"))
+    speaker = text(user, "global_name") or text(user, "username")
+    return _Channel(id, text(described, "name"), text(described, "guild", "name"), None, is_private, speaker)
 
 
 def _object(content: bytes | None) -> Value:
@@ -130,11 +121,7 @@ def _object(content: bytes | None) -> Value:
         return None
 
 
-def _messages(channel: _Channel, left_out: LeftOut, item: Value) -> Iterator[Message | Wrong]:
-    return built(partial(_message, channel, left_out=left_out), [item])
-
-
-def _message(channel: _Channel, item: Value, left_out: LeftOut) -> Message | None:
+def _message(channel: _Channel, left_out: LeftOut, item: Value) -> Message | None:
     if not isinstance(item, dict):
         raise Unacceptable("a message must be an object")
     files = listed_texts(text(each, "fileName") for each in objects(item, "attachments"))
@@ -184,11 +171,7 @@ def _place(channel: _Channel) -> dict[str, Value]:
     return stated(channel=channel.name or channel.id, server=channel.guild, category=channel.category)
 
 
-def _own_messages(own: _Own, left_out: LeftOut, item: Value) -> Iterator[Message | Wrong]:
-    return built(partial(_own_message, own, left_out=left_out), [item])
-
-
-def _own_message(own: _Own, item: Value, left_out: LeftOut) -> Message | None:
+def _own_message(channel: _Channel, left_out: LeftOut, item: Value) -> Message | None:
     if not isinstance(item, dict):
         raise Unacceptable("a message must be an object")
     files = content_text(item, "Attachments").split()
@@ -196,14 +179,14 @@ def _own_message(own: _Own, item: Value, left_out: LeftOut) -> Message | None:
     content = content_text(item, "Contents") or "".join(f"[{name}]" for name in names)
     if left_out.skips(blank=not content.strip()):
         return None
-    id, channel = required(item, "ID"), own.channel
+    id = required(item, "ID")
     return Message(
         system="discord",
         ids=(channel.id, id),
         conversation=conversation_name("discord", channel.name, channel.id),
         content=content,
         ts=required(item, "Timestamp"),
-        speaker=own.speaker,
+        speaker=channel.speaker,
         place=_milliseconds(id),  # the time has none
         metadata=stated(**_place(channel), files=names),
         guard=Sensitivity.SENSITIVE if channel.is_private else None,
@@ -211,5 +194,5 @@ def _own_message(own: _Own, item: Value, left_out: LeftOut) -> Message | None:
 
 
 def _milliseconds(id: str) -> int:
-    """Those of the moment that an id was made at, within its second."""
+    """Return those of the moment that an id was made at, within its second."""
     return ((int(id) >> 22) + _EPOCH_MS) % 1000 if id.isascii() and id.isdigit() and len(id) < 20 else 0

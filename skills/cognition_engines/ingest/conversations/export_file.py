@@ -1,18 +1,63 @@
-"""A file of an export, as it lies in a folder or in an archive, with the files that stand around it."""
+"""A file of an export, as it lies in a folder or in an archive, with the files around it and what a run leaves out."""
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, Protocol
 
-from cognition_engines.ingest.conversations.left_out import LeftOut
-from cognition_engines.ingest.items import Item, RejectedRecord
-from cognition_engines.models import Problem
+from cognition_engines.ingest.items import Item, rejected, warned
+from cognition_engines.ingest.options import Texts
 from cognition_engines.open_file import LARGEST_WHOLE, NotAFile, open_file
 
+BOTS: Final = "bots"
+SYSTEM: Final = "system"
+BLANK: Final = "blank"
+BRANCH: Final = "branch"
+REPEATED: Final = "repeated"
+_REASONS: Final[Mapping[str, tuple[str, str]]] = {  # one, several
+    BOTS: ("message of a bot is left out; --bots reads it", "messages of bots are left out; --bots reads them"),
+    SYSTEM: (
+        "message of the system or of a tool is left out; --system-messages reads it",
+        "messages of the system or of tools are left out; --system-messages reads them",
+    ),
+    BLANK: ("message without words is left out", "messages without words are left out"),
+    BRANCH: (
+        "message is left out that an edited or repeated one replaced",
+        "messages are left out that edited or repeated ones replaced",
+    ),
+    REPEATED: (
+        "message is left out that repeats the beginning of its session",
+        "messages are left out that repeat the beginning of their session",
+    ),
+}
 HEAD: Final = 2**16  # bytes by which a format is recognised
+
+
+@dataclass(slots=True)
+class LeftOut:
+    """Counts by reason what a file has and a run does not read. `broken` are lists of an export that cannot be read."""
+
+    texts: Texts
+    counts: Counter[str] = field(default_factory=Counter)
+    broken: set[str] = field(default_factory=set)
+
+    def skips(self, *, bot: bool = False, system: bool = False, blank: bool = False) -> bool:
+        """Return whether such a message is left out, which is noted."""
+        bot, system = bot and not self.texts.bots, system and not self.texts.system_messages
+        reason = BOTS if bot else SYSTEM if system else BLANK if blank else None
+        if reason is not None:
+            self.counts[reason] += 1
+        return reason is not None
+
+    def warnings(self, path: str) -> Iterator[Item]:
+        for reason, count in sorted((+self.counts).items()):
+            yield warned(path, f"{count} {_REASONS[reason][count > 1]}")
+        for name in sorted(self.broken):
+            meaning = "unlisted users are called by their ids, and unlisted channels are sensitive"
+            yield warned(path, f"{name} of the export is empty or broken: {meaning}")
 
 
 class Neighbours(Protocol):
@@ -21,7 +66,7 @@ class Neighbours(Protocol):
     def has(self, root: PurePosixPath, name: str) -> bool: ...
 
     def read(self, root: PurePosixPath, name: str) -> bytes | None:
-        """What it holds; None for one that is not there, cannot be read or has more than LARGEST_WHOLE bytes."""
+        """Return the content; None for a file that is absent, unreadable or larger than LARGEST_WHOLE bytes."""
         ...
 
 
@@ -42,13 +87,13 @@ class ExportFile:
     around: Neighbours
 
     def refused(self, reason: str) -> Iterator[Item]:
-        return iter([RejectedRecord(Problem(self.path, None, reason))])
+        return iter([rejected(self.path, reason)])
 
 
 class InFolder:
-    """The neighbours of a file on disk, inside the folder `below`. No link in it is followed."""
+    """The neighbours of a file on disk, inside the folder `below`; none without one. No link in it is followed."""
 
-    def __init__(self, below: Path) -> None:
+    def __init__(self, below: Path | None) -> None:
         self._below = below
 
     def has(self, root: PurePosixPath, name: str) -> bool:
@@ -66,7 +111,7 @@ class InFolder:
 
     def _identity(self, path: Path) -> tuple[int, ...] | None:
         """Return what changes when the file is written, its size last; None if it is no file in `below`."""
-        if not path.is_relative_to(self._below):
+        if self._below is None or not path.is_relative_to(self._below):
             return None
         try:
             with open_file(path, self._below) as file:
@@ -77,16 +122,6 @@ class InFolder:
 
 
 @lru_cache(maxsize=8)  # the list of users is asked for again for each day
-def _content(path: Path, below: Path, _identity: tuple[int, ...]) -> bytes:
+def _content(path: Path, below: Path | None, _identity: tuple[int, ...]) -> bytes:
     with open_file(path, below) as file:
         return file.read(LARGEST_WHOLE)
-
-
-class Alone:
-    """The neighbours of a stream."""
-
-    def has(self, root: PurePosixPath, name: str) -> bool:
-        return False
-
-    def read(self, root: PurePosixPath, name: str) -> bytes | None:
-        return None

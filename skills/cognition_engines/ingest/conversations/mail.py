@@ -15,12 +15,22 @@ from hashlib import sha256
 from typing import BinaryIO, Final
 
 from cognition_engines.drafts.plain_values import Unacceptable
-from cognition_engines.ingest.conversations.charsets import NO_CHARACTER, decode_base64, decode_text, decode_words
-from cognition_engines.ingest.conversations.export_file import HEAD, ExportFile
-from cognition_engines.ingest.conversations.html_words import html_words
-from cognition_engines.ingest.conversations.left_out import LeftOut
-from cognition_engines.ingest.conversations.members import listed_texts, stated
-from cognition_engines.ingest.conversations.turn_drafts import Message, built, conversation_name, draft
+from cognition_engines.ingest.conversations.export_file import HEAD, ExportFile, LeftOut
+from cognition_engines.ingest.conversations.mail_text import (
+    NO_CHARACTER,
+    decode_base64,
+    decode_text,
+    decode_words,
+    html_words,
+)
+from cognition_engines.ingest.conversations.turn_drafts import (
+    Message,
+    built,
+    conversation_name,
+    draft,
+    listed_texts,
+    stated,
+)
 from cognition_engines.ingest.items import Item
 from cognition_engines.open_file import LARGEST_WHOLE
 
@@ -49,7 +59,7 @@ _MALFORMED: Final = (ValueError, LookupError, AttributeError, TypeError)
 
 
 def read_eml(file: ExportFile) -> Iterator[Item] | None:
-    """The mail that a file is; None where it does not begin as one does."""
+    """Return the mail that a file is; None where it does not begin as one does."""
     head = file.head.removeprefix(_BOM)
     first = _FIRST.match(head)  # as a mail begins that was taken out of an mbox
     content = (head if first is None else head[first.end() :]).lstrip()
@@ -60,7 +70,7 @@ def read_eml(file: ExportFile) -> Iterator[Item] | None:
 
 
 def read_mbox(file: ExportFile) -> Iterator[Item] | None:
-    """The mails of an mbox, one at a time; None for another file."""
+    """Return the mails of an mbox, one at a time; None for another file."""
     first, _, rest = file.head.removeprefix(_BOM).partition(b"\n")
     if not first.startswith(b"From ") or not _begins(rest):
         is_cut = _FROM.match(first) is not None and _is_all_headers(rest, file)
@@ -69,7 +79,7 @@ def read_mbox(file: ExportFile) -> Iterator[Item] | None:
 
 
 def _begins(head: bytes) -> bool:
-    """Whether a text begins with headers of a mail."""
+    """Return whether a text begins with headers of a mail."""
     top = re.split(rb"\r?\n\r?\n", head.lstrip(b"\r\n"), maxsplit=1)[0]
     return _HEADER.match(top) is not None and _LEAST.search(top) is not None
 
@@ -82,7 +92,7 @@ def _is_all_headers(head: bytes, file: ExportFile) -> bool:
 
 
 def _split(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The mails of an mbox, each with its line; of one that is too large just more than what is read."""
+    """Yield the mails of an mbox, each with its line; of one that is too large just more than what is read."""
     start, held, size, blank = 1, list[bytes](), 0, True
     number = 0
     while line := file.readline(LARGEST_WHOLE):
@@ -252,7 +262,7 @@ def _file_name(part: MIMEPart) -> str | None:
 
 
 def _without_ends(words: str, *, is_reply: bool) -> str:
-    """Without the signature, and without the quoted mail that a reply ends with; the text itself if nothing is left."""
+    """Return a text without its signature and the quoted end of a reply; the text itself if nothing is left."""
     lines = words.rstrip().split("\n")
     if _SIGNATURE in lines:
         lines = lines[: lines.index(_SIGNATURE)]

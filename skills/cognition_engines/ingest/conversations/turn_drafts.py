@@ -1,25 +1,90 @@
-"""A message of an export to a checked turn."""
+"""The members of what an export holds, and its messages as checked turns."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from hashlib import sha256
 from re import compile as compiled
 from typing import Final, TypeVar
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value, named
-from cognition_engines.ingest.conversations.json_stream import BrokenJson
-from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord
+from cognition_engines.ingest.items import Item, RecordDraft, rejected
+from cognition_engines.ingest.parse.json_values import BrokenJson
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.artifacts import Role
 from cognition_engines.kinds.fields import PRINTABLE
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Problem, Sensitivity
+from cognition_engines.models import Sensitivity
 
 T = TypeVar("T")
 _LONGEST_ID: Final = 190
 _IS_PRINTABLE: Final = compiled(PRINTABLE)
+
+
+def member(value: Value, *names: str) -> Value:
+    """Return the value under one name after the other; None without one."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def text(value: Value, *names: str) -> str | None:
+    """Return the same as `member` if it is a text that is not blank."""
+    found = member(value, *names)
+    return found if isinstance(found, str) and found.strip() else None
+
+
+def number_text(value: Value, *names: str) -> str | None:
+    """Return the same as `text`; a whole number as its digits."""
+    found = member(value, *names)
+    return str(found) if isinstance(found, int) and not isinstance(found, bool) else text(value, *names)
+
+
+def objects(value: Value, *names: str) -> list[dict[str, Value]]:
+    """Return the objects of a list."""
+    found = member(value, *names)
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+
+
+def texts(value: Value, *names: str) -> list[str]:
+    """Return the texts of a list."""
+    found = member(value, *names)
+    return [each for each in found if isinstance(each, str) and each.strip()] if isinstance(found, list) else []
+
+
+def required(value: Value, *names: str) -> str:
+    """Return the same as `number_text`. Raises `Unacceptable` without one."""
+    found = number_text(value, *names)
+    if found is None:
+        raise Unacceptable(f"{'.'.join(names)} must be text")
+    return found
+
+
+def content_text(value: Value, name: str) -> str:
+    """Return a text that may be blank or absent. Raises `Unacceptable` for anything else."""
+    found = member(value, name)
+    if found is not None and not isinstance(found, str):
+        raise Unacceptable(f"{name} must be text")
+    return found or ""
+
+
+def stated(**members: Value) -> dict[str, Value]:
+    """Return the members that say something."""
+    return {name: value for name, value in members.items() if value not in (None, False, "", [], {})}
+
+
+def listed_texts(found: Iterable[str | None]) -> list[Value]:
+    return [each for each in found if each]
+
+
+def branch(parents: Mapping[str, str | None], leaf: str) -> list[str]:
+    """The ids from the root to `leaf`. `parents` gives the parent of each; one that is not there is the root's."""
+    found: dict[str, None] = {}
+    current: str | None = leaf
+    while current is not None and current in parents and current not in found:
+        found[current] = None
+        current = parents[current]
+    return list(found)[::-1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,45 +112,41 @@ class Message:
     local: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """A message that is refused."""
-
-    reason: str
-
-
-def built(build: Callable[[T], Message | None], values: Iterable[T]) -> Iterator[Message | Wrong]:
-    """What `build` makes of each value; it gives None for one that is left out and raises `Unacceptable`."""
+def built(build: Callable[[T], Message | None], values: Iterable[T]) -> Iterator[Message | Unacceptable]:
+    """Yield the message that `build` makes of each value, or its `Unacceptable`; None is left out."""
     for value in values:
         try:
             message = build(value)
         except Unacceptable as error:
-            yield Wrong(str(error))
+            yield error
         else:
             if message is not None:
                 yield message
 
 
+def one_each(build: Callable[[Value], Message | None]) -> Callable[[Value], Iterator[Message | Unacceptable]]:
+    """Return what makes one message of each item, or none: see `built`."""
+    return lambda item: built(build, [item])
+
+
 def drafts(
-    path: str,
-    items: Iterator[Value],
-    messages: Callable[[Value], Iterator[Message | Wrong]],
+    path: str, items: Iterator[Value], messages: Callable[[Value], Iterator[Message | Unacceptable]]
 ) -> Iterator[Item]:
-    """The turns of what a file holds item by item; one that is wrong is refused, with its number in the file."""
+    """Yield the turns of what a file holds item by item; one that is wrong is refused, with its number in the file."""
     number = 0
     try:
         for number, item in enumerate(items, 1):
             for message in messages(item):
                 yield draft(path, message, number)
     except BrokenJson as error:
-        yield RejectedRecord(Problem(path, None, f"after item {number}: {error}; what follows is not read"))
+        yield rejected(path, f"after item {number}: {error}; what follows is not read")
 
 
-def draft(path: str, message: Message | Wrong, number: int, line: int | None = None) -> Item:
-    """The checked turn, or its refusal. `number` is its position in the file, from 1; `line` that of a text."""
+def draft(path: str, message: Message | Unacceptable, number: int, line: int | None = None) -> Item:
+    """Return the checked turn, or its refusal. `number` is its position in the file, from 1; `line` that of a text."""
     where = f"item {number}: " if line is None else ""
-    if isinstance(message, Wrong):
-        return RejectedRecord(Problem(path, line, f"{where}{message.reason}"))
+    if isinstance(message, Unacceptable):
+        return rejected(path, f"{where}{message}", line)
     members: dict[str, Value] = {
         "id": identifier(message.system, *message.ids),
         "conversation_id": message.conversation,
@@ -103,13 +164,13 @@ def draft(path: str, message: Message | Wrong, number: int, line: int | None = N
         record = read_other(Kind.TURN, members, named_kind=True).record
     except Unacceptable as error:
         which = named(message.ids[-1].replace(".", "-"), "a message")
-        return RejectedRecord(Problem(path, line, f"{where}{which}: {error}"))
+        return rejected(path, f"{where}{which}: {error}", line)
     export = None if message.local else message.system
     return RecordDraft(record, message.place, line or number, export=export, guard=message.guard)
 
 
 def identifier(system: str, *ids: str) -> str:
-    """The id of a message, made of the system's; a digest where those are no id or too long."""
+    """Return the id of a message, made of the system's; a digest where those are no id or too long."""
     made = "-".join((system, *ids))
     if len(made) <= _LONGEST_ID and _IS_PRINTABLE.fullmatch(made):
         return made
@@ -121,7 +182,3 @@ def conversation_name(system: str, name: str | None, id: str) -> str:
     shown = f"{name}-{id}" if name else id
     made = f"{system}:{shown}"
     return made if len(made) <= _LONGEST_ID else f"{system}:{sha256(json.dumps(shown).encode()).hexdigest()[:32]}"
-
-
-def instant(found: datetime | None) -> str | None:
-    return None if found is None else found.isoformat()

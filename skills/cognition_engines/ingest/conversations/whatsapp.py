@@ -9,10 +9,15 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import BinaryIO, Final
 
-from cognition_engines.ingest.conversations.export_file import ExportFile
-from cognition_engines.ingest.conversations.left_out import LeftOut
-from cognition_engines.ingest.conversations.members import listed_texts, stated
-from cognition_engines.ingest.conversations.turn_drafts import Message, Wrong, conversation_name, draft
+from cognition_engines.drafts.plain_values import Unacceptable
+from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut
+from cognition_engines.ingest.conversations.turn_drafts import (
+    Message,
+    conversation_name,
+    draft,
+    listed_texts,
+    stated,
+)
 from cognition_engines.ingest.conversations.whatsapp_dates import MARKS, Order, Stamp, begun, moment, order_of
 from cognition_engines.ingest.items import Item
 from cognition_engines.open_file import LARGEST_WHOLE, lines_of
@@ -47,7 +52,7 @@ class _Entry:
 
     @property
     def said(self) -> tuple[str | None, str]:
-        """Who wrote it, None where the system did, and what."""
+        """The writer, None for the system, and the text."""
         found = _SPEAKER.fullmatch(self.rest)
         return (None, self.rest) if found is None else (found["name"].strip(MARKS + " "), found["text"])
 
@@ -125,7 +130,7 @@ def _turns(file: ExportFile) -> Iterator[Item]:
 
 
 def _entries(file: BinaryIO) -> Iterator[_Entry]:
-    """The messages in order; one has all lines up to the next. Raises UnicodeDecodeError."""
+    """Yield the messages in order; one has all lines up to the next. Raises UnicodeDecodeError."""
     held: list[str] = []
     size, line_of, at = 0, 0, None
     for number, line in lines_of(file, LARGEST_WHOLE):
@@ -145,7 +150,7 @@ def _entries(file: BinaryIO) -> Iterator[_Entry]:
 
 
 def _name(file: ExportFile, first: _Entry, order: Order) -> str:
-    """What the chat is called: by its file, its archive, or whom the program writes a first line as.
+    """Return the name of the chat: by its file, its archive, or the writer of its first line.
 
     Without any of these it is a digest of the first message, which a longer export begins with as well.
     """
@@ -157,7 +162,7 @@ def _name(file: ExportFile, first: _Entry, order: Order) -> str:
     return name or f"chat-{digest}"
 
 
-def _message(chat: _Chat, entry: _Entry, left_out: LeftOut, *, is_first: bool) -> Message | Wrong | None:
+def _message(chat: _Chat, entry: _Entry, left_out: LeftOut, *, is_first: bool) -> Message | Unacceptable | None:
     speaker, said = entry.said
     content = said.replace(_MARK, "").strip()
     files = [match["ios"] or match["android"] for match in _ATTACHED.finditer(content)]
@@ -167,7 +172,7 @@ def _message(chat: _Chat, entry: _Entry, left_out: LeftOut, *, is_first: bool) -
         return None
     ts = moment(entry.stamp, chat.order)
     if ts is None:
-        return Wrong("the date of the message is none")
+        return Unacceptable("the date of the message is none")
     key = sha256(json.dumps([chat.name, ts, speaker, content]).encode()).hexdigest()
     made = sha256(f"{key} {chat.equal[key]}".encode()).hexdigest()[:32]
     chat.equal[key] += 1

@@ -1,6 +1,7 @@
 """The beginnings of messages of WhatsApp, which a phone writes as its region does.
 
-The order of day, month and year is found in all messages of a chat.
+The order of day, month and year is found in all messages of a chat. The words next to a time of day are those of the
+tables of Unicode's CLDR.
 """
 
 import re
@@ -10,8 +11,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Final
-
-from cognition_engines.ingest.conversations.whatsapp_words import Half, half_of
 
 MARKS: Final = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff"  # of direction
 _LONGEST: Final = 100  # characters of a beginning
@@ -30,6 +29,50 @@ _NUMBER: Final = re.compile(r"\d+")
 _BUDDHIST: Final = 543  # years that Thai phones count more
 _YEARS: Final = range(2009, 2100)  # of chats: the program is of 2009
 _HIJRI: Final = range(1380, 1500)  # years that phones with a calendar of Iran or of the Hijra write meanwhile
+
+
+class Half(Enum):
+    """The half of the day that a word means; NOON is of the hours around it."""
+
+    MORNING = "morning"
+    NOON = "noon"
+    AFTERNOON = "afternoon"
+
+
+_MORNING: Final = (
+    "am a ap d de damanhã manhã dop dopoldne eparadites paradite fm förmiddag pd pg priekšp priekšpusdienā priešpiet"
+    " prp rn s sa to v vm öö πμ дп ам претпл пррпл препподне проб үө לפנהצ ص صباحا ق قظ قبلازظهر परवहन सकळ मप"
+    " மறபகல ಪರವಹನ ਪਦ ఉ पूरव กอนเทยง ກອນທຽງ နနက ጥዋት 上午 午前 早上 清晨 凌晨 早晨 오전 새벽 아침"
+)
+_AFTERNOON: Final = (
+    "pm p c ch tarde datarde du eftermiddag em epasdites pasdite in ip md n nm odp pop popiet popoldne ptg pēcp pēcpusd"
+    " pēcpusdienā tk ös μμ попл поподне пп пм слоб үх אחהצ ب بظ بعدازظهر م مساء अपरहन अपरहण मउ பறபகல ಅಪರಹನ ਬਦ"
+    " หลงเทยง ຫງທຽງ ညန ከሰዓት 下午 午後 傍晚 晚上 夜晚 오후 저녁 밤"
+)
+_HALVES: Final = {
+    **dict.fromkeys(_MORNING.split(), Half.MORNING),
+    **dict.fromkeys(_AFTERNOON.split(), Half.AFTERNOON),
+    "中午": Half.NOON,
+}
+# Words between a day and a time, and after a time, that say nothing.
+_IDLE_WORDS: Final = "klo um at à às ás kl klockan klukkan kello alle ore om la a alas o ogodz kell lúc в у u ve saat"
+_IDLE_BEFORE: Final = frozenset(_IDLE_WORDS.split())
+_IDLE_AFTER: Final = frozenset(("h", "uhr", "น", "ч", "hrs", "óra", "ora", "г"))
+_NO_LETTER: Final = re.compile(r"[\W_]+")
+
+
+def half_of(before: str | None, after: str | None) -> tuple[bool, Half | None]:
+    """Return whether the words around a time are known, and the half of the day that they mean."""
+    first, last = (_NO_LETTER.sub("", word.casefold()) for word in (before or "", after or ""))
+    halves = [
+        _HALVES[word]
+        for word, idle in ((first, _IDLE_BEFORE), (last, _IDLE_AFTER))
+        if word in _HALVES and word not in idle
+    ]
+    known = all(
+        not word or word in idle or word in _HALVES for word, idle in ((first, _IDLE_BEFORE), (last, _IDLE_AFTER))
+    )
+    return known and len(halves) <= 1, halves[0] if halves else None
 
 
 class Order(Enum):
@@ -128,7 +171,7 @@ class _Dates:
 
     @property
     def last_is_day(self) -> bool:
-        """Whether the last numbers change as days do and the first ones as years."""
+        """Return whether the last numbers change as days do and the first ones as years."""
         first, last = map(len, self.numbers)
         is_likely = last > first if self.pointed or self.eastern else first == 1 and last > 2
         return is_likely and Order.YEAR_FIRST in self.possible - self.out_of_order

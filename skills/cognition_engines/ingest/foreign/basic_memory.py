@@ -9,14 +9,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value
-from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, rejected
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.markdown.document import Document, Line
-from cognition_engines.markdown.front_block import Member
-from cognition_engines.models import Problem
 
 # possessive, so that a run of blanks is shared out in one way
 _RELATION: Final = re.compile(
@@ -27,18 +25,14 @@ _LINKS_TO: Final = "relates to"  # what basic-memory takes a relation without a 
 
 
 def with_graph(path: str, document: Document, items: Iterator[Item]) -> Iterator[Item]:
-    """The items of a document, and after it the entity and the edges of a note of basic-memory.
+    """Yield the items of a document, and after it the entity and the edges of a note of basic-memory.
 
     They have the rights that the front matter gives the document.
     """
     for item in items:
         yield item
-        if isinstance(item, DocumentDraft) and any(_is_permalink(member) for member in document.front):
+        if isinstance(item, DocumentDraft) and any(member.name == "permalink" for member in document.front):
             yield from _graph(path, document, item)
-
-
-def _is_permalink(member: Member) -> bool:
-    return member.name == "permalink"
 
 
 def _graph(path: str, document: Document, draft: DocumentDraft) -> Iterator[Item]:
@@ -61,7 +55,7 @@ def _graph(path: str, document: Document, draft: DocumentDraft) -> Iterator[Item
         try:
             record = read_other(kind, members | rights, named_kind=True).record
         except Unacceptable as error:
-            yield RejectedRecord(Problem(path, line, f"{kind.label} of a note: {error}"))
+            yield rejected(path, f"{kind.label} of a note: {error}", line)
             continue
         if isinstance(record, Edge):
             key = normal(record.target_id), record.type

@@ -1,18 +1,35 @@
-"""The systems whose objects are known by what they are: how each is recognised, and its values made plain."""
+"""The systems whose objects are known by what they are: how each is recognised, and its values made plain.
 
+Graphs are nodes of Neo4j as `apoc.export.json` writes them, and entities of the MCP memory server.
+"""
+
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
 
 from cognition_engines.drafts.plain_values import Value
-from cognition_engines.ingest.foreign import firestore, graphs, mongodb, qdrant
+from cognition_engines.ingest.foreign.typed_values import (
+    document_members,
+    is_document,
+    is_point,
+    is_typed_document,
+    point_members,
+    typed_members,
+)
 
 _OF_MEM0: Final = ("user_id", "agent_id", "run_id", "hash", "categories")
-_OF_GRAPHITI: Final = (
-    frozenset({"uuid", "group_id", "content", "source_description"}),
-    frozenset({"uuid", "group_id", "source_node_uuid", "target_node_uuid"}),
-    frozenset({"uuid", "group_id", "name", "summary", "created_at"}),
+_OF_GRAPHITI: Final = frozenset({"uuid", "group_id"})
+_GRAPHITI_OBJECTS: Final = (
+    _OF_GRAPHITI | {"content", "source_description"},
+    _OF_GRAPHITI | {"source_node_uuid", "target_node_uuid"},
+    _OF_GRAPHITI | {"name", "summary", "created_at"},
 )
+_ZONE: Final = re.compile(r"(\d{2}-\d{2}T[0-9:.]+(?:Z|[+-]\d{2}:\d{2}))\[[\w/+-]+\]")  # 2025-01-02T03:04Z[Europe/Rome]
+_NODE: Final = frozenset({"type", "id", "labels", "properties"})
+_ENTITY: Final = frozenset({"name", "entityType", "observations"})
+_RELATION: Final = frozenset({"from", "to", "relationType"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,38 +43,124 @@ class System:
 
 
 def plain_members() -> Callable[[dict[str, Value]], dict[str, Value]]:
-    """Those of objects whose values are plain."""
+    """Return what gives the members of objects whose values are plain."""
     return dict
 
 
 def _is_memory(value: Value) -> bool:
-    """Whether an object is a memory of mem0."""
+    """Return whether an object is a memory of mem0."""
     if not isinstance(value, dict) or not isinstance(value.get("memory"), str):
         return False
     return isinstance(value.get("id"), str) and any(name in value for name in _OF_MEM0)
 
 
+def _is_graph_object(value: Value) -> bool:
+    """Return whether an object can be nothing but a node or a relationship."""
+    if not isinstance(value, dict):
+        return False
+    if value.get("type") == "node":
+        return isinstance(value.get("labels"), list) and not value.keys() - _NODE
+    ends = (value.get("start"), value.get("end"))
+    return value.get("type") == "relationship" and "label" in value and all(isinstance(end, dict) for end in ends)
+
+
 def _is_of_graphiti(value: Value) -> bool:
-    if graphs.is_graph_object(value):
-        return graphs.is_of_graphiti(value)
-    return isinstance(value, dict) and any(names <= value.keys() for names in _OF_GRAPHITI)
+    if not isinstance(value, dict):
+        return False
+    if _is_graph_object(value):
+        properties = value.get("properties")
+        return isinstance(properties, dict) and properties.keys() >= _OF_GRAPHITI
+    return any(names <= value.keys() for names in _GRAPHITI_OBJECTS)
 
 
 def _graphiti_members() -> Callable[[dict[str, Value]], dict[str, Value]]:
-    """Those of objects of an export, and of Graphiti's models as JSON."""
-    of_export = graphs.GraphMembers()
-    return lambda value: of_export(value) if graphs.is_graph_object(value) else dict(value)
+    """Return what gives the members of objects of an export, and of Graphiti's models as JSON."""
+    of_export = _GraphMembers()
+    return lambda value: of_export(value) if _is_graph_object(value) else dict(value)
+
+
+class _GraphMembers:
+    """The members of nodes and relationships, in the order of an export: nodes before the relationships of them."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, tuple[str, Value]] = {}  # the id of a record and its name by the id of the node
+
+    def __call__(self, value: dict[str, Value]) -> dict[str, Value]:
+        """Return the properties, next to `node_id` and `labels`, or to `relationship_id`, `relationship`, and
+        `start_id`, `start_name`, `end_id` and `end_name`.
+
+        A node that has a `uuid` is known by it, and a relationship names one without an id by its name. Properties of
+        these names are left in `properties`.
+        """
+        properties = value.get("properties")
+        members = {name: _time(of) for name, of in properties.items()} if isinstance(properties, dict) else {}
+        if value.get("type") == "node":
+            id = value.get("id")
+            own = _uuid(members) or (None if id is None else str(id))
+            if id is not None and own is not None:
+                self._own[str(id)] = own, members.get("name")
+            added: dict[str, Value] = {"node_id": own, "labels": value.get("labels")}
+        else:
+            added = {"relationship_id": _uuid(members) or value.get("id"), "relationship": value.get("label")}
+            for side in ("start", "end"):
+                added[f"{side}_id"], added[f"{side}_name"] = self._end(value.get(side))
+        clash = {name: members.pop(name) for name in list(members) if name in added}
+        return {**members, **added, **({"properties": clash} if clash else {})}
+
+    def _end(self, end: Value) -> tuple[Value, Value]:
+        """Return the id of the entity at an end, and its name."""
+        if not isinstance(end, dict):
+            return None, None
+        properties, id = end.get("properties"), end.get("id")
+        given = properties if isinstance(properties, dict) else {}
+        own, name = (None, None) if id is None else self._own.get(str(id), (str(id), None))
+        name = given.get("name") or name
+        return _uuid(given) or own or name, name
+
+
+def _uuid(members: dict[str, Value]) -> str | None:
+    uuid = members.get("uuid")
+    return uuid if isinstance(uuid, str) and uuid.strip() else None
+
+
+def _time(value: Value) -> Value:
+    """Return a time without the name of its zone, which stands behind its offset."""
+    return _ZONE.sub(r"\1", value) if isinstance(value, str) and value.endswith("]") and len(value) < 100 else value
+
+
+def _is_of_memory_graph(value: Value) -> bool:
+    """Return whether an object can be nothing but an entity or a relation of the MCP memory server."""
+    return isinstance(value, dict) and (value.keys() >= _ENTITY or value.keys() >= _RELATION)
+
+
+def _memory_graph_members(value: dict[str, Value]) -> dict[str, Value]:
+    """Return the members of an entity or a relation.
+
+    An entity has its observations as one text `observed`, a line each, an `observed_id` that stays when they change,
+    and as `name_alias` its name with blanks for `_`.
+    """
+    observations, name = value.get("observations"), value.get("name")
+    if "entityType" not in value or not isinstance(name, str):
+        return dict(value)
+    lines = [one for one in observations if isinstance(one, str)] if isinstance(observations, list) else []
+    is_text = isinstance(observations, list) and len(lines) == len(observations)
+    added: dict[str, Value] = {
+        "observed": "\n".join(lines) if is_text else observations,
+        "observed_id": f"memory-{sha256(name.encode()).hexdigest()[:16]}",
+        "name_alias": [name.replace("_", " ").strip()] if "_" in name.strip("_") else None,
+    }
+    return {**{member: given for member, given in value.items() if member not in {*added, "observations"}}, **added}
 
 
 # in the order in which they are tried
 SYSTEMS: Final[Mapping[str, System]] = {
-    "qdrant": System(qdrant.is_point, lambda: qdrant.point_members),
-    "firestore": System(firestore.is_typed_document, lambda: firestore.typed_members),
-    "mongodb": System(mongodb.is_document, lambda: mongodb.document_members),
+    "qdrant": System(is_point, lambda: point_members),
+    "firestore": System(is_typed_document, lambda: typed_members),
+    "mongodb": System(is_document, lambda: document_members),
     "graphiti": System(_is_of_graphiti, _graphiti_members),
-    "neo4j": System(graphs.is_graph_object, graphs.GraphMembers),
+    "neo4j": System(_is_graph_object, _GraphMembers),
     "mem0": System(_is_memory, plain_members),
-    "mcp_memory": System(graphs.is_of_graph, lambda: graphs.graph_members),
+    "mcp_memory": System(_is_of_memory_graph, lambda: _memory_graph_members),
 }
 # The members of documents under which these systems list objects, in what they answer and write.
 LISTED: Final = (
@@ -67,5 +170,5 @@ LISTED: Final = (
 
 
 def recognised(value: Value) -> str | None:
-    """The system whose object this is; None for one that may be of any."""
+    """Return the system whose object this is; None for one that may be of any."""
     return next((name for name, system in SYSTEMS.items() if system.is_one(value)), None)

@@ -7,7 +7,8 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from lxml import etree
 
-from cognition_engines.ingest.formats.converted import Member, Unreadable, clean, members_of
+from cognition_engines.ingest.formats.converted import Unreadable, clean, members_of
+from cognition_engines.markdown.front_block import Member
 
 _MOST_FILES: Final = 10_000
 _MOST_BYTES: Final = 256 * 2**20  # unpacked
@@ -17,13 +18,11 @@ _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _MARKUP: Final = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
 _ENTITY: Final = ("<!ENTITY", "<!entity")
 _CORE: Final = "{http://purl.org/dc/elements/1.1/}"
-_TERMS: Final = "{http://purl.org/dc/terms/}"
-_WORDS: Final = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}keywords"
 _WANTED: Final = {
     "title": f"{_CORE}title",
     "creator": f"{_CORE}creator",
-    "created": f"{_TERMS}created",
-    "words": _WORDS,
+    "created": "{http://purl.org/dc/terms/}created",
+    "words": "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}keywords",
 }
 _DECLARED: Final = re.compile(rb"<\?xml\s[^>]{0,200}?\sencoding\s{0,9}=\s{0,9}[\"']([A-Za-z][\w.:-]{0,39})[\"']")
 _ENCODINGS: Final = ("ascii", "utf-16-le", "utf-16-be")
@@ -51,7 +50,7 @@ def opened_archive(content: bytes) -> ZipFile:
 
 
 def part(archive: ZipFile, name: str) -> bytes:
-    """One file of the archive. Raises Unreadable where it is not there or broken."""
+    """Return one file of the archive. Raises Unreadable if it is absent or broken."""
     try:
         return archive.read(name)
     except KeyError:
@@ -61,7 +60,7 @@ def part(archive: ZipFile, name: str) -> bytes:
 
 
 def element_of(content: bytes) -> etree._Element:
-    """The root of an XML file, whose entities are left as they are and which nothing is loaded for."""
+    """Return the root of an XML file, whose entities are left as they are and which nothing is loaded for."""
     options = {"resolve_entities": False, "load_dtd": False, "no_network": True, "huge_tree": False}
     declared = _DECLARED.match(content)
     try:
@@ -85,13 +84,7 @@ def office_members(archive: ZipFile) -> tuple[Member, ...]:
                 said[name] = "".join(str(text) for text in element.itertext())
     if "docProps/core.xml" in names:
         core = element_of(part(archive, "docProps/core.xml"))
-        wanted = {
-            "title": f"{_CORE}title",
-            "creator": f"{_CORE}creator",
-            "created": f"{_TERMS}created",
-            "words": _WORDS,
-        }
-        said |= {name: str(core.findtext(tag) or "") for name, tag in wanted.items()}
+        said |= {name: str(core.findtext(tag) or "") for name, tag in _WANTED.items()}
     return members_of(
         said.get("title"),
         said.get("creator", "").split(";"),

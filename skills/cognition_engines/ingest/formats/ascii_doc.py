@@ -64,7 +64,7 @@ class _Reader:
         return self.lines[self.at - 1]
 
     def until(self, fence: str) -> list[str]:
-        """The lines of a block up to its fence, or all where it is not closed."""
+        """Return the lines of a block up to its fence, or all where it is not closed."""
         found: list[str] = []
         while (line := self.next()) is not None and line.rstrip() != fence:
             found.append(line)
@@ -72,7 +72,7 @@ class _Reader:
 
 
 def convert(content: bytes) -> Converted:
-    """The document in a file. Files that it includes are not read."""
+    """Return the document in a file. Files that it includes are not read."""
     front, text = split_front(text_of(content))
     reader = _Reader(_one_line_titles(text.split("\n")))
     authors, created = _header(reader)
@@ -91,7 +91,7 @@ def convert(content: bytes) -> Converted:
 
 
 def _one_line_titles(lines: list[str]) -> list[str]:
-    """The lines with `== Title` for a title that is underlined, as older documents have them."""
+    """Return the lines with `== Title` for a title that is underlined, as older documents have them."""
     found: list[str] = []
     fence: str | None = None
     at = 0
@@ -110,7 +110,7 @@ def _one_line_titles(lines: list[str]) -> list[str]:
 
 
 def _header(reader: _Reader) -> tuple[list[str], str | None]:
-    """Reads the attributes and the lines of author and revision that stand below the title, which stays."""
+    """Read the attributes and the lines of author and revision that stand below the title, which stays."""
     start = next((at for at, line in enumerate(reader.lines) if line.strip() and not _skipped(line)), None)
     for line in reader.lines[: start or 0]:
         _set(reader.attributes, line)

@@ -11,15 +11,14 @@ from lxml import etree
 from cognition_engines.ingest.formats.archives import element_of, opened_archive, part
 from cognition_engines.ingest.formats.converted import (
     Converted,
-    Member,
-    Part,
+    Mark,
     Unreadable,
     join_parts,
     members_of,
     right_of,
 )
-from cognition_engines.ingest.formats.markup import markdown_of, parsed
-from cognition_engines.ingest.formats.web_page import decoded
+from cognition_engines.ingest.formats.web_page import decoded, markdown_of, parsed
+from cognition_engines.markdown.front_block import Member
 
 _CONTAINER: Final = "META-INF/container.xml"
 _ENCRYPTION: Final = "META-INF/encryption.xml"
@@ -28,13 +27,13 @@ _FONTS: Final = (".otf", ".ttf", ".woff", ".woff2")  # which many books obfuscat
 
 
 def convert(content: bytes) -> Converted:
-    """The book in a file. Raises Unreadable for one that is encrypted, broken or a bomb."""
+    """Return the book in a file. Raises Unreadable for one that is encrypted, broken or a bomb."""
     with opened_archive(content) as archive:
         _check_encryption(archive)
         package_name = _package_name(archive)
         package = element_of(part(archive, package_name))
         names = list(_spine(package, posixpath.dirname(package_name)))
-        text, _ = join_parts(Part(markdown_of(parsed(decoded(part(archive, name))))) for name in names)
+        text, _ = join_parts((markdown_of(parsed(decoded(part(archive, name)))), Mark()) for name in names)
         return Converted(text, _members(package))
 
 
@@ -57,7 +56,7 @@ def _package_name(archive: ZipFile) -> str:
 
 
 def _spine(package: etree._Element, folder: str) -> Iterator[str]:
-    """The names of its pages in the order of reading, each once, without the table of contents."""
+    """Yield the names of its pages in the order of reading, each once, without the table of contents."""
     items = {str(item.get("id")): item for item in _all(package, "item")}
     seen: set[str] = set()
     for reference in _all(package, "itemref"):
@@ -88,7 +87,7 @@ def _members(package: etree._Element) -> tuple[Member, ...]:
 
 
 def _all(root: etree._Element, *names: str) -> Iterator[etree._Element]:
-    """The elements of these names, in whatever namespace."""
+    """Yield the elements of these names, in whatever namespace."""
     for element in root.iter():
         if isinstance(element.tag, str) and etree.QName(element).localname in names:
             yield element

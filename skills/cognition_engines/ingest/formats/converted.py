@@ -1,14 +1,18 @@
-"""What a document of another format becomes: Markdown, and where each page, slide or cell of it begins."""
+"""The formats of documents, and what one becomes: Markdown, and where each page, slide or cell of it begins."""
 
+import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
+from enum import StrEnum
+from struct import Struct
 from typing import Final
 
-from cognition_engines.markdown.front_block import after_comments, front_block
+from cognition_engines.markdown.front_block import Member, after_comments, front_block
 from cognition_engines.markdown.inline import is_title
 
+LENGTH: Final = Struct(">Q")  # before what is sent to and by the process that reads documents: its bytes
 _LONGEST_LINE: Final = 500  # characters of a title or a name
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _DATE: Final = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)")
@@ -23,6 +27,54 @@ _NO_TITLE: Final = re.compile(
 )
 
 
+class Format(StrEnum):
+    """A format of documents; its value is the `type` of a source that was read from it."""
+
+    HTML = "html"
+    PDF = "pdf"
+    DOCX = "docx"
+    PPTX = "pptx"
+    EPUB = "epub"
+    NOTEBOOK = "notebook"
+    RESTRUCTURED = "rst"
+    ASCIIDOC = "asciidoc"
+
+
+FORMATS: Final[Mapping[str, Format]] = {
+    ".html": Format.HTML,
+    ".htm": Format.HTML,
+    ".xhtml": Format.HTML,
+    ".pdf": Format.PDF,
+    ".docx": Format.DOCX,
+    ".pptx": Format.PPTX,
+    ".epub": Format.EPUB,
+    ".ipynb": Format.NOTEBOOK,
+    ".rst": Format.RESTRUCTURED,
+    ".adoc": Format.ASCIIDOC,
+    ".asciidoc": Format.ASCIIDOC,
+}
+
+# in these people write decision records, too
+WRITTEN_AS_TEXT: Final = frozenset({Format.HTML, Format.RESTRUCTURED, Format.ASCIIDOC})
+
+_OF_MARKUP: Final = ("bs4", "lxml", "markdownify")
+LIBRARIES: Final[Mapping[Format, tuple[str, ...]]] = {
+    Format.HTML: _OF_MARKUP,
+    Format.PDF: ("pypdfium2",),
+    Format.DOCX: ("mammoth", *_OF_MARKUP),
+    Format.PPTX: ("pptx",),
+    Format.EPUB: _OF_MARKUP,
+    Format.NOTEBOOK: ("nbformat",),
+    Format.RESTRUCTURED: ("docutils", *_OF_MARKUP),
+    Format.ASCIIDOC: (),
+}
+
+
+def format_of(path: str) -> Format | None:
+    """Return the format of a file, by the extension of its name in any case."""
+    return next((format for suffix, format in FORMATS.items() if path.lower().endswith(suffix)), None)
+
+
 class Unreadable(Exception):
     """A document that cannot be read; the message is what its refusal says of it."""
 
@@ -31,28 +83,10 @@ class Unreadable(Exception):
 class Mark:
     """From the character `at` of the Markdown on it stands on this page, slide or cell, counted from 1."""
 
-    at: int
+    at: int = 0
     page: int | None = None
     slide: int | None = None
     cell: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The Markdown of one page, slide or cell."""
-
-    text: str
-    page: int | None = None
-    slide: int | None = None
-    cell: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """What a document says of itself, as a member of front matter would: a name and its values, one or more."""
-
-    name: str
-    values: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +104,19 @@ class Converted:
 
 
 def clean(text: str) -> str:
-    """The text with LF at the end of lines, and without the control characters that no text can have."""
+    """Return the text with LF at the end of lines, and without the control characters that no text can have."""
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n").replace("\v", "\n"))
 
 
-def join_parts(parts: Iterable[Part]) -> tuple[str, tuple[Mark, ...]]:
-    """The parts as one text, with a blank line between them, and where each begins; empty ones are left out."""
+def join_parts(parts: Iterable[tuple[str, Mark]]) -> tuple[str, tuple[Mark, ...]]:
+    """Return the parts as one text, with a blank line between them, and where each begins; empty ones are left out."""
     texts: list[str] = []
     marks: list[Mark] = []
     at = 0
-    for part in parts:
-        text = clean(part.text).strip("\n")
+    for part, mark in parts:
+        text = clean(part).strip("\n")
         if text.strip():
-            marks.append(Mark(at, part.page, part.slide, part.cell))
+            marks.append(replace(mark, at=at))
             texts.append(text)
             at += len(text) + 2
     return "\n\n".join(texts), tuple(marks)
@@ -95,39 +129,37 @@ def members_of(
     tags: Sequence[str] = (),
     **rights: str | None,
 ) -> tuple[Member, ...]:
-    """What metadata give: a title that a person gave, names, a date that is one. `rights` are kept as they are."""
-    found: list[Member] = []
+    """Return the members that metadata give: a title of a person, names, a date. `rights` are kept as they are."""
     name = line_of(title or "")
-    if name and not _NO_TITLE.fullmatch(name):
-        found.append(Member("title", (name,)))
-    if names := tuple(dict.fromkeys(name for name in map(line_of, authors) if name)):
-        found.append(Member("authors", names))
-    if day := date_of(created or ""):
-        found.append(Member("date", (day,)))
-    if words := tuple(dict.fromkeys(word for word in map(line_of, tags) if word)):
-        found.append(Member("tags", words))
-    found += (Member(name, (value.strip(),)) for name, value in rights.items() if value and value.strip())
-    return tuple(found)
+    found: dict[str, str | list[str]] = {
+        "title": "" if _NO_TITLE.fullmatch(name) else name,
+        "authors": list(dict.fromkeys(filter(None, map(line_of, authors)))),
+        "date": date_of(created or "") or "",
+        "tags": list(dict.fromkeys(filter(None, map(line_of, tags)))),
+        **{name: (value or "").strip() for name, value in rights.items()},
+    }
+    # the value as YAML: JSON is that
+    return tuple(Member(name, json.dumps(value, ensure_ascii=False), 1) for name, value in found.items() if value)
 
 
 def right_of(values: Sequence[str]) -> str | None:
-    """A project or a sensitivity; several that differ stand together, so that they are refused."""
+    """Return a project or a sensitivity; several that differ stand together, so that they are refused."""
     return " and ".join(dict.fromkeys(value.strip() for value in values if value.strip())) or None
 
 
 def line_of(text: str) -> str:
-    """The text on one line; empty when it is too long for a title or a name."""
+    """Return the text on one line; empty when it is too long for a title or a name."""
     line = " ".join(clean(text).split())
     return line if len(line) <= _LONGEST_LINE and is_title(line) else ""
 
 
 def literal(line: str) -> str:
-    """A line that Markdown takes for text, whatever it begins with."""
+    """Return a line that Markdown takes for text, whatever it begins with."""
     return f"\\{line}" if _MARKS.match(line) else line
 
 
 def date_of(text: str) -> str | None:
-    """The day that a text begins with, as YYYY-MM-DD; None when it is none."""
+    """Return the day that a text begins with, as YYYY-MM-DD; None when it is none."""
     match = _DATE.match(text.strip().removeprefix("D:"))
     try:
         day = None if match is None else date(int(match[1]), int(match[2]), int(match[3]))
@@ -137,7 +169,7 @@ def date_of(text: str) -> str | None:
 
 
 def text_of(content: bytes) -> str:
-    """The text of a file that must be UTF-8. Raises Unreadable."""
+    """Return the text of a file that must be UTF-8. Raises Unreadable."""
     try:
         return clean(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -163,7 +195,7 @@ def split_front(text: str) -> tuple[str, str]:
 
 
 def code_block(text: str, language: str = "") -> str:
-    """A fenced block that the text cannot close."""
+    """Return a fenced block that the text cannot close."""
     longest = max((len(run) for run in _FENCE.findall(text)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}{language}\n{text.strip(chr(10))}\n{fence}"

@@ -11,7 +11,7 @@ from nbformat.validator import get_validator
 
 from cognition_engines.ingest.formats.converted import (
     Converted,
-    Part,
+    Mark,
     Unreadable,
     clean,
     code_block,
@@ -29,7 +29,7 @@ _LONGEST_OUTPUT: Final = 2000  # characters; what is longer is data
 
 
 def convert(content: bytes) -> Converted:
-    """The notebook in a file. Raises Unreadable for what is none."""
+    """Return the notebook in a file. Raises Unreadable for what is none."""
     try:
         book = nbformat.convert(nbformat.reader.reads(text_of(content)), _VERSION)  # type: ignore[no-untyped-call]
         cells, metadata = list(book.cells), dict(book.metadata)
@@ -40,8 +40,8 @@ def convert(content: bytes) -> Converted:
         front, rest = split_front(clean(_text(cells[0].source)).lstrip("\n"))
         cells[0].source = rest if front else cells[0].source
     language = str(_inner(metadata, "language_info", "name") or _inner(metadata, "kernelspec", "language") or "")
-    parts = (Part("\n\n".join(_cell(cell, language)), cell=number) for number, cell in enumerate(cells, 1))
-    text, marks = join_parts([Part(front), *parts] if front else parts)
+    parts = (("\n\n".join(_cell(cell, language)), Mark(cell=number)) for number, cell in enumerate(cells, 1))
+    text, marks = join_parts([(front, Mark()), *parts] if front else parts)
     authors = metadata.get("authors")
     names = (
         [str(one.get("name") or "") for one in authors if isinstance(one, dict)] if isinstance(authors, list) else []
@@ -70,7 +70,7 @@ def _cell(cell: Any, language: str) -> Iterator[str]:
 
 
 def _output(output: Any) -> str:
-    """What an output says in plain text."""
+    """Return the plain text of an output."""
     if output.get("output_type") == "stream":
         return _text(output.get("text"))
     data = output.get("data")

@@ -11,7 +11,7 @@ from pypdfium2.raw import FPDF_ERR_PASSWORD, FPDF_PAGEOBJ_IMAGE
 
 from cognition_engines.ingest.formats.converted import (
     Converted,
-    Part,
+    Mark,
     Unreadable,
     clean,
     join_parts,
@@ -39,7 +39,7 @@ class _Entry:
 
 
 def convert(content: bytes) -> Converted:
-    """The document in a file. Raises Unreadable for one that is encrypted, broken or has no text."""
+    """Return the document in a file. Raises Unreadable for one that is encrypted, broken or has no text."""
     try:
         document = PdfDocument(content)
     except PdfiumError as error:
@@ -65,7 +65,7 @@ def convert(content: bytes) -> Converted:
 
 def _pages(
     document: PdfDocument, entries: dict[int, list[_Entry]], scanned: list[int], broken: list[int]
-) -> Iterator[Part]:
+) -> Iterator[tuple[str, Mark]]:
     for number in range(len(document)):
         try:
             page = document[number]
@@ -76,11 +76,11 @@ def _pages(
         if not lines and _has_picture(page):
             scanned.append(number + 1)
         page.close()
-        yield Part("\n".join(_headed(lines, entries.get(number, []))) if lines else "", page=number + 1)
+        yield "\n".join(_headed(lines, entries.get(number, []))) if lines else "", Mark(page=number + 1)
 
 
 def _lines(page: PdfPage) -> list[str]:
-    """The lines of a page that are not blank; none of them is anything but text to Markdown."""
+    """Return the lines of a page that are not blank; none of them is anything but text to Markdown."""
     words = page.get_textpage()
     text = clean(_HYPHEN.sub("", words.get_text_bounded()))
     words.close()
@@ -93,7 +93,7 @@ def _has_picture(page: PdfPage) -> bool:
 
 
 def _headed(lines: Sequence[str], entries: Iterable[_Entry]) -> list[str]:
-    """The lines with a heading for each entry: in place of the line that says it, else above all."""
+    """Return the lines with a heading for each entry: in place of the line that says it, else above all."""
     found = list(lines)
     above: list[str] = []
     at = 0  # entries are in the order of the text
@@ -109,7 +109,7 @@ def _headed(lines: Sequence[str], entries: Iterable[_Entry]) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    """A line to be compared: without its number."""
+    """Return a line to be compared: without its number."""
     return _NUMBER.sub("", " ".join(line.split()), count=1).casefold()
 
 

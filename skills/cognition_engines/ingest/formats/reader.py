@@ -9,20 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from struct import Struct
 from threading import Event, Timer
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from cognition_engines.ingest.formats.converted import Converted, Unreadable
-from cognition_engines.ingest.formats.suffixes import LIBRARIES, Format, format_of
+from cognition_engines.ingest.formats.converted import LENGTH, LIBRARIES, Converted, Format, Unreadable, format_of
 from cognition_engines.models import Problem
 
 REMEDY: Final = "the libraries of the extra [documents], which `make documents` installs"
 _WORKER: Final = "cognition_engines.ingest.formats.format_worker"
-_LENGTH: Final = Struct(">Q")
 _LONGEST_ANSWER: Final = 512 * 2**20  # bytes
 _PATIENCE: Final = 5.0  # seconds
 _LONGEST_START: Final = 60.0  # seconds
@@ -86,11 +83,11 @@ class FormatReader:
 
     @property
     def process_id(self) -> int | None:
-        """Of the process that reads; None where there is none."""
+        """The id of the process that reads; None without one."""
         return None if self._process is None else self._process.pid
 
     def can_read(self, format: Format) -> bool:
-        """Whether the libraries of a format are installed."""
+        """Return whether the libraries of a format are installed."""
         if format not in self._installed:
             self._installed[format] = all(find_spec(name) is not None for name in LIBRARIES[format])
         return self._installed[format]
@@ -104,7 +101,7 @@ class FormatReader:
         return True
 
     def notices(self) -> Iterator[Problem]:
-        """One for each extension whose files were left out since the last time."""
+        """Yield a notice for each extension whose files were left out since the last time."""
         for suffix, paths in sorted(self._left.items()):
             more = len(paths) - 1
             files = f"this and {more} more {suffix} files were" if more else "this file was"
@@ -112,7 +109,7 @@ class FormatReader:
         self._left.clear()
 
     def convert(self, format: Format, content: bytes) -> Converted:
-        """The document as Markdown. Raises Unreadable with the reason where it cannot be read."""
+        """Return the document as Markdown. Raises Unreadable with the reason where it cannot be read."""
         if not self.can_read(format):
             raise Unreadable(f"is not read: {format.value} needs {REMEDY}")
         try:
@@ -127,7 +124,7 @@ class FormatReader:
         return answer.converted
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         if self._process is not None:
             self._end()
 
@@ -197,7 +194,7 @@ class FormatReader:
             timer.join()
 
     def _end(self, patience: float = 0.0) -> int:
-        """Ends the process, which has `patience` seconds to end first; its exit code, negative for a signal."""
+        """End the process, which has `patience` seconds to end first; its exit code, negative for a signal."""
         process, self._process = self._process, None
         assert process is not None
         assert process.stdin is not None
@@ -214,7 +211,7 @@ class FormatReader:
 def _ask(process: subprocess.Popen[bytes], format: Format, content: bytes) -> _Answer:
     """Raises EOFError or OSError when the process ends, ValidationError for an answer that is none."""
     assert process.stdin is not None
-    process.stdin.write(f"{format.value}\n".encode() + _LENGTH.pack(len(content)))
+    process.stdin.write(f"{format.value}\n".encode() + LENGTH.pack(len(content)))
     process.stdin.write(content)
     process.stdin.flush()
     return _ANSWER.validate_json(_receive(process))
@@ -223,10 +220,10 @@ def _ask(process: subprocess.Popen[bytes], format: Format, content: bytes) -> _A
 def _receive(process: subprocess.Popen[bytes]) -> bytes:
     """Raises EOFError or OSError when the process ends."""
     assert process.stdout is not None
-    header = process.stdout.read(_LENGTH.size)
-    if len(header) < _LENGTH.size:
+    header = process.stdout.read(LENGTH.size)
+    if len(header) < LENGTH.size:
         raise EOFError
-    (size,) = _LENGTH.unpack(header)
+    (size,) = LENGTH.unpack(header)
     answer = process.stdout.read(size) if size <= _LONGEST_ANSWER else b""
     if len(answer) < size:
         raise EOFError

@@ -9,29 +9,21 @@ from docutils import nodes
 from docutils.core import publish_doctree, publish_from_doctree
 from docutils.languages import en as _english  # noqa: F401  docutils imports by name: later, this process cannot
 from docutils.parsers.rst import Directive, directives, languages, roles
-from docutils.parsers.rst.directives import (  # noqa: F401
-    admonitions,
-    body,
-    images,
-    misc,
-    parts,
-    references,
-    tables,
-)
+from docutils.parsers.rst.directives import admonitions, body, images, misc, parts, references, tables  # noqa: F401
 from docutils.parsers.rst.languages import en as _english_names  # noqa: F401
 from docutils.readers import doctree, standalone  # noqa: F401
 from docutils.writers import html5_polyglot, null  # noqa: F401
 
 from cognition_engines.ingest.formats.converted import (
     Converted,
-    Member,
     Unreadable,
     members_of,
     right_of,
     split_front,
     text_of,
 )
-from cognition_engines.ingest.formats.markup import markdown_of_part, parsed
+from cognition_engines.ingest.formats.web_page import markdown_of_part, parsed
+from cognition_engines.markdown.front_block import Member
 
 _SETTINGS: Final = {
     "file_insertion_enabled": False,
@@ -129,7 +121,7 @@ class _Writer(html5_polyglot.Writer):  # type: ignore[misc]
 def _as_written(
     name: str, rawtext: str, text: str, lineno: int, inliner: Any, options: Any = None, content: Any = ()
 ) -> tuple[list[nodes.Node], list[nodes.Node]]:
-    """A role that docutils does not know: the title that is given with a target, else the target."""
+    """Return a role that docutils does not know: the title that is given with a target, else the target."""
     title, _, target = text.removesuffix(">").rpartition("<")
     titled = text.endswith(">") and ">" not in target and title.rstrip()
     words = (titled or text).lstrip("~!")
@@ -137,7 +129,7 @@ def _as_written(
 
 
 def convert(content: bytes) -> Converted:
-    """The document in a file; what is no sound reStructuredText is kept as it stands, with one warning."""
+    """Return the document in a file; what is no sound reStructuredText is kept as it stands, with one warning."""
     front, text = split_front(text_of(content))
     _register(text)
     said = StringIO()
@@ -158,7 +150,7 @@ def convert(content: bytes) -> Converted:
 
 
 def _register(text: str) -> None:
-    """Makes every directive and role of the text known that docutils does not know."""
+    """Make every directive and role of the text known that docutils does not know."""
     language = languages.get_language("en")
     known = {*language.directives, *directives._directive_registry} - _NO_TEXT - _CODE
     for name in {match[1] for match in _NAMED.finditer(text)}:
@@ -172,7 +164,7 @@ def _register(text: str) -> None:
 
 
 def _without_messages(tree: nodes.document) -> list[tuple[int, str]]:
-    """Takes what docutils complains of out of the document, but for the text; each with its 1-based line."""
+    """Take what docutils complains of out of the document, but for the text; each with its 1-based line."""
     flaws: list[tuple[int, str]] = []
     for message in list(tree.findall(nodes.system_message)):
         if message.get("level", 0) >= _SETTINGS["report_level"]:
@@ -187,7 +179,7 @@ def _without_messages(tree: nodes.document) -> list[tuple[int, str]]:
 
 
 def _members(tree: nodes.document) -> tuple[Member, ...]:
-    """What the fields above all text say; these are taken out."""
+    """Return the members of the fields above all text, which are taken out."""
     found: dict[str, list[str]] = {}
     first = next((node for node in tree.children if not isinstance(node, nodes.Invisible | nodes.target)), None)
     fields = [first] if isinstance(first, nodes.field_list) else []

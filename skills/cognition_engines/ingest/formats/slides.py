@@ -7,24 +7,17 @@ from typing import Any, Final
 from pptx import Presentation
 
 from cognition_engines.ingest.formats.archives import office_members, opened_archive
-from cognition_engines.ingest.formats.converted import (
-    Converted,
-    Part,
-    Unreadable,
-    clean,
-    join_parts,
-    literal,
-)
+from cognition_engines.ingest.formats.converted import Converted, Mark, Unreadable, clean, join_parts, literal
 
 _DEEPEST: Final = 20  # groups in each other
 
 
 def convert(content: bytes) -> Converted:
-    """The presentation in a file. Raises Unreadable for one that is encrypted, broken or a bomb."""
+    """Return the presentation in a file. Raises Unreadable for one that is encrypted, broken or a bomb."""
     with opened_archive(content) as archive:
         members = office_members(archive)
     shown = Presentation(BytesIO(content))
-    parts = (Part("\n\n".join(_slide(slide)), slide=number) for number, slide in enumerate(shown.slides, 1))
+    parts = (("\n\n".join(_slide(slide)), Mark(slide=number)) for number, slide in enumerate(shown.slides, 1))
     text, marks = join_parts(parts)
     return Converted(text, members, marks)
 

@@ -8,14 +8,14 @@ import mammoth
 
 from cognition_engines.ingest.formats.archives import office_members, opened_archive
 from cognition_engines.ingest.formats.converted import Converted
-from cognition_engines.ingest.formats.markup import markdown_of_part, parsed
+from cognition_engines.ingest.formats.web_page import markdown_of_part, parsed
 
 # the names that Word itself gives, which mammoth reads in any language
 _STYLES: Final = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
 
 
 def convert(content: bytes) -> Converted:
-    """The document in a file. Raises Unreadable for one that is encrypted, broken or a bomb."""
+    """Return the document in a file. Raises Unreadable for one that is encrypted, broken or a bomb."""
     with opened_archive(content) as archive:
         members = office_members(archive)
     page = mammoth.convert_to_html(

@@ -6,17 +6,16 @@ from typing import BinaryIO, Final
 
 from cognition_engines.drafts.plain_values import LISTS, MalformedText, ParsedDocument, Value
 from cognition_engines.ingest.foreign.systems import LISTED, SYSTEMS, plain_members, recognised
-from cognition_engines.ingest.items import Item, Warned
+from cognition_engines.ingest.items import Item, warned
 from cognition_engines.ingest.maps.field_map import FieldMap, at
 from cognition_engines.ingest.maps.map_files import shipped
 from cognition_engines.ingest.maps.mapped import Found, MappedReader
 from cognition_engines.ingest.parse.json_values import parse_json
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
-from cognition_engines.ingest.structured.detect_kind import named_kind
-from cognition_engines.ingest.structured.objects import Candidate
+from cognition_engines.ingest.structured.aliases import named_kind
 from cognition_engines.ingest.structured.reader import LOOKED_AT, parsed_lines, starts_lines
+from cognition_engines.ingest.structured.records import Candidate
 from cognition_engines.kinds.kind import KIND_NAMES
-from cognition_engines.models import Problem
 from cognition_engines.open_file import LARGEST_WHOLE
 
 _PEEKED: Final = 2**16  # bytes in which a dump has one of the marks
@@ -30,7 +29,7 @@ _MORE: Final = ("result.next_page_offset", "nextPageToken")  # what an answer ha
 
 
 def read_dump(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Item] | None:
-    """What a file of another system holds, by a map or else by the shipped one of the system that is recognised.
+    """Return the items of a file of another system, by a map or the shipped one of a recognised system.
 
     None, with `file` where it began, when it is of no such system or cannot be parsed.
     """
@@ -70,7 +69,7 @@ def _read_whole(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Ite
 
 
 def parsed_documents(text: str, *, yaml: bool) -> Sequence[ParsedDocument]:
-    """JSON, or YAML where it may be that. Raises MalformedText."""
+    """Return the documents of JSON, or of YAML if it may be that. Raises MalformedText."""
     try:
         return [parse_json(text)]
     except MalformedText:
@@ -80,7 +79,7 @@ def parsed_documents(text: str, *, yaml: bool) -> Sequence[ParsedDocument]:
 
 
 def _recognised(values: Sequence[Value]) -> FieldMap | None:
-    """The shipped map of the system that the first objects are of, unless one of them names a kind of ours."""
+    """Return the shipped map of the system that the first objects are of, unless one of them names a kind of ours."""
     objects = list(islice((one for value in values for one, _ in listed_objects(value, None)), LOOKED_AT))
     if any(isinstance(one, dict) and named_kind(one) in KIND_NAMES for one in objects):
         return None
@@ -106,7 +105,7 @@ def listed_objects(value: Value, path: str | None) -> Iterator[tuple[Value, bool
 
 
 def _list_of(value: Value) -> list[Value] | None:
-    """The objects of a list, or of an object that has them by their ids."""
+    """Return the objects of a list, or of an object that has them by their ids."""
     if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
         return [*value.values()] if any(recognised(one) for one in value.values()) else None
     return value if isinstance(value, list) else None
@@ -121,7 +120,7 @@ def _candidates(documents: Iterable[ParsedDocument]) -> Iterator[Candidate]:
 
 
 def _found(candidates: Iterable[Candidate], map: FieldMap, *, of_lines: bool) -> Iterator[Found]:
-    """The objects with plain values. Those of a list in a document are named, for its line is that of all."""
+    """Yield the objects with plain values. Those of a list in a document are named, for its line is that of all."""
     members = plain_members() if map.system is None else SYSTEMS[map.system].members()
     for candidate in candidates:
         # a plain object of a line may have lists under any names
@@ -133,16 +132,16 @@ def _found(candidates: Iterable[Candidate], map: FieldMap, *, of_lines: bool) ->
 
 
 def plain(value: Value, members: Callable[[dict[str, Value]], dict[str, Value]]) -> Value:
-    """An object with plain values; what is no object as it is."""
+    """Return an object with plain values; what is no object as it is."""
     return members(value) if isinstance(value, dict) else value
 
 
 def object_name(value: Value) -> str | None:
-    """The id or name by which an object is named in what is refused."""
+    """Return the id or name by which an object is named in what is refused."""
     names = [value.get(name) for name in _IDS] if isinstance(value, dict) else []
     return next((str(name) for name in names if isinstance(name, str | int)), None)
 
 
 def _not_whole(path: str, documents: Iterable[ParsedDocument]) -> Iterator[Item]:
     if any(at(document.value, more) not in (None, "") for document in documents for more in _MORE):
-        yield Warned(Problem(path, None, "this is one page of an answer: what comes after it is not in the file"))
+        yield warned(path, "this is one page of an answer: what comes after it is not in the file")

@@ -57,7 +57,7 @@ class FieldMap:
 
 
 def at(value: Value, path: str) -> Value:
-    """What stands under a path; of a list what its items have there. None where there is nothing.
+    """Return the value under a path; of a list the values of its items there. None without one.
 
     A member whose name is the path itself comes first, for names may hold dots.
     """
@@ -73,12 +73,12 @@ def at(value: Value, path: str) -> Value:
 
 
 def is_given(value: Value) -> bool:
-    """Whether something is there: other systems write blank texts and empty lists for nothing."""
+    """Return whether something is there: other systems write blank texts and empty lists for nothing."""
     return value is not None and value != [] and value != {} and not (isinstance(value, str) and not value.strip())
 
 
 def without(value: Mapping[str, Value], paths: Iterable[str]) -> dict[str, Value]:
-    """A copy without what stands under the paths; what is empty then, or was, is left out. Lists stay whole."""
+    """Return a copy without what stands under the paths; what is empty then, or was, is left out. Lists stay whole."""
     inner: dict[str, list[str]] = {}
     gone = set(paths)
     for path in gone - value.keys():

@@ -43,18 +43,18 @@ class _Loader(yaml.SafeLoader):
 
 
 def shipped_names() -> tuple[str, ...]:
-    """The maps that come with the package."""
+    """Return the maps that come with the package."""
     return tuple(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
 
 
 @cache
 def shipped(name: str) -> FieldMap:
-    """A map that comes with the package."""
+    """Return a map that comes with the package."""
     return parsed_map((SHIPPED / f"{name}.yaml").read_text(encoding="utf-8"), name)
 
 
 def opened_map(text: str) -> FieldMap:
-    """The shipped map of this name, else that of the file. Raises ConfigurationError."""
+    """Return the shipped map of this name, else that of the file. Raises ConfigurationError."""
     if text in shipped_names():
         return shipped(text)
     try:
@@ -72,7 +72,7 @@ def opened_map(text: str) -> FieldMap:
 
 
 def parsed_map(text: str, name: str) -> FieldMap:
-    """The map that a text is; `name` stands in what is refused. Raises ConfigurationError."""
+    """Return the map that a text is; `name` stands in what is refused. Raises ConfigurationError."""
     try:
         root = yaml.compose(text, Loader=_Loader)
         if root is None:
@@ -94,11 +94,13 @@ def _map(root: yaml.Node, name: str) -> FieldMap:
         raise _Wrong(members["system"], f"system must be one of {', '.join(SYSTEMS)}")
     if "records" not in members:
         raise _Wrong(root, "records is required: a list of what becomes a record")
-    entries = tuple(map(_entry, _list(members["records"], "records")))
-    if not entries:
-        raise _Wrong(members["records"], "records must have an entry")
+    listed = members["records"]
+    if not isinstance(listed, yaml.SequenceNode):
+        raise _Wrong(listed, "records must be a list")
+    if not listed.value:
+        raise _Wrong(listed, "records must have an entry")
     objects = _text(members["objects"], "objects") if "objects" in members else None
-    return FieldMap(name, system, objects, entries)
+    return FieldMap(name, system, objects, tuple(map(_entry, listed.value)))
 
 
 def _entry(node: yaml.Node) -> MapEntry:
@@ -135,20 +137,20 @@ def _entry(node: yaml.Node) -> MapEntry:
 
 
 def text_of(kind: str) -> str:
-    """The field that is the text of a kind."""
+    """Return the field that is the text of a kind."""
     return _TEXT_OF.get(KINDS[kind], "content")
 
 
 @cache
 def _names_of(kind: str) -> frozenset[str]:
-    """The fields of a kind; the id alone where the kind is not known."""
+    """Return the fields of a kind; the id alone where the kind is not known."""
     if kind in (DETECTED, SKIP):
         return frozenset({"id", *RIGHTS})
     return own_names(KINDS[kind])
 
 
 def _fields(node: yaml.Node | None, kind: str) -> Iterator[tuple[str, yaml.Node]]:
-    """Members whose names are fields of the kind."""
+    """Yield members whose names are fields of the kind."""
     for key, name, value in _pairs(node, "fields"):
         if name not in _names_of(kind) - {"metadata"}:
             known = ", ".join(sorted(_names_of(kind) - {"metadata"}))
@@ -157,7 +159,7 @@ def _fields(node: yaml.Node | None, kind: str) -> Iterator[tuple[str, yaml.Node]
 
 
 def _free(node: yaml.Node | None, what: str) -> Iterator[tuple[str, yaml.Node]]:
-    """Members of any names."""
+    """Return members of any names."""
     return ((name, value) for _, name, value in _pairs(node, what))
 
 
@@ -178,7 +180,7 @@ def _rule(node: yaml.Node) -> FieldRule:
 
 
 def _members(node: yaml.Node, what: str, names: tuple[str, ...]) -> Mapping[str, yaml.Node]:
-    """The members of a node that has these and no others."""
+    """Return the members of a node that has these and no others."""
     found: dict[str, yaml.Node] = {}
     for key, name, value in _pairs(node, what):
         if name not in names:
@@ -201,12 +203,6 @@ def _pairs(node: yaml.Node | None, what: str) -> Iterator[tuple[yaml.Node, str, 
         yield key, name, value
 
 
-def _list(node: yaml.Node, what: str) -> list[yaml.Node]:
-    if not isinstance(node, yaml.SequenceNode):
-        raise _Wrong(node, f"{what} must be a list")
-    return list(node.value)
-
-
 def _text(node: yaml.Node, what: str) -> str:
     if not isinstance(node, yaml.ScalarNode) or not str(node.value).strip():
         raise _Wrong(node, f"{what} must be a text")
@@ -221,7 +217,7 @@ def _texts(node: yaml.Node, what: str) -> tuple[str, ...]:
 
 
 def _value(node: yaml.Node) -> Value:
-    """A plain value; a date stays the text that it is written as."""
+    """Return a plain value; a date stays the text that it is written as."""
     with _as_wrong(node):
         if isinstance(node, yaml.ScalarNode) and node.tag.endswith(("timestamp", "binary")):
             return str(node.value)

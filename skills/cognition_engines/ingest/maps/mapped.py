@@ -1,4 +1,7 @@
-"""Objects of another system to items, by a map: they become objects of records, and are read as those of files are."""
+"""Objects of another system to items, by a map: they become objects of records, and are read as those of files are.
+
+The rights that an object gives are kept, whatever a map says.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from cognition_engines.drafts.plain_values import RIGHTS, RefusedValue, Value, first_refusal, named
-from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, Warned
+from cognition_engines.drafts.plain_values import RIGHTS, RefusedValue, Value, first_refusal, misspelled_right, named
+from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, warned
 from cognition_engines.ingest.maps.field_map import (
     DETECTED,
     SKIP,
@@ -19,18 +22,16 @@ from cognition_engines.ingest.maps.field_map import (
     is_given,
     without,
 )
-from cognition_engines.ingest.maps.foreign_rights import RightsUnclear, is_right, rights_of
 from cognition_engines.ingest.maps.map_files import text_of
 from cognition_engines.ingest.statuses import is_of_decisions
-from cognition_engines.ingest.structured.aliases import VECTORS, snake
-from cognition_engines.ingest.structured.detect_kind import KIND, kind_of_members, named_kind
-from cognition_engines.ingest.structured.objects import Candidate, ObjectReader
+from cognition_engines.ingest.structured.aliases import KIND, VECTORS, kind_of_members, named_kind, snake
+from cognition_engines.ingest.structured.records import Candidate, ObjectReader
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
 from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.models import Problem
 from cognition_engines.store.values import FloatArray
 
+_PLACES: Final = ("", "metadata.")  # before the name of a right, where an object may give it
 _NOT_MAPPED: Final = "no entry of the map {} fits this object: see `cstp map --suggest`"
 _OF_DECISIONS: Final = frozenset(
     {"alternatives", "considered_options", "decision", "outcome", "rationale", "reasons", "stakes", "supersedes"}
@@ -38,6 +39,62 @@ _OF_DECISIONS: Final = frozenset(
 _UNITS: Final[Mapping[Epoch, float]] = {"seconds": 1.0, "milliseconds": 1000.0}
 
 EMBEDDED: Final = (Chunk, ArtifactChunk, Artifact)  # records whose vector is that of their content, but for a title
+
+
+class RightsUnclear(Exception):
+    """A right may be lost; the message says which."""
+
+
+def is_right(path: str) -> bool:
+    """Return whether an object gives a right under this path."""
+    return any(path == place + name for place in _PLACES for name in RIGHTS)
+
+
+def rights_of(value: dict[str, Value], entry: MapEntry, mapped: Mapping[str, tuple[str, Value]]) -> dict[str, Value]:
+    """Return the rights of a record. `mapped` are the fields that the map gives values, each with the path of it.
+
+    Raises RightsUnclear for one in a spelling that nothing heeds, two that differ, and one that the map has no value
+    for.
+    """
+    used = {path for name, (path, _) in mapped.items() if name in RIGHTS}
+    given = _given_rights(value, used)
+    found: dict[str, Value] = {}
+    for name in sorted(RIGHTS):
+        path, wanted = mapped.get(name, ("", None))
+        own = path in {place + name for place in _PLACES}
+        rule, constant = entry.fields.get(name), entry.constants.get(name)
+        stated = wanted if wanted is not None else constant
+        if stated is None and rule is not None and any(is_given(at(value, each)) for each in rule.paths):
+            raise RightsUnclear(f"{name}: the map has no value for what stands there")
+        if stated is None or own:
+            stated = stated if own else given.get(name)
+        elif name in given and given[name] != stated:
+            raise RightsUnclear(f"{name} is given, and the map takes it from another member")
+        if stated is not None:
+            found[name] = stated
+    return found
+
+
+def _given_rights(value: Mapping[str, Value], used: set[str]) -> dict[str, Value]:
+    """Return the rights that an object gives by their names, outside and inside its metadata."""
+    found: dict[str, Value] = {}
+    for path, name, member in _members(value):
+        if path in used and name not in RIGHTS:
+            continue
+        if (wrong := misspelled_right(name)) is not None:
+            raise RightsUnclear(wrong)
+        if name not in RIGHTS or (name == "project" and not is_given(member)):
+            continue
+        if found.setdefault(name, member) != member:
+            raise RightsUnclear(f"{name} is given in metadata and outside it, and the two differ")
+    return found
+
+
+def _members(value: Mapping[str, Value]) -> Iterator[tuple[str, str, Value]]:
+    """Yield the path, name and value of what stands where rights may stand."""
+    inner = value.get("metadata")
+    for place, members in zip(_PLACES, (value, inner if isinstance(inner, dict) else {}), strict=True):
+        yield from ((place + name, name, member) for name, member in members.items() if member is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +120,7 @@ class MappedReader:
         self._skipped = 0
 
     def read(self, objects: Iterable[Found]) -> Iterator[Item]:
-        """What each one is, in order; in the end what was noticed."""
+        """Yield the item of each object, in order; in the end the warnings."""
         for item in ObjectReader(self._path).read(self._candidates(objects)):
             name, vector = self._current.name, self._current.vector
             if isinstance(item, RejectedRecord) and name is not None:
@@ -74,7 +131,7 @@ class MappedReader:
                 yield item
         if self._skipped:
             count = f"{self._skipped:,} {'object' if self._skipped == 1 else 'objects'}"
-            yield Warned(Problem(self._path, None, f"{count} of which the map {self._map.name} makes no record"))
+            yield warned(self._path, f"{count} of which the map {self._map.name} makes no record")
 
     def _candidates(self, objects: Iterable[Found]) -> Iterator[Candidate]:
         for found in objects:
@@ -85,7 +142,7 @@ class MappedReader:
 
 
 def records_of(value: Value, map: FieldMap) -> Iterator[Value]:
-    """The objects of records that an object becomes: none where it is to be skipped, else one or more.
+    """Yield the objects of records that an object becomes: none where it is to be skipped, else one or more.
 
     A RefusedValue says why it is none.
     """
@@ -126,7 +183,7 @@ def is_detected(value: dict[str, Value]) -> bool:
 
 
 def _record(value: dict[str, Value], entry: MapEntry) -> Value:
-    """The object of a record; what no field takes is in its metadata."""
+    """Return the object of a record; what no field takes is in its metadata."""
     given = {name: found for name, rule in entry.fields.items() if (found := _chosen(rule, value)) is not None}
     taken = {path for name, (path, whole, _) in given.items() if whole and (name in RIGHTS or not is_right(path))}
     if entry.kind == DETECTED:
@@ -157,7 +214,7 @@ def _flat(rest: dict[str, Value]) -> dict[str, Value]:
 
 
 def _chosen(rule: FieldRule, value: dict[str, Value]) -> tuple[str, bool, Value] | None:
-    """The path that gives the value of a field, whether all that stands there is taken, and the value."""
+    """Return the path that gives the value of a field, whether all that stands there is taken, and the value."""
     for path in rule.paths:
         found = at(value, path)
         if not is_given(found):
@@ -172,12 +229,12 @@ def _chosen(rule: FieldRule, value: dict[str, Value]) -> tuple[str, bool, Value]
 
 
 def _name_of(value: Value) -> str:
-    """How a value is written as a name in a map."""
+    """Return how a value is written as a name in a map."""
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _time(value: Value, epoch: Epoch | None) -> Value:
-    """A time out of a number; anything else as it is, to be refused by its field."""
+    """Return a time out of a number; anything else as it is, to be refused by its field."""
     if epoch is None or isinstance(value, bool) or not isinstance(value, int | float):
         return value
     try:
@@ -187,7 +244,7 @@ def _time(value: Value, epoch: Epoch | None) -> Value:
 
 
 def _add_sections(fields: dict[str, Value], value: dict[str, Value], entry: MapEntry) -> None:
-    """Puts texts that have no field below the text, each under its heading."""
+    """Put texts that have no field below the text, each under its heading."""
     parts = [
         f"## {heading}\n\n{found.strip()}"
         for heading, path in entry.sections.items()

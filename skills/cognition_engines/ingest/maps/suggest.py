@@ -1,18 +1,27 @@
 """Proposes a map of the fields of objects that are seen for the first time: by their names, and by what they hold."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Final
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, Final
 
 import yaml
 
-from cognition_engines.drafts.plain_values import RefusedValue, Value
-from cognition_engines.ingest.maps.field_map import DETECTED, is_given
+from cognition_engines.drafts.plain_values import LISTS, MalformedText, RefusedValue, Value
+from cognition_engines.errors import ConfigurationError
+from cognition_engines.ingest.dates import iso_date
+from cognition_engines.ingest.foreign.systems import LISTED, SYSTEMS, plain_members, recognised
+from cognition_engines.ingest.maps.dumps import listed_objects, parsed_documents, plain
+from cognition_engines.ingest.maps.field_map import DETECTED, at, is_given
 from cognition_engines.ingest.maps.map_files import SHIPPED, parsed_map, shipped
 from cognition_engines.ingest.maps.mapped import is_detected, records_of
-from cognition_engines.ingest.maps.sample import Sample
-from cognition_engines.ingest.structured.aliases import snake
+from cognition_engines.ingest.structured.aliases import is_record, snake
+from cognition_engines.ingest.structured.reader import parsed_lines, starts_lines
+from cognition_engines.open_file import LARGEST_WHOLE, NotAFile, open_file
 
+MOST: Final = 1000  # objects that are looked at
+_DEEPEST_LIST: Final = 3  # of a path to a list of objects
 _DEEPEST: Final = 3
 _MOST_PATHS: Final = 4  # of a field
 _LONGEST_LINE: Final = 200
@@ -49,8 +58,81 @@ _ENTITY: Final[Mapping[str, tuple[str, ...]]] = {
 _RIGHTS: Final[Mapping[str, tuple[str, ...]]] = {"project": ("project",), "sensitivity": ("sensitivity",)}
 
 
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """`system` whose objects they are, None for plain ones; `objects` the path to their list, None where a map needs
+    none.
+    """
+
+    members: tuple[dict[str, Value], ...]
+    system: str | None
+    objects: str | None = None
+
+
+def sample_of(path: Path) -> Sample:
+    """Return the first objects of a JSON, JSONL or YAML file. Raises ConfigurationError where there are none."""
+    try:
+        with open_file(path) as file:
+            found = _of_lines(file) if starts_lines(file) else _of_documents(path, file)
+    except NotAFile as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+    except OSError as error:
+        raise ConfigurationError(f"{path}: cannot be read: {error.strerror}") from None
+    if not found.members:
+        raise ConfigurationError(f"{path}: no object is in it that could become a record")
+    return found
+
+
+def _of_lines(file: BinaryIO) -> Sample:
+    values = [candidate.value for candidate in islice(parsed_lines(file), MOST)]
+    inner = [one for value in values for one, _ in listed_objects(value, None)]
+    return _sample(inner if any(map(recognised, inner)) else values)
+
+
+def _of_documents(path: Path, file: BinaryIO) -> Sample:
+    content = file.read(LARGEST_WHOLE + 1)
+    if len(content) > LARGEST_WHOLE:
+        raise ConfigurationError(f"{path}: has more than {LARGEST_WHOLE // 2**20} MiB: give a part of it")
+    try:
+        text, may_be_yaml = content.decode("utf-8-sig"), path.suffix.lower() != ".json"
+        values = [document.value for document in parsed_documents(text, yaml=may_be_yaml)]
+    except UnicodeDecodeError:
+        raise ConfigurationError(f"{path}: must be UTF-8") from None
+    except MalformedText as error:
+        raise ConfigurationError(f"{path}, line {error.line}: {error.reason}") from None
+    known = [name for name in (*LISTED, *LISTS) if any(isinstance(at(value, name), list) for value in values)]
+    deep = None if known else next(filter(None, (_list_path(value) for value in values)), None)
+    return _sample([one for value in values for one, _ in listed_objects(value, deep)], deep)
+
+
+def _list_path(value: Value, depth: int = 1) -> str | None:
+    """Return the path to the longest list of objects in a document."""
+    if not isinstance(value, dict) or recognised(value) is not None or is_record(value):
+        return None
+    found: dict[str, int] = {}
+    for name, member in value.items():
+        if isinstance(member, list) and member and all(isinstance(one, dict) for one in member):
+            found[name] = len(member)
+        elif (
+            isinstance(member, dict) and depth < _DEEPEST_LIST and (inner := _list_path(member, depth + 1)) is not None
+        ):
+            objects = at(member, inner)
+            found[f"{name}.{inner}"] = len(objects) if isinstance(objects, list) else 0
+    # an object that has a text is one, whatever lists it has
+    if any(isinstance(member, str) and len(member) > 40 for member in value.values()):
+        return None
+    return max(found, key=lambda name: found[name], default=None)
+
+
+def _sample(values: Sequence[Value], objects: str | None = None) -> Sample:
+    system = next(filter(None, map(recognised, values)), None)
+    members = SYSTEMS[system].members() if system else plain_members()
+    plains = [plain(value, members) for value in values[:MOST] if not isinstance(value, RefusedValue)]
+    return Sample(tuple(one for one in plains if isinstance(one, dict)), system, objects)
+
+
 def proposed(sample: Sample) -> str:
-    """A map as YAML: a shipped one where it fits most objects, else one by their members."""
+    """Return a map as YAML: a shipped one where it fits most objects, else one by their members."""
     shipped_one = "published_cstp" if all(map(_is_published, sample.members)) else sample.system
     if shipped_one is not None and _fits_most(sample, shipped_one):
         return (SHIPPED / f"{shipped_one}.yaml").read_text(encoding="utf-8")
@@ -66,7 +148,7 @@ def proposed(sample: Sample) -> str:
 
 
 def _is_published(members: Mapping[str, Value]) -> bool:
-    """Whether an object is a decision of the published server."""
+    """Return whether an object is a decision of the published server."""
     return "summary" in members and members["summary"] == members.get("decision")
 
 
@@ -77,7 +159,7 @@ def _fits_most(sample: Sample, name: str) -> bool:
 
 
 def _paths(members: Iterable[dict[str, Value]]) -> dict[str, list[Value]]:
-    """The values that stand under each path."""
+    """Return the values that stand under each path."""
     found: dict[str, list[Value]] = {}
     for one in members:
         _note(one, "", found, 1)
@@ -124,7 +206,7 @@ def _entry(paths: Mapping[str, list[Value]]) -> dict[str, Value]:
 
 
 def _id_of_its_name(paths: Mapping[str, list[Value]]) -> str | None:
-    """A member such as noteId, whose values are all different, one for each object."""
+    """Return a member such as noteId, whose values are all different, one for each object."""
     most = max(map(len, paths.values()), default=0)
     for path, values in paths.items():
         different = len(values) == most and len({str(value) for value in values}) == most
@@ -138,7 +220,7 @@ def _one_or_all(paths: Sequence[str]) -> Value:
 
 
 def _contents(paths: Mapping[str, list[Value]]) -> list[str]:
-    """The paths of the text: by their names, else that of the longest texts; none where there are only names."""
+    """Return the paths of the text: by their names, else that of the longest texts; none where there are only names."""
     texts = {path: values for path, values in paths.items() if all(isinstance(one, str) for one in values)}
     if found := _named(texts, _TEXTS, lambda _: True):
         return found
@@ -177,17 +259,11 @@ def _is_role(value: Value) -> bool:
 
 
 def _is_time(value: Value) -> bool:
-    if isinstance(value, str):
-        try:
-            datetime.fromisoformat(value)
-        except ValueError:
-            return False
-        return True
-    return _epoch(value) is not None
+    return iso_date(value) is not None if isinstance(value, str) else _epoch(value) is not None
 
 
 def _epoch(value: Value) -> str | None:
-    """In what a number counts the time since 1970."""
+    """Return the unit in which a number counts the time since 1970."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if _SECONDS[0] <= value <= _SECONDS[1]:

@@ -7,9 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from cognition_engines.drafts.plain_values import MalformedText, RefusedValue, Value, labels, named
-from cognition_engines.ingest.items import Notice
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
-from cognition_engines.markdown.front_block import Flaw, Member, swallowed
+from cognition_engines.markdown.front_block import Member, Notice, swallowed
 from cognition_engines.markdown.inline import one_line
 
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
@@ -28,28 +27,28 @@ class FrontMatter:
     values: Mapping[str, Value]
     ignored: tuple[Member, ...]  # what counts for nothing, but stays in the text
     notices: tuple[Notice, ...]
-    flaw: Flaw | None = None
+    flaw: Notice | None = None
 
     def has(self, name: str) -> bool:
         return name in self.members
 
     def line(self, name: str) -> int:
-        """The 1-based line of a member, 1 when there is none."""
+        """Return the 1-based line of a member, 1 when there is none."""
         return self.members[name].line if name in self.members else 1
 
     def value(self, name: str) -> Value:
-        """The member's value as YAML, None when absent."""
+        """Return the member's value as YAML, None when absent."""
         return self.values.get(name)
 
     def text(self, name: str) -> str:
-        """The member as one line of text, whatever it looks like; empty when absent or empty."""
+        """Return the member as one line of text, whatever it looks like; empty when absent or empty."""
         if name not in self.members:
             return ""
         value = self.values[name]
         return one_line(value) if isinstance(value, str) else _source_text(self.members[name])
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """The member as a list of texts: its items, or itself."""
+        """Return the member as a list of texts: its items, or itself."""
         value = self.value(name)
         if isinstance(value, list) and all(isinstance(item, str | int) for item in value):
             return tuple(str(item) for item in value)
@@ -57,11 +56,11 @@ class FrontMatter:
         return (text,) if text else ()
 
     def tags_in_line(self) -> bool:
-        """Whether `tags` is one text with commas rather than a list."""
+        """Return whether `tags` is one text with commas rather than a list."""
         return isinstance(self.value("tags"), str)
 
     def tags(self, name: str = "tags") -> tuple[str, ...]:
-        """The tags of a member; what a list has besides texts is left to those who check it."""
+        """Return the tags of a member; what a list has besides texts is left to those who check it."""
         value = labels(self.value(name))
         return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
@@ -106,8 +105,8 @@ def _says_something(item: Value) -> bool:
     return item is not None and not (isinstance(item, str) and not item.strip())
 
 
-def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> FrontMatter:
-    """The members by name; one that is not closed is noticed and kept as text, one that is repeated is a flaw.
+def read_front_matter(members: Sequence[Member], flaw: Notice | None = None) -> FrontMatter:
+    """Return the members by name; one that is not closed is noticed and kept as text, one that is repeated is a flaw.
 
     `flaw` is that of the block they stand in.
     """
@@ -122,10 +121,10 @@ def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> Fr
             notices.append(Notice(member.line, f"{named(member.name, 'a member')} has empty items: they are left out"))
             value = list(filter(_says_something, value))
         if name in first:
-            flaw = flaw or Flaw(member.line, f"{named(member.name, 'a member')} is given twice")
+            flaw = flaw or Notice(member.line, f"{named(member.name, 'a member')} is given twice")
         elif (isinstance(value, RefusedValue) or (name in _LENIENT and isinstance(value, dict))) and swallowed(member):
             reason = f"{named(member.name, 'a member')} is no plain value: the line below may be a member"
-            flaw = flaw or Flaw(member.line, reason)
+            flaw = flaw or Notice(member.line, reason)
         elif name in _LENIENT and isinstance(value, RefusedValue) and member.source.lstrip()[:1] in _OPENING:
             notices.append(Notice(member.line, "a quote or bracket is not closed: the member is not read"))
             ignored.append(member)
@@ -135,5 +134,5 @@ def read_front_matter(members: Sequence[Member], flaw: Flaw | None = None) -> Fr
 
 
 def plain_name(name: str) -> str:
-    """A member's name in lower case without blanks, `-` and `_`."""
+    """Return a member's name in lower case without blanks, `-` and `_`."""
     return "".join(character for character in name.lower() if character not in " _-")

@@ -104,7 +104,7 @@ def _open(event: yaml.CollectionStartEvent) -> _Open:
 
 
 def _is_text(stack: Sequence[_Open], texts: Collection[str]) -> bool:
-    """Whether the next scalar is the value of one of these members, or an item of it; in `metadata` none is."""
+    """Return whether the next scalar is the value of one of these members, or an item of it; in `metadata` none is."""
     holder = stack[-2:][0] if stack and stack[-1].values is not None else stack[-1] if stack else None
     if holder is None or not holder.has_key or holder.key not in texts:
         return False
@@ -139,7 +139,7 @@ def _documents(text: str, texts: Collection[str]) -> Iterator[ParsedDocument]:
 
 
 def parse_yaml(text: str, texts: Collection[str] = ()) -> tuple[ParsedDocument, ...]:
-    """Every document of the text. Raises `Unreadable`.
+    """Return every document of the text. Raises `Unreadable`.
 
     Plain scalars become null, true/false, decimal integers and floats as in JSON; every other scalar, dates and `no`
     included, stays text. In members called as `texts` say, and in their lists, numbers and booleans stay text, too.

@@ -1,53 +1,46 @@
-"""By which names the members of a record are known: ours in both spellings, and those of other systems.
+"""The names of the members of a record, ours in both spellings and those of other systems, and the kind they show.
 
 Another system's name counts only where our own is not given; else it is kept in the metadata, as is what describes
 that system's storage. Nothing is left out but vectors.
 """
 
+import re
 from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass, fields
 from functools import cache, lru_cache
+from pathlib import PurePath
 from typing import Final
 
 from pydantic.alias_generators import to_camel, to_snake
 
 from cognition_engines.drafts.plain_values import Value
+from cognition_engines.ingest.statuses import is_of_decisions
 from cognition_engines.kinds.artifacts import CONVERSATION
 from cognition_engines.kinds.decisions import GivenDecision
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_names
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import SPECS
+from cognition_engines.kinds.kind import KIND_NAMES, Kind
+from cognition_engines.kinds.registry import DETECTED, SPECS
 
 VECTORS: Final = frozenset({"embedding", "embeddings", "vector", "centroid_768d", "centroid_5d", "context_embedding"})
 # What other systems note about their storage, in records of any kind and of one.
-_STORAGE: Final = VECTORS | {
-    "artifact_uid",
-    "content_hash",
-    "content_type",
-    "embedding_dimensions",
-    "embedding_model",
-    "embedding_provider",
-    "embedding_status",
-    "extraction_run_id",
-    "ingested_at",
-    "is_chunked",
-    "is_latest",
-    "last_embedded_at",
-    "last_error",
-    "normalized_name",
-    "num_chunks",
-    "project_id",
-    "retry_count",
-    "revision_id",
-    "schema_version",
-    "token_count",
-    "updated_at",
-    "vector_id",
-}
+_STORAGE: Final = VECTORS | frozenset(
+    {"artifact_uid", "content_hash", "content_type", "embedding_dimensions", "embedding_model", "embedding_provider"}
+    | {"embedding_status", "extraction_run_id", "ingested_at", "is_chunked", "is_latest", "last_embedded_at"}
+    | {"last_error", "normalized_name", "num_chunks", "project_id", "retry_count", "revision_id", "schema_version"}
+    | {"token_count", "updated_at", "vector_id"}
+)
 # Members of an extraction's content that other systems write next to it, or into it.
 _CONTENT_NAMES: Final = {"tradeoffs": "trade_offs"}
 _TITLE: Final = "extraction_title"  # another system's name for what the content is called
 _BESIDE: Final = frozenset({"context_level", "context_id", "chunk_ids"})  # of an extraction, which others write into it
+KIND: Final = "kind"  # the member that names it
+_OF_DECISIONS: Final = frozenset(
+    {"alternatives", "considered_options", "decided_by", "decision", "rationale", "reasons", "stakes", "supersedes"}
+    | {"superseded_by", "context_and_problem_statement", "decision_drivers", "decision_outcome"}
+)
+_OF_OTHERS_TOO: Final = frozenset({"category", "confidence", "outcome"})
+_TITLES: Final = frozenset({"title", "decision"})
+_DECISIONS: Final = frozenset({"decisions", "adrs"})
 
 
 class DuplicateField(Exception):
@@ -72,20 +65,20 @@ class Members:
 
 @lru_cache(maxsize=1024)
 def snake(spelling: str) -> str:
-    """The name in snake_case of one in camelCase; any other stays as it is."""
+    """Return the name in snake_case of one in camelCase; any other stays as it is."""
     name = to_snake(spelling)
     return name if to_camel(name) == spelling else spelling
 
 
 @cache
 def own_names(kind: Kind) -> frozenset[str]:
-    """The names of a kind's members in files, in snake_case."""
+    """Return the names of a kind's members in files, in snake_case."""
     names = {field.name for field in fields(GivenDecision if kind is Kind.DECISION else SPECS[kind].model)}
     return frozenset(names | {"content"} if kind is Kind.SOURCE else names)
 
 
 def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """The members that have one of these names in either spelling, by name; and all others. Raises `Twice`."""
+    """Return the members that have one of these names in either spelling, by name; and all others. Raises `Twice`."""
     known: dict[str, Value] = {}
     others: dict[str, Value] = {}
     for spelling, value in members.items():
@@ -100,7 +93,7 @@ def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, 
 
 
 def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
-    """The members of a record of a kind by our names. Raises `Twice`."""
+    """Return the members of a record of a kind by our names. Raises `Twice`."""
     known, others = own(given, own_names(kind))
     known = {name: value for name, value in known.items() if value is not None}
     spelled = _spelled(others, SPECS[kind].aliases.keys())
@@ -116,7 +109,7 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
 
 
 def _spelled(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str, str]:
-    """How those of the names that are given are spelled. Raises `Twice`."""
+    """Return how those of the names that are given are spelled. Raises `Twice`."""
     spelled: dict[str, str] = {}
     for spelling in members:
         if (name := snake(spelling)) in names:
@@ -128,13 +121,13 @@ def _spelled(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str,
 
 @cache
 def _tolerated(kind: Kind) -> frozenset[str]:
-    """Other systems' names that may stand next to ours, so that both are given."""
+    """Return other systems' names that may stand next to ours, so that both are given."""
     title = {_TITLE} if kind is Kind.EXTRACTION else frozenset()
     return _STORAGE | SPECS[kind].storage | title | SPECS[kind].aliases.keys() - {"text", "markdown"}
 
 
 def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """An extraction whose content stands next to its type, or holds what belongs outside it."""
+    """Return an extraction whose content stands next to its type, or holds what belongs outside it."""
     type, content = known.get("type"), known.get("content")
     if not isinstance(type, str) or type not in EXTRACTION_TYPES:
         return known, others
@@ -162,3 +155,56 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
         elif title != inner[heading] and others.setdefault(_TITLE, title) != title:
             raise DuplicateField(_TITLE, "is given in content and outside it, and the two differ")
     return known | {"content": {**inner, **strange}}, others
+
+
+def named_kind(value: Mapping[str, Value]) -> str | None:
+    """Return the kind that an object names, known or not; None when it names none."""
+    kind = value.get(KIND)
+    return kind if isinstance(kind, str) else None
+
+
+def kind_of_members(value: Value) -> Kind | None:
+    """Return the kind whose members an object has, a decision last; None when it is no record."""
+    if not isinstance(value, dict):
+        return None
+    names = frozenset(map(snake, (name for name, member in value.items() if member is not None)))
+    found = (kind for kind in DETECTED if SPECS[kind].has_members(names, value))
+    return next(found, Kind.DECISION if _is_decision(value) else None)
+
+
+def is_record(value: Value, *, of_decisions: bool = False) -> bool:
+    """Return whether an object is a record of a known kind, so that its file is one of records.
+
+    `of_decisions` says that the file or list calls itself decisions: then a title or a text is enough.
+    """
+    if not isinstance(value, dict):
+        return False
+    kind = named_kind(value)
+    if kind is not None:
+        return kind in KIND_NAMES
+    return kind_of_members(value) is not None or (of_decisions and not (_TITLES | {"text"}).isdisjoint(value))
+
+
+def is_called_decisions(path: str) -> bool:
+    """Return whether the last word of the name of a file says decisions, as in `decisions-2024.yaml`."""
+    words = re.findall(r"[^\W\d_]+", PurePath(path).stem.casefold())
+    return bool(words) and words[-1] in _DECISIONS
+
+
+def _is_decision(value: Mapping[str, Value]) -> bool:
+    """Return whether an object has a title or a text, and members that little else but a decision has.
+
+    An id, a title, a text, tags, a date and a project are of anything, and so is a status such as done or open. Two
+    members that much else has as well count in an object with at most one unknown member, three in any; a status that
+    few others have counts twice.
+    """
+    if "_id" in value and "title" not in value:
+        return False  # a question of a test collection
+    names = {snake(name) for name, member in value.items() if member is not None}
+    status = value.get("status")
+    own = len(names & _OF_DECISIONS)
+    shared = len(names & _OF_OTHERS_TOO) + 2 * (isinstance(status, str) and is_of_decisions(status))
+    if _TITLES.isdisjoint(names):
+        return "text" in names and own >= 2
+    unknown = len(names - _OF_DECISIONS - own_names(Kind.DECISION))
+    return own > 0 or shared >= 3 or (shared == 2 and unknown <= 1)

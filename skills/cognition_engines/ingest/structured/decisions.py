@@ -1,9 +1,13 @@
-"""The members of one decision, checked, to the fields of a draft."""
+"""The members of one decision, checked: those that are part of its text become sections, as a record in Markdown has
+them.
+"""
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Final, cast, get_type_hints
+from typing import Final, Generic, TypeVar, cast, get_type_hints
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_snake
@@ -23,13 +27,31 @@ from cognition_engines.drafts.plain_values import (
 from cognition_engines.ingest.dates import iso_date
 from cognition_engines.ingest.statuses import normalise_status
 from cognition_engines.ingest.structured.aliases import VECTORS, own_names, snake
-from cognition_engines.ingest.structured.sections import HEADINGS, prose_section, section
 from cognition_engines.kinds.decisions import GivenDecision
 from cognition_engines.kinds.fields import Metadata
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import validated
+from cognition_engines.kinds.registry import Record, validated
 from cognition_engines.models import Decision, Reason
 
+# In the order of the text. Of several names of one section each that is given has its own section.
+HEADINGS: Final[Mapping[str, str]] = {
+    "context": "Context",
+    "decision": "Decision",
+    "alternatives": "Considered Options",
+    "options": "Considered Options",
+    "considered_options": "Considered Options",
+    "rationale": "Rationale",
+    "consequences": "Consequences",
+}
+# Names of texts, however short; what other names hold is prose if it has at least this number of words.
+_OF_TEXTS: Final = frozenset(
+    {"body", "content", "description", "details", "message", "note", "notes", "comment", "comments", "summary"}
+)
+_FEWEST_WORDS: Final = 2
+_LEAST_LONG: Final = 4  # characters
+_WITHOUT_BLANKS: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\U0003ffff]")  # Thai, Lao, Han …
+_OPTION: Final = ("option", "name", "title")
+_WHY: Final = ("why", "reason", "description", "text")
 _METADATA: Final[TypeAdapter[dict[str, JsonValue]]] = TypeAdapter(Metadata)
 # Who decided and where: other tools' names, kept in the metadata even of a record that names its kind.
 _OF_OTHERS: Final = frozenset(
@@ -37,13 +59,81 @@ _OF_OTHERS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ReadDecision:
-    """A checked decision; `kept` names the members that went to its metadata, `vectors` those that were left out."""
+def section(name: str, value: Value) -> str | None:
+    """Return the section of a member that is part of the text; None for one without text."""
+    body = _body(value) or (_written(value) if _has_text(value) else None)
+    return None if body is None else f"## {HEADINGS[name]}\n\n{body}"
 
-    decision: Decision
-    kept: tuple[str, ...]
-    vectors: tuple[str, ...]
+
+def prose_section(name: str, value: Value) -> str | None:
+    """Return the section of a member that no field or heading takes; None for a value without prose."""
+    if not _has_prose(value) and not (name.casefold() in _OF_TEXTS and isinstance(value, str) and value.strip()):
+        return None
+    return f"## {' '.join(name.split())}\n\n{_written(value)}"
+
+
+def _has_text(value: Value) -> bool:
+    if isinstance(value, list | dict):
+        return any(map(_has_text, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _has_prose(value: Value) -> bool:
+    """Return whether a value holds a text of several words, or a long one of a script without blanks."""
+    if isinstance(value, str):
+        return len(value.split()) >= _FEWEST_WORDS or len(_WITHOUT_BLANKS.findall(value)) >= _LEAST_LONG
+    if isinstance(value, list):
+        return any(map(_has_prose, value))
+    return isinstance(value, dict) and any(map(_has_prose, value.values()))
+
+
+def _written(value: Value, indent: str = "") -> str:
+    """Return a value as text: a list and an object as a list of Markdown."""
+    if isinstance(value, list):
+        return "\n".join(f"{indent}* {_written(item, indent + '  ').lstrip()}" for item in value)
+    if isinstance(value, dict):
+        breaks = {name: "\n" if isinstance(item, dict | list) else "" for name, item in value.items()}
+        return "\n".join(
+            f"{indent}* {name}: {breaks[name]}{_written(item, indent + '  ')}" for name, item in value.items()
+        )
+    return value.strip() if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _body(value: Value) -> str | None:
+    if isinstance(value, str):
+        return value.strip() or None
+    if not isinstance(value, list) or not value:
+        return None
+    items = [_section_item(item) for item in value]
+    return None if None in items else "\n".join(f"* {item}" for item in items)
+
+
+def _section_item(value: Value) -> str | None:
+    """Return a text, or `option: why` of an object that has no other member."""
+    if isinstance(value, str):
+        return value.strip() or None
+    if not isinstance(value, dict):
+        return None
+    given = {name: member for name, member in value.items() if member is not None}
+    texts = [given.pop(name) for names in (_OPTION, _WHY) for name in names if isinstance(given.get(name), str)]
+    named = any(isinstance(value.get(name), str) for name in _OPTION)
+    return ": ".join(str(text).strip() for text in texts) if named and not given else None
+
+
+R = TypeVar("R", bound=Record, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRecord(Generic[R]):
+    """A record, the text to be cut into its chunks, and the names of the members that went to its metadata.
+
+    `text` is that of a source; an artifact has its own. `vectors` names members that were left out.
+    """
+
+    record: R
+    kept: tuple[str, ...] = ()
+    vectors: tuple[str, ...] = ()
+    text: str | None = None
 
 
 @dataclass(slots=True)
@@ -57,7 +147,7 @@ class _Members:
 
 
 def _sorted(record: Mapping[str, Value], *, strict: bool) -> _Members:
-    """The members of a record; with `strict` one that no field or other tool knows is wrong."""
+    """Return the members of a record; with `strict` one that no field or other tool knows is wrong."""
     found, seen = _Members(), set[str]()
     for spelling, value in record.items():
         plain = snake(spelling)
@@ -99,7 +189,7 @@ def _with_sections(found: _Members) -> None:
 
 
 def _metadata(found: _Members) -> dict[str, JsonValue]:
-    """What was given as metadata, with the members that have no place; what is wrong with it is noted."""
+    """Return the given metadata with the members that have no place; note its flaws."""
     given = found.known.pop("metadata", {})
     if not isinstance(given, dict):
         found.wrong.append(_rules()["metadata"])
@@ -165,7 +255,9 @@ def _checked(given: Mapping[str, Value], wrong: list[str]) -> GivenDecision | No
     return read
 
 
-def read_decision(record: Mapping[str, Value], *, named_kind: bool = False, titled: bool = False) -> ReadDecision:
+def read_decision(
+    record: Mapping[str, Value], *, named_kind: bool = False, titled: bool = False
+) -> ReadRecord[Decision]:
     """Check the members of a record. Raises `Unacceptable` with all that breaks its rule.
 
     Members that no field holds go to the text or the metadata. In a record that names its kind (`named_kind`) one that
@@ -190,4 +282,4 @@ def read_decision(record: Mapping[str, Value], *, named_kind: bool = False, titl
         "metadata": metadata,
     }
     vectors = tuple(name for name in found.others if name in VECTORS)
-    return ReadDecision(Decision(**given), tuple(name for name in found.others if name not in VECTORS), vectors)
+    return ReadRecord(Decision(**given), tuple(name for name in found.others if name not in VECTORS), vectors)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from pydantic.alias_generators import to_camel
 
 from cognition_engines.drafts.plain_values import LABELS
-from cognition_engines.ingest.structured.detect_kind import KIND
+from cognition_engines.ingest.structured.aliases import KIND
 from cognition_engines.ingest.structured.records import AS_TEXT
 from cognition_engines.kinds.extractions import LONG, content_lists
 from cognition_engines.kinds.kind import KIND_NAMES, Kind
@@ -90,7 +90,7 @@ def _or(member: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
 
 
 def _object(schema: dict[str, Any]) -> dict[str, Any]:
-    """An object whose members may have either spelling, but not both."""
+    """Return an object whose members may have either spelling, but not both."""
     if "properties" not in schema:
         return schema
     required, properties, rules = set(schema.pop("required", [])), {}, []
@@ -112,7 +112,7 @@ def _object(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _or_null(member: dict[str, Any]) -> dict[str, Any]:
-    """An optional member: null counts as absent, whatever its default."""
+    """Return an optional member: null counts as absent, whatever its default."""
     null = {"type": "null"}
     stated = {key: value for key, value in member.items() if key not in ("default", "description")}
     options = stated["anyOf"] if null in stated.get("anyOf", []) else [stated, null]

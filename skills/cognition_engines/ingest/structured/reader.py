@@ -16,13 +16,12 @@ from cognition_engines.drafts.plain_values import (
     Value,
     listed,
 )
-from cognition_engines.ingest.items import Item, RejectedRecord, Warned
+from cognition_engines.ingest.items import Item, rejected, warned
 from cognition_engines.ingest.parse.json_values import parse_json
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
-from cognition_engines.ingest.structured.detect_kind import is_called_decisions, is_record
-from cognition_engines.ingest.structured.objects import Candidate, ObjectReader
+from cognition_engines.ingest.structured.aliases import is_called_decisions, is_record
+from cognition_engines.ingest.structured.records import Candidate, ObjectReader
 from cognition_engines.kinds.kind import KIND_NAMES
-from cognition_engines.models import Problem
 from cognition_engines.open_file import LONGEST_LINE, lines_of
 
 LOOKED_AT: Final = 100  # lines that are not blank, by which JSONL is recognised
@@ -33,7 +32,7 @@ _KIND: Final = re.compile(rf"""\bkind["']?\s{{0,8}}:\s{{0,8}}["']?(?:{"|".join(K
 
 
 def starts_lines(file: BinaryIO) -> bool:
-    """Whether the first line that is not blank is a whole JSON object and more follow; ends where it began."""
+    """Return whether the first line that is not blank is a whole JSON object and more follow; ends where it began."""
     start = file.tell()
     try:
         filled = (line for _, line in lines_of(file) if line is None or line.strip())
@@ -50,7 +49,7 @@ def starts_lines(file: BinaryIO) -> bool:
 
 
 def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | None:
-    """One record a line, read as they are asked for; a line that is not well-formed is refused alone."""
+    """Return one record a line, read as they are asked for; a malformed line is refused alone."""
     start = file.tell()
     lines = parsed_lines(file)
     head = list(islice(lines, LOOKED_AT))
@@ -69,7 +68,7 @@ def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | No
 
 
 def parsed_lines(file: BinaryIO) -> Iterator[Candidate]:
-    """The value of each line that is not blank; one that cannot be parsed is `broken`."""
+    """Yield the value of each line that is not blank; one that cannot be parsed is `broken`."""
     for number, line in lines_of(file):
         if line is None:
             most = f"the line has more than {LONGEST_LINE // 2**20} MiB"
@@ -91,7 +90,7 @@ def parsed_lines(file: BinaryIO) -> Iterator[Candidate]:
 
 
 def read_json_lines(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """One record a line, of which the first is no object; or one JSON document."""
+    """Return one record a line, of which the first is no object; or one JSON document."""
     try:
         return _read_documents(path, [parse_json(text)], explicit)
     except MalformedText:
@@ -99,7 +98,7 @@ def read_json_lines(path: str, text: str, explicit: bool) -> Iterator[Item] | No
 
 
 def read_json(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """One JSON document."""
+    """Return the records of one JSON document."""
     try:
         return _read_whole(path, text, [parse_json(text)], explicit)
     except MalformedText as error:
@@ -107,7 +106,7 @@ def read_json(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
 
 
 def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """YAML of one or several documents, or JSON."""
+    """Return the records of YAML of one or several documents, or of JSON."""
     if text.lstrip()[:1] in {"{", "["}:
         try:
             return _read_whole(path, text, [parse_json(text)], explicit)
@@ -120,12 +119,12 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
         items = _read_documents(path, error.before, explicit)
         if items is None:
             return _broken(path, text, error, explicit)
-        return chain(items, [RejectedRecord(Problem(path, error.line, error.reason))])
+        return chain(items, [rejected(path, error.reason, error.line)])
     return _read_whole(path, text, documents, explicit)
 
 
 def _read_whole(path: str, text: str, documents: Sequence[ParsedDocument], explicit: bool) -> Iterator[Item] | None:
-    """The records of a whole file; the refusal of one that may hold none, as for a member given twice."""
+    """Return the records of a whole file; the refusal of one that may hold none, as for a member given twice."""
     items = _read_documents(path, documents, explicit)
     if items is not None:
         return items
@@ -160,7 +159,7 @@ def _candidates(parsed: ParsedDocument) -> Iterable[Candidate]:
 
 
 def _container(parsed: ParsedDocument) -> str | None:
-    """The member that holds the records of a document which is not one itself."""
+    """Return the member that holds the records of a document which is not one itself."""
     value = parsed.value
     if not isinstance(value, dict) or "title" in value or "kind" in value:
         return None
@@ -168,7 +167,7 @@ def _container(parsed: ParsedDocument) -> str | None:
 
 
 def _rights_beside(path: str, parsed: ParsedDocument) -> Item | None:
-    """The refusal of a file whose records are given rights together, and not each its own."""
+    """Return the refusal of a file whose records are given rights together, and not each its own."""
     value, name = parsed.value, _container(parsed)
     if not isinstance(value, dict):
         return None
@@ -176,7 +175,7 @@ def _rights_beside(path: str, parsed: ParsedDocument) -> Item | None:
     if not given or (name is None and len(given) < len(value)):
         return None
     reason = f"{given[0]} is not read together with {name or 'records'}: give it in each record, or as an option"
-    return RejectedRecord(Problem(path, parsed.line, reason))
+    return rejected(path, reason, parsed.line)
 
 
 def _left_out(path: str, documents: Sequence[ParsedDocument]) -> Iterator[Item]:
@@ -185,15 +184,15 @@ def _left_out(path: str, documents: Sequence[ParsedDocument]) -> Iterator[Item]:
         if name is not None and isinstance(parsed.value, dict) and len(parsed.value) > 1:
             others = listed(member for member in parsed.value if member != name)
             reason = f"only {name} is read here; the other members are left out: {others}"
-            yield Warned(Problem(path, parsed.line, reason))
+            yield warned(path, reason, parsed.line)
 
 
 def _is_empty_list(value: Value) -> bool:
-    """Whether a document says that there are no records."""
+    """Return whether a document says that there are no records."""
     return value == [] or (isinstance(value, dict) and any(value == {name: []} for name in LISTS))
 
 
 def _broken(path: str, text: str, error: MalformedText, explicit: bool) -> Iterator[Item] | None:
     if explicit or any(mark.search(text) for mark in (_TITLE, _JSON_TITLE, _KIND)):
-        return iter([RejectedRecord(Problem(path, error.line, error.reason))])
+        return iter([rejected(path, error.reason, error.line)])
     return None

@@ -1,28 +1,45 @@
-"""From the members of an object to a checked record of any kind but a decision."""
+"""From objects to checked records, documents and refusals."""
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 from pydantic import JsonValue, ValidationError
 
+from cognition_engines.drafts.chunking import is_long, pieces_of
 from cognition_engines.drafts.plain_values import (
     LABELS,
+    RefusedValue,
     Unacceptable,
     Value,
     joined,
     labels,
+    listed,
     misspelled_right,
     named,
     unsound,
     whole,
 )
-from cognition_engines.drafts.refusal_messages import a, reasons
-from cognition_engines.ingest.structured.aliases import VECTORS, DuplicateField, Members, read_members, snake
+from cognition_engines.drafts.refusal_messages import a, kinds, reasons
+from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, rejected, warned
+from cognition_engines.ingest.structured.aliases import (
+    KIND,
+    VECTORS,
+    DuplicateField,
+    Members,
+    kind_of_members,
+    named_kind,
+    read_members,
+    snake,
+)
+from cognition_engines.ingest.structured.decisions import ReadRecord, read_decision
+from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_lists
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import OtherRecord, validated
+from cognition_engines.kinds.kind import KIND_NAMES, Kind
+from cognition_engines.kinds.knowledge import Source
+from cognition_engines.kinds.registry import NAMESAKES, OtherRecord, Record, validated
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 # What an extraction says whose content is a mere text, by its type.
@@ -33,20 +50,7 @@ AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRecord:
-    """A record, the text to be cut into its chunks, and the names of the members that went to its metadata.
-
-    `text` is that of a source; an artifact has its own. `vectors` names members that were left out.
-    """
-
-    record: OtherRecord
-    text: str | None = None
-    kept: tuple[str, ...] = ()
-    vectors: tuple[str, ...] = ()
-
-
-def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> ReadRecord:
+def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> ReadRecord[OtherRecord]:
     """Check the members of a record. Raises `Unacceptable` with all that is wrong.
 
     Members that are not the kind's are refused when the record names its kind, else kept in the metadata.
@@ -76,11 +80,11 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     if wrong:
         raise Unacceptable(joined(wrong))
     left_out = tuple(name for name in members.others if name in VECTORS)
-    return ReadRecord(record, text if isinstance(text, str) else None, tuple(kept), left_out)
+    return ReadRecord(record, tuple(kept), left_out, text if isinstance(text, str) else None)
 
 
 def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str, str]]:
-    """The members by our names, and why some are refused that are given twice, by their name.
+    """Return the members by our names, and why some are refused that are given twice, by their name.
 
     The first of two is kept, so that what else is wrong is found.
     """
@@ -97,7 +101,7 @@ def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str,
 
 
 def _wrong_beside_type(known: Mapping[str, Value]) -> list[str]:
-    """What else is wrong with an extraction of no known type; its content could be anything."""
+    """Return other flaws of an extraction of no known type; its content could be anything."""
     others: dict[str, Value] = {**known, "type": "warning", "content": {"title": "-", "description": "-"}}
     try:
         validated(Kind.EXTRACTION, cast("Mapping[str, JsonValue]", others))
@@ -107,13 +111,13 @@ def _wrong_beside_type(known: Mapping[str, Value]) -> list[str]:
 
 
 def check_rights(names: Iterable[str]) -> None:
-    """Raises `Unacceptable` for a name that says who may see a record in a spelling that nothing heeds."""
+    """Raise `Unacceptable` for a name that says who may see a record in a spelling that nothing heeds."""
     for reason in filter(None, map(misspelled_right, names)):
         raise Unacceptable(reason)
 
 
 def into_metadata(known: dict[str, Value], others: Mapping[str, Value]) -> Iterable[str]:
-    """Puts what has no field into the metadata; the names of it. Raises `Unacceptable`."""
+    """Put what has no field into the metadata; the names of it. Raises `Unacceptable`."""
     kept = {name: value for name, value in others.items() if name not in VECTORS}
     metadata = known.get("metadata", {})
     if not kept or not isinstance(metadata, dict):
@@ -125,7 +129,7 @@ def into_metadata(known: dict[str, Value], others: Mapping[str, Value]) -> Itera
 
 
 def _tolerated(kind: Kind, known: dict[str, Value]) -> dict[str, Value]:
-    """The members with what is read leniently made strict; see docs/record-files.md."""
+    """Return the members with what is read leniently made strict; see docs/record-files.md."""
     known |= {name: labels(known[name]) for name in LABELS & known.keys()}
     if isinstance(card := known.get("knowledge_card"), dict) and "tags" in card:
         known["knowledge_card"] = {**card, "tags": labels(card["tags"])}
@@ -153,9 +157,81 @@ def _content(type: Value, content: Value) -> Value:
 
 
 def _items(value: Value) -> Value:
-    """A text where a list is asked: one item, or one for each of its lines, without the marks of a list."""
+    """Return a text where a list is asked: one item, or one for each of its lines, without the marks of a list."""
     if not isinstance(value, str):
         return value
     if "\n" not in value:
         return [value]
     return [_MARK.sub("", line).strip() for line in value.splitlines() if line.strip()]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What may be a record, and its 1-based line. `broken` when it could not be parsed at all: then `text` is it."""
+
+    value: Value
+    line: int
+    broken: bool = False
+    text: str = ""
+
+
+class ObjectReader:
+    """Reads the objects of one file. Those that are of no kind by their members are taken for decisions."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._seen: defaultdict[Kind, set[str]] = defaultdict(set)  # ids, by the first of the kinds that share theirs
+        # what went to metadata, and the vectors that were left out, by kind
+        self._kept: dict[Kind, dict[str, None]] = {}
+        self._vectors: dict[Kind, dict[str, None]] = {}
+
+    def read(self, candidates: Iterable[Candidate]) -> Iterator[Item]:
+        """Yield the item of each candidate, in order; then a warning for each kind with unknown members."""
+        for ordinal, candidate in enumerate(candidates):
+            try:
+                yield self._read(candidate, ordinal)
+            except Unacceptable as error:
+                yield rejected(self._path, str(error), candidate.line)
+        for kind, names in self._kept.items():
+            yield warned(self._path, f"members kept in the metadata of {kinds(kind)}: {listed(names)}")
+        for kind, names in self._vectors.items():
+            yield warned(self._path, f"members of {kinds(kind)} that are not read: {listed(names)}")
+
+    def _read(self, candidate: Candidate, ordinal: int) -> Item:
+        """Return the draft of a candidate. Raises `Unacceptable`."""
+        value = candidate.value
+        if isinstance(value, RefusedValue):
+            raise Unacceptable(value.reason)
+        if not isinstance(value, dict):
+            raise Unacceptable("a record must be an object with a title, or one that names its kind")
+        name = named_kind(value)
+        if (name is not None and name not in KIND_NAMES) or (name is None and value.get(KIND) is not None):
+            raise Unacceptable(f"kind must be one of {', '.join(kind.label for kind in Kind)}")
+        kind = KIND_NAMES[name] if name is not None else kind_of_members(value) or Kind.DECISION
+        members = {spelling: member for spelling, member in value.items() if spelling != KIND or name is None}
+        named = name is not None
+        read: ReadRecord[Record] = (
+            read_decision(members, named_kind=named, titled=True)
+            if kind is Kind.DECISION
+            else read_other(kind, members, named_kind=named)
+        )
+        draft = drafted(read, ordinal, candidate.line)
+        if read.record.id is not None:
+            seen, id = self._seen[NAMESAKES[0] if kind in NAMESAKES else kind], str(read.record.id)
+            if id in seen:
+                raise Unacceptable("id is the id of an earlier record of this file")
+            seen.add(id)
+        for noted, names in ((self._kept, read.kept), (self._vectors, read.vectors)):
+            if names:
+                noted.setdefault(kind, {}).update(dict.fromkeys(names))
+        return draft
+
+
+def drafted(read: ReadRecord[Record], ordinal: int, line: int) -> RecordDraft | DocumentDraft:
+    """Return a record; or a document, where its text is to be cut. Raises `Unacceptable` for what no chunk can hold."""
+    record = read.record
+    if isinstance(record, Source) and read.text is not None:
+        return DocumentDraft(record, pieces_of(read.text.replace("\r\n", "\n")), ordinal, line)
+    if isinstance(record, Artifact) and is_long(record):
+        return DocumentDraft(replace(record, chunked=True), pieces_of(record.content), ordinal, line)
+    return RecordDraft(record, ordinal, line)

@@ -1,0 +1,94 @@
+"""The methods that remember, and that list memories."""
+
+from cognition_engines.engine import Engine
+from cognition_engines.filters import MemoryFilters
+from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
+from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
+from cognition_engines.models import SENSITIVITIES
+from cognition_engines.queries.chunks import snippet
+from cognition_engines.store.values import StoredRecord
+from cognition_engines.writing.requests import Remember
+from cstp.methods import memories as wire
+from cstp.methods.everything import SearchParams
+from cstp.methods.recall import RecallParams
+from cstp_server.handlers.conversion import from_wire, to_wire, write
+from cstp_server.handlers.searches import shown_path
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+
+
+def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """Return the family's methods, bound to the engine."""
+
+    async def list_memories(params: wire.ListMemoriesParams, call: Call) -> wire.ListMemoriesResult:
+        filters = memory_filters(params)
+        page = await engine.list_memories(filters, call.viewer, params.offset, params.limit, call.agent)
+        return wire.ListMemoriesResult(
+            memories=[_memory(stored) for stored in page.stored],
+            total=page.total,
+            limit=params.limit,
+            offset=params.offset,
+        )
+
+    async def remember(params: wire.RememberParams, call: Call) -> wire.RememberResult:
+        events = None if params.events is None else tuple(map(_event, params.events))
+        level = SENSITIVITIES[params.sensitivity]
+        request = from_wire(Remember, params, sensitivity=level, events=events)
+        done = await write(engine, call, params, request)
+        chunks = {"is_chunked": done.chunks > 0, "num_chunks": done.chunks}
+        return to_wire(wire.RememberResult, done, token_count=done.tokens, **chunks)
+
+    return (BoundMethod(wire.LIST_MEMORIES, list_memories), BoundMethod(wire.REMEMBER, remember))
+
+
+def memory_filters(params: wire.ListMemoriesParams | RecallParams | SearchParams) -> MemoryFilters:
+    """Return the conditions that a memory must meet."""
+    return MemoryFilters(
+        context=params.context,
+        source=params.source,
+        sensitivity=None if params.sensitivity is None else SENSITIVITIES[params.sensitivity],
+        min_importance=params.min_importance,
+        date_from=params.date_from,
+        date_to=params.date_to,
+        project=params.project,
+        author=params.author,
+        people=tuple(params.participants or ()),
+    )
+
+
+def _memory(stored: StoredRecord) -> wire.ListedMemory:
+    record = stored.record
+    assert isinstance(record, Artifact | Turn)
+    turn = record if isinstance(record, Turn) else None
+    artifact = record if isinstance(record, Artifact) else None
+    return wire.ListedMemory(
+        id=str(record.id),
+        type="artifact" if turn is None else "turn",
+        title=None if artifact is None else artifact.title,
+        snippet=snippet(record.content),
+        context=stored.facets.context,
+        source=record.source_system,
+        author=record.speaker if isinstance(record, Turn) else record.author,
+        participants=[] if artifact is None else list(artifact.participants),
+        date=stored.facets.at,
+        conversation_id=None if turn is None else turn.conversation_id,
+        conversation=None if turn is None else conversation_name(turn),
+        project=stored.facets.project,
+        importance=record.importance,
+        path=shown_path(stored.origin),
+        origin=stored.origin.made_by,
+        recorded_by=stored.origin.recorded_by,
+    )
+
+
+def _event(given: wire.GivenEvent) -> Event:
+    return Event(
+        category=given.category,
+        narrative=given.narrative,
+        event_time=given.event_time,
+        actors=tuple(from_wire(Actor, one) for one in given.actors or ()),
+        subject=None if given.subject is None else from_wire(Subject, given.subject),
+        confidence=given.confidence,
+        evidence=tuple(
+            Evidence(quote=one.quote, start_char=one.start_char, end_char=one.end_char) for one in given.evidence or ()
+        ),
+    )

@@ -1,0 +1,156 @@
+"""The methods over records of any kind: put those of files, forget, and follow changes."""
+
+from typing import Any
+
+from cognition_engines.engine import Engine
+from cognition_engines.exchange.lines import UnreadableLine, origin_object, read_object
+from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.queries.following import FollowedChanges, Following, UnknownCursor
+from cognition_engines.queries.imports import LookUp
+from cognition_engines.store.codec import moment
+from cognition_engines.store.reads.viewer_changes import SeenChange
+from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
+from cognition_engines.writing.erasing import ErasureReceipt, Forget
+from cognition_engines.writing.knowledge import check_import
+from cognition_engines.writing.requests import PutRecords, WritesRefused
+from cstp.errors import MAX_VIOLATIONS, Conflict, InvalidParams, Overloaded, Violation
+from cstp.methods import records as wire
+from cstp_server.handlers.conversion import LEVELS, refusals, to_wire, write, writer_of
+from cstp_server.limits.places import FollowerPlaces
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+
+_RETRY_SECONDS = 1
+
+
+def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound, ...]:
+    """Return the methods, bound to the engine and the places of waiting calls."""
+    following = engine.following
+
+    async def put_records(params: wire.PutRecordsParams, call: Call) -> wire.PutRecordsResult:
+        with refusals():
+            writer = writer_of(call, params)
+            check_import(writer)
+            caller = engine.pools.caller(call.agent)
+            entries = await engine.pools.writes.run(caller, _entries, params)
+            request = PutRecords(records=entries, replaces=_replaces(params))
+            before = await engine.look_up(_look_up(params.look_up or wire.LookUp()), call.agent)
+            seq, indexed = before.seq, True
+            outcomes: tuple[Outcome, ...] = ()
+            if request.records or request.replaces:
+                done = await engine.write(writer, request, params.idempotency_key, params.dry_run)
+                seq, indexed, outcomes = done.seq, done.indexed, done.outcomes
+        return wire.PutRecordsResult(
+            outcomes=[one.value for one in outcomes],
+            known=[_known(one) for one in before.known],
+            guarded=[
+                wire.GuardedPlace(source=one.source, path=one.path, scope=one.scope, level=LEVELS[one.level])
+                for one in before.guarded
+            ],
+            indexed=indexed,
+            seq=seq,
+        )
+
+    async def forget(params: wire.ForgetParams, call: Call) -> wire.ForgetResult:
+        kind = None if params.kind is None else KINDS[params.kind]
+        done = await write(engine, call, params, Forget(id=params.id, kind=kind, reason=params.reason))
+        receipt = None if done.receipt is None else _receipt(done.receipt)
+        return to_wire(wire.ForgetResult, done, deleted=not params.dry_run, receipt=receipt)
+
+    async def changes(params: wire.ChangesParams, call: Call) -> wire.ChangesResult:
+        if params.wait_ms and call.batched:
+            raise InvalidParams((Violation("waitMs", "must be 0 in a batch"),))
+        kinds = kinds_of(params)
+        cursor = await cursor_of(params, call, following)
+        found = await following.read(call.viewer, cursor, kinds, params.limit, call.agent)
+        if found.changes or not params.wait_ms:
+            return _result(found)
+        if not followers.enter(call.agent):
+            raise Overloaded(_RETRY_SECONDS)
+        try:
+            if call.place is not None:
+                call.place.leave()
+            seconds = params.wait_ms / 1000
+            found = await following.wait(
+                call.viewer, cursor, seconds, lambda: followers.ended(call.token), kinds, params.limit, call.agent
+            )
+        finally:
+            followers.leave(call.agent)
+        return _result(found)
+
+    return (
+        BoundMethod(wire.PUT_RECORDS, put_records),
+        BoundMethod(wire.FORGET, forget),
+        BoundMethod(wire.CHANGES, changes),
+    )
+
+
+def _entries(params: wire.PutRecordsParams) -> tuple[Entry, ...]:
+    """Return the records of a call. Raises WritesRefused with what is wrong with them, at most a hundred."""
+    found: list[Entry] = []
+    faults: list[tuple[str, str]] = []
+    for place, given in enumerate(params.records or ()):
+        try:
+            found.append(read_object(given))
+        except UnreadableLine as error:
+            faults.append((f"records[{place}]", str(error)))
+            if len(faults) == MAX_VIOLATIONS:
+                break
+    if faults:
+        raise WritesRefused(faults)
+    return tuple(found)
+
+
+def _replaces(params: wire.PutRecordsParams) -> tuple[Replaces, ...]:
+    return tuple(
+        Replaces(KINDS[one.kind], one.id, frozenset((KINDS[kept.kind], kept.id) for kept in one.kept))
+        for one in params.replaces or ()
+    )
+
+
+def _look_up(asked: wire.LookUp) -> LookUp:
+    return LookUp(
+        [(KINDS[one.kind], one.id) for one in asked.ids or ()],
+        list(asked.identities or ()),
+        [(one.repository, one.path) for one in asked.places or ()],
+        asked.guards,
+    )
+
+
+def _known(one: KnownRecord) -> wire.KnownRecordState:
+    kind: Any = one.kind.label
+    return wire.KnownRecordState(
+        key=one.key, kind=kind, id=one.id, project=one.project, origin=origin_object(one.origin)
+    )
+
+
+def _receipt(found: ErasureReceipt) -> wire.ForgetReceipt:
+    return to_wire(wire.ForgetReceipt, found, remaining=to_wire(wire.ForgetRemaining, found))
+
+
+def kinds_of(params: wire.ChangesParams) -> tuple[Kind, ...] | None:
+    """Return the requested kinds; None for all."""
+    return None if params.kinds is None else tuple(KINDS[name] for name in params.kinds)
+
+
+async def cursor_of(params: wire.ChangesParams, call: Call, following: Following) -> int:
+    """Return the start. Raises Conflict for a cursor that is not from this store."""
+    if params.since == wire.NOW:
+        return await following.newest(call.viewer, call.agent)
+    since = int(params.since)
+    try:
+        await following.check(call.viewer, since, call.agent)
+    except UnknownCursor:
+        raise Conflict(None, "state", "a cursor of this store", "one of a time that has not come") from None
+    return since
+
+
+def change_of(one: SeenChange) -> wire.RecordChange:
+    """Return a change in wire form; its `seq` is its time."""
+    op, label = "delete" if one.gone else "put", one.kind.label
+    return wire.RecordChange.model_validate(
+        {"seq": one.seq, "op": op, "kind": label, "id": one.id, "at": moment(one.seq)}, by_name=True
+    )
+
+
+def _result(found: FollowedChanges) -> wire.ChangesResult:
+    return wire.ChangesResult(changes=[change_of(one) for one in found.changes], cursor=found.cursor, more=found.more)

@@ -1,0 +1,91 @@
+"""Opens the engine that the settings name."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.engine import Engine, EngineOptions, PartBounds
+from cognition_engines.indexes.folder_lock import FolderLock
+from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.indexes.workers import ALONE
+from cognition_engines.ingest.maps.map_files import opened_map
+from cognition_engines.ingest.options import FollowedSource, Options, Selection, Texts
+from cognition_engines.models import SENSITIVITIES
+from cognition_engines.relevance import Relevance
+from cognition_engines.store.audit.trail import AuditOptions
+from cstp_server.process.model import LOCAL_MODELS, open_model
+from cstp_server.settings import SearchSettings, Settings, SourceSettings, VectorSettings
+from cstp_server.workers.membership import Membership, OtherIndexes
+
+
+def open_engine(
+    settings: Settings,
+    model: Callable[[], Embedder | None] | None = None,
+    member: Membership | None = None,
+    lock: FolderLock | None = None,
+) -> Engine:
+    """Open everything and catch up with the records.
+
+    `model` gives what `open_model` does, where it is loaded already. `member` is which of several workers it is. `lock`
+    is that of the folder, if it is taken already. Raises ConfigurationError, FolderInUse or ComponentFailed, with
+    nothing left open.
+    """
+    with ExitStack() as undo:
+        if lock is not None:
+            undo.callback(lock.close)
+        embedder = open_model(settings) if model is None else model()
+        if embedder is not None and settings.embedding.model in LOCAL_MODELS:
+            embedder.embed_query("warm")  # the first run of a local model allocates, and shows whether it works
+        options = replace(engine_options(settings, member), lock=lock)
+        engine = Engine.open(settings.store_url, settings.indexes_path, embedder, options)
+        undo.pop_all()
+    return engine
+
+
+def engine_options(settings: Settings, member: Membership | None = None) -> EngineOptions:
+    """Return the threads and deadlines of the settings."""
+    store, vectors, embedding = settings.store, settings.vectors, settings.embedding
+    return EngineOptions(
+        call_seconds=settings.server.handler_seconds,
+        waiting_reads=max(1, settings.server.max_in_flight // 4),
+        store=PartBounds(store.threads, store.deadline_seconds),
+        vectors=PartBounds(vectors.threads, vectors.deadline_seconds),
+        embedding=PartBounds(embedding.threads, embedding.deadline_seconds),
+        vector_index=vector_choice(vectors),
+        cache_size=embedding.cache_size,
+        relevance=relevance(settings.search),
+        store_named=settings.store_named,
+        ledger=settings.ledger_path,
+        sources=tuple(map(_followed, settings.sources)),
+        audit=audit_options(settings),
+        worker=ALONE if member is None else member.worker,
+        others=None if member is None else OtherIndexes(member),
+    )
+
+
+def relevance(search: SearchSettings) -> Relevance:
+    """Return the configured weights of texts and queries."""
+    return Relevance(language=search.language, least_cosine=search.least_cosine)
+
+
+def audit_options(settings: Settings) -> AuditOptions:
+    """Return the options of the audit."""
+    audit = settings.audit
+    return AuditOptions(audit.reads, audit.durable, audit.days, settings.log.audit_queries)
+
+
+def _followed(source: SourceSettings) -> FollowedSource:
+    level = None if source.sensitivity is None else SENSITIVITIES[source.sensitivity]
+    by = None if source.map is None else opened_map(source.map)
+    texts = Texts(
+        source.kind, bots=source.bots, system_messages=source.system_messages, day_first=source.day_first, map=by
+    )
+    selection = Selection(source.include, source.exclude, any_extension=source.kind is not None)
+    options = Options(source.project, level, source.repository, prune=source.prune, texts=texts, selection=selection)
+    return FollowedSource(source.address, options)
+
+
+def vector_choice(vectors: VectorSettings) -> VectorChoice:
+    """Return the configured index of nearest neighbours."""
+    return VectorChoice(vectors.index, vectors.url, vectors.deadline_seconds, vectors.memory_mb)

@@ -1,0 +1,250 @@
+"""What the workers of a server ask each other, over a socket in their folder, for `/metrics` and `/readyz`.
+
+What a worker has counted it also writes into a file before it returns it, and the next one of its number begins with
+that: no counter of the server falls when a worker is replaced.
+"""
+
+import asyncio
+import os
+from asyncio import StreamReader, StreamWriter
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from prometheus_client import CollectorRegistry, Metric, generate_latest
+from prometheus_client.registry import Collector
+
+from cstp_server.observe.metrics import StateGauges
+from cstp_server.observe.readiness import PROBE_SECONDS, Readiness, ReadinessCheck, Status
+from cstp_server.workers.membership import Membership
+
+# Gauges that do not add up: all workers state the same, or the one that is worst off counts.
+_HIGHEST: Final = frozenset(
+    {
+        *("cstp_limiter_state", "cstp_index_lag", "cstp_index_records", "cstp_index_windows"),
+        *("cstp_audit_failing", "cstp_draining", "cstp_source_age_seconds", "python_info"),
+    }
+)
+_LOWEST: Final = frozenset({"cstp_part_up", "cstp_source_up", "process_start_time_seconds"})
+_CREATED: Final = "_created"  # a sample of counters and histograms that is a time
+COUNTERS: Final = frozenset({"counter", "histogram"})
+_WORST_FIRST: Final[Sequence[Status]] = ("unavailable", "draining", "degraded", "ready")
+_STATES: Final = ("down", "rebuilding", "degraded")  # of a part, the worst first; all others are well
+WORKERS: Final = "workers"  # the part that is down while one of them does not answer
+SampleKey = tuple[str, tuple[tuple[str, str], ...]]
+_READINESS: Final = b"readiness\n"
+_METRICS: Final = b"metrics\n"
+_RECORDS: Final = b"metrics with records\n"
+_ANSWER_SECONDS: Final = PROBE_SECONDS + 1.0
+_WORKERS: Final = "cstp_workers"
+
+
+@dataclass(frozen=True, slots=True)
+class MetricFamily:
+    """One metric of one worker: its values by name and labels."""
+
+    name: str
+    documentation: str
+    type: str
+    samples: Mapping[SampleKey, float]
+
+
+def families_of(metrics: Iterable[Metric]) -> list[MetricFamily]:
+    """Return the collected metrics of a registry."""
+    return [
+        MetricFamily(
+            one.name,
+            one.documentation,
+            one.type,
+            {(sample.name, tuple(sorted(sample.labels.items()))): sample.value for sample in one.samples},
+        )
+        for one in metrics
+    ]
+
+
+def merged(workers: Iterable[Sequence[MetricFamily]]) -> list[MetricFamily]:
+    """Return the sum of the metrics of all workers: counters, histograms and gauges that count."""
+    found: dict[str, MetricFamily] = {}
+    for family in (family for families in workers for family in families):
+        before = found.get(family.name)
+        found[family.name] = family if before is None else _both(before, family)
+    return list(found.values())
+
+
+def _both(one: MetricFamily, other: MetricFamily) -> MetricFamily:
+    samples = dict(one.samples)
+    for key, value in other.samples.items():
+        samples[key] = _joined(one.name, key[0], samples[key], value) if key in samples else value
+    return MetricFamily(one.name, one.documentation, one.type, samples)
+
+
+def _joined(family: str, sample: str, one: float, other: float) -> float:
+    if family in _LOWEST or sample.endswith(_CREATED):
+        return min(one, other)
+    return max(one, other) if family in _HIGHEST else one + other
+
+
+class MergedMetrics(Collector):
+    """Families in the order of their first worker, for prometheus_client to write."""
+
+    def __init__(self, families: Iterable[MetricFamily]) -> None:
+        self._families = tuple(families)
+
+    def collect(self) -> Iterable[Metric]:
+        for family in self._families:
+            metric = Metric(family.name, family.documentation, family.type)
+            for (name, labels), value in family.samples.items():
+                metric.add_sample(name, dict(labels), value)
+            yield metric
+
+
+def all_ready(workers: Sequence[Readiness | None]) -> Readiness:
+    """Return the worst state of all workers, part by part; None stands for a worker that does not answer."""
+    seen = [one for one in workers if one is not None]
+    parts = {
+        name: _worst([one.parts[name] for one in seen if name in one.parts])
+        for name in dict.fromkeys(name for one in seen for name in one.parts)
+    }
+    statuses: set[Status] = {one.status for one in seen}
+    if len(seen) < len(workers):
+        statuses.add("unavailable")
+    parts[WORKERS] = "ready" if len(seen) == len(workers) else "down"
+    last = [one.last_seq for one in seen if one.last_seq is not None]
+    return Readiness(next(one for one in _WORST_FIRST if one in statuses), parts, max(last, default=None))
+
+
+def _worst(states: Sequence[str]) -> str:
+    return next((state for state in _STATES if state in states), states[0])
+
+
+class OwnMetrics:
+    """The metrics of this process, on top of what former ones of its number had counted."""
+
+    def __init__(
+        self, registry: CollectorRegistry, gauges: StateGauges, readiness: ReadinessCheck, counters: Path
+    ) -> None:
+        self._registry = registry
+        self._gauges = gauges
+        self._readiness = readiness
+        self._file = counters
+        self._before = read_counters(counters)
+
+    async def look(self, *, counts_records: bool) -> list[MetricFamily]:
+        """Return the current state of all workers."""
+        readiness = await self._readiness.look()
+        self._gauges.readiness, self._gauges.counts_records = readiness, counts_records  # what follows is one step
+        found = merged([families_of(self._registry.collect()), self._before])
+        _write(self._file, [one for one in found if one.type in COUNTERS])
+        return found
+
+
+class Siblings:
+    """Asks the other workers. One that does not answer in time counts as it was last seen, or as not ready."""
+
+    def __init__(self, member: Membership, readiness: ReadinessCheck, own: OwnMetrics) -> None:
+        self._member = member
+        self._readiness = readiness
+        self._own = own
+
+    async def readiness(self) -> Readiness:
+        """Return the readiness of all workers together."""
+        own, *others = await asyncio.gather(
+            self._readiness.look(), *(self._readiness_of(number) for number in self._member.others)
+        )
+        return all_ready([own, *others])
+
+    async def metrics(self, *, counts_records: bool) -> bytes:
+        """Return the sum over all workers, in Prometheus' text format."""
+        asked = (self._metrics_of(number, counts_records=counts_records) for number in self._member.others)
+        own, others = await asyncio.gather(self._own.look(counts_records=counts_records), asyncio.gather(*asked))
+        answering = 1 + sum(one is not None for one in others)
+        workers = Metric(_WORKERS, "Workers that answer.", "gauge")
+        workers.add_sample(_WORKERS, {}, answering)
+        found: list[list[MetricFamily]] = [
+            read_counters(self._member.counters(number)) if one is None else one
+            for number, one in zip(self._member.others, others, strict=True)
+        ]
+        return generate_latest(MergedMetrics([*merged([own, *found]), *families_of([workers])]))
+
+    @asynccontextmanager
+    async def answering(self) -> AsyncIterator[None]:
+        """Answer the other workers during the body."""
+        path = self._member.socket(self._member.number)
+        path.unlink(missing_ok=True)  # of a worker that was killed
+        server = await asyncio.start_unix_server(self._answer, path)
+        try:
+            yield
+        finally:
+            server.close()
+            path.unlink(missing_ok=True)
+
+    async def _answer(self, reader: StreamReader, writer: StreamWriter) -> None:
+        with suppress(OSError):  # who asked has gone
+            try:
+                question = await reader.readline()
+                if question == _READINESS:
+                    writer.write(orjson.dumps(asdict(await self._readiness.look())))
+                else:
+                    writer.write(_packed(await self._own.look(counts_records=question == _RECORDS)))
+                await writer.drain()
+            finally:
+                writer.close()
+
+    async def _readiness_of(self, number: int) -> Readiness | None:
+        found = await self._ask(number, _READINESS)
+        return None if found is None else Readiness(**found)
+
+    async def _metrics_of(self, number: int, *, counts_records: bool) -> list[MetricFamily] | None:
+        found = await self._ask(number, _RECORDS if counts_records else _METRICS)
+        return None if found is None else _unpacked(found)
+
+    async def _ask(self, number: int, question: bytes) -> Any:
+        """Return the answer of a worker; None without one."""
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                reader, writer = await asyncio.open_unix_connection(self._member.socket(number))
+                try:
+                    writer.write(question)
+                    return orjson.loads(await reader.read())
+                finally:
+                    writer.close()
+        except (OSError, ValueError):
+            return None
+
+
+def read_counters(file: Path) -> list[MetricFamily]:
+    """Return the last known counters of a worker; empty without a file."""
+    try:
+        return _unpacked(orjson.loads(file.read_bytes()))
+    except (OSError, ValueError):
+        return []
+
+
+def _write(file: Path, families: Sequence[MetricFamily]) -> None:
+    draft = file.with_suffix(".new")
+    with suppress(OSError):  # a full disk: the next one of this number begins with less
+        draft.write_bytes(_packed(families))
+        os.replace(draft, file)
+
+
+def _packed(families: Sequence[MetricFamily]) -> bytes:
+    return orjson.dumps([(one.name, one.documentation, one.type, _samples(one)) for one in families])
+
+
+def _samples(family: MetricFamily) -> list[object]:
+    return [(name, labels, value) for (name, labels), value in family.samples.items()]
+
+
+def _unpacked(found: list[Any]) -> list[MetricFamily]:
+    return [
+        MetricFamily(
+            name,
+            documentation,
+            type,
+            {(sample, tuple((label, text) for label, text in labels)): value for sample, labels, value in samples},
+        )
+        for name, documentation, type, samples in found
+    ]

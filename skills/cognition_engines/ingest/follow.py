@@ -1,0 +1,272 @@
+"""Keeps the store in step with collections, folders and files.
+
+A collection or folder that is away, or that is gone, is an outage: its records stay as they were last read.
+"""
+
+import logging
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+from pathlib import Path
+from stat import S_ISDIR
+from threading import Event, Thread
+from time import monotonic
+from typing import Final, TypeAlias
+
+from watchfiles import watch
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.errors import EngineError
+from cognition_engines.indexes.outage import Outage
+from cognition_engines.ingest.collections.addresses import checked_address, is_address, shown_address
+from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.discover import may_be_listed, walk
+from cognition_engines.ingest.formats.reader import FormatReader
+from cognition_engines.ingest.items import Collection
+from cognition_engines.ingest.options import (
+    FollowedSource,
+    HeldBack,
+    Options,
+    Selection,
+    Silent,
+    SourceState,
+    Stopped,
+    Summary,
+    UntilStopped,
+)
+from cognition_engines.ingest.run import ingest
+from cognition_engines.store.records import Records
+
+# What changes when a file is written: its size in bytes, when it was (ns), and its inode.
+FileState: TypeAlias = tuple[int, int, int]
+States: TypeAlias = Mapping[Path, FileState]
+Places: TypeAlias = tuple[tuple[str, int], ...]  # paths with their inodes
+Run: TypeAlias = Callable[[Options], Summary]
+_NONE: Final[States] = {}
+_STEP_MS: Final = 500
+_AWAY_SECONDS: Final = 2.0  # between two looks for a path that is away
+_log = logging.getLogger(__name__)
+
+
+class WatchedPaths:
+    """Absolute paths that are read whole at first, and then what changed since. `options` are those of each run."""
+
+    def __init__(self, paths: Sequence[Path], options: Options) -> None:
+        self._paths = paths
+        self._options = options
+        self._states: States | None = None
+
+    def read_changes(self, run: Run) -> Summary | None:
+        """Read what changed, with `run`; None when nothing did.
+
+        Raises FileNotFoundError when one of the paths is away, which is an outage and no reason to delete its records,
+        OSError, and what `run` raises; then the same is read again the next time.
+        """
+        found = file_states(self._paths, self._options.selection)
+        if found == self._states:
+            return None
+        before = _NONE if self._states is None else self._states
+        only = frozenset(path for path, state in found.items() if before.get(path) != state)
+        selection = self._options.selection if self._states is None else replace(self._options.selection, only=only)
+        summary = run(replace(self._options, selection=selection))
+        self._states = found  # what changed since it was looked at differs again
+        return summary
+
+
+class ChangeEvents:
+    """Wakes what reads the paths when something below them is written, and now and then, as for network drives.
+
+    An event says only that it is time to look. `seconds` are the longest wait.
+    """
+
+    def __init__(self, paths: Sequence[Path], stop: Event, seconds: float) -> None:
+        self._paths = paths
+        self._stop = stop
+        self._seconds = seconds
+        self._events: Iterator[Set[object]] | None = None
+        self._places: Places = ()
+
+    def wait(self) -> None:
+        """Wait until something was written, the time is over, or `stop` is set.
+
+        At once where no event was waited for before: what was written until now has none.
+        """
+        until = monotonic() + self._seconds
+        try:
+            places = tuple(place for path in self._paths for place in _places_of(path))
+            if self._events is None or places != self._places:
+                self._events, self._places = self._begun([path for path, _ in places]), places
+                until = 0.0
+            while not next(self._events) and monotonic() < until:
+                pass
+        except (OSError, StopIteration):
+            self._events = None
+            self._stop.wait(min(self._seconds, _AWAY_SECONDS))
+
+    def _begun(self, places: Sequence[str]) -> Iterator[Set[object]]:
+        timeout = max(1, min(_STEP_MS, round(self._seconds * 1000)))
+        return watch(
+            *places,
+            stop_event=self._stop,
+            raise_interrupt=False,
+            rust_timeout=timeout,
+            yield_on_timeout=True,
+            recursive=False,  # the library would follow links
+        )
+
+
+def _places_of(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield a file, or a folder with all below it that a walk may list, each with its inode. Raises OSError.
+
+    An editor puts another file in place of one, and a path that is away may come back: the inode differs then.
+    """
+    yield str(path), path.stat().st_ino
+    for parent, names, _ in os.walk(path):
+        names[:] = (name for name in names if may_be_listed(name))
+        for name in names:
+            found = os.lstat(os.path.join(parent, name))
+            if S_ISDIR(found.st_mode):
+                yield os.path.join(parent, name), found.st_ino
+
+
+def file_states(paths: Sequence[Path], selection: Selection) -> States:
+    """Return the state of each file that a run over the paths reads. Raises OSError, BadPattern."""
+    found: dict[Path, FileState] = {}
+    for path in paths:
+        if path.is_dir():
+            found |= {file.path: (file.size, file.modified, file.inode) for file in walk(path, selection).files}
+        else:
+            state = path.stat()
+            found[path] = state.st_size, state.st_mtime_ns, state.st_ino
+    return found
+
+
+class SourceFollower:
+    """Reads each source as `cstp ingest` does, and what changed once more. Close it before the records.
+
+    Folders and files are read when they change. All sources are looked at after `pause_seconds`, or as long as the
+    last read of all took where that is longer.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[FollowedSource],
+        records: Records,
+        embedder: Embedder | None,
+        threads: int,
+        pause_seconds: float,
+    ) -> None:
+        self._sources = [_Followed(source, records, embedder, threads) for source in sources]
+        self._pause_seconds = pause_seconds
+        self._closing = Event()
+        paths = [source.path for source in self._sources if source.path is not None]
+        self._events = ChangeEvents(paths, self._closing, pause_seconds) if paths else None
+        self._thread = Thread(target=self._follow, name="sources", daemon=True)
+
+    @property
+    def states(self) -> tuple[SourceState, ...]:
+        """The state of each source, in the order given."""
+        return tuple(source.state() for source in self._sources)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self, wait_seconds: float) -> None:
+        """End the thread between two batches."""
+        self._closing.set()
+        self._thread.join(wait_seconds)
+
+    def _follow(self) -> None:
+        due = 0.0
+        while not self._closing.is_set():
+            began = monotonic()
+            whole = began >= due
+            for source in self._sources:
+                if whole or source.path is not None:
+                    source.follow(self._closing)
+            pause = max(self._pause_seconds, monotonic() - began)
+            due = began + pause if whole else due
+            self._wait(pause)
+
+    def _wait(self, seconds: float) -> None:
+        """Wait until a folder or file changes, or the time is over."""
+        if self._events is None:
+            self._closing.wait(seconds)
+            return
+        self._events.wait()
+
+
+class _Followed:
+    """One source, and how the last read went."""
+
+    def __init__(self, source: FollowedSource, records: Records, embedder: Embedder | None, threads: int) -> None:
+        self._source = source
+        self._shown = shown_address(source.address)
+        self._records = records
+        self._embedder = embedder
+        self._threads = threads
+        self._outage = Outage(f"the source {self._shown} cannot be read; its records stay")
+        self._read_at: float | None = None
+        self._failure: str | None = None
+        self._digest: bytes | None = None
+        self._rejected: frozenset[str] = frozenset()
+        self._held_back: tuple[HeldBack, ...] = ()
+        collected = is_address(source.address)
+        self._options = replace(source.options, prune=True, sure=True) if collected else source.options
+        self.path = None if collected else Path(source.address)  # of a folder or file
+        self._watched = None if self.path is None else WatchedPaths([self.path], self._options)
+
+    def state(self) -> SourceState:
+        read_at = self._read_at
+        return SourceState(self._shown, None if read_at is None else monotonic() - read_at, self._failure)
+
+    def follow(self, closing: Event) -> None:
+        """Read the source. Failures are logged once."""
+        began = monotonic()
+        until = UntilStopped(closing, Silent())
+        try:
+            if self._watched is not None:
+                paths = [Path(self._source.address)]
+                summary = self._watched.read_changes(lambda options: self._ingest(options, until, paths, ()))
+            else:
+                summary = self._read_collection(until)
+        except Stopped:
+            return
+        except (EngineError, OSError) as error:
+            self._failure = str(error)
+            self._outage.note(error)
+            return
+        if summary is not None:
+            self._report(summary)
+        self._outage.over()
+        self._read_at, self._failure = began, None
+
+    def _read_collection(self, until: UntilStopped) -> Summary | None:
+        """Bring the store in line with the collection, unless it holds what it held the last time."""
+        checked_address(self._source.address)
+        with opened(self._source.address, self._embedder, map=self._options.texts.map) as collection:
+            digest = collection.digest()
+            if digest == self._digest:
+                return None
+            summary = self._ingest(self._options, until, (), [collection])
+            self._digest = digest
+            return summary
+
+    def _ingest(
+        self, options: Options, until: UntilStopped, paths: Sequence[Path], collections: Sequence[Collection]
+    ) -> Summary:
+        with FormatReader() as formats:
+            return ingest(paths, options, self._records, self._embedder, until, self._threads, collections, formats)
+
+    def _report(self, summary: Summary) -> None:
+        """Log what changed, and each rejection when it is new."""
+        if summary.new or summary.changed or summary.deleted:
+            counts = (summary.new, summary.changed, summary.deleted)
+            _log.info("the source %s: %d new, %d changed, %d deleted", self._shown, *counts)
+        for held in summary.held_back if summary.held_back != self._held_back else ():
+            _log.warning("the source %s: %s", self._shown, held)
+        self._held_back = summary.held_back
+        rejected = {problem.reason for problem in summary.rejected}
+        for reason in sorted(rejected - self._rejected):
+            _log.warning("the source %s: rejected: %s", self._shown, reason)
+        self._rejected = frozenset(rejected)

@@ -1,1 +1,0 @@
-"""Collections, folders and files that are kept in step."""
