@@ -12,7 +12,7 @@ from benchmarks.measure import Measured, Timing, Variant, take_turns
 from cognition_engines.engine import Engine
 from cognition_engines.indexes.columns.snapshot import Floats, Ints, MaskCache, Snapshot
 from cognition_engines.indexes.keywords.index import ViewerKeywords
-from cognition_engines.indexes.keywords.label_terms import textual
+from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.models import Viewer
 from cognition_engines.retrieval.fusion import CANDIDATES, Part, fused, with_bm25
 from cognition_engines.retrieval.legs import gathered_products, keyword_leg, semantic_leg

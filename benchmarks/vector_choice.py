@@ -27,7 +27,7 @@ from benchmarks.page import RIGHT, describe_machine, describe_versions, table
 from benchmarks.texts import read_queries, read_texts
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.engine import EngineOptions
-from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import EVERYTHING, Decision, Mode

@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.queries.pools import Pool
-from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.turns import Caller
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.openrpc import discovered

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from time import monotonic
 from typing import Final, cast
 
-from cognition_engines.indexes.folder_lock import FolderLock
+from cognition_engines.indexes.index_folder import FolderLock
 from cstp.errors import Overloaded
 from cstp_server.app import State, create_app
 from cstp_server.holder.taking import give_up

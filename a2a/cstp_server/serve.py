@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.indexes.folder_lock import FolderLock
+from cognition_engines.indexes.index_folder import FolderLock
 from cstp_server.app import create_app
 from cstp_server.holder.taking import take_folder
 from cstp_server.http.caps import Caps

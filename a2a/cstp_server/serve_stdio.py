@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import structlog
 
 from cognition_engines.errors import EngineError, FolderInUse
-from cognition_engines.indexes.folder_lock import FolderLock
+from cognition_engines.indexes.index_folder import FolderLock
 from cstp.call import Call
 from cstp.client.messages import HttpAnswer, read_answer, request_body
 from cstp.errors import AuthenticationRequired, CstpError, MethodNotFound, QueryFailed, TransportError

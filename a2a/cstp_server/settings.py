@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.indexes.vectors.choice import VectorIndex
+from cognition_engines.indexes.vectors.collection import VectorIndex
 from cognition_engines.ingest.collections.addresses import FORMS, is_address, parsed_address
 from cognition_engines.ingest.options import TextKind
 from cognition_engines.ingest.patterns import parse_patterns

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.quality.calibrating DATA KEPT`: the weights of `retrieval/calibration.py`, and a check of them.
+"""`python -m benchmarks.quality.calibrating DATA KEPT`: the weights of `retrieval/scores.py`, and a check of them.
 
 Fitted on the first twenty candidates for one half of the mixed questions; checked on the other half, and on known items
 (titles and contexts of decisions, titles of documents), whose words are those of their records.
@@ -24,11 +24,10 @@ from benchmarks.quality.mixed import name_of, open_mixed, read_questions
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.engine import Engine
 from cognition_engines.models import EVERYTHING, Mode
-from cognition_engines.queries.phrase_lift import Phrases
+from cognition_engines.queries.phrase_lift import BEST, Phrases
 from cognition_engines.queries.search import Query, Search, SearchScope
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.retrieval.fusion import CANDIDATES, scored, with_highest
-from cognition_engines.retrieval.phrases import BEST
 from cognition_engines.spaces import SEARCHED
 
 WORDS: Final = 1.1  # of the weight of the cosine; 0.8 to 1.3 differ by 0.006 of nDCG@10

@@ -15,36 +15,28 @@ from typing import TYPE_CHECKING, Final, Protocol
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
-from cognition_engines.indexes.folder_lock import FolderLock
+from cognition_engines.indexes.index_folder import ALONE, FolderLock, WorkerNumber
 from cognition_engines.indexes.indexes import Indexes, open_indexes
 from cognition_engines.indexes.published import OtherWorkers, PublishedSeq
-from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.indexes.workers import ALONE, WorkerNumber
+from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
-from cognition_engines.queries.audit_pages import AuditPages
-from cognition_engines.queries.chunks import Chunks
-from cognition_engines.queries.decision_counts import Statistics
-from cognition_engines.queries.decision_record import DecisionRecords
-from cognition_engines.queries.decisions import Decisions
+from cognition_engines.queries.decisions import DecisionRecords, Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
-from cognition_engines.queries.following import Following
-from cognition_engines.queries.imports import Imports
-from cognition_engines.queries.knowledge import KnowledgeSearch
-from cognition_engines.queries.listings import Listings
-from cognition_engines.queries.lists import Lists
+from cognition_engines.queries.following import Following, ReachedSeq
+from cognition_engines.queries.knowledge import Chunks, KnowledgeSearch
+from cognition_engines.queries.lists import Listings, Lists, Statistics
+from cognition_engines.queries.operator_reads import AuditPages, Imports
 from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
-from cognition_engines.queries.reached import ReachedSeq
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
-from cognition_engines.queries.steps import Caller
-from cognition_engines.queries.threads import Threads
+from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
-from cognition_engines.retrieval.calibration import calibration_of
-from cognition_engines.retrieval.dated import QuestionDates
+from cognition_engines.retrieval.fusion import QuestionDates
+from cognition_engines.retrieval.scores import calibration_of
 from cognition_engines.store.audit.trail import AuditOptions, AuditTrail
 from cognition_engines.store.opening import SETTING
 from cognition_engines.store.records import Records, open_records

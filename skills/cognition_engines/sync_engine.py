@@ -15,10 +15,9 @@ from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.ingest.options import Options, Progress, Silent, Summary
 from cognition_engines.kinds.extractions import ExtractionType
 from cognition_engines.models import Viewer
-from cognition_engines.queries.chunks import NearChunk
 from cognition_engines.queries.decisions import Match, Question
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
-from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion
+from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion, NearChunk
 from cognition_engines.queries.lists import EpisodeFilters, ExtractionPage
 from cognition_engines.queries.recall.results import RecallAnswer, RecallRequest
 from cognition_engines.store.reads.knowledge import ChunkFound

@@ -9,7 +9,7 @@ import pytest
 
 from cognition_engines.embedding.base import FloatArray
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.queries import chunks
+from cognition_engines.queries import knowledge
 from cognition_engines.store.values import Entry
 from tests.kinds import entry
 from tests.serving import DIM, SeededEmbedder, Serving, unit
@@ -36,13 +36,13 @@ def related(result: Any) -> list[str]:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The limit of each query of vectors."""
     limits: list[int] = []
-    real = chunks.semantic_leg
+    real = knowledge.semantic_leg
 
     def counted(*arguments: Any) -> Any:
         limits.append(arguments[3])
         return real(*arguments)
 
-    monkeypatch.setattr(chunks, "semantic_leg", counted)
+    monkeypatch.setattr(knowledge, "semantic_leg", counted)
     return limits
 
 

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.indexes.folder_lock import FolderLock
+from cognition_engines.indexes.index_folder import FolderLock
 
 Cstp = Callable[..., Any]
 Serving = Callable[..., tuple[Any, str]]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from cognition_engines.embedding.base import Embedder, checked_identity, unit_vectors
+from cognition_engines.embedding.base import STEP, WINDOW, Embedder, checked_identity, unit_vectors
 from cognition_engines.embedding.onnx import (
     MINILM_TOKENIZER,
     MINILM_WEIGHTS,
@@ -21,7 +21,6 @@ from cognition_engines.embedding.onnx import (
     packaged_model,
 )
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
-from cognition_engines.embedding.windows import STEP, WINDOW
 from cognition_engines.errors import ComponentFailed, ConfigurationError, NotWanted
 
 FILLER = "The quarterly report lists the floor space of each warehouse and the number of pallets. "

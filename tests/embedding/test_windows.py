@@ -3,7 +3,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, strategies as st
 
-from cognition_engines.embedding.windows import MAX_WINDOWS, STEP, WINDOW, windows
+from cognition_engines.embedding.base import MAX_WINDOWS, STEP, WINDOW, windows
 
 
 @pytest.mark.parametrize("length", [0, 1, WINDOW - 1, WINDOW])

@@ -11,7 +11,7 @@ import pytest
 
 from cognition_engines.engine import Engine, EngineOptions, PartBounds
 from cognition_engines.errors import ComponentFailed, FolderInUse
-from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.options import Options
 from cognition_engines.models import Filters, Mode, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question

@@ -9,9 +9,9 @@ import pytest
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.models import EVERYTHING, Filters, Mode
 from cognition_engines.queries.decisions import Match, Question
+from cognition_engines.queries.phrase_lift import BEST, pairs_of, share_of
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.relevance import RELEVANCE, Relevance
-from cognition_engines.retrieval.phrases import BEST, pairs_of, share_of
 from cognition_engines.writing.requests import RecordDecision, UpdateDecision, WriteCaller
 from cognition_engines.writing.stated_decisions import stated_decision
 from tests.recall.conftest import WordEmbedder

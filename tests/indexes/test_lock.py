@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ComponentFailed, FolderInUse
-from cognition_engines.indexes.folder_lock import FolderLock, holder
+from cognition_engines.indexes.index_folder import FolderLock, holder
 from cognition_engines.indexes.indexes import open_indexes
-from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.store.records import Records
 
 HOLDER = """
 import sys, pathlib
-from cognition_engines.indexes.folder_lock import FolderLock
+from cognition_engines.indexes.index_folder import FolderLock
 lock = FolderLock(pathlib.Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

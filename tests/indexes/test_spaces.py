@@ -11,10 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.indexes.indexes import Indexes
-from cognition_engines.indexes.keywords.label_terms import textual
+from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.indexes.space import open_space
-from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.indexes.vectors.collection import collection_name
+from cognition_engines.indexes.vectors.collection import VectorChoice, collection_name
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.graph import Entity
 from cognition_engines.kinds.kind import Kind

@@ -9,7 +9,7 @@ from unicodedata import normalize
 import pytest
 
 from cognition_engines.engine import Engine
-from cognition_engines.indexes.keywords import schema
+from cognition_engines.indexes.keywords import text_documents
 from cognition_engines.indexes.keywords.index import KeywordIndex
 from cognition_engines.indexes.keywords.language import Analyzer, make_analyzer
 from cognition_engines.ingest.options import Options
@@ -233,7 +233,7 @@ async def test_an_index_with_words_of_an_older_format_is_rebuilt(
     store, indexes, records = f"sqlite:///{tmp_path}/records.sqlite3", tmp_path / "indexes", tmp_path / "records.jsonl"
     records.write_text('{"kind": "decision", "id": "pumps", "title": "四号水泵每周二进行检修。"}\n', encoding="utf-8")
     with monkeypatch.context() as older:
-        older.setattr(schema, "FORMAT", 5)
+        older.setattr(text_documents, "FORMAT", 5)
         older.setattr(Analyzer, "count", lambda self, text, weight, plain, others: plain.update({text: weight}))
         engine = Engine.open(store, indexes, None)
         await engine.ingest([records], Options())

@@ -9,7 +9,7 @@ import pytest
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity
-from cognition_engines.queries.chunks import author
+from cognition_engines.queries.knowledge import author
 from cognition_engines.store.records import Records
 from tests.ingest.runs import EACH, Run, counts, document, ids, json_lines, stored
 from tests.stored import changes_of

@@ -13,7 +13,7 @@ import tantivy
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.exchange.runs import exported
 from cognition_engines.indexes.keywords.language import make_analyzer
-from cognition_engines.indexes.keywords.schema import make_schema
+from cognition_engines.indexes.keywords.text_documents import make_schema
 from cognition_engines.kinds.decisions import Evidence, ReviewContent
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, CitedSource, Reason

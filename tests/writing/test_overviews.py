@@ -11,7 +11,7 @@ from cognition_engines.engine import Engine
 from cognition_engines.kinds.decisions import LinkType
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, Decision, Filters, Sensitivity, Viewer
-from cognition_engines.queries.decision_counts import MOST_NAMES, MOST_TAGS
+from cognition_engines.queries.lists import MOST_NAMES, MOST_TAGS
 from cognition_engines.store.reads.decisions import DecisionGraph, GraphRequest
 from cognition_engines.writing.requests import LinkDecisions
 from tests.kinds import entry

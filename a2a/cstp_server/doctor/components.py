@@ -10,7 +10,7 @@ from typing import Final
 
 from cognition_engines.drafts.refusal_messages import kinds
 from cognition_engines.errors import ComponentFailed, EngineError
-from cognition_engines.indexes.folder_lock import holder, is_address
+from cognition_engines.indexes.index_folder import holder, is_address
 from cognition_engines.ingest.collections.addresses import checked_address, shown_address
 from cognition_engines.ingest.collections.open_collection import opened
 from cognition_engines.ingest.follow import file_states

@@ -7,8 +7,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Generic, TypeVar
 
-from cognition_engines.errors import ComponentFailed, EngineError
-from cognition_engines.foreign import ForeignCalls
+from cognition_engines.errors import ComponentFailed, EngineError, ForeignCalls
 
 T = TypeVar("T")
 

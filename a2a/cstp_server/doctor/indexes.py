@@ -6,9 +6,8 @@ from contextlib import closing
 from time import monotonic, sleep
 from typing import Final
 
-from cognition_engines.indexes.folder_lock import is_held
-from cognition_engines.indexes.keywords.label_terms import columns_of
-from cognition_engines.indexes.keywords.schema import KeywordState, inspect_keywords
+from cognition_engines.indexes.index_folder import is_held
+from cognition_engines.indexes.keywords.text_documents import KeywordState, columns_of, inspect_keywords
 from cognition_engines.indexes.vectors.backend import BackendServer, BackendSpec
 from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.indexes.vectors.registry import backend_of

@@ -14,8 +14,8 @@ from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import Decision, Viewer
-from cognition_engines.queries.chunks import title
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
+from cognition_engines.queries.knowledge import title
 from cognition_engines.queries.lists import citation
 from cstp.methods.everything import SEARCH, FoundType, NearestOfAnyKind, SearchedRecord, SearchParams, SearchResult
 from cstp_server.handlers.memories import memory_filters

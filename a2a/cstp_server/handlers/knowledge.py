@@ -13,8 +13,16 @@ from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Content, Extra
 from cognition_engines.kinds.fields import Model
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import SENSITIVITIES
-from cognition_engines.queries.chunks import NearChunk, author, cluster, place, snippet, title
-from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion
+from cognition_engines.queries.knowledge import (
+    KnowledgeMatch,
+    KnowledgeQuestion,
+    NearChunk,
+    author,
+    cluster,
+    place,
+    snippet,
+    title,
+)
 from cognition_engines.queries.lists import Citation, citation, titles
 from cognition_engines.store.reads.knowledge import ChunkFound
 from cognition_engines.writing.knowledge import read_given

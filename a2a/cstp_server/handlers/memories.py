@@ -5,7 +5,7 @@ from cognition_engines.filters import MemoryFilters
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
 from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
 from cognition_engines.models import SENSITIVITIES
-from cognition_engines.queries.chunks import snippet
+from cognition_engines.queries.knowledge import snippet
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.requests import Remember
 from cstp.methods import memories as wire

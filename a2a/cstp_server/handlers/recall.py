@@ -12,9 +12,9 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import prefixed
 from cognition_engines.models import Decision, Viewer
-from cognition_engines.queries.chunks import author, place, title
+from cognition_engines.queries.knowledge import author, place, title
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
-from cognition_engines.queries.recall.selectors import content_of
+from cognition_engines.queries.recall.selection import content_of
 from cognition_engines.store.reads.knowledge import SourceName
 from cognition_engines.store.reads.memories import TurnPage
 from cognition_engines.store.values import StoredRecord

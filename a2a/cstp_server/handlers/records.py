@@ -6,7 +6,7 @@ from cognition_engines.engine import Engine
 from cognition_engines.exchange.lines import UnreadableLine, origin_object, read_object
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.queries.following import FollowedChanges, Following, UnknownCursor
-from cognition_engines.queries.imports import LookUp
+from cognition_engines.queries.operator_reads import LookUp
 from cognition_engines.store.codec import moment
 from cognition_engines.store.reads.viewer_changes import SeenChange
 from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces

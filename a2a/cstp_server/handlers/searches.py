@@ -18,8 +18,8 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Record
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Mode
-from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.passages import PassageRequest
+from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Room, Window
 from cstp.contract import Wire
 from cstp.errors import InvalidParams, Violation

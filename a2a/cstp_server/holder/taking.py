@@ -18,7 +18,7 @@ from typing import Final
 import structlog
 
 from cognition_engines.errors import FolderInUse
-from cognition_engines.indexes.folder_lock import FolderLock, holder, is_address
+from cognition_engines.indexes.index_folder import FolderLock, holder, is_address
 from cstp_server.holder import folder_socket
 from cstp_server.holder.folder_socket import ANSWER_ON, ANSWERED, GIVE_UP, GIVEN_UP, KEPT
 from cstp_server.settings import Settings

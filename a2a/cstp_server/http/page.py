@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.queries.pools import Pool
-from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.turns import Caller
 from cstp.errors import CstpError, InvalidRequest, ParseError, RateLimited
 from cstp_server.http import auth
 from cstp_server.http.endpoint import (

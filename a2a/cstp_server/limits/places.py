@@ -16,8 +16,7 @@ from starlette.types import Message, Receive
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.queries.pools import Pool
-from cognition_engines.queries.steps import Caller
-from cognition_engines.queries.turns import Agent, FairQueue, half
+from cognition_engines.queries.turns import Agent, Caller, FairQueue, half
 from cstp.errors import Overloaded
 from cstp_server.tokens import Token, TokenBook
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from limits import RateLimitItem, parse_many
 
-from cognition_engines.embedding.windows import QUERY_WINDOWS
+from cognition_engines.embedding.base import QUERY_WINDOWS
 from cognition_engines.errors import ConfigurationError
 from cstp.contract import Method
 from cstp_server.settings import Settings

@@ -33,7 +33,7 @@ _META: Final[Mapping[str, Any]] = {"ui": {"csp": _NO_DOMAINS.model_dump(by_alias
 def make_mcp_server(run: Run) -> Server[Any]:
     """Return a server whose tools are run by `run(tool, arguments, context)`, which raises nothing.
 
-    `tool` is None for a name that no tool has.     Raises OSError where the page of MCP Apps cannot be read.
+    `tool` is None for a name that no tool has. Raises OSError where the page of MCP Apps cannot be read.
     """
     listed = types.ListToolsResult(tools=[tool.listed for tool in TOOLS.values()])
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.queries.pools import Pool
-from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.turns import Caller
 from cognition_engines.store.audit.trail import AuditTrail
 from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import Gate

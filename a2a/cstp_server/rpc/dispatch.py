@@ -42,7 +42,7 @@ _Validating = Callable[[type[Wire], object], Awaitable[Wire]]
 
 
 class Reached(Protocol):
-    """Returns when a read shows all changes up to `seq`; see `cognition_engines.queries.reached`."""
+    """Returns when a read shows all changes up to `seq`; see `cognition_engines.queries.following`."""
 
     async def __call__(self, seq: int, agent: str, *, searched: bool) -> None: ...
 

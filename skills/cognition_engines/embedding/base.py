@@ -1,19 +1,44 @@
-"""What every embedding model offers, and the checks that all of their answers pass."""
+"""The protocol of an embedding model, the checks that all answers pass, and how a long text is cut into windows."""
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.foreign import ForeignCalls
+from cognition_engines.errors import ComponentFailed, ConfigurationError, ForeignCalls
 
+T = TypeVar("T")
+WINDOW: Final = 254  # with the two special tokens of BERT models, the 256 that MiniLM was trained for
+STEP: Final = 200
+MAX_WINDOWS: Final = 64  # of a text that is stored
+QUERY_WINDOWS: Final = 4  # of a query: a caller waits for it, and others are queued behind it
 FloatArray = NDArray[np.float32]
 Wanted = Callable[[], bool]  # whether a caller still waits for the result; called from the thread that works on it
-
 _IDENTITY: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,58}[a-zA-Z0-9]")
+
+
+def windows(tokens: Sequence[T], size: int = WINDOW, step: int = STEP, most: int = MAX_WINDOWS) -> list[Sequence[T]]:
+    """Cut token ids into 1 to `most` windows of at most `size` ids, in order, the last ending with the text.
+
+    Or what stands for them, such as their places.
+
+    A text that fits is one window, an empty one is one empty window. All windows of a longer text are full; they
+    start `step` apart, the last one nearer. A text that would need more than `most` has that many spread evenly from
+    its start to its end; beyond `most * size` tokens, gaps lie between them.
+
+    Raises ValueError unless 1 <= step <= size and most >= 2.
+    """
+    if not (1 <= step <= size and most >= 2):
+        raise ValueError("windows: 1 <= step <= size and most >= 2 must hold")
+    last = len(tokens) - size
+    if last <= 0:
+        return [tokens]
+    starts = [*range(0, last, step), last]
+    if len(starts) > most:
+        starts = [last * place // (most - 1) for place in range(most)]
+    return [tokens[start : start + size] for start in starts]
 
 
 def always() -> bool:

@@ -14,8 +14,7 @@ from chromadb.api.types import EmbeddingFunction
 from chromadb.utils.embedding_functions import known_embedding_functions
 
 from cognition_engines.embedding.base import FloatArray, Wanted, always, checked_identity, unit_vectors
-from cognition_engines.errors import ComponentFailed, ConfigurationError, NotWanted
-from cognition_engines.foreign import ForeignCalls
+from cognition_engines.errors import ComponentFailed, ConfigurationError, ForeignCalls, NotWanted
 
 _SECRET_ENDINGS: Final = ("key", "token", "secret", "password", "credentials", "headers", "session")
 _PROBE: Final = "dimension"

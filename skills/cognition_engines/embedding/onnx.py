@@ -15,10 +15,19 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from cognition_engines.embedding.base import FloatArray, Wanted, always, checked_identity, unit_vectors
-from cognition_engines.embedding.windows import MAX_WINDOWS, QUERY_WINDOWS, STEP, WINDOW, windows
-from cognition_engines.errors import ComponentFailed, ConfigurationError, NotWanted
-from cognition_engines.foreign import ForeignCalls
+from cognition_engines.embedding.base import (
+    MAX_WINDOWS,
+    QUERY_WINDOWS,
+    STEP,
+    WINDOW,
+    FloatArray,
+    Wanted,
+    always,
+    checked_identity,
+    unit_vectors,
+    windows,
+)
+from cognition_engines.errors import ComponentFailed, ConfigurationError, ForeignCalls, NotWanted
 
 Pooling = Literal["mean", "cls"]
 

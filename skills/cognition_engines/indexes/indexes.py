@@ -13,14 +13,20 @@ from typing import Final
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.indexes.columns.saved import remove_columns
-from cognition_engines.indexes.compaction import read_marks, remove_set_aside, write_marks
-from cognition_engines.indexes.folder_lock import FolderLock
-from cognition_engines.indexes.outage import Outage
+from cognition_engines.indexes.index_folder import (
+    ALONE,
+    FolderLock,
+    WorkerNumber,
+    prepare_folder,
+    read_marks,
+    remove_copy,
+    remove_set_aside,
+    write_marks,
+)
 from cognition_engines.indexes.space import SpaceIndex, open_space, worst
-from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.indexes.vectors.registry import BACKENDS
-from cognition_engines.indexes.watcher import Watcher
-from cognition_engines.indexes.workers import ALONE, WorkerNumber, prepare_folder, remove_copy
+from cognition_engines.indexes.watcher import Outage, Watcher
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.spaces import SEARCHED, Space

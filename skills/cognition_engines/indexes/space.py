@@ -14,11 +14,11 @@ from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.saved import ColumnsFile, Identity
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
-from cognition_engines.indexes.keywords.label_terms import columns_of, marked
 from cognition_engines.indexes.keywords.live import LiveKeywords
-from cognition_engines.indexes.outage import Outage
-from cognition_engines.indexes.vectors.choice import VectorChoice
+from cognition_engines.indexes.keywords.text_documents import columns_of, marked
+from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.indexes.vectors.live import LiveVectors
+from cognition_engines.indexes.watcher import Outage
 from cognition_engines.models import Viewer
 from cognition_engines.relevance import Relevance
 from cognition_engines.spaces import Space

@@ -1,18 +1,46 @@
-"""A thread that lets the indexes follow as soon as any process has written, and costs nearly nothing meanwhile."""
+"""Background work: a thread that notices what any process has written, and what is logged of work that fails."""
 
+import logging
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from threading import Event, Thread
+from time import monotonic
 from typing import Final
 
-from cognition_engines.errors import ComponentFailed
+from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.store.change_feed import ChangeWatch
 
+QUIET_SECONDS: Final = 30.0  # between two lines about one outage, whatever its reason becomes
+_log = logging.getLogger(__name__)
 LOOK_SECONDS: Final = 0.05
 # Between two looks while every one finds something: indexes that follow each commit of a long run alone would cost more
 # than the run.
 LONGEST_LOOK: Final = 0.1
 DOWN_SECONDS: Final = 2.0  # while the database does not answer
+
+
+@dataclass(slots=True)
+class Outage:
+    """One line when it begins, one when it is over, and between them one for another reason, not too often."""
+
+    what: str
+    _reason: str | None = None
+    _logged: float = 0.0
+
+    def note(self, error: EngineError | OSError) -> None:
+        """The work failed once more."""
+        reason = str(error)
+        if self._reason is None or (reason != self._reason and monotonic() - self._logged > QUIET_SECONDS):
+            self._logged = monotonic()
+            self._reason = reason
+            _log.warning("%s: %s", self.what, reason)
+
+    def over(self) -> None:
+        """The work succeeded."""
+        if self._reason is not None:
+            self._reason = None
+            _log.warning("%s: that is over", self.what)
 
 
 class Watcher:

@@ -17,7 +17,7 @@ from watchfiles import watch
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import EngineError
-from cognition_engines.indexes.outage import Outage
+from cognition_engines.indexes.watcher import Outage
 from cognition_engines.ingest.collections.addresses import checked_address, is_address, shown_address
 from cognition_engines.ingest.collections.open_collection import opened
 from cognition_engines.ingest.discover import may_be_listed, walk

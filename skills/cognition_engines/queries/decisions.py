@@ -1,31 +1,36 @@
-"""The decision skills for an event loop."""
+"""The decision skills for an event loop: search, one decision whole, and decisions that say nearly the same."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
-from cognition_engines.indexes.columns.matching import accepts
-from cognition_engines.kinds.decisions import DecisionLink
+from cognition_engines.indexes.columns.snapshot import Floats
+from cognition_engines.indexes.indexes import Indexes
+from cognition_engines.kinds.decisions import ENDED, DecisionLink
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Decision, Filters, Mode, Viewer
-from cognition_engines.queries.explanation import Explanation
+from cognition_engines.models import SUPERSEDED, Decision, Filters, Mode, Viewer
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.steps import Caller
-from cognition_engines.queries.turns import Agent
+from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.turns import Agent, Caller
+from cognition_engines.retrieval.legs import semantic_leg
+from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
+from cognition_engines.store.reads.decisions import DecisionGraph, DecisionHistory, GraphRequest
 from cognition_engines.store.reads.supersession import Supersession
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
 SNIPPET: Final = Room(600)  # characters
 MOST_EDGES: Final = 100  # of one decision
-
 Part: TypeAlias = Literal["snippet", "links", "edges", "provenance", "explain"]
+_KEPT = ("accepted", *ENDED)  # the statuses that a review leaves as they are
+MOST: Final = 3
+NEAR: Final = 0.12  # cosine distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +81,6 @@ class Match:
         return self.stored.origin
 
 
-@dataclass(frozen=True, slots=True)
-class _Hit:
-    """A decision as it is now; `window` None where its text is not that of its vectors, or words alone decide."""
-
-    stored: StoredRecord
-    decision: Decision
-    distance: float | None
-    window: Window | None
-    explanation: Explanation | None
-
-
 class Decisions:
     """Searches the decisions and reads those that were found."""
 
@@ -102,58 +96,43 @@ class Decisions:
         sought = SearchScope(DECISIONS, question.filters.conditions())
         mode = question.mode or self._searching.modes[0]
         query = Query(question.text, question.viewer, mode, (sought,), question.abstain, question.as_of)
-        hits = await self._hits(caller, question, query)
-        if not question.include & {"snippet", "links", "edges"}:
-            return [
-                Match(hit.decision, hit.stored, hit.distance, None, None, hit.explanation, hit.window) for hit in hits
-            ]
-        snippets, links = await asyncio.gather(
-            self._snippets(caller, question, hits), self._links(caller, question, hits)
-        )
-        return [
-            Match(
-                hit.decision,
-                hit.stored,
-                hit.distance,
-                snippet,
-                links.get(hit.stored.key),
-                hit.explanation,
-                hit.window,
-            )
-            for hit, snippet in zip(hits, snippets, strict=True)
-        ]
 
-    async def _hits(self, caller: Caller, question: Question, query: Query) -> list[_Hit]:
         def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
             return self._records.reads.by_keys(found.keys(), question.viewer, DECISIONS.kinds)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
-        keys = found.keys()
-        conditions = question.filters.conditions()
-        shown = question.include & {"snippet", "explain"}
-        windows = await self._searching.windows(caller, found, query.mode) if shown else [None] * len(keys)
-        reasons = await self._searching.explained(caller, found, query, wanted="explain" in question.include)
-        hits = []
-        for hit, key, seq, window, reason in zip(found.hits, keys, found.seqs(), windows, reasons, strict=True):
-            stored = read.get(key)
-            # a record may have changed since the snapshot: then the conditions are asked again
-            if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
-                assert isinstance(stored.record, Decision)
-                nearest = window if stored.seq == seq else None
-                hits.append(_Hit(stored, stored.record, hit.distance, nearest, reason))
-        return hits
+        explain = "explain" in question.include
+        windows = explain or "snippet" in question.include
+        hits = await self._searching.current_hits(caller, found, query, read, windows=windows, explain=explain)
+        if not question.include & {"snippet", "links", "edges"}:
+            return [_match(hit, None, None) for hit in hits]
+        snippets, links = await asyncio.gather(
+            self._snippets(caller, question, hits), self._links(caller, question, hits)
+        )
+        return [_match(hit, snippet, links.get(hit.stored.key)) for hit, snippet in zip(hits, snippets, strict=True)]
 
-    async def _snippets(self, caller: Caller, question: Question, hits: Sequence[_Hit]) -> list[str | None]:
+    async def _snippets(self, caller: Caller, question: Question, hits: Sequence[CurrentHit]) -> list[str | None]:
         if "snippet" not in question.include:
             return [None] * len(hits)
-        cuts = [PassageRequest(hit.decision.text, SNIPPET, hit.decision, hit.decision.text, hit.window) for hit in hits]
+        cuts = [
+            PassageRequest(text := _decision(hit).text, SNIPPET, hit.stored.record, text, hit.window) for hit in hits
+        ]
         return [*await self._passages.cut(caller, question.text, cuts)]
 
-    async def _links(self, caller: Caller, question: Question, hits: Sequence[_Hit]) -> Mapping[int, FoundLinks]:
+    async def _links(self, caller: Caller, question: Question, hits: Sequence[CurrentHit]) -> Mapping[int, FoundLinks]:
         if not question.include & {"links", "edges"}:
             return {}
         stored = [hit.stored for hit in hits]
         return await self._pools.records.run(caller, links_of, self._records, stored, question.viewer)
+
+
+def _match(hit: CurrentHit, snippet: str | None, links: FoundLinks | None) -> Match:
+    return Match(_decision(hit), hit.stored, hit.hit.distance, snippet, links, hit.explanation, hit.window)
+
+
+def _decision(hit: CurrentHit) -> Decision:
+    assert isinstance(hit.stored.record, Decision)
+    return hit.stored.record
 
 
 def links_of(records: Records, found: Sequence[StoredRecord], viewer: Viewer) -> dict[int, FoundLinks]:
@@ -172,3 +151,80 @@ def joined_links(id: str, stated: Supersession, made: Sequence[DecisionLink]) ->
         tuple(dict.fromkeys([*stated.superseded_by, *(one.source for one in effective if one.target == id)])),
         edges[:MOST_EDGES],
     )
+
+
+class DecisionRecords:
+    """Reads decisions by id."""
+
+    def __init__(self, records: Records, pools: Pools) -> None:
+        self._records = records
+        self._pools = pools
+
+    async def get(
+        self, id: str, viewer: Viewer = Viewer(), known_at: datetime | None = None, agent: Agent = None
+    ) -> DecisionHistory | None:
+        """A decision with all that was written about it until `known_at`; None where the viewer sees none.
+
+        Raises ComponentFailed when the records do not answer.
+        """
+        caller = self._pools.caller(agent)
+        found = await self._pools.records.run(caller, self._records.decisions.history, id, viewer)
+        return found if found is None or known_at is None else known_until(found, known_at)
+
+    async def graph(
+        self, request: GraphRequest, viewer: Viewer = Viewer(), agent: Agent = None
+    ) -> DecisionGraph | None:
+        """The decisions around one; None where the viewer sees no such decision.
+
+        Raises ComponentFailed when the records do not answer.
+        """
+        return await self._pools.records.run(self._pools.caller(agent), self._records.decisions.graph, request, viewer)
+
+
+def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | None:
+    """What was known of a decision at a time; None before it was recorded.
+
+    Of one that is read from a file only the present content is known, and only from when that was read; before that,
+    what an agent recorded of it.
+    """
+    if not found.stored.origin.written and found.stored.updated_at <= moment:  # an agent's, which a file has by then
+        found = replace(found, revisions=())
+    revisions = tuple(one for one in found.revisions if one.at <= moment)
+    since = found.stored.recorded_at if found.revisions else found.stored.updated_at
+    if since > moment or (found.revisions and not revisions):
+        return None
+    reviews = tuple(one for one in found.reviews if one.at <= moment)
+    record = revisions[-1].record if revisions else found.own
+    assert isinstance(record, Decision)
+    status, outcome = record.status, record.outcome
+    if reviews:
+        status, outcome = status if status in _KEPT else REVIEWED, reviews[-1].outcome
+    lasting = [one for one in (*found.links, *found.ended) if one.ended_at is None or one.ended_at > moment]
+    stated = found.superseded_at is not None and found.superseded_at <= moment
+    if status not in ENDED and (stated or any(_ended_by(one, record, moment) for one in lasting)):
+        status = SUPERSEDED
+    record = replace(record, status=status, outcome=outcome)
+    stored = replace(found.stored, record=record, revision=revisions[-1].number if revisions else found.stored.revision)
+    links = tuple(replace(one, ended_at=None, ended_by=None) for one in lasting if one.at <= moment)
+    ended = tuple(one for one in found.ended if one.ended_at is not None and one.ended_at <= moment)
+    named = found.stated if stated else replace(found.stated, superseded_by=())
+    return replace(found, stored=stored, revisions=revisions, reviews=reviews, links=links, ended=ended, stated=named)
+
+
+def _ended_by(link: DecisionLink, decision: Decision, moment: datetime) -> bool:
+    """Whether a link was a supersession of the decision that was in effect; all who see the decision see it."""
+    in_effect = link.effective_at is not None and link.effective_at <= moment
+    return in_effect and link.type == SUPERSEDES and link.target == decision.id
+
+
+def nearest_decisions(indexes: Indexes, vector: Floats, viewer: Viewer) -> dict[int, float]:
+    """The keys of at most MOST decisions that the viewer sees and that are nearer than NEAR, with their distances."""
+    index = indexes[DECISIONS]
+    snapshot = index.snapshot
+    mask = snapshot.mask((), viewer)
+    ranked = semantic_leg(snapshot, mask, vector, MOST, index.vectors, viewer)
+    return {
+        int(snapshot.keys[row]): 1.0 - cosine
+        for row, cosine in zip(ranked.rows.tolist(), ranked.scores.tolist(), strict=True)
+        if 1.0 - cosine <= NEAR
+    }

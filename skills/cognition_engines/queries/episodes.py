@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cognition_engines.filters import Conditions, HasAll, between
-from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Mode, Viewer
-from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
+from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import EPISODES
 from cognition_engines.store.records import Records
@@ -85,13 +84,12 @@ class Episodes:
             return self._records.reads.by_keys(found.keys(), question.viewer, EPISODES.kinds)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
-        windows = await self._searching.windows(caller, found, mode) if question.explain else [None] * len(found.hits)
-        reasons = await self._searching.explained(caller, found, query, wanted=question.explain)
+        explain = question.explain
+        hits = await self._searching.current_hits(caller, found, query, read, windows=explain, explain=explain)
         matches = []
-        for hit, key, seq, window, reason in zip(found.hits, found.keys(), found.seqs(), windows, reasons, strict=True):
-            stored = read.get(key)
-            # a record may have changed since the snapshot: then the conditions are asked again
-            if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
-                assert isinstance(stored.record, Episode)
-                matches.append(EpisodeMatch(stored.record, stored.origin, hit.score, hit.distance, window, reason))
+        for each in hits:
+            record, hit = each.stored.record, each.hit
+            assert isinstance(record, Episode)
+            origin = each.stored.origin
+            matches.append(EpisodeMatch(record, origin, hit.score, hit.distance, each.window, each.explanation))
         return matches

@@ -7,7 +7,6 @@ from typing import Final
 
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.filters import Conditions, HasAll, MemoryFilters, OneOf, one_of
-from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.decisions import ENDED
 from cognition_engines.kinds.extractions import Extraction
@@ -16,13 +15,11 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, Record, embedding_text, prefixed
 from cognition_engines.models import Decision, Mode, Viewer
 from cognition_engines.queries.decisions import links_of
-from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.steps import Caller
-from cognition_engines.queries.turns import Agent
-from cognition_engines.retrieval.fusion import Hit
+from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.turns import Agent, Caller
+from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.reads.knowledge import SourceName, WithSources
@@ -97,19 +94,14 @@ class Everything:
             found, read = await self._searching.search_calibrated(caller, query, request.limit, reading)
         except NoGoodMatch as none:
             raise await self._named(caller, none, request.viewer) from none
-        windows = await self._searching.windows(caller, found, mode)
-        reasons = await self._searching.explained(caller, found, query, wanted=request.explain)
-        shown = []
-        for hit, key, seq, window, reason in zip(found.hits, found.keys(), found.seqs(), windows, reasons, strict=True):
-            stored = read.stored.get(key)
-            # a record may have changed since the snapshot: then the conditions are asked again
-            if stored is not None and (stored.seq == seq or accepts(query.sought[hit.part].conditions, stored)):
-                shown.append((hit, stored, window if stored.seq == seq else None, reason))
-        snippets = await self._snippets(caller, request.text, [(stored, window) for _, stored, window, _ in shown])
-        successors = await self._successors(caller, [stored for _, stored, _, _ in shown], request.viewer)
+        hits = await self._searching.current_hits(
+            caller, found, query, read.stored, windows=True, explain=request.explain
+        )
+        snippets = await self._snippets(caller, request.text, hits)
+        successors = await self._successors(caller, [hit.stored for hit in hits], request.viewer)
         results = [
-            replace(_found(hit, stored, read, snippet, window, reason), superseded_by=successors.get(stored.key, ()))
-            for (hit, stored, window, reason), snippet in zip(shown, snippets, strict=True)
+            replace(_found(hit, read, snippet), superseded_by=successors.get(hit.stored.key, ()))
+            for hit, snippet in zip(hits, snippets, strict=True)
         ]
         return sorted(results, key=lambda each: (-each.score, each.id))
 
@@ -133,12 +125,12 @@ class Everything:
         links = await self._pools.records.run(caller, links_of, self._records, decisions, viewer)
         return {key: its.superseded_by for key, its in links.items()}
 
-    async def _snippets(
-        self, caller: Caller, query: str, found: Sequence[tuple[StoredRecord, Window | None]]
-    ) -> Sequence[str]:
+    async def _snippets(self, caller: Caller, query: str, hits: Sequence[CurrentHit]) -> Sequence[str]:
         cuts = [
-            PassageRequest(text := text_of(stored.record, stored.kind), SNIPPET, stored.record, text, window)
-            for stored, window in found
+            PassageRequest(
+                text := text_of(hit.stored.record, hit.stored.kind), SNIPPET, hit.stored.record, text, hit.window
+            )
+            for hit in hits
         ]
         return await self._passages.cut(caller, query, cuts)
 
@@ -182,17 +174,10 @@ def _shown_as(stored: StoredRecord) -> tuple[Kind, str]:
     return Kind.ARTIFACT, id if stored.facets.parent is None else prefixed(Kind.ARTIFACT, record.artifact_id)
 
 
-def _found(
-    hit: Hit,
-    stored: StoredRecord,
-    read: WithSources,
-    snippet: str,
-    window: Window | None,
-    reason: Explanation | None,
-) -> FoundRecord:
-    record = stored.record
+def _found(found: CurrentHit, read: WithSources, snippet: str) -> FoundRecord:
+    stored, record = found.stored, found.stored.record
     text = text_of(record, stored.kind)
     kind, id = _shown_as(stored)
     source_id = record.source_id if isinstance(record, Chunk | Extraction) else None
     source = None if source_id is None else read.sources.get(source_id)
-    return FoundRecord(kind, id, stored, hit.score, text, snippet, source, window, reason)
+    return FoundRecord(kind, id, stored, found.hit.score, text, snippet, source, found.window, found.explanation)

@@ -1,30 +1,32 @@
-"""Following what changes: the changes after a cursor, as an agent may know of them, and waiting for the next."""
+"""The changes after a cursor, as an agent may know of them, and reads that wait for a change."""
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic, time_ns
 from typing import Final, TypeAlias
 
-from cognition_engines.errors import EngineError
+from cognition_engines.errors import ComponentBusy, ComponentFailed, EngineError, UnknownChange
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.turns import Agent
+from cognition_engines.queries.turns import Agent, half
 from cognition_engines.store.database import BLOCK
 from cognition_engines.store.reads.viewer_changes import SeenChange
 from cognition_engines.store.records import Records
 
 Ended: TypeAlias = Callable[[], bool]
-
 AHEAD: Final = 60_000_000  # microseconds that a cursor may be ahead of this clock, which need not be the database's
 _LOOK_SECONDS: Final = 0.25  # at the longest between two looks at whether to stop waiting
 _READ_SECONDS: Final = 1.0  # at the longest between two reads, should the indexes not follow
 _PAUSE_SECONDS: Final = 0.02  # at the least: many changes may be hidden
 _REMEMBERED: Final = 1024  # cursors after which it is known that nothing was to be seen for a while
 _Kinds: TypeAlias = tuple[Kind, ...] | None
+WAIT_SECONDS: Final = 2.0
+COMPONENT: Final = "indexes"
 
 
 class UnknownCursor(EngineError):
@@ -107,3 +109,46 @@ class Following:
         self._covered.move_to_end(cursor)
         if len(self._covered) > _REMEMBERED:
             self._covered.popitem(last=False)
+
+
+class ReachedSeq:
+    """Lets reads wait for a `seq`, at most `places` at a time, and half of them for one agent."""
+
+    def __init__(self, records: Records, pools: Pools, published: PublishedSeq, places: int) -> None:
+        self._records = records
+        self._pools = pools
+        self._published = published
+        self._places = places
+        self._waiting: Counter[Agent] = Counter()
+
+    async def wait(
+        self, seq: int, agent: Agent = None, *, searched: bool = True, seconds: float = WAIT_SECONDS
+    ) -> None:
+        """Returns when a read of `agent` shows all changes up to `seq`.
+
+        A read that is not `searched` looks at the records themselves, and does not wait for the indexes. A `seq`
+        between the last change and now is answered like the last change: else it would show when that was.
+
+        Raises UnknownChange at once for a `seq` of the future, ComponentFailed when `seconds` are over, ComponentBusy
+        where too many wait.
+        """
+        if self._published.seq >= seq:
+            return
+        last = await self._pools.records.run(self._pools.caller(agent), self._records.last_seq)
+        if last < seq and seq > time_ns() // 1000:
+            raise UnknownChange(COMPONENT, f"no change has the number {seq} yet")
+        if searched:
+            with self._place(agent):
+                if not await self._published.reached(min(seq, last), seconds):
+                    raise ComponentFailed(COMPONENT, f"have not followed to {seq} in {seconds} s")
+
+    @contextmanager
+    def _place(self, agent: Agent) -> Iterator[None]:
+        if self._waiting.total() >= self._places or self._waiting[agent] >= half(self._places):
+            raise ComponentBusy(COMPONENT, "too many reads wait for them")
+        self._waiting[agent] += 1
+        try:
+            yield
+        finally:
+            self._waiting[agent] -= 1
+            self._waiting += Counter()  # without those of none

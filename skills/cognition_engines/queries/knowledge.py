@@ -1,24 +1,36 @@
-"""The search of chunks and extractions."""
+"""The search of chunks and extractions, and chunks with those that are like them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
-from cognition_engines.filters import Conditions, one_of
-from cognition_engines.indexes.columns.matching import accepts
+import numpy as np
+
+from cognition_engines.filters import OneOf, one_of
+from cognition_engines.indexes.columns.snapshot import Floats
+from cognition_engines.indexes.indexes import Indexes
+from cognition_engines.indexes.space import SpaceIndex
+from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.knowledge import Chunk, Cluster
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Mode, Viewer
-from cognition_engines.queries.explanation import Explanation
 from cognition_engines.queries.lists import about
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
+from cognition_engines.retrieval.legs import semantic_leg
+from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import KNOWLEDGE
-from cognition_engines.store.reads.knowledge import SourceName, WithSources
+from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.store.records import Records
+
+SPARE: Final = 4  # chunks asked for beyond the limit, as some may be gone when they are read
+SNIPPET: Final = 200  # characters
+_CHUNKS: Final = OneOf(("kind",), (Kind.CHUNK.label,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,34 +87,147 @@ class KnowledgeSearch:
             ids = await self._pools.records.run(caller, find, question.source, question.viewer)
             conditions += one_of("source_id", (question.source, *ids))
         mode = question.mode or self._searching.modes[0]
-        query = Query(
-            question.text,
-            question.viewer,
-            mode,
-            (SearchScope(KNOWLEDGE, conditions),),
-            question.abstain,
-            question.as_of,
-        )
-        return await self._matches(caller, query, question, conditions)
+        sought = (SearchScope(KNOWLEDGE, conditions),)
+        query = Query(question.text, question.viewer, mode, sought, question.abstain, question.as_of)
 
-    async def _matches(
-        self, caller: Caller, query: Query, question: KnowledgeQuestion, conditions: Conditions
-    ) -> list[KnowledgeMatch]:
         def reading(found: SearchHits) -> WithSources:
             return self._records.knowledge.with_sources(found.keys(), query.viewer, KNOWLEDGE.kinds)
 
         found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
-        keys, mode = found.keys(), query.mode
-        windows = await self._searching.windows(caller, found, mode)
-        reasons = await self._searching.explained(caller, found, query, wanted=question.explain)
-        matches = []
-        for hit, key, seq, window, reason in zip(found.hits, keys, found.seqs(), windows, reasons, strict=True):
-            stored = read.stored.get(key)
-            # a record may have changed since the snapshot: then the conditions are asked again
-            if stored is not None and (stored.seq == seq or accepts(conditions, stored)):
-                record = stored.record
-                assert isinstance(record, Chunk | Extraction)
-                source = None if record.source_id is None else read.sources.get(record.source_id)
-                current = window if stored.seq == seq else None
-                matches.append(KnowledgeMatch(record, stored.origin, source, hit.score, hit.distance, current, reason))
-        return matches
+        hits = await self._searching.current_hits(
+            caller, found, query, read.stored, windows=True, explain=question.explain
+        )
+        return [_match(hit, read) for hit in hits]
+
+
+def _match(found: CurrentHit, read: WithSources) -> KnowledgeMatch:
+    record, hit = found.stored.record, found.hit
+    assert isinstance(record, Chunk | Extraction)
+    source = None if record.source_id is None else read.sources.get(record.source_id)
+    origin = found.stored.origin
+    return KnowledgeMatch(record, origin, source, hit.score, hit.distance, found.window, found.explanation)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """The key of a chunk near another, and the cosine between them: of its best window, -1 to 1."""
+
+    key: int
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class NearChunk:
+    """A chunk near another one."""
+
+    chunk: Chunk
+    source: SourceName | None
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkCluster:
+    """All ids of the clusters of a chunk, and what is known of the first one that is known."""
+
+    ids: tuple[str, ...]
+    name: str | None
+    description: str | None
+
+
+def nearest_chunks(index: SpaceIndex, key: int, windows: Floats, viewer: Viewer, limit: int) -> list[Neighbour]:
+    """The chunks nearest to the mean of these windows that the viewer sees, best first, without the one of `key`.
+
+    A few more than `limit`, where there are.
+    """
+    snapshot = index.snapshot
+    mask = snapshot.mask((_CHUNKS,), viewer)
+    most = limit + SPARE
+    # the chunk itself is among them
+    ranked = semantic_leg(snapshot, mask, mean_direction(windows), most + 1, index.vectors, viewer)
+    keys: list[int] = snapshot.keys[ranked.rows].tolist()
+    found = zip(keys, ranked.scores.tolist(), strict=True)
+    return [Neighbour(other, cosine) for other, cosine in found if other != key][:most]
+
+
+def mean_direction(windows: Floats) -> Floats:
+    """The unit vector of the mean of unit vectors; the first of them where they cancel each other out."""
+    mean = windows.astype(np.float64).mean(axis=0)
+    length = float(np.linalg.norm(mean))
+    direction: Floats = windows[0] if length < np.finfo(np.float32).eps else (mean / length).astype(np.float32)
+    return direction
+
+
+def related(neighbours: Sequence[Neighbour], read: WithSources, limit: int) -> list[NearChunk]:
+    """The first `limit` of the neighbours that are still there."""
+    found = []
+    for neighbour in neighbours:
+        stored = read.stored.get(neighbour.key)
+        if stored is not None and isinstance(stored.record, Chunk):
+            source = None if stored.record.source_id is None else read.sources.get(stored.record.source_id)
+            found.append(NearChunk(stored.record, source, neighbour.cosine))
+    return found[:limit]
+
+
+def title(chunk: Chunk, source: SourceName | None) -> str | None:
+    """The chunk's own title, else its source's."""
+    return source.title if chunk.title is None and source is not None else chunk.title
+
+
+def author(chunk: Chunk, source: SourceName | None) -> str | None:
+    """The chunk's own author, else its source's, separated by commas."""
+    if chunk.author is not None or source is None:
+        return chunk.author
+    return ", ".join(source.authors) or None
+
+
+def cluster(found: ChunkFound) -> ChunkCluster | None:
+    """The clusters of a chunk; None where it is in none."""
+    ids = found.chunk.cluster_ids
+    if not ids:
+        return None
+    known = next((found.clusters[id].record for id in ids if id in found.clusters), None)
+    if not isinstance(known, Cluster):
+        return ChunkCluster(ids, None, None)
+    return ChunkCluster(ids, known.name, known.description)
+
+
+def place(chunk: Chunk | ArtifactChunk) -> str:
+    """Where in its source a chunk stands: "1/5" is the first of five."""
+    return f"{chunk.chunk_index + 1}/{chunk.total_chunks}"
+
+
+def snippet(text: str) -> str:
+    """The first characters, with "..." where there are more."""
+    return text if len(text) <= SNIPPET else text[:SNIPPET] + "..."
+
+
+class Chunks:
+    """Reads chunks with what is related to them. Raises ComponentFailed naming the part that did not answer."""
+
+    def __init__(self, records: Records, indexes: Indexes, pools: Pools) -> None:
+        self._records = records
+        self._index = indexes[KNOWLEDGE]
+        self._pools = pools
+
+    async def read(
+        self, id: str, viewer: Viewer = Viewer(), related_limit: int = 5, agent: Agent = None
+    ) -> tuple[ChunkFound, list[NearChunk]] | None:
+        """A chunk and at most `related_limit` related ones, best first, for `agent`; None where there is no such chunk.
+
+        With a limit of 0 the vectors are not asked; nor are they where the chunk has none.
+        """
+        caller = self._pools.caller(agent)
+        model = self._index.model if related_limit else None
+        found = await self._pools.records.run(caller, self._records.knowledge.chunk, id, viewer, model)
+        if found is None:
+            return None
+        if found.vectors is None:
+            return found, []
+        near = await self._pools.vectors.run(
+            caller, nearest_chunks, self._index, found.key, found.vectors, viewer, related_limit
+        )
+        if not near:
+            return found, []
+        keys = [each.key for each in near]
+        read = await self._pools.records.run(caller, self._records.knowledge.with_sources, keys, viewer, (Kind.CHUNK,))
+        return found, related(near, read, related_limit)

@@ -8,8 +8,7 @@ from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.indexes.keywords.language import QueryAnalyzer, make_analyzer
 from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.steps import Caller
-from cognition_engines.queries.turns import Agent
+from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.relevance import Relevance
 from cognition_engines.retrieval.snippets import Room, Span, Window, passage
 

@@ -4,33 +4,36 @@ A call that misses its deadline fails at once; its thread continues alone and is
 at exit. A pool whose calls are all past their deadline refuses new ones without delay, and from time to time gives one
 of them up: what hangs for ever must not keep a part down that works again.
 
-A call may take several steps, each in its own pool, and stays in one thread where the next pool has a place: to hand it
-over to another thread costs more than most steps.
+A call may go through several pools. It is then a generator that yields each pool in which it continues, and stays in
+one thread while the next pool has a place: to hand it over to another thread costs more than most steps.
 
 Agents are served in turn, and none has more than half of the places while another one is there.
 """
 
-from asyncio import AbstractEventLoop
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import asyncio
+from asyncio import AbstractEventLoop, Future, TimerHandle
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from threading import Lock, current_thread
 from time import monotonic
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from cognition_engines.embedding.base import Wanted
-from cognition_engines.errors import ComponentBusy, ComponentFailed
-from cognition_engines.queries.steps import Caller, Job, Place, Stay, Step, result_of
-from cognition_engines.queries.threads import Threads
-from cognition_engines.queries.turns import Agent, FairQueue, RecentAgents, half
+from cognition_engines.errors import ComponentBusy, ComponentFailed, NoGoodMatch
+from cognition_engines.queries.turns import Agent, Caller, FairQueue, RecentAgents, Threads, half
 
 GIVEN_UP_AFTER: Final = 6  # deadlines that a call may take before its thread is given up
 MOST_GIVEN_UP: Final = 8  # threads of a pool at a time
+LATEST_BEGIN: Final = 0.98  # of a call's time: what is begun later would only be reported as a part that failed
 
 P = ParamSpec("P")
 T = TypeVar("T")
-R = TypeVar("R")
+
+# A call through pools: it yields each pool in which it continues, and is given whether its result is still wanted.
+Work: TypeAlias = Generator["Pool", Wanted, T]
 
 
 class _DeadlinePassed(ComponentFailed):
@@ -54,6 +57,84 @@ class PoolLoad:
     waiting: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Stay:
+    """A call in a pool. Moments are monotonic; `finished` is what the pool had finished when the call came."""
+
+    pool: "Pool"
+    seconds: float
+    expires_at: float
+    finished: int
+
+    @property
+    def begins_until(self) -> float:
+        """It is not begun in the last moment of its time."""
+        return self.expires_at - self.seconds * (1 - LATEST_BEGIN)
+
+
+@dataclass(slots=True, eq=False)
+class _Job:
+    """A call on its way through pools, and the future in the caller's loop that waits for it.
+
+    `begin` begins the same call again; `name` is what a pool remembers its failure by.
+    """
+
+    caller: Caller
+    name: str
+    begin: Callable[[], Work[Any]]
+    work: Work[Any]
+    answer: "Future[Any]"
+    loop: AbstractEventLoop
+    stay: _Stay
+    expiry: TimerHandle | None = None
+    passed: list["Pool"] = field(default_factory=list)  # in which it was
+
+    def wanted(self) -> bool:
+        """Whether the caller still waits."""
+        return not self.answer.done()
+
+    def deliver(self, settle: Callable[[Any], object], value: object) -> None:
+        """From a thread: gives the caller a result or an exception, unless it has given up or its loop has ended."""
+        with suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self._settle, settle, value)
+
+    def enter(self, stay: _Stay) -> None:
+        """From a thread: begins a stay in another pool, which may end before the one that is watched."""
+        sooner, self.stay = stay.expires_at < self.stay.expires_at, stay
+        self.passed.append(stay.pool)
+        if sooner:
+            with suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(self.watch)
+
+    def watch(self) -> None:
+        """Fails the call at the deadline of its stay."""
+        self.unwatch()
+        if self.answer.done():
+            return
+        stay = self.stay
+        if (left := stay.expires_at - monotonic()) > 0:  # in a pool that it has entered since
+            self.expiry = self.loop.call_later(left, self.watch)
+        else:
+            self.answer.set_exception(stay.pool.expired(self, stay))
+
+    def unwatch(self) -> None:
+        if self.expiry is not None:
+            self.expiry.cancel()
+
+    def _settle(self, settle: Callable[[Any], object], value: object) -> None:
+        if not self.answer.done():
+            settle(value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A call that has a place in a pool."""
+
+    pool: "Pool"
+    number: int
+    job: _Job
+
+
 class Pool:
     """Runs blocking calls of one component, at most `threads` at a time, each for at most `deadline` seconds.
 
@@ -69,15 +150,15 @@ class Pool:
         self._size = threads
         self.deadline = deadline
         self._threads: Final = shared or Threads(threads)
-        self._jobs: FairQueue[Job] = FairQueue()
+        self._jobs: FairQueue[_Job] = FairQueue()
         self._present = RecentAgents()
         self._numbers = count()
         self._given_up: set[int] = set()
-        self._refused: set[Job] = set()  # those that a thread came to too late
+        self._refused: set[_Job] = set()  # those that a thread came to too late
         self._running: dict[int, _RunningCall] = {}  # by the number of the place
         self._finished = 0  # calls that were not given up
         self._lock = Lock()
-        self._failed: dict[str, Callable[[Wanted], object]] = {}  # by name, what its part last failed in
+        self._failed: dict[str, Callable[[], Work[Any]]] = {}  # by name, the call in which its part last failed
         self.failing = False  # whether the last call failed
 
     @property
@@ -97,29 +178,30 @@ class Pool:
         Raises ComponentBusy when the deadline passes before a place is free, ComponentFailed when it passes later or
         every call is stuck, and whatever `function` raises. A call that had no place in time never runs.
         """
-        step = Step(self, function.__qualname__, lambda _, __: function(*args, **kwargs))
-        result: T = await result_of(caller, (step,))
-        return result
+        return await _answer(caller, function.__qualname__, lambda: self._alone(lambda _: function(*args, **kwargs)))
 
     async def run_while_wanted(self, caller: Caller, function: Callable[[Wanted], T]) -> T:
         """As `run`, of a function that asks from time to time whether its result is still wanted."""
-        step = Step(self, type(function).__qualname__, lambda _, wanted: function(wanted))
-        result: T = await result_of(caller, (step,))
-        return result
+        return await _answer(caller, type(function).__qualname__, lambda: self._alone(function))
+
+    def _alone(self, function: Callable[[Wanted], T]) -> Work[T]:
+        wanted = yield self
+        return function(wanted)
 
     async def retry(self, caller: Caller) -> None:
-        """Runs again, of each function, the call that its part has failed in, unless one has succeeded since.
+        """Runs again, of each function, the call in which its part has failed, unless one has succeeded since.
 
         Raises ComponentFailed while one fails. What is past its deadline has not failed.
         """
-        for name, function in list(self._failed.items()):
-            await result_of(caller, (Step(self, name, partial(_again, function)),))
+        for name, begin in list(self._failed.items()):
+            with suppress(NoGoodMatch):  # which is an answer
+                await _answer(caller, name, begin)
 
     def close(self) -> None:
         """Lets threads end that have nothing left to do; a stuck one ends with the process."""
         self._threads.close()
 
-    def stay(self, caller: Caller) -> Stay:
+    def stay(self, caller: Caller) -> _Stay:
         """A call's stay from now on. Raises ComponentFailed where every call is stuck. With the lock."""
         if self._stuck():
             self.failing = True
@@ -127,27 +209,29 @@ class Pool:
         now = monotonic()
         seconds = min(self.deadline, caller.until - now)
         self._present.note(caller.agent, now)
-        return Stay(self, seconds, now + seconds, self._finished)
+        return _Stay(self, seconds, now + seconds, self._finished)
 
-    def begin(self, caller: Caller, steps: tuple[Step, ...], loop: AbstractEventLoop) -> Job:
+    def begin(self, caller: Caller, name: str, begin: Callable[[], Work[Any]], work: Work[Any]) -> _Job:
         """From the loop: lets a call in."""
+        loop = asyncio.get_running_loop()
         with self._lock:
-            job = Job(caller, steps, loop.create_future(), loop, self.stay(caller))
+            job = _Job(caller, name, begin, work, loop.create_future(), loop, self.stay(caller))
+            job.passed.append(self)
             self._jobs.add(caller.agent, job)
             self._fill()
         return job
 
-    def enter(self, job: Job) -> Place | None:
+    def enter(self, job: _Job) -> _Place | None:
         """From a thread, which continues the call itself where there is a place at once."""
         agent = job.caller.agent
         with self._lock:
-            job.stay = self.stay(job.caller)
+            job.enter(self.stay(job.caller))
             if len(self._running) < self._size and self._may_run(agent):
                 return self._placed(agent, job)
             self._jobs.add(agent, job)
         return None
 
-    def expired(self, job: Job, stay: Stay) -> ComponentFailed:
+    def expired(self, job: _Job, stay: _Stay) -> ComponentFailed:
         """What a call at its deadline fails with."""
         with self._lock:
             waited = self._jobs.discard(job.caller.agent, job) and self._finished > stay.finished
@@ -155,21 +239,21 @@ class Pool:
         failure = ComponentBusy if busy else _DeadlinePassed
         return failure(self.component, f"no answer within {stay.seconds:.3g} s")
 
-    def leave(self, job: Job) -> None:
+    def leave(self, job: _Job) -> None:
         """Forgets a call that has ended."""
         with self._lock:
             self._refused.discard(job)
-            if job.cancelled():
+            if job.answer.cancelled():
                 self._jobs.discard(job.caller.agent, job)
 
-    def note_failure(self, job: Job, error: ComponentFailed) -> None:
+    def note_failure(self, job: _Job, error: ComponentFailed) -> None:
         self.failing = True
         if error.component == self.component and not isinstance(error, _DeadlinePassed):
-            self._failed[job.step.name] = partial(job.step.run, job.value)
+            self._failed[job.name] = job.begin
 
-    def note_success(self, step: Step) -> None:
+    def note_success(self, job: _Job) -> None:
         self.failing = False
-        self._failed.pop(step.name, None)
+        self._failed.pop(job.name, None)
 
     def _stuck(self) -> bool:
         """Whether every call is past its deadline; the one that is so for longest may be given up instead."""
@@ -202,7 +286,7 @@ class Pool:
         while (place := self._next()) is not None:
             self._threads.begin(partial(_work, place), self._thread_name)
 
-    def _next(self) -> Place | None:
+    def _next(self) -> _Place | None:
         """The next call that may run, in its place."""
         if len(self._running) >= self._size or (taken := self._jobs.take(self._may_run)) is None:
             return None
@@ -211,45 +295,44 @@ class Pool:
             self._refused.add(job)
         return self._placed(agent, job)
 
-    def _placed(self, agent: Agent, job: Job) -> Place:
+    def _placed(self, agent: Agent, job: _Job) -> _Place:
         number = next(self._numbers)
         self._running[number] = _RunningCall(agent, monotonic())
-        return Place(self, number, job)
+        return _Place(self, number, job)
 
-    def serve(self, place: Place) -> Place | None:
-        """Runs a step; what the thread is to do next."""
+    def serve(self, place: _Place) -> _Place | None:
+        """Runs a call until it leaves this pool; what the thread is to do next."""
         job = place.job
         current_thread().name = self._thread_name
-        settle, value = self._outcome(job)
-        more = settle == job.answer.set_result and job.wanted() and job.number + 1 < len(job.steps)
+        settle, value, following = self._outcome(job)
+        more = following is not None and job.wanted()
         with self._lock:
             self._finished += self._running.pop(place.number, None) is not None
             self._given_up.discard(place.number)
-            following = None if more else self._next()
+            free = None if more else self._next()
             if more:
                 self._fill()  # another call may have the place, in another thread
-        if not more:
+        if following is None or not more:
             job.deliver(settle, value)
-            return following
-        job.number, job.value = job.number + 1, value
+            return free
         try:
-            return job.step.pool.enter(job)
+            return following.enter(job)
         except ComponentFailed as error:
             job.deliver(job.answer.set_exception, error)
             return None
 
-    def _outcome(self, job: Job) -> tuple[Callable[[Any], object], object]:
-        """What becomes of the caller's future, and with what."""
+    def _outcome(self, job: _Job) -> "tuple[Callable[[Any], object], object, Pool | None]":
+        """What becomes of the caller's future, and with what; or the pool in which the call continues."""
         if not job.wanted():
-            return job.answer.set_result, None
+            return job.answer.set_result, None, None
         if job in self._refused:
-            return job.answer.set_exception, ComponentBusy(self.component, "no thread was free in time")
+            return job.answer.set_exception, ComponentBusy(self.component, "no thread was free in time"), None
         try:
-            return job.answer.set_result, job.step.run(job.value, job.wanted)
+            return job.answer.set_result, None, job.work.send(job.wanted)
+        except StopIteration as end:
+            return job.answer.set_result, end.value, None
         except BaseException as error:  # noqa: BLE001 - carried to the caller; a panic of a Rust extension is one
-            # asyncio's futures take no StopIteration and would never finish
-            plain = isinstance(error, Exception) and not isinstance(error, StopIteration)
-            return job.answer.set_exception, error if plain else self._panic(error)
+            return job.answer.set_exception, error if isinstance(error, Exception) else self._panic(error), None
 
     def _panic(self, error: BaseException) -> ComponentFailed:
         failure = ComponentFailed(self.component, type(error).__name__)
@@ -257,14 +340,37 @@ class Pool:
         return failure
 
 
-def _again(function: Callable[[Wanted], object], _: None, wanted: Wanted) -> object:
-    return function(wanted)
-
-
-def _work(place: Place | None) -> None:
-    """In a thread: a call, step by step, and what waits for its places after it."""
+def _work(place: _Place | None) -> None:
+    """In a thread: a call, from pool to pool, and what waits for its places after it."""
     while place is not None:
         place = place.pool.serve(place)
+
+
+async def run_through(caller: Caller, work: Callable[P, Work[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return the result of a call through several pools. Raises what `Pool.run` does, of the pool that it was in.
+
+    Until it yields the first pool, it runs in the event loop.
+    """
+    return await _answer(caller, work.__qualname__, lambda: work(*args, **kwargs))
+
+
+async def _answer(caller: Caller, name: str, begin: Callable[[], Work[T]]) -> T:
+    work = begin()
+    job = next(work).begin(caller, name, begin, work)
+    job.watch()
+    try:
+        result: T = await job.answer
+    except ComponentBusy:
+        raise
+    except ComponentFailed as error:
+        job.stay.pool.note_failure(job, error)
+        raise
+    finally:
+        job.unwatch()
+        job.stay.pool.leave(job)
+    for pool in job.passed:
+        pool.note_success(job)
+    return result
 
 
 @dataclass(frozen=True, slots=True)

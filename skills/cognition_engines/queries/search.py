@@ -1,6 +1,9 @@
-"""Searches for an event loop: each step in the pool of its part."""
+"""Searches for an event loop: each step in the pool of its part.
 
-from collections.abc import Callable, Sequence
+The steps of a search are a generator that yields the pool in which the next step runs; see pools.py.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -11,22 +14,22 @@ import numpy as np
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed, NoGoodMatch
 from cognition_engines.filters import Conditions
-from cognition_engines.indexes.columns.snapshot import Bools, Floats, Snapshot
+from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.keywords.index import ViewerKeywords
-from cognition_engines.indexes.keywords.label_terms import textual
+from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Mode, Viewer
-from cognition_engines.queries.explanation import Explanation, explanations
-from cognition_engines.queries.phrase_lift import Phrases
-from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.steps import Caller, Steps
-from cognition_engines.retrieval.calibration import Calibration, calibration_of, raised
-from cognition_engines.retrieval.dated import DateBoost, QuestionDates
+from cognition_engines.queries.phrase_lift import BEST, Phrases
+from cognition_engines.queries.pools import Pools, Work, run_through
+from cognition_engines.queries.turns import Caller
 from cognition_engines.retrieval.fusion import (
     CANDIDATES,
+    DateBoost,
     Hit,
     Part,
+    QuestionDates,
     best_of,
     fused,
     fused_apart,
@@ -39,9 +42,10 @@ from cognition_engines.retrieval.fusion import (
     with_highest,
 )
 from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
-from cognition_engines.retrieval.phrases import BEST
+from cognition_engines.retrieval.scores import Calibration, Explanation, calibration_of, explanations, raised
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import Space
+from cognition_engines.store.values import StoredRecord
 
 T = TypeVar("T")
 
@@ -108,8 +112,23 @@ class _View:
     words: ViewerKeywords | None
     neighbours: LiveVectors | None
 
-    def mask(self, viewer: Viewer) -> Bools:
-        return self.snapshot.mask(self.sought.conditions, viewer)
+    def part(self, viewer: Viewer) -> Part:
+        """The space before anything is found in it."""
+        mask = self.snapshot.mask(self.sought.conditions, viewer)
+        return Part(viewer, self.snapshot, mask, self.words, EMPTY, EMPTY)
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentHit:
+    """A record that was found, as it is now. `window` is None if its text is no longer that of its vectors.
+
+    `window` and `explanation` are None, too, if they were not asked for.
+    """
+
+    hit: Hit
+    stored: StoredRecord
+    window: Window | None
+    explanation: Explanation | None
 
 
 class Search:
@@ -142,41 +161,54 @@ class Search:
         self, caller: Caller, query: Query, limit: int, read: Callable[[SearchHits], T]
     ) -> tuple[SearchHits, T]:
         """The best `limit` records, and what `read` reads of the store for them, in its pool."""
+        vector = await self._embed(caller, query)
+        return await run_through(caller, self._search_and_read, query, vector, limit, read)
 
-        def both(found: SearchHits) -> tuple[SearchHits, T]:
-            best = replace(found, hits=self._lifted(query, found.parts, found.hits)[:limit])
-            return best, read(best)
-
-        steps = (await self._steps(caller, query, limit)).then(self._pools.records, both)
-        return await self._answered(caller, query, steps)
+    def _search_and_read(
+        self, query: Query, vector: Floats | None, limit: int, read: Callable[[SearchHits], T]
+    ) -> Work[tuple[SearchHits, T]]:
+        hybrid = query.mode is Mode.HYBRID
+        parts = yield from self._legs(query, vector, CANDIDATES if hybrid else limit)
+        hits: Sequence[Hit]
+        if hybrid:
+            yield self._pools.vectors
+            hits = fused(parts, vector, max(limit, BEST))
+        else:
+            legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
+            hits = best_of(parts, legs, vector, limit)
+        yield self._pools.records
+        best = SearchHits(parts, self._lifted(query, parts, hits)[:limit], vector)
+        return best, read(best)
 
     async def search_calibrated(
         self, caller: Caller, query: Query, limit: int, read: Callable[[SearchHits], T]
     ) -> tuple[SearchHits, T]:
         """As `search_and_read`, an artifact and its chunks being one record, by scores that depend on each alone."""
         vector = await self._embed(caller, query)
-        mode, most = query.mode, max(limit, BEST)
-        pool = self._pools.keywords if mode is Mode.KEYWORD else self._pools.vectors
-        scores = partial(self._calibration.scores, mode)
+        return await run_through(caller, self._search_calibrated, query, vector, limit, read)
 
-        def ranked(parts: list[Part]) -> SearchHits:
-            return SearchHits(parts, scored(parts, vector, most, scores), vector)
-
-        legs = self._legs(query, vector, CANDIDATES)
-        if mode is not Mode.SEMANTIC:
-            legs = legs.then(self._pools.keywords, lambda parts: [with_highest(part, query.text) for part in parts])
-        found = await self._answered(caller, query, legs.then(pool, ranked))
-        while len(found.hits) < limit:
-            wider = await self._widened(caller, found.parts, query.text, None if mode is Mode.KEYWORD else vector)
-            if not grown(found.parts, wider):
+    def _search_calibrated(
+        self, query: Query, vector: Floats | None, limit: int, read: Callable[[SearchHits], T]
+    ) -> Work[tuple[SearchHits, T]]:
+        by_words, most = query.mode is Mode.KEYWORD, max(limit, BEST)
+        pool = self._pools.keywords if by_words else self._pools.vectors
+        scores = partial(self._calibration.scores, query.mode)
+        parts = yield from self._legs(query, vector, CANDIDATES)
+        if query.mode is not Mode.SEMANTIC:
+            parts = [with_highest(part, query.text) for part in parts]
+        if query.mode is Mode.HYBRID:
+            yield pool
+        hits = scored(parts, vector, most, scores)
+        while len(hits) < limit:
+            wider = yield from self._widened(parts, query.text, None if by_words else vector)
+            if not grown(parts, wider):
                 break
-            found = await pool.run(caller, ranked, [*wider])
-
-        def both() -> tuple[SearchHits, T]:
-            best = replace(found, hits=self._raised(query, found.parts, found.hits)[:limit])
-            return best, read(best)
-
-        return await self._pools.records.run(caller, both)
+            parts = wider
+            yield pool
+            hits = scored(parts, vector, most, scores)
+        yield self._pools.records
+        best = SearchHits(parts, self._raised(query, parts, hits)[:limit], vector)
+        return best, read(best)
 
     def _raised(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
         """The hits with the scores of those higher that have phrases of the query; for the pool of records."""
@@ -186,64 +218,46 @@ class Search:
         shares = self._phrases.shares(query.text, query.viewer, parts, hits)
         return raised(hits, shares, weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
 
-    async def _answered(self, caller: Caller, query: Query, steps: Steps[T]) -> T:
-        """Runs the steps. A NoGoodMatch names no record that is gone or has expired since the snapshot."""
-        try:
-            return await steps.run(caller)
-        except NoGoodMatch as none:
-            if none.key is None or self._phrases is None:
-                raise
-            if await self._pools.records.run(caller, self._phrases.sees, none.key, query.viewer):
-                raise
-        raise NoGoodMatch
-
     async def parts(self, caller: Caller, query: Query, candidates: int) -> tuple[list[Part], Floats | None]:
         """What the legs of the mode find in each space, at most `candidates` each, and the query's vector.
 
         The vector is None without a model, and in keyword mode also where the model does not answer.
         """
         vector = await self._embed(caller, query)
-        return await self._answered(caller, query, self._legs(query, vector, candidates)), vector
+        return await run_through(caller, self._legs, query, vector, candidates), vector
 
-    async def _steps(self, caller: Caller, query: Query, limit: int) -> Steps[SearchHits]:
-        """A search whose query has its vector, step by step; a hybrid one gives BEST hits at least."""
-        vector = await self._embed(caller, query)
-        if query.mode is not Mode.HYBRID:
-            last = self._pools.vectors if query.mode is Mode.SEMANTIC else self._pools.keywords
-
-            def best(parts: list[Part]) -> SearchHits:
-                legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
-                return SearchHits(parts, best_of(parts, legs, vector, limit), vector)
-
-            return self._legs(query, vector, limit).then(last, best)
-
-        def joined(parts: list[Part]) -> SearchHits:
-            return SearchHits(parts, fused(parts, vector, max(limit, BEST)), vector)
-
-        return self._legs(query, vector, CANDIDATES).then(self._pools.vectors, joined)
-
-    def _legs(self, query: Query, vector: Floats | None, limit: int) -> Steps[list[Part]]:
-        """The masks and the legs of the mode."""
+    def _legs(self, query: Query, vector: Floats | None, limit: int) -> Work[list[Part]]:
+        """The masks and the legs of the mode; ends in the pool of the last leg."""
         views = [self._view(sought, query) for sought in query.sought]
-
-        def by_meaning() -> list[Part]:
-            boost = self._boost(query)
-            found = [_by_meaning(view, query, vector, limit, boost) for view in views]
-            if query.abstain and self._least_cosine is not None:
-                _check_nearest(found, self._least_cosine)
-            return found
-
-        def by_words(parts: list[Part]) -> list[Part]:
-            found = [_by_words(view, part, query, limit) for view, part in zip(views, parts, strict=True)]
-            return [with_bm25(part, query.text) for part in found]
-
-        def masked() -> list[Part]:
-            return by_words([_part(view, query) for view in views])
-
         if query.mode is Mode.KEYWORD:
-            return Steps.first(self._pools.keywords, masked)
-        legs = Steps.first(self._pools.vectors, by_meaning)
-        return legs if query.mode is Mode.SEMANTIC else legs.then(self._pools.keywords, by_words)
+            yield self._pools.keywords
+            parts = [view.part(query.viewer) for view in views]
+        else:
+            yield self._pools.vectors
+            boost = self._boost(query)
+            parts = [_by_meaning(view, query, vector, limit, boost) for view in views]
+            if query.abstain and self._least_cosine is not None:
+                yield from self._check_nearest(query, parts, self._least_cosine)
+            if query.mode is Mode.SEMANTIC:
+                return parts
+            yield self._pools.keywords
+        found = [_by_words(view, part, query, limit) for view, part in zip(views, parts, strict=True)]
+        return [with_bm25(part, query.text) for part in found]
+
+    def _check_nearest(self, query: Query, parts: Sequence[Part], least: float) -> Work[None]:
+        """Raises NoGoodMatch if no record is near enough; it names none that is gone or has expired since."""
+        firsts = [(float(part.semantic.scores[0]), part) for part in parts if len(part.semantic.rows)]
+        if not firsts:
+            raise NoGoodMatch
+        cosine, part = max(firsts, key=lambda each: each[0])
+        if cosine >= least:
+            return
+        row = int(part.semantic.rows[0])
+        key = int(part.snapshot.keys[row])
+        yield self._pools.records
+        if self._phrases is not None and not self._phrases.sees(key, query.viewer):
+            raise NoGoodMatch
+        raise NoGoodMatch(part.snapshot.ids[row], round(cosine, 6), key)
 
     def _boost(self, query: Query) -> DateBoost | None:
         """That of the time of which a hybrid search speaks."""
@@ -265,17 +279,29 @@ class Search:
         An artifact and its chunks are one hit: where that leaves fewer than `limit` in the first set, the legs are
         asked for more.
         """
+        return await run_through(caller, self._fuse_apart, parts, query, vector, limit, sets)
+
+    def _fuse_apart(
+        self,
+        parts: Sequence[Part],
+        query: Query,
+        vector: Floats | None,
+        limit: int,
+        sets: Sequence[Sequence[int]],
+    ) -> Work[list[Sequence[Hit]]]:
         compared = None if query.mode is Mode.KEYWORD else vector
         most = max(2 * limit, BEST)
-        hits = await self._pools.vectors.run(caller, fused_apart, parts, compared, most, sets, True)
+        yield self._pools.vectors
+        hits = fused_apart(parts, compared, most, sets, groups=True)
         while len(hits[0]) < limit:
-            wider = await self._widened(caller, parts, query.text, compared)
+            wider = yield from self._widened(parts, query.text, compared)
             if not grown(parts, wider):
                 break
             parts = wider
-            hits = await self._pools.vectors.run(caller, fused_apart, parts, compared, most, sets, True)
-        lift = partial(self._lifted, query, parts)
-        return await self._pools.records.run(caller, lambda: [lift(each) for each in hits])
+            yield self._pools.vectors
+            hits = fused_apart(parts, compared, most, sets, groups=True)
+        yield self._pools.records
+        return [self._lifted(query, parts, each) for each in hits]
 
     def _lifted(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
         """The hits of a hybrid search with those first that have phrases of the query; for the pool of records."""
@@ -283,35 +309,48 @@ class Search:
             return hits
         return self._phrases.lift(query.text, query.viewer, parts, hits)
 
-    async def _widened(
-        self, caller: Caller, parts: Sequence[Part], query: str, vector: Floats | None
-    ) -> Sequence[Part]:
+    def _widened(self, parts: Sequence[Part], query: str, vector: Floats | None) -> Work[list[Part]]:
+        """The parts with legs of twice as many rows, as far as there are any; ends in the pool of words."""
         limits = [wide(part) for part in parts]
+        yield self._pools.vectors
+        nearer = [more_meaning(part, limit, vector) for part, limit in zip(parts, limits, strict=True)]
+        yield self._pools.keywords
+        wider = [more_words(part, limit, query) for part, limit in zip(nearer, limits, strict=True)]
+        return [with_bm25(part, query) for part in wider]
 
-        def meaning() -> list[Part]:
-            return [more_meaning(part, limit, vector) for part, limit in zip(parts, limits, strict=True)]
+    async def current_hits(
+        self,
+        caller: Caller,
+        found: SearchHits,
+        query: Query,
+        read: Mapping[int, StoredRecord],
+        *,
+        windows: bool,
+        explain: bool,
+    ) -> list[CurrentHit]:
+        """The hits whose records are in `read`, by key, and still meet the conditions."""
+        absent = [None] * len(found.hits)
+        nearest: Sequence[Window | None] = absent
+        reasons: Sequence[Explanation | None] = absent
+        if windows:
+            nearest = await self._nearest_windows(caller, found, query.mode)
+        if explain:
+            reasons = await self._pools.keywords.run(caller, explanations, found.parts, found.hits, query.text)
+        hits = []
+        for hit, key, seq, window, reason in zip(found.hits, found.keys(), found.seqs(), nearest, reasons, strict=True):
+            stored = read.get(key)
+            # a record may have changed since the snapshot: then the conditions are asked again
+            if stored is not None and (stored.seq == seq or accepts(query.sought[hit.part].conditions, stored)):
+                hits.append(CurrentHit(hit, stored, window if stored.seq == seq else None, reason))
+        return hits
 
-        def words(parts: list[Part]) -> list[Part]:
-            wider = [more_words(part, limit, query) for part, limit in zip(parts, limits, strict=True)]
-            return [with_bm25(part, query) for part in wider]
-
-        return await Steps.first(self._pools.vectors, meaning).then(self._pools.keywords, words).run(caller)
-
-    async def windows(self, caller: Caller, found: SearchHits, mode: Mode) -> list[Window | None]:
+    async def _nearest_windows(self, caller: Caller, found: SearchHits, mode: Mode) -> list[Window | None]:
         """The window of each hit that is nearest to the query; None without vectors, and where words alone decide."""
         if mode is Mode.KEYWORD or found.vector is None:
             return [None] * len(found.hits)
         if any(part.snapshot.fetch is not None for part in found.parts):
             return await self._pools.vectors.run(caller, found.windows)
         return found.windows()
-
-    async def explained(
-        self, caller: Caller, found: SearchHits, query: Query, *, wanted: bool
-    ) -> Sequence[Explanation | None]:
-        """Why each hit ranks where it does; None where that is not wanted."""
-        if not wanted:
-            return [None] * len(found.hits)
-        return await self._pools.keywords.run(caller, explanations, found.parts, found.hits, query.text)
 
     def _view(self, sought: SearchScope, query: Query) -> _View:
         index = self._indexes[sought.space]
@@ -335,27 +374,11 @@ class Search:
             return None
 
 
-def _part(view: _View, query: Query) -> Part:
-    """A space of which nothing was found yet."""
-    return Part(query.viewer, view.snapshot, view.mask(query.viewer), view.words, EMPTY, EMPTY)
-
-
 def _by_meaning(view: _View, query: Query, vector: Floats | None, limit: int, boost: DateBoost | None) -> Part:
     assert vector is not None  # the handlers offer no such mode without a model
-    part = _part(view, query)
+    part = view.part(query.viewer)
     leg = semantic_leg(view.snapshot, part.mask, vector, limit, view.neighbours, query.viewer)
     return replace(part, semantic=leg, dates=boost)
-
-
-def _check_nearest(parts: Sequence[Part], least: float) -> None:
-    """Raises NoGoodMatch where no record is near enough."""
-    firsts = [(float(part.semantic.scores[0]), part) for part in parts if len(part.semantic.rows)]
-    if not firsts:
-        raise NoGoodMatch
-    cosine, part = max(firsts, key=lambda each: each[0])
-    if cosine < least:
-        row = int(part.semantic.rows[0])
-        raise NoGoodMatch(part.snapshot.ids[row], round(cosine, 6), int(part.snapshot.keys[row]))
 
 
 def _by_words(view: _View, part: Part, query: Query, limit: int) -> Part:

@@ -1,13 +1,24 @@
-"""Whose turn it is among those who wait: agents one after the other, what one agent waits for in its order."""
+"""Callers that wait: whose turn it is among their agents, what one agent waits for in its order, and the threads."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Final, Generic, TypeVar
 
 T = TypeVar("T")
 Agent = str | None  # None is the server itself
 
 PRESENT_SECONDS: Final = 5.0  # after a call its agent may come again at once, and a place is kept free for it
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The agent that waits for a call, and until when (monotonic). `agent` None is the server itself."""
+
+    agent: Agent
+    until: float
 
 
 def half(places: int) -> int:
@@ -94,3 +105,42 @@ class RecentAgents:
         """Whether another agent has."""
         latest = next((one for one in reversed(self._asked) if one != agent), None)
         return latest is not None and self._asked[latest] > now - PRESENT_SECONDS
+
+
+class Threads:
+    """Daemon threads that run what is begun, at once: an idle one, or a new one. At most `most` stay idle."""
+
+    def __init__(self, most: int) -> None:
+        self._most: Final = most
+        self._work: Final[SimpleQueue[Callable[[], None] | None]] = SimpleQueue()
+        self._idle = 0
+        self._closed = False
+        self._lock: Final = Lock()
+
+    def begin(self, run: Callable[[], None], name: str) -> None:
+        """Has a thread call `run`, which must not raise; a new one has that name."""
+        with self._lock:
+            idle = self._idle > 0
+            self._idle -= idle
+        if idle:
+            self._work.put(run)
+        else:
+            Thread(target=self._serve, args=(run,), daemon=True, name=name).start()
+
+    def close(self) -> None:
+        """Lets idle threads end, and the others when they have nothing left to do."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, 0
+        for _ in range(idle):
+            self._work.put(None)
+
+    def _serve(self, run: Callable[[], None] | None) -> None:
+        while run is not None:
+            run()
+            del run  # an idle thread keeps no answer
+            with self._lock:
+                if self._closed or self._idle >= self._most:
+                    return
+                self._idle += 1
+            run = self._work.get()

@@ -1,20 +1,17 @@
-"""One order out of two legs, over one space or several.
-
-Hybrid: the union of the best CANDIDATES of each leg, both scores scaled min-max over the union and added half and half
-(a convex sum; reciprocal rank loses to it on decisions). Scores of several spaces are scaled together, as they stand:
-cosines are of one model, BM25 is one formula with each space's own rarity. Every order breaks ties by id.
-"""
+"""The time that a question speaks of, in its ranking: records of that time get a boost."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time
 from typing import Final, TypeAlias
 
 import numpy as np
 
+from cognition_engines.filters import microseconds
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
-from cognition_engines.retrieval.dated import DateBoost
+from cognition_engines.relevance import Language, Relevance
 from cognition_engines.retrieval.legs import (
     EMPTY,
     Doubles,
@@ -25,11 +22,69 @@ from cognition_engines.retrieval.legs import (
     keyword_leg,
     semantic_leg,
 )
+from cognition_engines.retrieval.temporal import read_days
+from cognition_engines.retrieval.temporal_days import Days
+from cognition_engines.spaces import NO_NUMBER
 
+COLUMN: Final = "at"
 CANDIDATES: Final = 100  # of each leg
-
 # Of cosines, NaN where there is none, shares of BM25, and 1 for a record of the time that the query speaks of, else 0.
 Scoring: TypeAlias = Callable[[Doubles, Doubles, Doubles], Doubles]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """From the first moment to the last one, both inclusive; None is open."""
+
+    first: datetime | None
+    last: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class DateBoost:
+    """What a record of that time gets, its score being 0 to 1 before."""
+
+    interval: Interval
+    weight: float
+
+    def holds(self, snapshot: Snapshot, rows: Ints) -> Bools:
+        """Which of the rows are of that time."""
+        times = snapshot.numbers[COLUMN][rows]
+        inside: Bools = times != NO_NUMBER
+        if self.interval.first is not None:
+            inside &= times >= microseconds(self.interval.first)
+        if self.interval.last is not None:
+            inside &= times <= microseconds(self.interval.last)
+        return inside
+
+
+class QuestionDates:
+    """Reads the time that questions speak of."""
+
+    def __init__(self, relevance: Relevance) -> None:
+        self._language: Final[Language] = relevance.language
+        self._weight: Final = relevance.date_weight
+
+    def read(self, question: str, as_of: datetime | None = None) -> Interval | None:
+        """The time, seen from a moment, by default now; None where the question names none."""
+        days = read_days(question, as_of or datetime.now(UTC), self._language)
+        return None if days is None else _interval(days)
+
+    def boost(self, question: str, as_of: datetime | None) -> DateBoost | None:
+        """The boost that records of the time get; None without one."""
+        found = self.read(question, as_of) if self._weight else None
+        return None if found is None else DateBoost(found, self._weight)
+
+
+def _interval(days: Days) -> Interval:
+    return Interval(
+        None if days.first is None else _moment(days.first, time.min),
+        None if days.last is None else _moment(days.last, time.max),
+    )
+
+
+def _moment(day: date, at: time) -> datetime:
+    return datetime.combine(day, at, UTC)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cognition_engines.filters import Conditions
 from cognition_engines.indexes.columns import sketches
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot, window_indices
-from cognition_engines.indexes.keywords.label_terms import Marks, marks_for
+from cognition_engines.indexes.keywords.text_documents import Marks, marks_for
 from cognition_engines.models import Viewer
 
 SMALL_SPACE: Final = 2000  # rows that the viewer sees: up to here all that have a word are asked for at once

@@ -12,15 +12,15 @@ from typing import Any, Final, TypeVar
 
 from cognition_engines.clock_guard import ClockGuard
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
+from cognition_engines.indexes.index_folder import ALONE, WorkerNumber
 from cognition_engines.indexes.indexes import Indexes
-from cognition_engines.indexes.outage import Outage
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.indexes.space import HeldKeys
-from cognition_engines.indexes.workers import ALONE, WorkerNumber
+from cognition_engines.indexes.watcher import Outage
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.queries.pools import Pool, Pools
-from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.turns import Caller
 from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.codec import moment
 from cognition_engines.store.erasure.cascade import Cascade, Doomed

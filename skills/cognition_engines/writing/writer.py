@@ -15,9 +15,9 @@ from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
-from cognition_engines.queries.duplicates import nearest_decisions
+from cognition_engines.queries.decisions import nearest_decisions
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.steps import Caller
+from cognition_engines.queries.turns import Caller
 from cognition_engines.store.audit.audit_rows import AuditEntry
 from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.records import Records

@@ -13,7 +13,7 @@ import pytest
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex
-from cognition_engines.indexes.keywords.label_terms import Marks, marked, textual
+from cognition_engines.indexes.keywords.text_documents import Marks, marked, textual
 from cognition_engines.indexes.vectors.chroma.address import server_address
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, open_folder
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer

@@ -10,8 +10,7 @@ from rich.progress import Progress
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.indexes.compaction import CompactionMarks, remove_set_aside, write_marks
-from cognition_engines.indexes.folder_lock import FolderLock
+from cognition_engines.indexes.index_folder import CompactionMarks, FolderLock, remove_set_aside, write_marks
 from cognition_engines.indexes.indexes import fill_vectors, open_indexes, remove_indexes
 from cognition_engines.indexes.vectors.registry import backend_of
 from cognition_engines.spaces import SEARCHED

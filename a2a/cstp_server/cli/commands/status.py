@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import httpx
 import typer
 
-from cognition_engines.indexes.folder_lock import holder, is_address
+from cognition_engines.indexes.index_folder import holder, is_address
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.inspection import Glance, glance, other_schema
 from cognition_engines.store.schema import HEAD

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import typer
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.indexes.folder_lock import holder, is_address
+from cognition_engines.indexes.index_folder import holder, is_address
 from cstp.errors import TransportError
 from cstp_server.cli.commands.token import parse_lifetime
 from cstp_server.cli.common import Unreachable

@@ -9,16 +9,19 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from cognition_engines.errors import ComponentFailed, ConfigurationError, FolderInUse
+import numpy as np
+import tantivy
+from numpy.typing import NDArray
+
+from cognition_engines.errors import ComponentFailed, ConfigurationError, FolderInUse, ForeignCalls
 
 Signature = tuple[int, int, int]  # inode, size and time of change: another one after whatever was done to a file
-
 COMPONENT: Final = "keywords"
 KEPT_ASIDE: Final = 3
 LIST: Final = "files.json"
@@ -26,6 +29,11 @@ _ATTEMPTS: Final = 10
 TABLE: Final = "meta.json"
 MANAGED: Final = ".managed.json"
 _LARGEST_TABLE: Final = 1 << 26
+IntArray = NDArray[np.int64]
+DoubleArray = NDArray[np.float64]
+NOTHING: Final = np.empty(0, np.int64), np.empty(0, np.float64)
+_NAMED: Final = 1500  # keys; up to here a query of a term each takes less than one of a set: half at 100, as much here
+_WRITER_BYTES: Final = 64_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +230,43 @@ def _link(source: Path, target: Path) -> None:
         raise
     except OSError:  # a file system without links
         shutil.copyfile(source, target)
+
+
+def index_in(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
+    """The index of a folder, new or as it is. Raises ComponentFailed."""
+    try:
+        with ForeignCalls(COMPONENT):
+            return tantivy.Index(schema, path=str(folder))
+    except ComponentFailed as error:
+        if "schema does not match" in str(error.__cause__):
+            raise ComponentFailed(COMPONENT, "the index is of another version") from error
+        raise
+
+
+def writer_of(index: tantivy.Index, folder: Path) -> tantivy.IndexWriter:
+    """The one writer of a folder. Raises FolderInUse where another process has it, ComponentFailed."""
+    try:
+        with ForeignCalls(COMPONENT):
+            return index.writer(_WRITER_BYTES, 1)
+    except ComponentFailed as error:
+        if "LockBusy" in str(error.__cause__):
+            raise FolderInUse(f"the index folder {folder} is held by another process") from error
+        raise
+
+
+def any_of(schema: tantivy.Schema, field: str, numbers: Sequence[int]) -> tantivy.Query:
+    """The texts that have one of these numbers in the field."""
+    if len(numbers) > _NAMED:
+        return tantivy.Query.term_set_query(schema, field, [int(number) for number in numbers])
+    terms = [tantivy.Query.term_query(schema, field, int(one), index_option="basic") for one in numbers]
+    return tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
+
+
+def best_texts(searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> tuple[IntArray, DoubleArray]:
+    """The keys and sums of the best_texts `limit` texts, best_texts first."""
+    hits = searcher.search(query, min(limit, max(1, searcher.num_docs)), count=False).hits
+    if not hits:
+        return NOTHING
+    scores, addresses = zip(*hits, strict=True)
+    keys = np.array(searcher.fast_field_values("key", list(addresses)), np.int64)
+    return keys, np.array(scores, np.float64)

@@ -21,41 +21,38 @@ from typing import Final, Self
 import numpy as np
 import tantivy
 
-from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.foreign import ForeignCalls
+from cognition_engines.errors import ComponentFailed, ConfigurationError, ForeignCalls
 from cognition_engines.indexes.keywords.files import (
     COMPONENT,
+    NOTHING,
+    DoubleArray,
     Files,
+    IntArray,
     SetAside,
+    any_of,
+    best_texts,
     check_files,
+    index_in,
     is_empty,
     is_touched,
     move_aside,
     read_list,
     write_list,
     writer_lock,
+    writer_of,
 )
-from cognition_engines.indexes.keywords.label_terms import Marks
 from cognition_engines.indexes.keywords.language import QueryAnalyzer
-from cognition_engines.indexes.keywords.schema import (
+from cognition_engines.indexes.keywords.term_weights import KnownWeights, WordCounts, visible_to
+from cognition_engines.indexes.keywords.text_documents import (
+    Counted,
+    DocumentMaker,
+    Marks,
     make_schema,
     make_splitter,
     read_checkpoint,
     write_checkpoint,
     written_by,
 )
-from cognition_engines.indexes.keywords.tantivy_index import (
-    NOTHING,
-    DoubleArray,
-    IntArray,
-    any_of,
-    best,
-    index_in,
-    writer_of,
-)
-from cognition_engines.indexes.keywords.term_weights import KnownWeights
-from cognition_engines.indexes.keywords.text_documents import DocumentMaker
-from cognition_engines.indexes.keywords.visible_idf import Counted, WordCounts, visible_to
 from cognition_engines.models import EVERYTHING, Viewer
 from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.store.values import Text
@@ -342,7 +339,7 @@ class KeywordIndex:
         hidden = state.counts.texts(viewer) < state.searcher.num_docs - 1
         every = [*required, *(visible_to(self._schema, viewer) if hidden else ())]
         musts = [(tantivy.Occur.Must, tantivy.Query.const_score_query(one, 0.0)) for one in every]
-        keys, sums = best(state.searcher, tantivy.Query.boolean_query([*musts, *weights.terms]), limit)
+        keys, sums = best_texts(state.searcher, tantivy.Query.boolean_query([*musts, *weights.terms]), limit)
         # Where something is required the terms only add to the sum, which is faster than to require one of them.
         matching = int(np.count_nonzero(sums > 0))
         return keys[:matching], sums[:matching] / weights.unit

@@ -8,16 +8,18 @@ from typing import Final
 
 import tantivy
 
-from cognition_engines.indexes.keywords.german import cut_endings, cut_plural, with_german
 from cognition_engines.indexes.keywords.words import (
     Words,
     compose_words,
+    cut_endings,
+    cut_plural,
     find_id_terms,
     find_tokens,
     is_identifier,
     split_chunk,
     split_text,
     split_token,
+    with_german,
 )
 from cognition_engines.relevance import Language, Relevance
 from cognition_engines.unicode_forms import remove_accents

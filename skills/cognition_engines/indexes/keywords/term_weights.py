@@ -1,21 +1,25 @@
-"""What the words of a query weigh for a reader, as terms that an index only has to add up.
+"""How rare a word is, counted over the texts that a reader may see.
 
-The weight of a word is BM25's: its rarity in the texts that the reader sees, times its factor in the text that has it.
-All weights of a query are rounded to whole numbers whose sums single precision holds exactly, so a score does not
-depend on the order in which they are added, and equal texts have equal scores.
+BM25 weighs a word by its rarity (Robertson and Walker 1994): idf = ln(1 + (N - n + 0.5) / (n + 0.5)) for n of N texts.
+A count is made when it is first asked for. From then on each commit adds the texts that it brings and takes away those
+that it removes, so the count stays exact and is not made again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import log
 from typing import Final
 
 import tantivy
 
 from cognition_engines.indexes.keywords.language import QueryAnalyzer
-from cognition_engines.indexes.keywords.schema import HIGHEST_FACTOR, LEVELS
-from cognition_engines.indexes.keywords.visible_idf import WordCounts, rarity
-from cognition_engines.models import Viewer
+from cognition_engines.indexes.keywords.text_documents import HIGHEST_FACTOR, LEVELS, Counted
+from cognition_engines.models import Sensitivity, Viewer
 
+COUNTS_KEPT: Final = 200_000
+_TEXTS: Final = ""  # no word: all texts that a reader sees
+_LISTED: Final = 64  # up to here, a query of a term for each project takes less than one of a set
 MOST_WORDS: Final = 64  # of a query, the rarest; the reference of the methods that search states it
 # From this many texts on, a word that one of two has is searched for only if the query has no other: to look through
 # the texts that have it takes longer than all else, and says next to nothing of them.
@@ -24,8 +28,101 @@ COMMON: Final = 2
 QUERIES: Final = 256  # whose weights are cached; those of ten words take about 20 kB
 LONGEST: Final = 512  # characters of one of them
 _WHOLE: Final = 1 << 23  # the highest score; single precision is exact up to twice as much
-
 Clauses = Sequence[tuple[tantivy.Occur, tantivy.Query]]
+
+
+def rarity(texts: int, containing: int) -> float:
+    """The idf of a word that is in `containing` of `texts` texts."""
+    return log(1 + (texts - containing + 0.5) / (containing + 0.5))
+
+
+def visible_to(schema: tantivy.Schema, viewer: Viewer) -> list[tantivy.Query]:
+    """What a text must meet for `viewer` to see it; nothing for a viewer that is barred from none."""
+    conditions = []
+    if viewer.clearance < max(Sensitivity):
+        conditions.append(_term(schema, "clearance", int(viewer.clearance)))
+    if viewer.projects is not None:
+        projects = sorted(viewer.projects)
+        if len(projects) > _LISTED:
+            conditions.append(tantivy.Query.term_set_query(schema, "project", projects))
+        else:
+            any_of = [(tantivy.Occur.Should, _term(schema, "project", project)) for project in projects]
+            conditions.append(tantivy.Query.boolean_query(any_of))
+    return conditions
+
+
+class WordCounts:
+    """The counts of one commit. Any number of threads may ask."""
+
+    def __init__(
+        self,
+        searcher: tantivy.Searcher,
+        schema: tantivy.Schema,
+        known: Mapping[Viewer, Mapping[str, int]] | None = None,
+    ) -> None:
+        self._searcher = searcher
+        self._schema = schema
+        self._known = {viewer: dict(counts) for viewer, counts in (known or {}).items()}
+        self._size = sum(map(len, self._known.values()))
+
+    def __bool__(self) -> bool:
+        """Whether anything was counted."""
+        return self._size > 0
+
+    def texts(self, viewer: Viewer) -> int:
+        """How many texts the viewer sees."""
+        return self.containing(viewer, _TEXTS)
+
+    def containing(self, viewer: Viewer, word: str) -> int:
+        """How many texts that the viewer sees have the word."""
+        counts = self._known.get(viewer)
+        if counts is None:
+            counts = self._known[viewer] = {}
+        found = counts.get(word)
+        if found is None:
+            if self._size >= COUNTS_KEPT:
+                self._known, self._size = {viewer: counts}, 0
+                counts.clear()
+            found = counts[word] = self._count(viewer, word)
+            self._size += 1
+        return found
+
+    def after(self, searcher: tantivy.Searcher, gone: Iterable[Counted], new: Iterable[Counted]) -> "WordCounts":
+        """The counts of the next commit, which removed and added these texts."""
+        if not self:
+            return WordCounts(searcher, self._schema)
+        changes: dict[tuple[str | None, int], Counter[str]] = {}
+        rights: dict[tuple[str | None, int], Counted] = {}
+        for sign, texts in ((-1, gone), (1, new)):
+            for text in texts:
+                by = text.project, text.sensitivity
+                rights[by] = text
+                change = changes.setdefault(by, Counter())
+                for word in (_TEXTS, *text.words):
+                    change[word] += sign
+        known: dict[Viewer, dict[str, int]] = {}
+        for viewer, counts in self._known.copy().items():
+            known[viewer] = carried = counts.copy()
+            for by, change in changes.items():
+                if rights[by].is_seen_by(viewer):
+                    for word in change.keys() & carried.keys():
+                        carried[word] += change[word]
+        return WordCounts(searcher, self._schema, known)
+
+    def _count(self, viewer: Viewer, word: str) -> int:
+        conditions = visible_to(self._schema, viewer)
+        if word != _TEXTS:
+            conditions.append(_term(self._schema, "word", word))
+        if not conditions:
+            return int(self._searcher.num_docs) - 1  # the checkpoint is a document too
+        every = tantivy.Query.boolean_query([(tantivy.Occur.Must, condition) for condition in conditions])
+        counted = self._searcher.search(tantivy.Query.const_score_query(every, 1.0), 1, count=True)
+        found: int = counted.count  # type: ignore[attr-defined]  # not in its stub
+        return found
+
+
+def _term(schema: tantivy.Schema, field: str, value: int | str) -> tantivy.Query:
+    return tantivy.Query.term_query(schema, field, value, index_option="basic")
 
 
 @dataclass(frozen=True, slots=True)

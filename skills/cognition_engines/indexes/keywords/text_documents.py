@@ -1,20 +1,182 @@
-"""A text as a document of the keyword index: its words, how much each of them counts, and who may find it."""
+"""What a keyword index holds: the fields of a text, how its words are taken apart, and the checkpoint.
 
-from collections.abc import Iterable, Mapping
+BM25 is computed when a text is written, except for the rarity of a word, and with a constant in place of the average
+length: a score must depend on nothing that its reader may not see. Each word of a text is a term that begins with the
+letter of its level, which is how much the word counts in this text.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
 from math import log2
-from typing import Final
+from pathlib import Path
+from typing import Final, TypeAlias, assert_never
 
 import tantivy
 
+from cognition_engines.errors import ComponentFailed, ForeignCalls
+from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf
+from cognition_engines.indexes.columns.snapshot import Readers
+from cognition_engines.indexes.keywords.files import COMPONENT, check_files, read_list
 from cognition_engines.indexes.keywords.language import in_words, make_analyzer
-from cognition_engines.indexes.keywords.schema import HIGHEST, K1, LENGTH, LETTERS, LOWEST, B
-from cognition_engines.indexes.keywords.visible_idf import Counted
 from cognition_engines.indexes.keywords.words import id_term
-from cognition_engines.models import Sensitivity
+from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.relevance import Relevance
-from cognition_engines.store.values import Text
+from cognition_engines.spaces import Space
+from cognition_engines.store.values import Page, Text
 
+_ATTEMPTS: Final = 3  # the writer of the index may merge its files away while they are being read
+# Part of every checkpoint: an index written under another schema or analyzer is not read.
+FORMAT: Final = 6
+CHECKPOINT: Final = "checkpoint"
+LENGTH: Final = 200  # words, in place of the average: 100 to 300 do as well, see decision 0033
+K1: Final = 1.2
+B: Final = 0.75
+LOWEST, HIGHEST = -5, 4  # levels, octaves of how often a word is in a text by how long the text is
+LETTERS: Final = "abcdefghij"
+# Each level's letter with BM25's factor of it, 0 to K1 + 1.
+LEVELS: Final = tuple(
+    (letter, (K1 + 1) / (1 + 2.0**-level)) for letter, level in zip(LETTERS, range(LOWEST, HIGHEST + 1), strict=True)
+)
+HIGHEST_FACTOR: Final = LEVELS[-1][1]
+Marks: TypeAlias = tuple[tuple[int, ...], ...]  # a text must have one of each
 ID_WEIGHT: Final = 20.0  # how often the id of a text counts, so that it is first whatever names it
+
+
+def make_splitter() -> tantivy.TextAnalyzer:
+    """What reads the fields of words: they are written as terms with blanks between."""
+    return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
+
+
+def make_schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_integer_field("key", indexed=True, fast=True)
+    # stored in the order of the alphabet, for what a removed text takes from the counts of its words
+    builder.add_text_field("word", stored=True, tokenizer_name="words", index_option="basic")
+    builder.add_text_field("levelled", tokenizer_name="words", index_option="basic")
+    builder.add_text_field("project", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("clearance", stored=True, indexed=True)  # each that a reader may have
+    builder.add_integer_field("mark", indexed=True)
+    builder.add_text_field("kind", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("store", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("columns", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("format", stored=True)
+    builder.add_integer_field("seq", stored=True)
+    return builder.build()
+
+
+def written_by(columns: str, relevance: Relevance) -> str:
+    """What a checkpoint names of the columns and the relevance that an index was written by."""
+    return f"{columns} {relevance.of_texts}"
+
+
+def write_checkpoint(writer: tantivy.IndexWriter, store_id: str, columns: str, seq: int) -> None:
+    writer.delete_documents_by_term("kind", CHECKPOINT)
+    writer.add_document(tantivy.Document(kind=CHECKPOINT, store=store_id, columns=columns, format=FORMAT, seq=seq))
+
+
+def read_checkpoint(searcher: tantivy.Searcher, schema: tantivy.Schema, store_id: str, columns: str) -> int:
+    """The `seq` of the checkpoint. Raises ComponentFailed for one of another store, format or columns, or none."""
+    query = tantivy.Query.term_query(schema, "kind", CHECKPOINT, index_option="basic")
+    hits = searcher.search(query, 2).hits
+    if len(hits) != 1:
+        raise ComponentFailed(COMPONENT, f"{len(hits)} checkpoints in the index")
+    values = searcher.doc(hits[0][1])
+    if (values.get_first("format"), values.get_first("store")) != (FORMAT, store_id):
+        raise ComponentFailed(COMPONENT, "the index belongs to another store or format")
+    if values.get_first("columns") != columns:
+        raise ComponentFailed(COMPONENT, "the index has other columns")
+    return int(values.get_first("seq") or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordState:
+    """How far an index has followed the records, and how many texts it holds."""
+
+    seq: int
+    texts: int
+
+
+def inspect_keywords(folder: Path, store_id: str, columns: str, relevance: Relevance) -> KeywordState | None:
+    """The state of the index in `folder`, None without one.
+
+    Every file is compared with the list of files. Raises ComponentFailed for an index that is damaged or belongs to
+    another store, other columns or another relevance.
+    """
+    written = written_by(columns, relevance)
+    if not (folder / "meta.json").exists():
+        return None
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(ComponentFailed):
+            return _inspect(folder, store_id, written)
+    return _inspect(folder, store_id, written)
+
+
+def _inspect(folder: Path, store_id: str, columns: str) -> KeywordState:
+    check_files(folder, read_list(folder))
+    with ForeignCalls("keywords"):
+        index = tantivy.Index.open(str(folder))
+        searcher = index.searcher()
+        seq = read_checkpoint(searcher, index.schema, store_id, columns)
+        return KeywordState(seq, int(searcher.num_docs) - 1)  # the checkpoint is a document too
+
+
+def mark(column: str, text: str) -> int:
+    """What stands for `text` in `column`: 0 to 2^63 - 1."""
+    return int.from_bytes(blake2b(f"{column}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
+
+
+def columns_of(space: Space) -> str:
+    """A digest of what the texts of a space are marked with: an index that was written under another one is rebuilt."""
+    columns = [(column.name, column.read.__name__) for column in (*space.labels, *space.sets)]
+    return blake2b(repr(([int(kind) for kind in space.kinds], columns)).encode(), digest_size=8).hexdigest()
+
+
+def marked(texts: Sequence[Text], page: Page, readers: Readers) -> list[Text]:
+    """The texts with the marks of their records, which are in the page."""
+    columns: dict[str, Sequence[Sequence[str]]] = {
+        name: [() if text is None else (text,) for text in column] for name, column in page.labels.items()
+    }
+    columns |= page.sets
+    place_of = {key: place for place, key in enumerate(page.keys.tolist())}
+    return [text._replace(marks=_marks_at(place_of[text.key], columns, readers)) for text in texts]
+
+
+def _marks_at(place: int, columns: Mapping[str, Sequence[Sequence[str]]], readers: Readers) -> tuple[int, ...]:
+    return tuple({mark(name, readers[name](text)) for name, column in columns.items() for text in column[place]})
+
+
+def textual(conditions: Conditions) -> Conditions:
+    """What of the conditions is about labels and sets."""
+    return tuple(each for each in conditions if isinstance(each, OneOf | HasAll | HasAny))
+
+
+def marks_for(condition: Condition, readers: Readers) -> Marks:
+    """What a text must have for its record to meet the condition; nothing for one on numbers or on what is not."""
+    match condition:
+        case OneOf(columns, texts):
+            return (tuple(mark(column, readers[column](text)) for column in columns for text in texts),)
+        case HasAny(name, texts):
+            return (tuple(mark(name, readers[name](text)) for text in texts),)
+        case HasAll(name, texts):
+            return tuple((mark(name, readers[name](text)),) for text in texts)
+        case AtLeast() | AtMost() | Not():
+            return ()
+        case _:
+            assert_never(condition)
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What of a text is counted: its words, each once, and who may see it."""
+
+    words: Sequence[str]
+    project: str | None
+    sensitivity: int
+
+    def is_seen_by(self, viewer: Viewer) -> bool:
+        return self.sensitivity <= viewer.clearance and (viewer.projects is None or self.project in viewer.projects)
 
 
 class DocumentMaker:

@@ -16,7 +16,6 @@ from cognition_engines.unicode_forms import JOINER, compose_text, fold_text, is_
 LONGEST: Final = 254  # characters of a word; what is longer is no word
 LONGEST_NAME: Final = 100  # characters
 _MOST_MARKS: Final = 8  # of a character
-
 # Vowels and other marks of scripts whose words would end at them; Python counts only letters and digits as \w.
 _MARKS: Final = (
     "\u07a6-\u07b0\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ece\u0f35-\u0f39\u0f71-\u0f84"
@@ -33,7 +32,6 @@ _UNSPACED: Final = (
 _SYMBOLS: Final = "\u2600-\u27bf\U0001f000-\U0001faff"  # pictures, each a word
 _JOINERS: Final = r"-./:@\\'’‐"
 _LETTERS: Final = rf"[\w{_MARKS}]+"
-
 _TOKEN: Final = re.compile(
     rf"{_LETTERS}(?:(?:::|[{_JOINERS}]|(?<=\d),(?=\d)){_LETTERS})*(?:\+\+|\#(?!\w))?|[{_SYMBOLS}]"
 )
@@ -59,6 +57,13 @@ _SECTIONED: Final = re.compile(r"[/:@\\'’+#]")
 _NUMBER: Final = re.compile(r"(?<!\d)\d+(?:[-.,:/]\d+)+")
 _GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?!\d)")
 _HUMPS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\WA-Z\d_]+|\d+")
+_UMLAUTS: Final = frozenset("äöüß")
+_ENDINGS: Final = ("ern", "en", "em", "er", "es", "e", "n", "s")
+_SHORTEST: Final = 3  # letters that are left of a word
+_SHORTEST_PLURAL: Final = 7  # letters of one that might be English
+_COMPOUND: Final = range(12, 60)  # letters of a word that may be made of others
+_FIRST: Final = range(5, 20)  # letters of the first part
+_LAST: Final = range(4, 20)  # of the last
 
 
 class Words(NamedTuple):
@@ -233,3 +238,39 @@ def _characters(run: str) -> list[str]:
         else:
             found.append(one)
     return found
+
+
+def cut_plural(stem: str) -> str:
+    """Return a stem without the ending of a German plural."""
+    if stem.endswith("eln"):  # which no English word does
+        return stem[:-1]
+    if len(stem) < _SHORTEST_PLURAL:
+        return stem
+    return stem[:-2] if stem.endswith("en") else stem[:-1] if stem.endswith("ern") else stem
+
+
+def cut_endings(words: Sequence[str]) -> list[str]:
+    """Return those of the words, in lower case, that have an umlaut, without their endings."""
+    return [_without_ending(word) for word in words if _is_german(word)]
+
+
+def with_german(words: Words) -> Words:
+    """Return the words, with German ones also without their endings, and what compounds may be made of."""
+    compounds = [word for word in words.plain if len(word) in _COMPOUND and _is_german(word)]
+    parts = [part for word in compounds for part in _parts_of(word)]
+    return Words(words.plain, [*words.names, *cut_endings(words.plain)], [*words.parts, *parts])
+
+
+def _is_german(word: str) -> bool:
+    return not word.isascii() and not _UMLAUTS.isdisjoint(word)
+
+
+def _parts_of(compound: str) -> Iterator[str]:
+    yield from (compound[:length] for length in _FIRST if length + _LAST[0] <= len(compound))
+    for whole in dict.fromkeys((compound, _without_ending(compound))):
+        yield from (whole[-length:] for length in _LAST if length + _FIRST[0] <= len(whole))
+
+
+def _without_ending(word: str) -> str:
+    ending = next((each for each in _ENDINGS if word.endswith(each)), "")
+    return word.removesuffix(ending) if len(word) - len(ending) >= _SHORTEST else word

@@ -1,15 +1,55 @@
-"""Of what a collection of vectors is made, where it is kept, and whether there is need of one yet."""
+"""Vectors of a collection: where neighbours are looked for, of what it is made, and whether there is need of one."""
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from cognition_engines.spaces import Space
 from cognition_engines.store.records import Records
 
+VectorIndex: TypeAlias = Literal["auto", "memory", "chroma"]
+MEGABYTE: Final = 1_000_000
+BYTES: Final = 4  # of a number in a vector
 COMPONENT: Final = "vectors"  # what fails when an index of vectors does
 PAGE: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class VectorChoice:
+    """`memory` ranks in memory and keeps no index; `chroma` has one, in a folder or on the server at `url`.
+
+    `auto` is `memory` until the vectors of a search space take more than `memory_mb` megabytes, by default a quarter of
+    the machine's memory, and `chroma` from then on. With a `url` it is `chroma`: a server runs for it.
+    `deadline_seconds` is for each answer of that server.
+    """
+
+    index: VectorIndex = "auto"
+    url: str | None = None
+    deadline_seconds: float = 5.0
+    memory_mb: float | None = None
+
+    @property
+    def keeps_none(self) -> bool:
+        """Whether there never is an index."""
+        return self.index == "memory"
+
+    def outgrown(self, windows: int, dim: int) -> bool:
+        """Whether this many vectors are searched by an index, and not held in memory."""
+        return not self.keeps_none and windows * dim * BYTES > self.most_bytes
+
+    @property
+    def most_bytes(self) -> int:
+        """How many bytes of vectors a search space has before an index is kept; 0 is from the first vector on."""
+        if self.index not in ("auto", "memory") or self.url is not None:
+            return 0
+        return machine_memory() // 4 if self.memory_mb is None else int(self.memory_mb * MEGABYTE)
+
+
+def machine_memory() -> int:
+    """Bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,10 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Final
 
-from cognition_engines.errors import ComponentFailed
-from cognition_engines.foreign import ForeignCalls
+from cognition_engines.errors import ComponentFailed, ForeignCalls
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
 from cognition_engines.indexes.vectors.backend import VectorBackend
-from cognition_engines.indexes.vectors.choice import VectorChoice
-from cognition_engines.indexes.vectors.collection import COMPONENT, CollectionNeed, CollectionSpec
+from cognition_engines.indexes.vectors.collection import COMPONENT, CollectionNeed, CollectionSpec, VectorChoice
 from cognition_engines.indexes.vectors.registry import backend_of
 from cognition_engines.spaces import Space
 from cognition_engines.store.opening import SharedLock, shared_lock

@@ -19,8 +19,7 @@ from chromadb.errors import NotFoundError
 
 from cognition_engines.drafts.plain_values import Unacceptable, Value, named
 from cognition_engines.embedding.base import Embedder, FloatArray
-from cognition_engines.errors import ComponentFailed
-from cognition_engines.foreign import ForeignCalls
+from cognition_engines.errors import ComponentFailed, ForeignCalls
 from cognition_engines.indexes.vectors.chroma.address import ServerAddress
 from cognition_engines.indexes.vectors.chroma.index import close_client, open_client
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer

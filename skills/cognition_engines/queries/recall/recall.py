@@ -4,7 +4,7 @@ Five store calls at most, whatever the limit and the budget.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
@@ -18,24 +18,34 @@ from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Mode, Viewer
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.recall.graph import SEEDS, mentions, nodes_of, refs_of, seeds, still_reached, via
+from cognition_engines.queries.recall.graph import (
+    SEEDS,
+    Comparison,
+    ReachedRecord,
+    mean_vector,
+    mentions,
+    nodes_of,
+    reach,
+    refs_of,
+    seeds,
+    still_reached,
+    via,
+)
 from cognition_engines.queries.recall.neighbours import places_beside, with_neighbours
-from cognition_engines.queries.recall.ranking import Comparison, ReachedRecord, mean_vector, reach
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
-from cognition_engines.queries.recall.selection import select
-from cognition_engines.queries.recall.selectors import (
+from cognition_engines.queries.recall.selection import (
     content_of,
     embedded_matches,
     named_by,
     other_matches,
     owner_of,
+    select,
     sought_by_query,
     worded_matches,
 )
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.steps import Caller
-from cognition_engines.queries.turns import Agent
-from cognition_engines.retrieval.fusion import CANDIDATES, Part
+from cognition_engines.queries.turns import Agent, Caller
+from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part
 from cognition_engines.spaces import MEMORY, SEARCHED
 from cognition_engines.store.reads.knowledge import source_of
 from cognition_engines.store.reads.memories import AttachedEvents, TurnPage
@@ -130,7 +140,7 @@ class Recall:
 
         count = await self._pools.vectors.run(call.caller, counted)
         selection = select(parts, said, happened, asked.limit)
-        results = await self._read(call, query, SearchHits(parts, selection.all, vector), len(selection.hits))
+        results = await self._read(call, query, SearchHits(parts, selection.all, vector), set(selection.hits))
         if asked.min_score is not None:
             results = [result for result in results if (result.score or 0.0) >= asked.min_score]
         return await self._complete(replace(call, text=text, vector=vector), results, max(count, len(results)))
@@ -148,26 +158,20 @@ class Recall:
     def _call(self, asked: RecallRequest, agent: Agent) -> _Call:
         return _Call(asked, self._pools.caller(agent))
 
-    async def _read(self, call: _Call, query: Query, found: SearchHits, count: int) -> list[Result]:
-        """The records of the first `count` hits, with those of the others, which are events of theirs."""
-        keys = found.keys()
-        with_sources = self._records.knowledge.with_sources
-        read = await self._pools.records.run(call.caller, with_sources, keys, call.asked.viewer, None)
-        filters = call.asked.filters.conditions()
-        windows = await self._searching.windows(call.caller, found, query.mode)
-        reasons = await self._searching.explained(call.caller, found, query, wanted=call.asked.explain)
+    async def _read(self, call: _Call, query: Query, found: SearchHits, shown: Collection[Hit]) -> list[Result]:
+        """The records of the hits that are `shown`, with those of the others, which are events of theirs."""
+        run = self._pools.records.run
+        read = await run(call.caller, self._records.knowledge.with_sources, found.keys(), call.asked.viewer, None)
         results: list[Result] = []
         events: dict[int, list[StoredRecord]] = {}
-        hits = zip(found.hits, keys, found.seqs(), windows, reasons, strict=True)
-        for number, (hit, key, seq, window, reason) in enumerate(hits):
-            stored = read.stored.get(key)
-            # a record may have changed since the snapshot: then the filters are asked again
-            if stored is None or (stored.seq != seq and not accepts(filters, stored)):
-                continue
-            if number < count:
-                current = window if stored.seq == seq else None
+        for one in await self._searching.current_hits(
+            call.caller, found, query, read.stored, windows=True, explain=call.asked.explain
+        ):
+            stored = one.stored
+            if one.hit in shown:
                 source = read.sources.get(source_of(stored) or "")
-                results.append(replace(_result(stored, hit.score), window=current, explanation=reason, source=source))
+                result = _result(stored, one.hit.score)
+                results.append(replace(result, window=one.window, explanation=one.explanation, source=source))
             elif stored.facets.parent is not None:
                 events.setdefault(stored.facets.parent, []).append(stored)
         return [replace(result, events=events.pop(owner_of(result.stored) or 0, [])) for result in results]

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from cognition_engines.filters import MemoryFilters
 from cognition_engines.models import Mode, Viewer
-from cognition_engines.queries.explanation import Explanation
+from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.store.reads.knowledge import SourceName
 from cognition_engines.store.reads.memories import TurnPage

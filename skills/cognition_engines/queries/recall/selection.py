@@ -1,13 +1,119 @@
-"""What of a ranking is shown within a limit: documents first, each with the events that the query found of it."""
+"""What each selector of recall looks at, and what of a ranking is shown: documents first, each with its events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.retrieval.fusion import Hit, Part
+import numpy as np
 
+from cognition_engines.filters import Conditions, MemoryFilters, OneOf
+from cognition_engines.indexes.columns.snapshot import Bools, Ints, Snapshot
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.registry import SPECS
+from cognition_engines.retrieval.fusion import Hit, Part
+from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, Space
+from cognition_engines.store.values import StoredRecord
+
+_PLAIN: Final = (Kind.DECISION, Kind.CHUNK, Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.ARTIFACT, Kind.TURN)
+_DOCUMENTS: Final = tuple(kind.label for kind in MEMORY.kinds if kind is not Kind.EVENT)
 EVENT_SHARE: Final = 3  # one place in three is for events of the documents
+
+
+def named_by(id: str) -> list[tuple[Kind, str]]:
+    """The records that an id may name, the likeliest first: those whose prefix it has, then by kind."""
+    first = [kind for kind, spec in SPECS.items() if spec.prefix and id.startswith(spec.prefix)]
+    return [(kind, id) for kind in dict.fromkeys([*first, *_PLAIN])]
+
+
+def sought_by_query(
+    filters: MemoryFilters, conversation: str | None, include_events: bool
+) -> list[tuple[Space, Conditions]]:
+    """The spaces that a query searches, and what their records must meet; events are the last of them.
+
+    Of a conversation it is the turns alone.
+    """
+    conditions = filters.conditions()
+    said = OneOf(("kind",), _DOCUMENTS)
+    if conversation is not None:
+        return [(MEMORY, (*conditions, said, OneOf(("conversation_id",), (conversation,))))]
+    sought: list[tuple[Space, Conditions]] = [
+        (MEMORY, (*conditions, said)),
+        (DECISIONS, conditions),
+        (KNOWLEDGE, (*conditions, OneOf(("type",), (Kind.CHUNK.label,)))),
+    ]
+    events = OneOf(("kind",), (Kind.EVENT.label,))
+    return [*sought, (MEMORY, (*conditions, events))] if include_events else sought
+
+
+def embedded_matches(snapshot: Snapshot, mask: Bools) -> int:
+    """How many records under the mask have a vector, an artifact and its chunks being one.
+
+    A chunked artifact without chunks has nothing to be found by.
+    """
+    return _matching(snapshot, mask & (snapshot.counts > 0))
+
+
+def other_matches(part: Part) -> int:
+    """How many records the keyword leg found in addition, for want of a vector."""
+    snapshot, rows = part.snapshot, part.keyword.rows
+    found = 0
+    for key in np.unique(groups(snapshot, rows[snapshot.counts[rows] == 0])).tolist():
+        chunks = snapshot.children((key,))
+        chunks = chunks[is_kind(snapshot, chunks, Kind.ARTIFACT_CHUNK)]
+        same = np.concatenate((snapshot.rows_of(np.array([key], np.int64)), chunks))
+        found += not (part.mask[same] & (snapshot.counts[same] > 0)).any()
+    return found
+
+
+def worded_matches(part: Part) -> int:
+    """How many records the keyword leg holds, an artifact and its chunks being one."""
+    found = np.zeros(len(part.mask), np.bool_)
+    found[part.keyword.rows] = True
+    return _matching(part.snapshot, found)
+
+
+def _matching(snapshot: Snapshot, chosen: Bools) -> int:
+    parents = snapshot.numbers["parent"]
+    rows = np.flatnonzero(chosen & (parents >= 0))
+    rows = rows[is_kind(snapshot, rows, Kind.ARTIFACT_CHUNK)]
+    owned = np.zeros(
+        int(parents.max(initial=-1)) + 1, np.bool_
+    )  # by key: to sort the owners would take ten times as long
+    owned[parents[rows]] = True
+    owners = np.flatnonzero(owned)
+    # chunks count as their artifact, which may be among the chosen itself
+    counted = int(np.count_nonzero(chosen[snapshot.rows_of(owners)]))
+    return int(np.count_nonzero(chosen)) - len(rows) + len(owners) - counted
+
+
+def groups(snapshot: Snapshot, rows: Ints) -> Ints:
+    """The key of each row's artifact if it is a chunk of one, else its own."""
+    parents = snapshot.numbers["parent"][rows]
+    return np.where(is_kind(snapshot, rows, Kind.ARTIFACT_CHUNK) & (parents >= 0), parents, snapshot.keys[rows])
+
+
+def is_kind(snapshot: Snapshot, rows: Ints, kind: Kind) -> Bools:
+    """Which of the rows are of a kind."""
+    code = snapshot.codes["kind"].get(kind.label)
+    if code is None:
+        return np.zeros(len(rows), np.bool_)
+    same: Bools = snapshot.labels["kind"][rows] == code
+    return same
+
+
+def content_of(stored: StoredRecord) -> str:
+    """The text of a record as recall shows it."""
+    spec = SPECS[stored.kind]
+    if spec.shown_text is None:
+        raise ValueError(f"{stored.kind.label}: recall shows no such record")
+    return spec.shown_text(stored.record)
+
+
+def owner_of(stored: StoredRecord) -> int | None:
+    """The key of what events are attached to: a turn, an artifact, or that of a chunk."""
+    if stored.kind in (Kind.ARTIFACT, Kind.TURN):
+        return stored.key
+    return stored.facets.parent if stored.kind is Kind.ARTIFACT_CHUNK else None
 
 
 @dataclass(frozen=True, slots=True)

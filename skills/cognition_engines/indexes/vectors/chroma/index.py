@@ -20,8 +20,7 @@ from chromadb.config import Settings
 from chromadb.errors import ChromaError, InternalError, InvalidArgumentError, NotFoundError
 from chromadb.types import Where
 
-from cognition_engines.errors import ComponentFailed
-from cognition_engines.foreign import ForeignCalls
+from cognition_engines.errors import ComponentFailed, ForeignCalls
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
 from cognition_engines.indexes.vectors.chroma.folders import OpenedFolder, leave_mark, take_folder
 from cognition_engines.indexes.vectors.collection import COMPONENT

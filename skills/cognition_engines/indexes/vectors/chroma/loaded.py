@@ -5,8 +5,7 @@ from typing import Final
 from cognition_engines.indexes.vectors.backend import LoadedBackend, VectorBackend
 from cognition_engines.indexes.vectors.chroma.address import LEAST_DEADLINE, server_address
 from cognition_engines.indexes.vectors.chroma.embedded import EmbeddedChroma
-from cognition_engines.indexes.vectors.chroma.server import ChromaServer, start_over
-from cognition_engines.indexes.vectors.chroma.shared import SharedChroma
+from cognition_engines.indexes.vectors.chroma.server import ChromaServer, SharedChroma, start_over
 from cognition_engines.indexes.vectors.collection import CollectionSpec
 from cognition_engines.store.opening import SharedLock
 

@@ -1,8 +1,9 @@
-"""Scores that mean the same in every space and for every query: how likely a record is to answer, 0 to 1.
+"""Scores that mean the same in every space and for every query, and why a search ranks a record where it does.
 
-A logistic function of the cosine, of BM25 as a share of the highest that the query could reach, of the share of the
-pairs of its words that the text has, and of the time that it speaks of. The weights of the first three were fitted once
-(`python -m benchmarks.quality.calibrating`); nothing in a score depends on what else was found. Plain functions.
+A calibrated score is how likely a record is to answer, 0 to 1: a logistic function of the cosine, of BM25 as a share of
+the highest that the query could reach, of the share of the pairs of its words that the text has, and of the time that
+it speaks of. The weights of the first three were fitted once (`python -m benchmarks.quality.calibrating`); nothing in a
+score depends on what else was found. Plain functions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,11 +14,12 @@ from typing import Final
 import numpy as np
 
 from cognition_engines.models import Mode
-from cognition_engines.retrieval.fusion import Hit
-from cognition_engines.retrieval.legs import Doubles
+from cognition_engines.retrieval.fusion import Hit, Part, with_bm25
+from cognition_engines.retrieval.legs import Doubles, RankedRows
 
 DECIMALS: Final = 9
 _LEAST: Final = 1e-9  # of a score, so that its odds are a number
+SHOWN_DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,17 @@ class Calibration:
 
 # Of the time that the query speaks of: half of what all of its phrases give, as in a hybrid search (decision 0058).
 BY_DATE: Final = 0.66
+
+
 BY_WORDS: Final = Logistic(-4.19, words=7.89, phrase=1.43, date=BY_DATE)
+
+
 # By the beginning of a model's name.
 CALIBRATIONS: Final[Mapping[str, Calibration]] = {
     "minilm-": Calibration(Logistic(-6.51, 6.63, 7.29, 1.33, BY_DATE), Logistic(-5.91, 10.29), BY_WORDS),
 }
+
+
 _MEASURED: Final = ("minilm-", 0.43)  # for models that were not: moved by their least cosine
 
 
@@ -95,3 +103,45 @@ def _raised(score: float, by: float) -> float:
         return score
     known = min(1 - _LEAST, max(_LEAST, score))
     return round(1 / (1 + exp(-(log(known / (1 - known)) + by))), DECIMALS)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The scores of a hit, and its places among what each leg found, from 1.
+
+    `score` is what the mode ranks by, `phrase` and `date` as in `Hit`. `bm25` is 0 where the record has none of the
+    query's words, and None where words were not asked for; `cosine` is None without a vector. A place is None where the
+    leg did not find it, or was not asked.
+    """
+
+    score: float
+    phrase: float | None
+    date: float | None
+    bm25: float | None
+    cosine: float | None
+    semantic_rank: int | None
+    keyword_rank: int | None
+
+
+def explanations(parts: Sequence[Part], hits: Sequence[Hit], query: str) -> list[Explanation]:
+    """One for each hit. Asks the keyword index for the words of what the semantic leg alone found."""
+    worded = [with_bm25(part, query) for part in parts]
+    return [_of(worded[hit.part], hit) for hit in hits]
+
+
+def _of(part: Part, hit: Hit) -> Explanation:
+    bm25 = None if part.words is None else _score((part.keyword, part.worded), hit.row)
+    cosine = None if hit.distance is None else round(1 - hit.distance, SHOWN_DECIMALS)
+    return Explanation(
+        hit.score, hit.phrase, hit.date, bm25, cosine, _place(part.semantic, hit.row), _place(part.keyword, hit.row)
+    )
+
+
+def _place(leg: RankedRows, row: int) -> int | None:
+    places = np.flatnonzero(leg.rows == row)
+    return int(places[0]) + 1 if len(places) else None
+
+
+def _score(legs: Sequence[RankedRows], row: int) -> float:
+    found = (float(leg.scores[place - 1]) for leg in legs if (place := _place(leg, row)) is not None)
+    return round(next(found, 0.0), SHOWN_DECIMALS)

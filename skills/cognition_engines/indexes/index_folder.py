@@ -1,0 +1,224 @@
+"""The folder of the indexes: its lock, copies of it for other processes of one machine, and the notes in it.
+
+One process writes a folder, any number may write records. Of several workers the first has the folder, and each other
+one has a copy, which follows the records by itself from then on, as the index of any other server does.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import sleep
+from typing import Final
+
+from cognition_engines.errors import ConfigurationError, FolderInUse
+from cognition_engines.indexes.keywords.files import copy_index
+from cognition_engines.indexes.vectors.collection import VectorChoice
+from cognition_engines.spaces import SEARCHED
+
+_LOCK: Final = "lock"
+_LONGEST_NAME: Final = 1024
+_TRIES: Final = 10
+_PAUSE_SECONDS: Final = 0.05
+COPIES: Final = "copies"  # the folder of the copies, in that of the indexes
+_MARKS: Final = "compacted.json"
+
+
+class FolderLock:
+    """Held from construction until `close`, or until the process ends however it ends."""
+
+    def __init__(self, folder: Path, *, tries: int = _TRIES) -> None:
+        """Takes the lock of `folder`, made if missing.
+
+        Raises FolderInUse when another process has it, ConfigurationError if there are no locks or the folder cannot
+        be made.
+        """
+        try:
+            for missing in (folder.parent, folder):  # a mode is the last folder's alone
+                missing.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except (FileNotFoundError, NotADirectoryError) as error:  # as below /proc
+            raise ConfigurationError(f"{folder.parent}: cannot be made; give another folder with --data-dir") from error
+        with ExitStack() as undo:
+            self._file = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+            undo.callback(os.close, self._file)
+            if not _taken_soon(self._file, folder, tries):
+                by = _described(_name_in(self._file))
+                raise FolderInUse(f"{folder} is held by another {by}; stop it, or name another --data-dir")
+            os.ftruncate(self._file, 0)  # whom a former holder named
+            undo.pop_all()
+
+    def name_holder(self, name: str) -> None:
+        """Lets `holder` say who has the lock: the address of a server, or a command."""
+        with suppress(OSError):  # on a full disk it stays without a name
+            os.pwrite(self._file, name.encode(), 0)
+
+    @classmethod
+    def received(cls, file: int) -> "FolderLock":
+        """Return the lock whose open file another process has sent, which held it until then."""
+        lock = cls.__new__(cls)
+        lock._file = file
+        os.ftruncate(file, 0)
+        return lock
+
+    def copy(self) -> int:
+        """Return a second open file of the lock: it is held until both are closed."""
+        return os.dup(self._file)
+
+    def close(self) -> None:
+        """Frees the folder; a second time changes nothing."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+def holder(folder: Path) -> str | None:
+    """Who has the lock of `folder`, which need not exist: a name, "" without one, None if it is free. Creates nothing.
+
+    Raises ConfigurationError where there are no locks.
+    """
+    try:
+        file = os.open(folder / _LOCK, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        if _taken(file, fcntl.LOCK_SH, folder):
+            return None
+        return _name_in(file)
+    finally:
+        os.close(file)
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a process has the lock, as `holder` does."""
+    return holder(folder) is not None
+
+
+def is_address(name: str) -> bool:
+    """Whether a holder is a server, by its address."""
+    return name.startswith(("http://", "https://"))
+
+
+def _described(name: str) -> str:
+    if is_address(name):
+        return f"`cstp serve` ({name})"
+    return f"`{name}`" if name else "`cstp serve` or `cstp reindex`"
+
+
+def _name_in(file: int) -> str:
+    return os.pread(file, _LONGEST_NAME, 0).decode(errors="replace")
+
+
+def _taken_soon(file: int, folder: Path, tries: int) -> bool:
+    for left in reversed(range(tries)):
+        if _taken(file, fcntl.LOCK_EX, folder):
+            return True
+        if left:
+            sleep(_PAUSE_SECONDS)  # a process that only looks, as `holder` does, has it for a moment
+    return False
+
+
+def _taken(file: int, how: int, folder: Path) -> bool:
+    try:
+        fcntl.flock(file, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise ConfigurationError(
+            f"{folder} cannot be locked ({error.strerror}); name a --data-dir on a filesystem that has locks"
+        ) from error
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerNumber:
+    """Which of `count` processes over one folder this is, from 1; the first one writes its files."""
+
+    number: int = 1
+    count: int = 1
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process does what is to be done once: index files, missing vectors, what expires."""
+        return self.number == 1
+
+    def folder(self, indexes: Path) -> Path:
+        """Where this process has its index files."""
+        return indexes if self.writes else indexes / COPIES / str(self.number)
+
+    def choice(self, choice: VectorChoice, *, shared: bool) -> VectorChoice:
+        """Where this process looks for neighbours: one process has a folder of Chroma, so others rank in memory.
+
+        `shared` is whether the records have locks for several processes, one of which then writes to a server.
+        """
+        return choice if self.writes or (choice.url is not None and shared) else VectorChoice("memory")
+
+
+ALONE: Final = WorkerNumber()
+
+
+def prepare_folder(indexes: Path, worker: WorkerNumber) -> None:
+    """Removes what is left of copies or, for one of them, begins it; the caller holds the lock of its folder.
+
+    Words that cannot be copied are read from the records. Raises OSError for a folder that cannot be written.
+    """
+    if worker.writes:
+        _remove_copies(indexes / COPIES)
+        return
+    for space in SEARCHED:
+        place = worker.folder(indexes) / space.name
+        if place.exists():
+            shutil.rmtree(place)
+        copy_index(indexes / space.name / "keywords", place / "keywords")
+
+
+def remove_copy(indexes: Path, worker: WorkerNumber) -> None:
+    """Removes the copy of a process that is about to end, or leaves it to the next start."""
+    if not worker.writes:
+        shutil.rmtree(worker.folder(indexes), ignore_errors=True)
+        with suppress(OSError):  # others are there
+            (indexes / COPIES).rmdir()
+
+
+def _remove_copies(copies: Path) -> None:
+    """Removes those that no process has: they may hold words of what was deleted since."""
+    for copy in copies.glob("*"):
+        if not is_held(copy):
+            shutil.rmtree(copy, ignore_errors=True)
+    with suppress(OSError):
+        copies.rmdir()
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionMarks:
+    """A `seq` each: of what was deleted up to it, no file of words or of vectors has anything."""
+
+    keywords: int = 0
+    vectors: int = 0
+
+
+def read_marks(folder: Path) -> CompactionMarks:
+    """What is noted in the folder of the indexes; zeros where nothing is, or nothing that can be read."""
+    try:
+        found = CompactionMarks(**json.loads((folder / _MARKS).read_bytes()))
+        return CompactionMarks(int(found.keywords), int(found.vectors))
+    except (OSError, ValueError, TypeError):
+        return CompactionMarks()
+
+
+def write_marks(folder: Path, marks: CompactionMarks) -> None:
+    """Notes it, whole or not at all. Raises OSError."""
+    draft = folder / f"{_MARKS}.new"
+    with draft.open("w", encoding="utf-8") as file:
+        json.dump(asdict(marks), file)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.replace(folder / _MARKS)
+
+
+def remove_set_aside(folder: Path) -> None:
+    """Removes the keyword indexes that were set aside as damaged. Raises OSError."""
+    for damaged in folder.glob("*/keywords.damaged-*"):
+        shutil.rmtree(damaged)
