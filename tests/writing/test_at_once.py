@@ -1,5 +1,8 @@
 """Agents that write the same thing at the same moment, through two servers over one store."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -103,3 +106,24 @@ def test_links_at_once_close_no_circle(doors: Doors) -> None:
     won = {(reply.value["edge"]["sourceId"], reply.value["edge"]["targetId"]) for reply in done if reply.code == 0}
     assert len(won) == 1
     assert {reply.value["reason"] for reply in done if reply.code} == {"state"}
+
+
+DIGEST = """
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.store.values import Replaces
+from cognition_engines.writing.requests import PutRecords
+from cognition_engines.writing.writer import request_digest
+
+kept = frozenset((Kind.CHUNK, f"chunk-{number}") for number in range(20))
+print(request_digest(PutRecords(records=(), replaces=(Replaces(Kind.SOURCE, "source", kept),))))
+"""
+
+
+def test_a_request_has_the_same_digest_in_every_process() -> None:
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", DIGEST], env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1

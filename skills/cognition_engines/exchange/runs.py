@@ -109,10 +109,9 @@ def _goes_with(line: LineRefs, erasure: Erasure) -> bool:
 
 
 def _erased(names: Iterable[Name], records: Records) -> dict[Name, Erasure]:
-    listed = sorted(names)
     found: dict[Name, Erasure] = {}
-    for start in range(0, len(listed), _PAGE):
-        found |= records.forgetting.erased(listed[start : start + _PAGE])
+    for page in _pages(sorted(names), _PAGE):
+        found |= records.forgetting.erased(page)
     return found
 
 

@@ -76,7 +76,7 @@ class Writer:
     async def write(self, writer: WriteCaller, request: Request[A], key: str | None = None, dry_run: bool = False) -> A:
         """Write one thing, once for each `key` of the agent; with `dry_run` only check whether that would work."""
         caller = self._pools.caller(writer.agent)
-        digest = _digest(request)
+        digest = request_digest(request)
         if key is not None:
             known = await self._pools.writes.run(caller, self._known, writer, request, key, digest)
             if known is not None:
@@ -207,7 +207,8 @@ def _spent() -> WriteConflict:
     return WriteConflict(None, "idempotency", "a new key", "one whose record is forgotten")
 
 
-def _digest(request: Request[Any]) -> str:
+def request_digest(request: Request[Any]) -> str:
+    """Return the digest of a request, equal in all processes: 64 hexadecimal digits."""
     asked = asdict(request)
     if isinstance(request, RecordDecision | UpdateDecision):
         del asked["stated"]
@@ -217,4 +218,6 @@ def _digest(request: Request[Any]) -> str:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, frozenset):
+        return sorted(value)
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
