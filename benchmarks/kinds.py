@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.corpus import DAYS, FIRST_DAY, NOISE, reworded, window_words
 from benchmarks.texts import Text
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import Record, validated
+from cognition_engines.kinds.registry import Record, validate_record
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.values import Entry, FloatArray
@@ -123,7 +123,7 @@ class _Fields:
         made: dict[str, Any] = {"project": project(self._below(PROJECTS)), **self._members(kind, number, title, body)}
         if kind is Kind.DECISION:
             return Decision(**made)
-        return validated(kind, made)
+        return validate_record(kind, made)
 
     def _members(self, kind: Kind, number: int, title: str, body: str) -> dict[str, Any]:
         title = " ".join(title.split())[:200] or "untitled"

@@ -14,7 +14,7 @@ from cognition_engines.indexes.columns.snapshot import Floats, Ints, MaskCache, 
 from cognition_engines.indexes.keywords.index import ViewerKeywords
 from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.models import Viewer
-from cognition_engines.retrieval.fusion import CANDIDATES, Part, fused, with_bm25
+from cognition_engines.retrieval.fusion import CANDIDATES, Part, fuse_parts, with_bm25
 from cognition_engines.retrieval.legs import gathered_products, keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.values import FloatArray
@@ -97,7 +97,7 @@ def _ways(
         by_words = keyword_leg(snapshot, mask, query, CANDIDATES, words, _VIEWER, labelled)
         by_meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, neighbours, _VIEWER)
         part = with_bm25(Part(_VIEWER, snapshot, mask, words, by_meaning, by_words), query)
-        hits = fused([part], vector, LIMIT)
+        hits = fuse_parts([part], vector, LIMIT)
         return _places(snapshot, [hit.row for hit in hits])
 
     ways = (("semantic", semantic), ("exact", exact), ("hybrid", hybrid))

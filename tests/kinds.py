@@ -14,7 +14,7 @@ from pydantic_core import PydanticCustomError
 from cognition_engines.kinds.extractions import AnyExtraction
 from cognition_engines.kinds.fields import Line, Lines, Text
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import SPECS, Record, prefixed, validated
+from cognition_engines.kinds.registry import SPECS, Record, add_prefix, validate_record
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import SUPERSEDED, Decision, Reason, Sensitivity
 from cognition_engines.store.values import Entry, FloatArray
@@ -33,8 +33,8 @@ def entry(kind: Kind, id: str | int, vectors: FloatArray | None = None, **member
     origin = Origin("/notes/memory.jsonl", 0, None, digest)
     if kind is Kind.DECISION:
         return Entry(Decision(id=str(id), **members), origin, vectors)
-    named = id if kind is Kind.EPISODE else prefixed(kind, str(id))
-    return Entry(validated(kind, {"id": named, **members}), origin, vectors)
+    named = id if kind is Kind.EPISODE else add_prefix(kind, str(id))
+    return Entry(validate_record(kind, {"id": named, **members}), origin, vectors)
 
 
 def records(kind: Kind, id: str | int) -> st.SearchStrategy[Record]:

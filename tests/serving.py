@@ -152,7 +152,7 @@ class Serving:
     def caught_up(self) -> None:
         """Waits until searches know all that is stored."""
         deadline = time.monotonic() + 60
-        while min(index.snapshot.seq for index in self.indexes.all) < self.records.last_seq():
+        while min(index.snapshot.seq for index in self.indexes.all_spaces) < self.records.last_seq():
             assert time.monotonic() < deadline, "the indexes do not follow"
             time.sleep(0.005)
 

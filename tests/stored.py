@@ -10,8 +10,8 @@ from typing import TypeAlias
 import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.store.codec import matrix, stored
-from cognition_engines.store.database import pages, reading, scanning
+from cognition_engines.store.codec import matrix, stored_record
+from cognition_engines.store.database import begin_read, begin_scan, pages
 from cognition_engines.store.reads.by_key import SELECT_STORED, models_of
 from cognition_engines.store.records import Records
 from cognition_engines.store.schema import records as rows, tombstones, vectors as windows
@@ -42,7 +42,7 @@ Change: TypeAlias = Upsert | Removal
 
 def changes_of(records: Records, after: int, limit: int, model: str | None) -> list[Change]:
     """The next `limit` changes with a `seq` above `after`, ascending; of each record the last one."""
-    with scanning(records.store) as connection:
+    with begin_scan(records.store) as connection:
         found = list(islice(sorted(_changes(connection, after), key=attrgetter("seq")), limit))
         keys = [each.stored.key for each in found if isinstance(each, Upsert)]
         vectors = {} if model is None else _vectors(connection, keys, model)
@@ -56,7 +56,7 @@ def _changes(connection: sa.Connection, after: int) -> Iterator[Change]:
     for kind in Kind:
         chosen = SELECT_STORED[kind].where(rows.c.kind == int(kind), rows.c.seq > after)
         for row in connection.execute(chosen):
-            one = stored(kind, row)
+            one = stored_record(kind, row)
             yield Upsert(one.seq, one, None)
     columns = (tombstones.c.seq, tombstones.c.key, tombstones.c.kind, tombstones.c.id)
     for seq, key, number, id in connection.execute(sa.select(*columns).where(tombstones.c.seq > after)):
@@ -75,7 +75,7 @@ def _vectors(connection: sa.Connection, keys: Sequence[int], model: str) -> dict
 
 def models(records: Records) -> dict[str, int]:
     """For each embedding model, the number of records that have its vectors."""
-    with reading(records.store) as connection:
+    with begin_read(records.store) as connection:
         return models_of(connection)
 
 

@@ -112,11 +112,11 @@ def _in_wire_spelling(
         elif member.name in normal:
             violations.append(Violation(path + member.name, "is given in both spellings; give it once"))
         else:
-            normal[member.name] = _spelled(member, value, path + member.name, violations)
+            normal[member.name] = _to_wire_spelling(member, value, path + member.name, violations)
     return normal
 
 
-def _spelled(member: _Member, value: object, path: str, violations: list[Violation]) -> object:
+def _to_wire_spelling(member: _Member, value: object, path: str, violations: list[Violation]) -> object:
     """Return a value with the objects in it in wire spelling. A list that is too long is left to the check of that."""
     model = member.model
     if model is not None and member.longest is None and isinstance(value, Mapping):
@@ -221,21 +221,23 @@ def nearest_name(model: type[BaseModel], location: Location, given: Collection[s
     schema = _schema_at(model, location[:-1])
     members: Mapping[str, Schema] = schema.get("properties", {})
     known = [name for name in members if name not in given]
-    folded = {_folded(name): name for name in known}
-    if (found := folded.get(_folded(wanted))) is not None:
+    folded = {_fold_name(name): name for name in known}
+    if (found := folded.get(_fold_name(wanted))) is not None:
         return found
     lacking: list[str] = [name for name in schema.get("required", ()) if name in known]
     sharing = [name for name in lacking if _words(name) & _words(wanted)]
     if len(sharing) == 1:
         return sharing[0]
-    if (synonym := _SYNONYMS.get(_folded(wanted))) in known:
+    if (synonym := _SYNONYMS.get(_fold_name(wanted))) in known:
         return synonym
-    if inner := _within(model, members, wanted):
+    if inner := _find_path(model, members, wanted):
         return inner
-    longer = [name for name in known if len(wanted) >= _LEAST_BEGINNING and _folded(name).startswith(_folded(wanted))]
+    longer = [
+        name for name in known if len(wanted) >= _LEAST_BEGINNING and _fold_name(name).startswith(_fold_name(wanted))
+    ]
     if len(longer) == 1:
         return longer[0]
-    close = get_close_matches(_folded(wanted), folded, n=1, cutoff=_ALIKE)
+    close = get_close_matches(_fold_name(wanted), folded, n=1, cutoff=_ALIKE)
     return folded[close[0]] if close else None
 
 
@@ -254,14 +256,14 @@ def _schema_of(model: type[BaseModel]) -> Schema:
 
 def _schema_at(model: type[BaseModel], location: Location) -> Schema:
     """Return the schema of a value; empty for one that the model does not have."""
-    schema = _resolved(model, _schema_of(model))
+    schema = _resolve_schema(model, _schema_of(model))
     for step in location:
         inner = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
-        schema = _resolved(model, inner or {})
+        schema = _resolve_schema(model, inner or {})
     return schema
 
 
-def _resolved(model: type[BaseModel], schema: Schema) -> Schema:
+def _resolve_schema(model: type[BaseModel], schema: Schema) -> Schema:
     """Return the schema itself in place of a reference, and the first one of alternatives."""
     while "$ref" in schema or "anyOf" in schema:
         if "$ref" in schema:
@@ -273,7 +275,7 @@ def _resolved(model: type[BaseModel], schema: Schema) -> Schema:
 
 def _example(model: type[BaseModel], schema: Schema, levels: int) -> Any:
     """Return the least that a value of the schema needs; None for an object without required members."""
-    schema = _resolved(model, schema)
+    schema = _resolve_schema(model, schema)
     if "examples" in schema:
         return schema["examples"][0]
     if "const" in schema or "enum" in schema:
@@ -294,15 +296,15 @@ def _example(model: type[BaseModel], schema: Schema, levels: int) -> Any:
     return None
 
 
-def _within(model: type[BaseModel], members: Mapping[str, Schema], wanted: str) -> str | None:
+def _find_path(model: type[BaseModel], members: Mapping[str, Schema], wanted: str) -> str | None:
     for name, schema in members.items():
-        for inner in _resolved(model, schema).get("properties", {}):
-            if _folded(inner) == _folded(wanted):
+        for inner in _resolve_schema(model, schema).get("properties", {}):
+            if _fold_name(inner) == _fold_name(wanted):
                 return f"{name}.{inner}"
     return None
 
 
-def _folded(name: str) -> str:
+def _fold_name(name: str) -> str:
     return name.replace("_", "").casefold()
 
 

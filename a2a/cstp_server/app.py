@@ -21,7 +21,7 @@ from cognition_engines.queries.pools import Pool
 from cognition_engines.queries.turns import Caller
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
-from cstp_server.describe.openrpc import discovered
+from cstp_server.describe.openrpc import discover
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
@@ -121,7 +121,7 @@ def create_app(
     `engine` that is already open is used, and closed at the end; without it the lifespan opens what the settings
     name. `member` is which of several workers this process is.
     """
-    prepared = _prepared(settings, gate)
+    prepared = _prepare(settings, gate)
     discovery = documents.make_discovery(settings, prepared.plan, prepared.document)
 
     @asynccontextmanager
@@ -139,7 +139,7 @@ def create_app(
             async with (
                 open_mount(parts.dispatcher, settings) as mount,
                 _with_others(member, opened, probes),
-                others.answering(settings.indexes_path) if _holds(member) else nullcontext(),
+                others.answer_calls(settings.indexes_path) if _holds(member) else nullcontext(),
             ):
                 yield {
                     "parts": parts,
@@ -176,7 +176,7 @@ def create_app(
     return app
 
 
-def _prepared(settings: Settings, gate: Gate | None) -> Prepared:
+def _prepare(settings: Settings, gate: Gate | None) -> Prepared:
     """Return what is made of the settings. Raises ConfigurationError for settings that are wrong."""
     server = settings.server
     failures, *others = parse_windows(settings.limits.auth_failures, "limits.auth_failures")
@@ -189,7 +189,7 @@ def _prepared(settings: Settings, gate: Gate | None) -> Prepared:
         redis_storage(settings.limits),
         parse_networks(server.trusted_proxies),
         gate or Gate(server.max_in_flight, server.max_queue, server.handler_seconds),
-        discovered(server.public_url),
+        discover(server.public_url),
     )
 
 
@@ -207,7 +207,7 @@ async def _with_others(member: Membership | None, engine: Engine, probes: Probes
     loop, waker = asyncio.get_running_loop(), member.common.wakers[member.number - 1]
     waker.watch(loop, engine.indexes.follow_now)
     try:
-        async with probes.siblings.answering():
+        async with probes.siblings.answer_siblings():
             yield
     finally:
         waker.leave(loop)

@@ -39,7 +39,7 @@ def check_names(environment: Mapping[str, str], settings: Iterable[str]) -> None
     """
     known = {variable_of(name) for name in settings}
     unknown = [
-        f"{given}: no such setting{_meant(given, known)}"
+        f"{given}: no such setting{_nearest_name(given, known)}"
         for given, value in sorted(environment.items())
         if given.upper().startswith("CSTP_") and value and not _is_known(given.upper(), known)
     ]
@@ -52,7 +52,7 @@ def _is_known(variable: str, known: Set[str]) -> bool:
     return variable in _OTHERS or any(variable == one or variable.startswith(f"{one}__") for one in known)
 
 
-def _meant(variable: str, known: Set[str]) -> str:
+def _nearest_name(variable: str, known: Set[str]) -> str:
     """Return a hint at the variable with the same letters and other underscores, else at the nearest name."""
     spelled = {_letters(name): name for name in sorted(known | _OTHERS)}
     near = get_close_matches(_letters(variable), spelled, 1, cutoff=0.75)

@@ -56,7 +56,7 @@ def engine_options(settings: Settings, member: Membership | None = None) -> Engi
         relevance=relevance(settings.search),
         store_named=settings.store_named,
         ledger=settings.ledger_path,
-        sources=tuple(map(_followed, settings.sources)),
+        sources=tuple(map(_to_followed_source, settings.sources)),
         audit=audit_options(settings),
         worker=ALONE if member is None else member.worker,
         others=None if member is None else OtherIndexes(member),
@@ -74,7 +74,7 @@ def audit_options(settings: Settings) -> AuditOptions:
     return AuditOptions(audit.reads, audit.durable, audit.days, settings.log.audit_queries)
 
 
-def _followed(source: SourceSettings) -> FollowedSource:
+def _to_followed_source(source: SourceSettings) -> FollowedSource:
     level = None if source.sensitivity is None else SENSITIVITIES[source.sensitivity]
     by = None if source.map is None else opened_map(source.map)
     texts = Texts(

@@ -144,7 +144,7 @@ class FolderProcess:
             waits = tool is not None and "wait_ms" in tool.method.params.model_fields
             longest = LONGEST_WAIT / 1000 if waits else 0.0
             async with asyncio.timeout(self._settings.server.handler_seconds + longest + _SPARE_SECONDS):
-                return await self._answered(tool, arguments, token)
+                return await self._ask_holders(tool, arguments, token)
         except CstpError as error:
             return Outcome(error=error)
         except TimeoutError:
@@ -153,7 +153,7 @@ class FolderProcess:
             _log.error("no_answer", request_id=failure.request_id, reason=reason)
             return Outcome(error=failure)
 
-    async def _answered(self, tool: Tool | None, arguments: Mapping[str, object], token: Token) -> Outcome:
+    async def _ask_holders(self, tool: Tool | None, arguments: Mapping[str, object], token: Token) -> Outcome:
         """Return the answer of the first holder that gives one. Raises CstpError."""
         given, sent = arguments, None
         while True:

@@ -114,7 +114,7 @@ def merge_tokens(path: Path, found: Sequence[Token]) -> tuple[Token, ...]:
     A token that both have keeps the rights in the file, and ends at the earlier end of both. Raises ConfigurationError
     for a damaged file.
     """
-    with locked(path):
+    with lock_file(path):
         kept = {token.id: token for token in read_tokens(path)}
         given = {token.id: token for token in found}
         merged = (*(_ended_early(one, given.get(one.id, one)) for one in kept.values()),)
@@ -142,7 +142,7 @@ _FILE: Final = TypeAdapter(_File)
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def lock_file(path: Path) -> Iterator[None]:
     """Hold the lock of a file, which need not exist; its folder is created if missing."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
@@ -204,7 +204,7 @@ def create_token(
         expires=(now + lifetime).isoformat(timespec="seconds"),
         by_link=by_link,
     )
-    with locked(path):
+    with lock_file(path):
         tokens = read_tokens(path)
         if by_link:
             tokens = _with_room(tokens, agent, now)
@@ -252,7 +252,7 @@ def _check_room(tokens: Sequence[Token], agent: str, now: datetime) -> None:
 
 def revoke_token(path: Path, token_id: str) -> Token:
     """Revoke a token now. Raises TokenRefused for an unknown id."""
-    with locked(path):
+    with lock_file(path):
         tokens = read_tokens(path)
         found = next((token for token in tokens if token.id == token_id), None)
         if found is None:
@@ -266,7 +266,7 @@ def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: tim
     """Create a successor with the same rights; the old token expires after `overlap`. Raises TokenRefused."""
     _check_lifetime(lifetime)
     secret = secrets.token_hex(32)
-    with locked(path):  # from reading to writing: a token that is revoked meanwhile has no successor
+    with lock_file(path):  # from reading to writing: a token that is revoked meanwhile has no successor
         tokens, now = read_tokens(path), datetime.now(UTC)
         old = next((token for token in tokens if token.id == token_id), None)
         if old is None or not old.live(now):
@@ -327,7 +327,7 @@ class TokenBook:
             self._log_problem(str(error))
 
     @property
-    def held(self) -> int:
+    def token_count(self) -> int:
         """The number of tokens last read, live or not."""
         return len(self._by_id)
 

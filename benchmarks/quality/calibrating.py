@@ -27,7 +27,7 @@ from cognition_engines.models import EVERYTHING, Mode
 from cognition_engines.queries.phrase_lift import BEST, Phrases
 from cognition_engines.queries.search import Query, Search, SearchScope
 from cognition_engines.relevance import RELEVANCE
-from cognition_engines.retrieval.fusion import CANDIDATES, scored, with_highest
+from cognition_engines.retrieval.fusion import CANDIDATES, rank_by_score, with_highest
 from cognition_engines.spaces import SEARCHED
 
 WORDS: Final = 1.1  # of the weight of the cosine; 0.8 to 1.3 differ by 0.006 of nDCG@10
@@ -92,7 +92,7 @@ async def _features(engine: Engine, asked: Sequence[tuple[str, frozenset[str]]])
         query = Query(text, EVERYTHING, Mode.HYBRID, [SearchScope(space, ()) for space in SEARCHED])
         parts, vector = await searching.parts(engine.pools.caller(None), query, CANDIDATES)
         parts = [with_highest(part, text) for part in parts]
-        hits = scored(parts, vector, BEST, lambda cosines, shares, _: np.nan_to_num(cosines) + WORDS * shares)
+        hits = rank_by_score(parts, vector, BEST, lambda cosines, shares, _: np.nan_to_num(cosines) + WORDS * shares)
         cosines = np.array([0.0 if hit.distance is None else 1 - hit.distance for hit in hits])
         shares = (np.array([hit.score for hit in hits]) - cosines) / WORDS
         seen = np.zeros(len(hits))

@@ -28,7 +28,7 @@ from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.queries.search import Query, Search, SearchScope
 from cognition_engines.relevance import RELEVANCE
-from cognition_engines.retrieval.fusion import CANDIDATES, fused
+from cognition_engines.retrieval.fusion import CANDIDATES, fuse_parts
 from cognition_engines.spaces import SEARCHED
 
 QUESTIONS: Final = Path(__file__).with_name("mixed_questions.jsonl")
@@ -136,7 +136,7 @@ async def _union(engine: Engine, asked: MixedQuestion) -> list[str]:
     phrases = Phrases(engine.records, RELEVANCE)
     query = Query(asked.text, EVERYTHING, Mode.HYBRID, [SearchScope(space, ()) for space in SEARCHED])
     parts, vector = await Search(engine.indexes, engine.embeddings, engine.pools).parts(caller, query, CANDIDATES)
-    hits = phrases.lift(asked.text, EVERYTHING, parts, fused(parts, vector, _LIMIT, groups=True))
+    hits = phrases.lift(asked.text, EVERYTHING, parts, fuse_parts(parts, vector, _LIMIT, groups=True))
     keys = [int(parts[hit.part].snapshot.keys[hit.row]) for hit in hits]
     read = engine.records.reads.by_keys(keys, EVERYTHING)
     return [name_of(read[key].record) for key in keys]

@@ -224,7 +224,7 @@ class Engine:
             summary = run(files, options, self.records, self._embedder, progress, self._threads, formats=formats)
         last, until = self.records.last_seq(), monotonic() + _FOLLOW_SECONDS
         self.indexes.follow_now()
-        while min(index.snapshot.seq for index in self.indexes.all) < last and monotonic() < until:
+        while min(index.snapshot.seq for index in self.indexes.all_spaces) < last and monotonic() < until:
             sleep(_LOOK_SECONDS)
         self.indexes.save_columns()
         return summary

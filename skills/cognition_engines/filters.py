@@ -120,11 +120,11 @@ class MemoryFilters:
             *between("importance", self.min_importance or None, None),
             *between_dates("at", self.date_from, self.date_to),
             *one_of("project", self.project),
-            *one_of("author", None if self.author is None else _collapsed(self.author)),
-            *((HasAll("people", tuple(map(_collapsed, self.people))),) if self.people else ()),
+            *one_of("author", None if self.author is None else _collapse_blanks(self.author)),
+            *((HasAll("people", tuple(map(_collapse_blanks, self.people))),) if self.people else ()),
         )
 
 
-def _collapsed(name: str) -> str:
+def _collapse_blanks(name: str) -> str:
     """Return a name with single blanks, as names are stored."""
     return " ".join(name.split())

@@ -37,7 +37,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores, wo
     put(records, SeededEmbedder(), world.entries)
     records.close()
     served, stop = start(folder, lasting_stores, SeededEmbedder(), None)
-    wait_for(lambda: all(index.snapshot.seq == served.records.last_seq() for index in served.indexes.all))
+    wait_for(lambda: all(index.snapshot.seq == served.records.last_seq() for index in served.indexes.all_spaces))
     yield served
     stop()
 

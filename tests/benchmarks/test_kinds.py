@@ -37,7 +37,7 @@ def test_a_corpus_is_reproducible_and_has_the_stated_records_of_each_kind(corpus
     records = open_records(f"sqlite:///{tmp_path / 'records.sqlite3'}")
     records.put(entries, "test")
     assert set(records.counts().values()) == {60}
-    assert not records.origins.dangling(["/benchmark"])
+    assert not records.origins.dangling_references(["/benchmark"])
     records.close()
 
 

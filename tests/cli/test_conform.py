@@ -10,7 +10,7 @@ import httpx
 import pytest
 import structlog
 
-from cstp_server.conformance.run import Caller, Declared, conversations, held
+from cstp_server.conformance.run import Caller, Declared, conversations, replay
 from cstp_server.conformance.wire_files import folder
 from cstp_server.generate.reference import ROOT
 from tests.dripping import KINDS, dripping_servers
@@ -140,7 +140,7 @@ def test_an_answer_that_does_not_end_in_time_is_none(head: bytes, drop: bytes) -
     (one,) = [one for one in conversations() if one.name == "params-by-position"]
     caller = Caller("t", frozenset({"read"}), "normal", None, "cstp")
     with dripping_servers() as start:
-        (verdict,) = held([one], start(head, drop), [caller], Declared({}, None), 0.3)
+        (verdict,) = replay([one], start(head, drop), [caller], Declared({}, None), 0.3)
     assert (verdict.outcome, verdict.reason) == ("failed", "no answer: TimeoutError")
 
 

@@ -19,7 +19,7 @@ import cstp as package
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
-from cognition_engines.store.database import reading
+from cognition_engines.store.database import begin_read
 from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import opened_backup
@@ -51,7 +51,7 @@ def fill(url: str, numbers: Sequence[int], text: str = "Some words about it. ") 
 def held(url: str) -> Contents:
     store = open_store(url)
     try:
-        with reading(store) as connection:
+        with begin_read(store) as connection:
             return contents(Source(connection), Quiet())
     finally:
         store.reader.dispose()

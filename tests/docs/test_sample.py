@@ -10,7 +10,7 @@ import pytest
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.kind import KINDS, Kind
-from cognition_engines.kinds.registry import validated
+from cognition_engines.kinds.registry import validate_record
 
 SAMPLE = Path(__file__).parents[2] / "docs" / "sample"
 FILES = sorted(SAMPLE.glob("*.jsonl"))
@@ -25,7 +25,7 @@ def members() -> Iterator[dict[str, Any]]:
 def records(kind: Kind) -> list[Any]:
     """The records of a kind, validated."""
     found = [one for one in members() if KINDS[one["kind"]] is kind]
-    return [validated(kind, {name: value for name, value in one.items() if name != "kind"}) for one in found]
+    return [validate_record(kind, {name: value for name, value in one.items() if name != "kind"}) for one in found]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind not in (Kind.DECISION, Kind.ARTIFACT_CHUNK)])

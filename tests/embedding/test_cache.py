@@ -218,18 +218,18 @@ def test_a_size_below_one_is_refused() -> None:
 def test_what_is_known_is_there_without_asking_and_what_is_being_embedded_is_not_waited_for() -> None:
     embedder = CountingEmbedder()
     cache = QueryCache(embedder, size=2)
-    assert cache.known("one") is None
+    assert cache.cached_vector("one") is None
     one = cache.embed_query("one")
-    assert cache.known("one") is one
+    assert cache.cached_vector("one") is one
     cache.embed_query("two")
-    cache.known("one")
+    cache.cached_vector("one")
     cache.embed_query("three")
-    assert (cache.known("two"), cache.known("one")) == (None, one)
+    assert (cache.cached_vector("two"), cache.cached_vector("one")) == (None, one)
     embedder.gate.clear()
     embedder.entered.clear()
     with ThreadPoolExecutor(1) as pool:
         pool.submit(cache.embed_query, "four")
         assert embedder.entered.wait(20)
-        assert cache.known("four") is None
+        assert cache.cached_vector("four") is None
         embedder.gate.set()
     assert embedder.asked == ["one", "two", "three", "four"]

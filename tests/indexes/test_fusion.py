@@ -16,7 +16,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Mode, Sensitivity, Viewer
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.search import Query, Search
-from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part, best_of, fused
+from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part, best_of, fuse_parts
 from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS, MEMORY, NO_NUMBER, Space
 from cognition_engines.store.values import Page
@@ -93,7 +93,7 @@ def part_of(space: Space, rows: Sequence[Row], vector: Any, candidates: int = CA
 def fuse(parts: Sequence[Part], query: str, vector: Any, limit: int, groups: bool = False) -> list[Hit]:
     """What a search makes of these parts."""
     if not groups:
-        return fused(parts, vector, limit)
+        return fuse_parts(parts, vector, limit)
     no_indexes: Any = {}  # fusing has all that it needs in the parts
     names = ("embedder", "keywords", "vectors", "records", "lists", "writes")
     with closing(Pools(20, **{name: Pool(name, 1, 20) for name in names})) as pools:

@@ -58,7 +58,7 @@ def described(indexes: Indexes) -> dict[str, Any]:
 
 
 def save(indexes: Indexes) -> None:
-    for index in indexes.all:
+    for index in indexes.all_spaces:
         index.save_columns(1)
 
 

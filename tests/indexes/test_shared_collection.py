@@ -99,7 +99,7 @@ class Shared:
         lock = shared_lock(self.records.store, self.name)
         assert lock is not None
         self.locks.append(lock)
-        self.wait_until(lock.held)  # PostgreSQL frees it a moment after its last holder has closed its connection
+        self.wait_until(lock.is_held)  # PostgreSQL frees it a moment after its last holder has closed its connection
         return lock
 
     def index(self) -> ChromaIndex:

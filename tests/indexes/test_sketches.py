@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from cognition_engines.indexes.columns.sketches import MIN_DIM, alike, differing_bits, fewest, sketch, word_count
+from cognition_engines.indexes.columns.sketches import (
+    MIN_DIM,
+    differing_bits,
+    fewest,
+    nearest_sketches,
+    sketch,
+    word_count,
+)
 
 
 def unit(rows: int, dim: int, seed: int) -> np.ndarray:
@@ -77,7 +84,7 @@ def test_among_many_the_nearest_by_all_bits_are_chosen(many: np.ndarray, share: 
         differing = np.sum((many > 0) != (wanted > 0), axis=1)
         places = np.flatnonzero(accepted)
         best = places[fewest(differing[places].astype(np.uint16), 100)]
-        found = alike(columns, wanted, accepted, 500)
+        found = nearest_sketches(columns, wanted, accepted, 500)
         assert accepted[found].all()
         assert (np.diff(found) > 0).all()
         assert len(found) >= min(500, len(places))
@@ -93,7 +100,7 @@ def test_a_sample_of_others_than_most_leaves_enough_to_choose_from() -> None:
     columns = tuple(np.ascontiguousarray(column) for column in sketch(vectors).T)
     differing = np.sum((vectors > 0) != (centre > 0), axis=1)
     best = fewest(differing.astype(np.uint16), 100)
-    found = alike(columns, centre[0], np.ones(len(vectors), np.bool_), 1000)
+    found = nearest_sketches(columns, centre[0], np.ones(len(vectors), np.bool_), 1000)
     assert len(np.intersect1d(found, best)) >= 0.9 * len(best)
 
 
@@ -104,5 +111,5 @@ def test_among_opposed_vectors_the_least_opposed_are_chosen() -> None:
     columns = tuple(np.ascontiguousarray(column) for column in sketch(vectors).T)
     differing = np.sum((vectors > 0) != (-centre > 0), axis=1)
     assert np.median(differing) > np.iinfo(np.uint8).max
-    found = alike(columns, -centre[0], np.ones(count, np.bool_), 500)
+    found = nearest_sketches(columns, -centre[0], np.ones(count, np.bool_), 500)
     assert differing[found].max() < np.percentile(differing, 2)

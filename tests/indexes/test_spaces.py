@@ -20,7 +20,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
 from cognition_engines.relevance import RELEVANCE
-from cognition_engines.retrieval.fusion import Part, fused, with_bm25
+from cognition_engines.retrieval.fusion import Part, fuse_parts, with_bm25
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS, EPISODES, KNOWLEDGE, MEMORY, SEARCHED, Space
 from cognition_engines.store.records import Records
@@ -50,7 +50,7 @@ class Run:
     def followed(self, indexes: Indexes) -> None:
         def caught_up() -> bool:
             last = self.records.last_seq()
-            return indexes.vectors_state == "ready" and all(each.snapshot.seq == last for each in indexes.all)
+            return indexes.vectors_state == "ready" and all(each.snapshot.seq == last for each in indexes.all_spaces)
 
         self.wait_until(caught_up)
 
@@ -61,7 +61,7 @@ class Run:
         mask = snapshot.mask((), ALL)
         meaning = semantic_leg(snapshot, mask, vector, 50, index.vectors, ALL)
         part = Part(ALL, snapshot, mask, words, meaning, keyword_leg(snapshot, mask, query, 50, words, ALL))
-        return [(snapshot.ids[hit.row], hit.score) for hit in fused([with_bm25(part, query)], vector, 50)]
+        return [(snapshot.ids[hit.row], hit.score) for hit in fuse_parts([with_bm25(part, query)], vector, 50)]
 
     def collections(self) -> set[str]:
         """The spaces that have a collection."""
@@ -146,7 +146,7 @@ def test_a_page_without_changes_commits_nothing(run: Run) -> None:
     assert words_of(run.folder / "knowledge") == files
     episodes = run.named(EPISODES)
     assert [one for one in run.told() if one["name"] != episodes] == [one for one in told if one["name"] != episodes]
-    assert {index.keywords_state for index in indexes.all} == {"ready"}
+    assert {index.keywords_state for index in indexes.all_spaces} == {"ready"}
 
 
 def words_of(folder: Path) -> dict[str, int]:

@@ -240,6 +240,8 @@ async def test_an_index_with_words_of_an_older_format_is_rebuilt(
         assert await engine.query_decisions(Question("检修")) == []
         engine.close()
     engine = Engine.open(store, indexes, None)
-    await asyncio.to_thread(wait_until, lambda: {each.keywords_state for each in engine.indexes.all} == {"ready"})
+    await asyncio.to_thread(
+        wait_until, lambda: {each.keywords_state for each in engine.indexes.all_spaces} == {"ready"}
+    )
     assert [match.decision.id for match in await engine.query_decisions(Question("检修"))] == ["pumps"]
     engine.close()

@@ -245,10 +245,10 @@ def test_a_unique_given_id_finds_its_record(run: Run, records: Records, two: tup
     adr(two[1], "Use queues")
     run(two[1])
     assert records.reads.find([(Kind.DECISION, "0001-x")], None) == []
-    meant = records.origins.meant([Kind.DECISION], "0001-x", None)
+    meant = records.origins.find_meant([Kind.DECISION], "0001-x", None)
     assert {full for full, _ in meant} == ids(records, Kind.DECISION)
     for full, one in meant:
-        assert records.origins.meant([Kind.DECISION], full, None) == [(full, one)]
+        assert records.origins.find_meant([Kind.DECISION], full, None) == [(full, one)]
 
 
 def test_hidden_records_make_no_short_id_ambiguous(run: Run, records: Records, two: tuple[Path, Path]) -> None:
@@ -260,7 +260,7 @@ def test_hidden_records_make_no_short_id_ambiguous(run: Run, records: Records, t
         viewer = Viewer(projects=frozenset({repo.name}))
         (found,) = records.reads.find([(Kind.DECISION, "0001-x")], viewer)
         assert found.record.project == repo.name
-        assert [one.record.project for _, one in records.origins.meant([Kind.DECISION], "0001-x", viewer)] == [
+        assert [one.record.project for _, one in records.origins.find_meant([Kind.DECISION], "0001-x", viewer)] == [
             repo.name
         ]
         (source,) = records.knowledge.source_ids("guide", viewer)

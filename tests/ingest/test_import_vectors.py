@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from cognition_engines.exchange.runs import exported, import_file
+from cognition_engines.exchange.runs import export_lines, import_file
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records
 from tests.ingest.runs import Run, json_lines
@@ -15,7 +15,7 @@ def test_an_import_keeps_unchanged_vectors(run: Run, records: Records, embedder:
     json_lines(tmp_path / "docs/a.jsonl", *given)
     run(tmp_path / "docs")
     before = records.reads.vectors_of([row.key for row in records.origins.read_below(str(tmp_path))], embedder.model)
-    lines = b"".join(exported(records, list(Kind), Quiet()))
+    lines = b"".join(export_lines(records, list(Kind), Quiet()))
     file = tmp_path / "lines"
     file.write_bytes(lines.replace(b"a.jsonl", b"b.jsonl").replace(b"About chk_b.", b"More about chk_b."))
     embedder.texts.clear()

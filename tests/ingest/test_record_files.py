@@ -22,7 +22,7 @@ from cognition_engines.kinds.fields import ISO_8601
 from cognition_engines.kinds.graph import Evidence
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import KnowledgeCard, Place
-from cognition_engines.kinds.registry import kind_of, validated
+from cognition_engines.kinds.registry import kind_of, validate_record
 from cognition_engines.store.records import Records
 
 Run = Callable[..., Summary]
@@ -330,7 +330,7 @@ def test_a_card_with_a_long_summary_two_takeaways_or_no_tags_is_refused(card: di
 @pytest.mark.parametrize("letter", ["x", "ü", "\n"])
 def test_an_artifact_that_no_answer_could_hold_is_refused(letter: str) -> None:
     most = (4_000_000 - 2) // len(json.dumps(letter, ensure_ascii=False).encode()[1:-1])
-    assert len(validated(Kind.ARTIFACT, {"content": letter * most}).content) == most
+    assert len(validate_record(Kind.ARTIFACT, {"content": letter * most}).content) == most
     reason = refusal(kind="artifact", content=letter * (most + 1))
     assert reason == "content must have at most 4,000,000 bytes as JSON in UTF-8, or no answer holds it"
 

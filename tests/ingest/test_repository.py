@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cognition_engines.ingest.repository import Places, within
+from cognition_engines.ingest.repository import Places, scope_within
 
 
 def checkout(folder: Path, config: str) -> Path:
@@ -159,11 +159,11 @@ def test_a_link_to_a_folder_of_a_checkout_leads_to_the_checkout(tmp_path: Path) 
 
 
 def test_a_scope_is_within_itself_and_what_is_above_it() -> None:
-    assert within("hr", "hr")
-    assert within("hr/a.md", "hr")
-    assert within("hr", ".")
-    assert within("/data/hr", "/data")
-    assert within("hr", "/")
-    assert not within(".", "hr")
-    assert not within("/", ".")
-    assert not within("hr2", "hr")
+    assert scope_within("hr", "hr")
+    assert scope_within("hr/a.md", "hr")
+    assert scope_within("hr", ".")
+    assert scope_within("/data/hr", "/data")
+    assert scope_within("hr", "/")
+    assert not scope_within(".", "hr")
+    assert not scope_within("/", ".")
+    assert not scope_within("hr2", "hr")

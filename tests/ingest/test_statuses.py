@@ -3,7 +3,7 @@ from unicodedata import normalize
 import pytest
 
 from cognition_engines.ingest.adr.references import listed_references, references_in
-from cognition_engines.ingest.statuses import chosen, normalise_status
+from cognition_engines.ingest.statuses import drop_choices, normalise_status
 
 
 @pytest.mark.parametrize(
@@ -118,11 +118,14 @@ def test_a_status_in_another_language_is_normalised(status: str, words: str) -> 
     ],
 )
 def test_choices_are_a_status_only_if_one_is_chosen(text: str, choice: str | None) -> None:
-    assert chosen(text) == choice
+    assert drop_choices(text) == choice
 
 
 def test_a_choice_outside_the_brackets_is_chosen() -> None:
-    assert normalise_status(chosen("Proposed [Proposed, Accepted, Rejected, Superseded by ADR-1]") or "") == "proposed"
+    assert (
+        normalise_status(drop_choices("Proposed [Proposed, Accepted, Rejected, Superseded by ADR-1]") or "")
+        == "proposed"
+    )
 
 
 @pytest.mark.parametrize(

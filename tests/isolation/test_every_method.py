@@ -100,7 +100,7 @@ def _serving(folder: Path, stores: Stores, embedder: Embedder | None, entries: S
     records.close()
     serving, stop = start(folder, stores, embedder, None, search={"least_cosine": 0.2})
     try:
-        wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all))
+        wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all_spaces))
         yield serving
     finally:
         stop()

@@ -12,7 +12,7 @@ from typing import Any, Final
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import embedding_text, kind_of, prefixed
+from cognition_engines.kinds.registry import add_prefix, embedding_text, kind_of
 from cognition_engines.models import SENSITIVITIES, DecisionDetails, Sensitivity, Viewer
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry
@@ -60,7 +60,7 @@ class _Maker:
         given = self.rights() | members
         given = {name: value for name, value in given.items() if value is not None}
         self.entries.append(_entry(kind, int(id) if kind is Kind.EPISODE else id, given))
-        self.ids.setdefault(kind, []).append(prefixed(kind, id))
+        self.ids.setdefault(kind, []).append(add_prefix(kind, id))
         return id
 
     def rights(self) -> dict[str, Any]:
@@ -269,7 +269,7 @@ def visible(entries: Sequence[Entry], viewer: Viewer) -> list[Entry]:
 
     def seen(record: Any) -> bool:
         artifact = getattr(record, "artifact_id", None)
-        owner: Any = None if artifact is None else owners.get(prefixed(Kind.ARTIFACT, artifact))
+        owner: Any = None if artifact is None else owners.get(add_prefix(Kind.ARTIFACT, artifact))
         project = record.project or (None if owner is None else owner.project)
         levels = [one.sensitivity or Sensitivity.NORMAL for one in (record, owner) if one is not None]
         if max(levels) > viewer.clearance:

@@ -86,7 +86,7 @@ def test_min_seq_waits_for_writes_of_another_process(serve: Callable[..., Servin
 @pytest.mark.long("makes many records")
 def test_reads_of_indexes_that_do_not_follow_fail_and_reads_of_records_answer(serve: Callable[..., Serving]) -> None:
     serving = serve()
-    for index in serving.indexes.all:
+    for index in serving.indexes.all_spaces:
         index.stop()
     serving.records.put([decision("dec_1", "Bake bread")], None)
     seq = serving.records.last_seq()
@@ -97,7 +97,7 @@ def test_reads_of_indexes_that_do_not_follow_fail_and_reads_of_records_answer(se
 
 
 async def test_an_agent_has_half_of_the_reads_that_may_wait(engine: Engine) -> None:
-    for index in engine.indexes.all:
+    for index in engine.indexes.all_spaces:
         index.stop()
     engine.records.put([decision("dec_1", "Bake bread")], None)
     seq = engine.records.last_seq()

@@ -222,7 +222,7 @@ async def test_errors_name_arguments(knowing: Serving, tool: str, arguments: dic
 
 
 def test_texts_that_models_read_name_no_method() -> None:
-    texts = "".join(tool.listed.model_dump_json() for tool in TOOLS.values()) + INSTRUCTIONS
+    texts = "".join(tool.as_listed.model_dump_json() for tool in TOOLS.values()) + INSTRUCTIONS
     assert "cstp." not in texts
     notes = [hint for tool in TOOLS.values() for hint in tool.method.params.published.instead.values()]
     notes += [hint for tool in TOOLS.values() for hint in tool.method.params.published.without.values()]

@@ -86,7 +86,7 @@ def over(records: Iterable[dict[str, Any]], folder: Path, stores: Stores) -> Ite
     serving, stop = start(folder / "data", stores, embedder, None)
     tally = ingest([file], Options(), serving.records, embedder, Silent(), 1)
     assert not tally.rejected, tally
-    wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all))
+    wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all_spaces))
     yield serving
     stop()
 

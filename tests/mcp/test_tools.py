@@ -122,13 +122,13 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
 
 def test_the_shapes_of_the_tools_are_those_that_were_agreed() -> None:
     """After a change that is meant: python -m tests.mcp.snapshot"""
-    listed = {name: tool.listed.model_dump(by_alias=True, exclude_none=True) for name, tool in TOOLS.items()}
+    listed = {name: tool.as_listed.model_dump(by_alias=True, exclude_none=True) for name, tool in TOOLS.items()}
     assert listed == json.loads((HERE / "tools.json").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_tool_is_described_in_few_words_and_says_whether_it_writes(name: str) -> None:
-    tool = TOOLS[name].listed
+    tool = TOOLS[name].as_listed
     assert tool.annotations is not None
     assert tool.annotations.read_only_hint is not TOOLS[name].method.writes
     takes_away = ("link_decisions", "unlink_decisions", "remember", "store_knowledge", "forget")

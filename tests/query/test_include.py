@@ -68,7 +68,7 @@ def asked(
     read(serving, embedder, folder, Options(project="shop"))
     read(serving, embedder, other, Options(project="shop"))
     read(serving, embedder, secret, Options(project="shop", sensitivity=Sensitivity.HIGHLY_SENSITIVE))
-    wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all))
+    wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all_spaces))
     yield serving, folder
     stop()
 

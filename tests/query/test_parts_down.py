@@ -140,11 +140,11 @@ def records_down(serving: Serving) -> Iterator[None]:
 def keywords_down(serving: Serving) -> Iterator[None]:
     """The folders are gone, and something else is in their place."""
     folders = list(serving.settings.indexes_path.glob("*/keywords"))
-    assert len(folders) == len(serving.indexes.all)
+    assert len(folders) == len(serving.indexes.all_spaces)
     for folder in folders:
         folder.rename(folder.with_name("moved"))
         folder.touch()
-    wait_for(lambda: all(not index.keywords.is_open for index in serving.indexes.all), SECONDS)
+    wait_for(lambda: all(not index.keywords.is_open for index in serving.indexes.all_spaces), SECONDS)
     try:
         yield
     finally:
@@ -170,7 +170,7 @@ def serving_with(
     records.close()
     serving, stop = start(folder, stores, model, vectors)
     try:
-        wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all))
+        wait_for(lambda: all(index.snapshot.seq == serving.records.last_seq() for index in serving.indexes.all_spaces))
         yield serving
     finally:
         stop()

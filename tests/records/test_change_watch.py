@@ -40,16 +40,16 @@ def put(records: Records, id: str) -> None:
 def test_a_commit_is_seen_once_and_nothing_else_is(opened: tuple[Records, Records]) -> None:
     watching, writing = opened
     watch = ChangeWatch(watching.store)
-    assert watch.changed(), "nothing is known before the first look"
-    assert not watch.changed()
+    assert watch.has_changed(), "nothing is known before the first look"
+    assert not watch.has_changed()
     for records in (writing, watching):
         put(records, f"one-{id(records)}")
-        assert watch.changed()
-        assert not watch.changed()
+        assert watch.has_changed()
+        assert not watch.has_changed()
         assert sum(records.counts().values()) > 0
-        assert not watch.changed(), "a read is no commit"
+        assert not watch.has_changed(), "a read is no commit"
     watch.close()
-    assert watch.changed(), "a new connection knows nothing"
+    assert watch.has_changed(), "a new connection knows nothing"
     watch.close()
 
 
@@ -59,12 +59,12 @@ def test_after_an_outage_it_looks_again(tmp_path: Path) -> None:
     try:
         records = open_records(running.database_url(running.create_database()))
         watch = ChangeWatch(records.store)
-        watch.changed()
+        watch.has_changed()
         running.stop()
         with pytest.raises(ComponentFailed):
-            watch.changed()
+            watch.has_changed()
         running.start()
-        assert watch.changed()
+        assert watch.has_changed()
         watch.close()
         records.close()
     finally:

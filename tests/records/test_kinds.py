@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from pydantic import ValidationError
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import embedding_text, keyword_text, validated
+from cognition_engines.kinds.registry import embedding_text, keyword_text, validate_record
 from cognition_engines.kinds.spec import Origin, Role
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, MEMORY, TIMELINE
@@ -117,9 +117,9 @@ def test_ids_are_found_with_and_without_their_prefix(records: Records) -> None:
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (Entry(validated(Kind.SOURCE, {"title": "t"}), ORIGIN), "id: must be settled"),
-        (Entry(validated(Kind.ARTIFACT, {"id": "x", "content": "t"}), ORIGIN), "id: 'x' must begin with art_"),
-        (Entry(validated(Kind.SOURCE, {"id": "x", "title": "t"}), ORIGIN, np.ones((1, 3), "f4")), "vectors"),
+        (Entry(validate_record(Kind.SOURCE, {"title": "t"}), ORIGIN), "id: must be settled"),
+        (Entry(validate_record(Kind.ARTIFACT, {"id": "x", "content": "t"}), ORIGIN), "id: 'x' must begin with art_"),
+        (Entry(validate_record(Kind.SOURCE, {"id": "x", "title": "t"}), ORIGIN, np.ones((1, 3), "f4")), "vectors"),
     ],
 )
 def test_what_is_not_settled_is_refused(records: Records, bad: Entry, reason: str) -> None:
@@ -211,7 +211,7 @@ def test_references_that_point_nowhere_are_told_by_file_and_role(records: Record
     records.put([*batch, small(Kind.SOURCE, "s-2"), small(Kind.CLUSTER, "c-2")], None)
     found = {
         (each.kind, each.role): (each.count, each.example)
-        for each in records.origins.dangling([("", "/notes/memory.jsonl")])
+        for each in records.origins.dangling_references([("", "/notes/memory.jsonl")])
     }
     assert found == {
         (Kind.CHUNK, Role.SOURCE): (1, "s-1"),
@@ -219,7 +219,7 @@ def test_references_that_point_nowhere_are_told_by_file_and_role(records: Record
         (Kind.EVENT, Role.ARTIFACT): (1, "art_lost"),
         (Kind.EDGE, Role.TO): (1, "bob"),
     }
-    assert records.origins.dangling([("", "/notes/other.jsonl")]) == []
+    assert records.origins.dangling_references([("", "/notes/other.jsonl")]) == []
 
 
 @pytest.mark.long("writes many records")
@@ -266,4 +266,4 @@ def test_what_a_record_says_to_searches() -> None:
 def test_an_edge_to_itself_and_a_chunk_after_the_last_are_refused() -> None:
     for kind, members in ((Kind.EDGE, {"target_id": "ANA"}), (Kind.CHUNK, {"chunk_index": 2, "total_chunks": 2})):
         with pytest.raises(ValidationError):
-            validated(kind, SMALL[kind] | members)
+            validate_record(kind, SMALL[kind] | members)

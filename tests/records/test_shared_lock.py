@@ -19,7 +19,7 @@ import sys
 from cognition_engines.store.opening import shared_lock
 from cognition_engines.store.records import open_records
 lock = shared_lock(open_records(sys.argv[1]).store, "index")
-assert lock.held()
+assert lock.is_held()
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -48,19 +48,19 @@ def lock(store: Store) -> Iterator[Callable[..., SharedLock]]:
 
 def test_the_holder_keeps_it_until_it_ends(lock: Callable[..., SharedLock], wait_until: Callable[..., None]) -> None:
     first, second = lock(), lock()
-    assert [first.held(), second.held(), first.held(), second.held()] == [True, False, True, False]
+    assert [first.is_held(), second.is_held(), first.is_held(), second.is_held()] == [True, False, True, False]
     first.close()
-    wait_until(second.held)
-    assert not first.held()
+    wait_until(second.is_held)
+    assert not first.is_held()
 
 
 def test_locks_of_different_names_have_nothing_to_do_with_each_other(lock: Callable[..., SharedLock]) -> None:
-    assert lock("one").held()
-    assert lock("two").held()
+    assert lock("one").is_held()
+    assert lock("two").is_held()
 
 
 def test_the_holder_is_named(lock: Callable[..., SharedLock], postgresql: PostgreSQL, store: Store) -> None:
-    assert lock().held()
+    assert lock().is_held()
     (name,) = postgresql.lock_holders(str(store.writer.url.database))
     assert name.startswith(f"cstp {os.getpid()} ")
 
@@ -69,30 +69,30 @@ def test_a_holder_whose_connection_ends_has_lost_it_and_takes_it_again_only_when
     lock: Callable[..., SharedLock], postgresql_url: str, store: Store, wait_until: Callable[..., None]
 ) -> None:
     first, second = lock(), lock()
-    assert first.held()
+    assert first.is_held()
     with psycopg.connect(postgresql_url.replace("+psycopg", ""), autocommit=True) as connection:
         connection.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
-    wait_until(second.held)
-    assert not first.held()
-    assert not first.held()
+    wait_until(second.is_held)
+    assert not first.is_held()
+    assert not first.is_held()
     second.close()
-    wait_until(first.held)
+    wait_until(first.is_held)
 
 
 def test_an_expired_lease_loses_it(lock: Callable[..., SharedLock], wait_until: Callable[..., None]) -> None:
     first, second = lock(lease=LEASE), lock()
-    assert first.held()
-    wait_until(second.held)
-    assert not first.held()
+    assert first.is_held()
+    wait_until(second.is_held)
+    assert not first.is_held()
 
 
 def test_renewals_keep_it_beyond_its_lease(lock: Callable[..., SharedLock], wait_until: Callable[..., None]) -> None:
     first, second = lock(lease=LEASE), lock()
-    assert first.held()
+    assert first.is_held()
     end = monotonic() + 3 * LEASE
-    wait_until(lambda: not first.held() or monotonic() > end)
-    assert not second.held()
-    assert first.held()
+    wait_until(lambda: not first.is_held() or monotonic() > end)
+    assert not second.is_held()
+    assert first.is_held()
 
 
 @pytest.mark.long("restarts a PostgreSQL")
@@ -101,13 +101,13 @@ def test_while_the_database_is_gone_nobody_has_it_and_afterwards_somebody(wait_u
     records = open_records(running.url)
     lock = shared_lock(records.store, "index")
     assert lock is not None
-    assert lock.held()
+    assert lock.is_held()
     running.stop()
-    assert not lock.held()
+    assert not lock.is_held()
     with pytest.raises(ComponentFailed, match="records: the database"):
-        lock.held()
+        lock.is_held()
     running.start()
-    wait_until(lock.held)
+    wait_until(lock.is_held)
     lock.close()
     records.close()
     running.close()

@@ -15,7 +15,7 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Alternative, Decision, DecisionDetails, Reason, Sensitivity
-from cognition_engines.store.database import reading
+from cognition_engines.store.database import begin_read
 from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import TABLES, metadata
@@ -209,7 +209,7 @@ def test_memory_does_not_grow_with_the_number_of_records(tmp_path: Path, entry: 
 
 def digest(url: str, watcher: Watcher) -> str:
     store = open_store(url)
-    with reading(store) as connection:
+    with begin_read(store) as connection:
         found = contents(Source(connection), watcher)
     store.reader.dispose()
     return found.digest

@@ -15,7 +15,7 @@ def wait(gate: Gate, agent: str) -> "asyncio.Task[bool]":
 async def waiting(gate: Gate, number: int) -> None:
     """Waits until so many wait."""
     async with asyncio.timeout(20):
-        while gate.waiting != number:  # noqa: ASYNC110 - the gate has no event for it
+        while gate.waiting_calls != number:  # noqa: ASYNC110 - the gate has no event for it
             await asyncio.sleep(0)
 
 
@@ -30,7 +30,7 @@ async def test_an_agent_has_at_most_half_of_the_places_so_that_another_one_need_
     fifth = wait(gate, "greedy")
     await waiting(gate, 1)
     await held(gate, "modest", 4)
-    assert (gate.running, gate.waiting) == (8, 1)
+    assert (gate.running, gate.waiting_calls) == (8, 1)
     gate.leave("modest")
     assert not fifth.done()
     gate.leave("greedy")

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from cstp_server.observe.readiness import Readiness, Status
 from cstp_server.settings import Settings
 from cstp_server.workers.membership import SHARED_OUT, share_of
-from cstp_server.workers.scrape import MergedMetrics, MetricFamily, all_ready, families_of, merged
+from cstp_server.workers.scrape import MergedMetrics, MetricFamily, all_ready, families_of, merge_metrics
 
 READY = Readiness("ready", {"records": "ready", "embedder": "off"}, 7)
 
@@ -40,7 +40,7 @@ def samples(families: list[MetricFamily]) -> dict[str, float]:
 def test_counters_and_histograms_add_up_also_those_that_one_worker_alone_has() -> None:
     one = worker({"whoami": 2, "recall": 1}, [0.5, 1.5], running=1)
     other = worker({"whoami": 3, "forget": 4}, [0.5, 5.0], running=2)
-    assert samples(merged([one, other])) == {
+    assert samples(merge_metrics([one, other])) == {
         "calls_total whoami": 5,
         "calls_total recall": 1,
         "calls_total forget": 4,
@@ -65,7 +65,7 @@ def test_counters_and_histograms_add_up_also_those_that_one_worker_alone_has() -
     ],
 )
 def test_gauges_that_do_not_count_are_those_of_the_worker_that_is_worst_off(name: str, expected: float) -> None:
-    both = merged([worker({}, [], **{name: 1}), worker({}, [], **{name: 2})])
+    both = merge_metrics([worker({}, [], **{name: 1}), worker({}, [], **{name: 2})])
     assert samples(both)[name] == expected
 
 

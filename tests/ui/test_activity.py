@@ -77,7 +77,7 @@ def test_the_server_page_shows_every_part_and_goes_on_after_an_outage(library: S
     for part in ("records", "keywords", "vectors", "embedder", "limits", "audit"):
         expect(health.get_by_text(part, exact=True)).to_be_visible()
     indexes = page.locator("section", has=page.get_by_role("heading", name="Indexes"))
-    expect(indexes.get_by_role("row")).to_have_count(len(library.indexes.all) + 1)
+    expect(indexes.get_by_role("row")).to_have_count(len(library.indexes.all_spaces) + 1)
     expect(page.get_by_text("cstp doctor", exact=True)).to_be_visible()
     page.context.set_offline(True)
     page.clock.fast_forward(6_000)

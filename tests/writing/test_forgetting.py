@@ -16,7 +16,7 @@ from cognition_engines.clock_guard import ClockGuard
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.exchange.runs import exported, import_file
+from cognition_engines.exchange.runs import export_lines, import_file
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.kind import Kind
@@ -127,7 +127,7 @@ async def test_a_receipt_counts_what_is_still_there(engine: Engine) -> None:
     await engine.reached(engine.records.last_seq(), seconds=60.0)
     (stored,) = engine.records.reads.find([(Kind.DECISION, again)], None)
     wrong = replace(done, gone=(replace(done.gone[0], key=stored.key, id=again),))
-    found = await engine.writing._erasures.verified(engine.pools.caller("ann"), wrong)
+    found = await engine.writing._erasures.verify(engine.pools.caller("ann"), wrong)
     assert found.receipt is not None
     assert (found.receipt.records, found.receipt.keywords) == (4, 1)  # a row of records, decisions, links, revisions
 
@@ -503,7 +503,7 @@ async def test_an_import_brings_back_no_part_that_an_amendment_dropped_before_th
     engine: Engine, tmp_path: Path, stores: Stores, quiet: Watcher, known_by: str
 ) -> None:
     engine.records.put(before_the_amendment(), None)
-    lines = list(exported(engine.records, list(Kind), quiet))
+    lines = list(export_lines(engine.records, list(Kind), quiet))
     (tmp_path / "lines").write_bytes(b"\n".join(reversed(lines)))
     await amended_and_forgotten(engine)
     target, erasures = engine.records, []
@@ -519,7 +519,7 @@ async def test_an_import_brings_back_no_part_that_an_amendment_dropped_before_th
 async def test_an_import_keeps_parts_of_a_live_record(engine: Engine, tmp_path: Path, quiet: Watcher) -> None:
     event = part(Kind.EVENT, "evt_1", artifact_id="art_1", category="a", narrative="It came")
     engine.records.put([part(Kind.ARTIFACT, "art_1", content="One"), event], None)
-    (tmp_path / "old").write_bytes(b"\n".join(exported(engine.records, [Kind.EVENT], quiet)))
+    (tmp_path / "old").write_bytes(b"\n".join(export_lines(engine.records, [Kind.EVENT], quiet)))
     engine.records.delete(Kind.EVENT, ["evt_1"])
     await forgotten(engine, "art_1")
     assert import_file(tmp_path / "old", engine.records, None, 1, quiet).forgotten == 1
@@ -599,7 +599,7 @@ async def test_what_has_expired_is_in_no_graph_and_no_feed_before_it_is_forgotte
     feed = engine.records.viewer_changes.after(EVERYTHING, 0, None, 100)
     assert {one.id for one in feed.changes} == {near, far}
     assert engine.records.viewer_changes.last(EVERYTHING) == max(one.seq for one in feed.changes)
-    engine.records.forgetting.expire(engine.records.forgetting.expired(datetime.now(UTC), 10), datetime.now(UTC))
+    engine.records.forgetting.expire(engine.records.forgetting.expired_keys(datetime.now(UTC), 10), datetime.now(UTC))
     ends = engine.records.viewer_changes.after(EVERYTHING, feed.covered, None, 100).changes
     assert {(one.id, one.gone) for one in ends} >= {(over, True), ("art_1", True), ("evt_1", True)}
 

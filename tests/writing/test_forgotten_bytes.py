@@ -11,7 +11,7 @@ import pytest
 import tantivy
 
 from cognition_engines.engine import Engine, EngineOptions
-from cognition_engines.exchange.runs import exported
+from cognition_engines.exchange.runs import export_lines
 from cognition_engines.indexes.keywords.language import make_analyzer
 from cognition_engines.indexes.keywords.text_documents import make_schema
 from cognition_engines.kinds.decisions import Evidence, ReviewContent
@@ -155,7 +155,7 @@ async def write_and_forget(engine: Engine, words: Words, wait_until: Callable[..
         seq = max(seq, (await engine.write(ANN, Forget(id=id))).seq)
     wait_until(lambda: engine.records.forgetting.compacted_to() >= seq and engine.indexes.words_compacted >= seq)
     assert words.files() == {}
-    exports = b"".join(exported(engine.records, list(Kind), Quiet()))
+    exports = b"".join(export_lines(engine.records, list(Kind), Quiet()))
     assert not [word for word in words.made if word in exports.decode().casefold()]
 
 

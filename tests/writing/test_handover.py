@@ -94,7 +94,7 @@ async def test_an_exported_merged_and_ingested_decision_is_the_same(repository: 
     assert decision.metadata == {"feature": "cart", "affects": [{"type": "path", "pattern": "orders/**"}]}
     assert [one.outcome for one in after.reviews] == ["success"]
     assert [(one.source, one.target) for one in after.links] == [(id, other)]
-    assert (after.stored.origin.written, after.stored.origin.path[:9]) == (False, "docs/adr/")
+    assert (after.stored.origin.is_written, after.stored.origin.path[:9]) == (False, "docs/adr/")
     assert await titles(engine, "postgresql") == ["Keep orders in PostgreSQL"]
 
     with pytest.raises(WriteConflict) as refused:
@@ -134,7 +134,7 @@ async def test_a_decision_that_changed_after_the_export_stays_the_agents(reposit
     await engine.write(ANN, update(id, context="Ovens are free"))
     (problem,) = (await repository.ingest()).rejected
     assert "changed after it was exported; export it again" in problem.reason
-    assert (await repository.whole(id)).stored.origin.written
+    assert (await repository.whole(id)).stored.origin.is_written
     repository.export()
     assert (await repository.ingest()).changed == 1
     assert "Ovens are free" in (await repository.decision(id)).text
@@ -158,7 +158,7 @@ async def test_a_file_without_the_hash_of_the_content_takes_nothing_over(reposit
     (repository.folder / "0001-steal.md").write_text(text)
     done = await repository.ingest()
     assert (await repository.decision(id)).title == "Bake bread"
-    assert (await repository.whole(id)).stored.origin.written
+    assert (await repository.whole(id)).stored.origin.is_written
     assert (len(done.rejected), done.new) == ((1, 0) if line else (0, 1)), "an id alone is one of the repository"
 
 
@@ -168,7 +168,7 @@ async def test_a_second_file_of_the_same_decision_is_refused(repository: Reposit
     (repository.folder / "copy.md").write_text(file.read_text())
     done = await repository.ingest()
     assert (done.changed, done.read) == (1, 2)
-    assert (await repository.whole(id)).stored.origin.written is False
+    assert (await repository.whole(id)).stored.origin.is_written is False
     assert len((await repository.whole(id)).revisions) == 1
 
 
@@ -176,7 +176,7 @@ async def test_a_dry_run_reports_the_change_and_takes_nothing_over(repository: R
     id = (await repository.engine.write(ANN, new("Bake bread"))).id
     repository.export()
     assert (await repository.ingest(dry_run=True)).changed == 1
-    assert (await repository.whole(id)).stored.origin.written
+    assert (await repository.whole(id)).stored.origin.is_written
 
 
 async def test_an_unknown_decision_is_new_under_its_id(repository: Repository, tmp_path: Path) -> None:

@@ -90,7 +90,7 @@ async def test_an_episode_is_found_by_what_was_tried_and_learned_and_listed_as_b
         "Ask for the draught.",
         done.at,
     )
-    assert (whole.origin.recorded_by, whole.origin.via, whole.origin.written) == ("ann", "cstp", True)
+    assert (whole.origin.recorded_by, whole.origin.via, whole.origin.is_written) == ("ann", "cstp", True)
 
 
 async def test_an_episode_is_found_by_meaning_where_there_is_a_model(tmp_path: Path, stores: Stores) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from cognition_engines.drafts.ids import digest, with_place
 from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import validated
+from cognition_engines.kinds.registry import validate_record
 from cognition_engines.kinds.spec import WRITTEN, Origin
 from cognition_engines.store.values import Entry, FloatArray
 from cognition_engines.writing.requests import RecordDecision, ReviewDecision, UpdateDecision
@@ -23,7 +23,9 @@ def written(
     **members: Any,
 ) -> Entry:
     """A record as an agent writes it, under the id that it is given."""
-    record = validated(kind, {name: value for name, value in members.items() if name != "id" or kind is Kind.EPISODE})
+    record = validate_record(
+        kind, {name: value for name, value in members.items() if name != "id" or kind is Kind.EPISODE}
+    )
     if kind is not Kind.EPISODE:
         record = replace(record, id=members["id"])  # type: ignore[arg-type]
     origin = Origin(WRITTEN, 0, None, digest(record, 0), identity=token_hex(16), recorded_by=agent, via="cstp")

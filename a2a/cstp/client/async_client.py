@@ -14,7 +14,7 @@ from cstp.client.connections import options_for
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
 from cstp.client.methods import AsyncMethods
 from cstp.client.target import Targeted
-from cstp.client.transport import Deadline, received, transport_error
+from cstp.client.transport import Deadline, to_http_answer, transport_error
 from cstp.errors import CstpError, JsonValue, TransportError
 from cstp.methods.records import ChangesResult, RecordChange
 
@@ -108,7 +108,7 @@ class AsyncClient(Targeted, AsyncMethods):
                 asyncio.timeout(deadline.left),
                 self._http.stream("POST", self._target.url, content=body, extensions=extensions) as response,
             ):
-                return received(response, b"".join([piece async for piece in response.aiter_raw()]))
+                return to_http_answer(response, b"".join([piece async for piece in response.aiter_raw()]))
         except TimeoutError:
             return deadline.error()
         except httpx.HTTPError as error:

@@ -33,45 +33,45 @@ class AsyncSender(ABC):
         """Return the result of a call that `cstp.calls` made."""
 
 
-def sent(make: Callable[P, Call[R]]) -> Callable[Concatenate[Sender, P], R]:
+def bind(make: Callable[P, Call[R]]) -> Callable[Concatenate[Sender, P], R]:
     """Return the method that sends the call that `make` returns."""
 
     def method(self: Sender, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return self.send(make(*args, **kwargs))
 
-    return _documented(method, make)
+    return _copy_documentation(method, make)
 
 
-def sent_async(make: Callable[P, Call[R]]) -> Callable[Concatenate[AsyncSender, P], Coroutine[Any, Any, R]]:
+def bind_async(make: Callable[P, Call[R]]) -> Callable[Concatenate[AsyncSender, P], Coroutine[Any, Any, R]]:
     """Return the coroutine method that sends the call that `make` returns."""
 
     async def method(self: AsyncSender, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self.send(make(*args, **kwargs))
 
-    return _documented(method, make)
+    return _copy_documentation(method, make)
 
 
-def iterated(make: Callable[P, Listing[T]]) -> Callable[Concatenate[Sender, P], Iterator[T]]:
+def bind_listing(make: Callable[P, Listing[T]]) -> Callable[Concatenate[Sender, P], Iterator[T]]:
     """Return the method that iterates over the list that `make` returns."""
 
     def method(self: Sender, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
         found = make(*args, **kwargs)
         return each(lambda offset, limit: self.send(found.call(offset, limit)), found.page_size)
 
-    return _documented(method, make, Iterator)
+    return _copy_documentation(method, make, Iterator)
 
 
-def iterated_async(make: Callable[P, Listing[T]]) -> Callable[Concatenate[AsyncSender, P], AsyncIterator[T]]:
+def bind_listing_async(make: Callable[P, Listing[T]]) -> Callable[Concatenate[AsyncSender, P], AsyncIterator[T]]:
     """Return the method that asynchronously iterates over the list that `make` returns."""
 
     def method(self: AsyncSender, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
         found = make(*args, **kwargs)
         return each_async(lambda offset, limit: self.send(found.call(offset, limit)), found.page_size)
 
-    return _documented(method, make, AsyncIterator)
+    return _copy_documentation(method, make, AsyncIterator)
 
 
-def _documented(method: M, make: Callable[..., object], returned: Any = None) -> M:
+def _copy_documentation(method: M, make: Callable[..., object], returned: Any = None) -> M:
     """Return `method` with the name and the docstring of `make`, and its signature for `inspect` and `help`."""
     update_wrapper(method, make)
     method.__wrapped__ = _Shown(make, returned)  # type: ignore[attr-defined]

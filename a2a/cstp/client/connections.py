@@ -13,7 +13,7 @@ import httpx
 
 from cstp.client.bounded_transport import BoundedTransport, TimeLeft
 from cstp.client.messages import HttpAnswer
-from cstp.client.transport import CONNECT_SECONDS, Deadline, received, transport_error
+from cstp.client.transport import CONNECT_SECONDS, Deadline, to_http_answer, transport_error
 from cstp.errors import TransportError
 
 
@@ -88,6 +88,6 @@ class SyncHttp:
         extensions = {"timeout": TimeLeft(deadline, self._connect_seconds)}
         try:
             with self._http.stream(verb, url, content=body, headers=headers, extensions=extensions) as response:
-                return received(response, b"".join(response.iter_raw()))
+                return to_http_answer(response, b"".join(response.iter_raw()))
         except httpx.HTTPError as error:
             return transport_error(error, deadline, self._connect_seconds)

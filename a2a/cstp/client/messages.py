@@ -30,19 +30,19 @@ class HttpAnswer:
 
 def request_body(call: Call[object]) -> bytes:
     """Return one JSON-RPC request. Raises ValueError or TypeError for params that are not JSON."""
-    return _encoded(_request(call, 1))
+    return _encode(_request(call, 1))
 
 
 def batch_body(calls: Sequence[Call[object]]) -> bytes:
     """Return all calls as one JSON-RPC batch; the id of a call is its place, from 1."""
-    return _encoded([_request(call, place) for place, call in enumerate(calls, 1)])
+    return _encode([_request(call, place) for place, call in enumerate(calls, 1)])
 
 
 def read_answer(received: HttpAnswer, call: Call[R]) -> R:
     """Return the result of a single call. Raises CstpError for an error, and UnexpectedAnswer for anything else."""
     outcome = _read(_document(received), call, 1, received.status)
     if isinstance(outcome, CstpError):
-        raise _noted(outcome, received.status)
+        raise _add_status_note(outcome, received.status)
     return outcome
 
 
@@ -56,7 +56,7 @@ def read_batch(received: HttpAnswer, calls: Sequence[Call[R]]) -> list[R | CstpE
     if not isinstance(document, list):
         refused = _error(document) if isinstance(document, dict) else None
         if refused is not None:
-            raise _noted(refused, received.status)
+            raise _add_status_note(refused, received.status)
         raise UnexpectedAnswer(received.status, "neither a list of answers nor an error")
     answers = {item["id"]: item for item in document if isinstance(item, dict) and type(item.get("id")) is int}
     if len(document) != len(calls) or answers.keys() != set(range(1, len(calls) + 1)):
@@ -68,7 +68,7 @@ def _request(call: Call[object], identifier: int) -> dict[str, JsonValue]:
     return {"jsonrpc": "2.0", "id": identifier, "method": call.method, "params": call.params}
 
 
-def _encoded(document: object) -> bytes:
+def _encode(document: object) -> bytes:
     return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
@@ -98,7 +98,7 @@ def _read(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R |
         raise UnexpectedAnswer(status, f"the result is not one of {call.method}") from None
 
 
-def _noted(error: CstpError, status: int) -> CstpError:
+def _add_status_note(error: CstpError, status: int) -> CstpError:
     """The error, with a note where its HTTP status has more information than its code: a traceback shows it."""
     if status == _STATUS_TOO_LARGE:
         error.add_note(TOO_LARGE)

@@ -30,11 +30,11 @@ def read_token(token: SecretStr | None, token_file: str | Path | None, environme
     if token is not None and token_file is not None:
         raise ValueError("give token or token_file, not both")
     if token is not None:
-        return _checked(token, "token")
+        return _check_secret(token, "token")
     if token_file is not None:
-        return _checked(_content(Path(token_file)), str(token_file))
+        return _check_secret(_content(Path(token_file)), str(token_file))
     if around:
-        return _checked(around, TOKEN_VARIABLE)
+        return _check_secret(around, TOKEN_VARIABLE)
     raise ValueError(f"no token: give token or token_file, or set {TOKEN_VARIABLE}")
 
 
@@ -43,7 +43,7 @@ def _content(file: Path) -> SecretStr:
     return SecretStr(file.read_bytes().decode("ascii", errors="replace").strip())
 
 
-def _checked(secret: SecretStr, source: str) -> SecretStr:
+def _check_secret(secret: SecretStr, source: str) -> SecretStr:
     if not _is_token(secret):
         raise ValueError(f"{source}: a token is printable ASCII without spaces")
     return secret

@@ -106,7 +106,7 @@ def deadline_after(seconds: float) -> Deadline:
     return Deadline(time.monotonic() + seconds, seconds)
 
 
-def received(response: httpx.Response, body: bytes) -> HttpAnswer:
+def to_http_answer(response: httpx.Response, body: bytes) -> HttpAnswer:
     """Return the outcome of an answer."""
     return HttpAnswer(
         response.status_code, read_retry_after(response.headers.get("Retry-After"), datetime.now(UTC)), body

@@ -16,7 +16,7 @@ LONGEST_WAIT: Final = 30_000  # milliseconds
 _HINT: Final = f'must be an integer from 0 to {HIGHEST_SEQ}, or "now"'
 
 
-def _since(value: object) -> int | str:
+def _parse_since(value: object) -> int | str:
     number = whole_number(value)
     if isinstance(number, int) and not isinstance(number, bool) and 0 <= number <= HIGHEST_SEQ:
         return number
@@ -28,7 +28,7 @@ def _since(value: object) -> int | str:
 _SINCE_SCHEMA: Final = {
     "anyOf": [{"type": "integer", "minimum": 0, "maximum": HIGHEST_SEQ}, {"type": "string", "enum": [NOW]}]
 }
-Since = Annotated[int | Literal["now"], BeforeValidator(_since), WithJsonSchema(_SINCE_SCHEMA)]
+Since = Annotated[int | Literal["now"], BeforeValidator(_parse_since), WithJsonSchema(_SINCE_SCHEMA)]
 RecordKind: TypeAlias = Literal[
     "decision",
     "source",
@@ -247,7 +247,7 @@ class ForgetParams(WriteParams):
 
     @field_validator("confirm")
     @classmethod
-    def _confirmed(cls, value: bool, info: ValidationInfo) -> bool:
+    def _require_confirmation(cls, value: bool, info: ValidationInfo) -> bool:
         if not value and info.data.get("dry_run") is False:
             raise PydanticCustomError("text", "must be true, unless dryRun is")
         return value

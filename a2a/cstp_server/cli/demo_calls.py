@@ -116,7 +116,7 @@ SHOWN: Final = {
 def write_through(url: str, token: str, certificate: str | None) -> Iterator[tuple[Call, Mapping[str, Any]]]:
     """Yield each call and the shown part of its result. Raises CstpError or TransportError."""
     known: dict[str, object] = {}
-    with Client(url, token, ssl_context=_trusting(certificate)) as client:
+    with Client(url, token, ssl_context=_trust_certificate(certificate)) as client:
         for step in STEPS:
             params = {name: known.get(str(value), value) for name, value in step.params.items()}
             result = client.call(step.method, params)  # type: ignore[arg-type]  # the values are JSON
@@ -127,7 +127,7 @@ def write_through(url: str, token: str, certificate: str | None) -> Iterator[tup
             yield Call(step.about, step.method, params), shown
 
 
-def _trusting(certificate: str | None) -> ssl.SSLContext | None:
+def _trust_certificate(certificate: str | None) -> ssl.SSLContext | None:
     """A context that takes the server's own certificate, from any authority."""
     if certificate is None:
         return None

@@ -44,14 +44,14 @@ def filled_form(method: Method[Any, Any], given: Mapping[str, object], saved: Pa
     Raises BadParameter without a terminal or an editor, and Abort where the caller gives up; the file stays then.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        needed = ", ".join(sorted(_required(method) - given.keys()))
+        needed = ", ".join(sorted(_required_names(method) - given.keys()))
         raise typer.BadParameter(f"required without a terminal: {needed}")
     path = _new_file(form_of(method, given)) if saved is None else saved
     while True:
         before = path.read_text(encoding="utf-8")
         _edit(path)
         text = path.read_text(encoding="utf-8")
-        wrong = list(_wrong(method, given, text))
+        wrong = list(_find_faults(method, given, text))
         if saved is None and text == before:
             path.unlink()
             raise typer.Abort
@@ -65,7 +65,7 @@ def filled_form(method: Method[Any, Any], given: Mapping[str, object], saved: Pa
         saved = path
 
 
-def _wrong(method: Method[Any, Any], given: Mapping[str, object], text: str) -> Iterator[str]:
+def _find_faults(method: Method[Any, Any], given: Mapping[str, object], text: str) -> Iterator[str]:
     """What no server would take."""
     try:
         parse_params(method.params, {**given, **read_form(text)})
@@ -84,7 +84,7 @@ def _new_file(text: str) -> Path:
 def form_of(method: Method[Any, Any], given: Mapping[str, object]) -> str:
     """Return all parameters as commented YAML, the required ones first, with the values of `given`."""
     schema = method.params.model_json_schema()
-    required = _required(method)
+    required = _required_names(method)
     names = sorted(
         (name for name in schema["properties"] if name not in _LEFT_OUT), key=lambda one: one not in required
     )
@@ -152,7 +152,7 @@ def _kinds(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[str
         yield _WORDS[named]
 
 
-def _required(method: Method[Any, Any]) -> set[str]:
+def _required_names(method: Method[Any, Any]) -> set[str]:
     return set(method.params.model_json_schema().get("required", ()))
 
 

@@ -28,7 +28,7 @@ def print_summary(summary: Summary, *, as_json: bool, dry_run: bool = False, str
         say(f"{'would be ' if dry_run else ''}moved: {one.records:,} records of {one.old} (deleted) to {one.new}")
     for held in summary.held_back:
         say(f"{'would not be' if dry_run else 'not'} deleted: {held}", err=True)
-    for line in _deleted(summary.pruned):
+    for line in _deleted_lines(summary.pruned):
         say(f"{'would be ' if dry_run else ''}deleted: {line}", err=True)
     counts = ", ".join(f"{getattr(summary, name)} {name}" for name in ("new", "changed", "unchanged", "deleted"))
     warnings = len(summary.warnings)
@@ -54,7 +54,7 @@ def print_summary(summary: Summary, *, as_json: bool, dry_run: bool = False, str
         say(line)
 
 
-def _deleted(pruned: Sequence[Pruned]) -> Iterator[str]:
+def _deleted_lines(pruned: Sequence[Pruned]) -> Iterator[str]:
     """Each record by itself, what documents were cut into by file."""
     parts = Counter((one.file, one.kind) for one in pruned if one.part)
     yield from (f"{one.file}: {one.kind} {one.id}" for one in pruned if not one.part)
@@ -75,7 +75,9 @@ def skipped_lines(skipped: Mapping[str, int]) -> Iterator[str]:
         return
     total, shown = sum(skipped.values()), list(skipped.items())[:_SHOWN]
     rest = total - sum(count for _, count in shown)
-    named = [f"{count} {_named(suffix, count)}" for suffix, count in shown] + ([f"{rest} others"] if rest else [])
+    named = [f"{count} {_describe_suffix(suffix, count)}" for suffix, count in shown] + (
+        [f"{rest} others"] if rest else []
+    )
     yield f"{total} {'file' if total == 1 else 'files'} skipped: {', '.join(named)}"
     suffixes = skipped.keys()
     remedies = [
@@ -87,7 +89,7 @@ def skipped_lines(skipped: Mapping[str, int]) -> Iterator[str]:
     yield f"to read them: {convert}; {text}"
 
 
-def _named(suffix: str, count: int) -> str:
+def _describe_suffix(suffix: str, count: int) -> str:
     if suffix == LINK:
         return "link" if count == 1 else "links"
     return suffix or "without an extension"

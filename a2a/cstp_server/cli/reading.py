@@ -12,7 +12,7 @@ import typer
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.ingest.collections.addresses import checked_address, is_address
-from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.collections.open_collection import open_collection
 from cognition_engines.ingest.detect import Stream, opened_stream
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.items import Collection
@@ -32,9 +32,9 @@ from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
 from cognition_engines.store.records import Records
-from cstp_server.cli.remote import connected
+from cstp_server.cli.remote import connect
 from cstp_server.cli.remote_records import RemoteRecords
-from cstp_server.cli.spooling import copied
+from cstp_server.cli.spooling import copy_to_file
 from cstp_server.cli.store import compared_records, opened_records
 from cstp_server.loaded_settings import LoadedSettings
 
@@ -234,7 +234,7 @@ def run_elsewhere(sources: Sources, options: Options, target: Target, shown: Pro
     with ExitStack() as stack:
         formats = stack.enter_context(FormatReader())
         collections = stack.enter_context(_collections(sources, options.texts, None, formats))
-        records = RemoteRecords(stack.enter_context(connected(target.base, target.token, target.timeout)))
+        records = RemoteRecords(stack.enter_context(connect(target.base, target.token, target.timeout)))
         return ingest(sources.files, options, records, None, shown, 1, collections, formats)
 
 
@@ -245,7 +245,7 @@ def _collections(
     """All but the files, opened; standard input last."""
     with ExitStack() as stack:
         collections: list[Collection] = [
-            stack.enter_context(opened(address, embedder, map=texts.map)) for address in sources.addresses
+            stack.enter_context(open_collection(address, embedder, map=texts.map)) for address in sources.addresses
         ]
         if sources.stream:
             collections.append(stack.enter_context(_standard_input(sources.name, texts, formats)))
@@ -255,5 +255,5 @@ def _collections(
 @contextmanager
 def _standard_input(name: str | None, texts: Texts, formats: FormatReader) -> Iterator[Stream]:
     """Standard input as a file."""
-    with copied(sys.stdin.buffer, STDIN, "PATH") as path, path.open("rb") as copy:
+    with copy_to_file(sys.stdin.buffer, STDIN, "PATH") as path, path.open("rb") as copy:
         yield opened_stream(name, copy, texts, formats)

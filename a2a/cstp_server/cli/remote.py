@@ -117,7 +117,7 @@ class Remote:
 
 
 @contextmanager
-def connected(base: str, token: str, timeout: float) -> Iterator[Remote]:
+def connect(base: str, token: str, timeout: float) -> Iterator[Remote]:
     """Connect to a server. Raises ConfigurationError for an invalid proxy or certificate file."""
     try:
         http = SyncHttp(httpx.URL(base), connect_seconds=timeout)

@@ -40,37 +40,37 @@ class RemoteOrigins:
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
-    def guarded(self) -> list[GuardedFile]:
+    def guarded_files(self) -> list[GuardedFile]:
         """Do as `Origins.guarded`."""
         found = self.call({"lookUp": {"guards": True}})["guarded"]
         return [GuardedFile(one["source"], one["path"], one["scope"], SENSITIVITIES[one["level"]]) for one in found]
 
-    def known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
+    def find_known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
         """Do as `Origins.known`."""
         found: dict[int, KnownRecord] = {}
         for some in _pages([{"kind": kind.label, "id": id} for kind, id in dict.fromkeys(names)]):
-            found |= {one.key: one for one in self._known({"ids": some})}
+            found |= {one.key: one for one in self._find_known({"ids": some})}
         for some in _pages([one for one in dict.fromkeys(identities) if one]):
-            found |= {one.key: one for one in self._known({"identities": some})}
+            found |= {one.key: one for one in self._find_known({"identities": some})}
         return [found[key] for key in sorted(found)]
 
     def of_place(self, place: tuple[str, str]) -> list[KnownRecord]:
         """Do as `Origins.of_place`."""
-        return self._known({"places": [{"repository": place[0], "path": place[1]}]})
+        return self._find_known({"places": [{"repository": place[0], "path": place[1]}]})
 
-    def dangling(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
+    def dangling_references(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
         """Return nothing: the server is not asked."""
         return []
 
-    def exposed(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
+    def exposed_records(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
         """Return nothing: the server is not asked."""
         return []
 
-    def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
+    def find_meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
         """Return nothing: the server is not asked."""
         return []
 
-    def _known(self, asked: _Object) -> list[KnownRecord]:
+    def _find_known(self, asked: _Object) -> list[KnownRecord]:
         return [
             KnownRecord(one["key"], KINDS[one["kind"]], one["id"], one["project"], origin_from(one["origin"]))
             for one in self.call({"lookUp": asked})["known"]
@@ -103,7 +103,7 @@ class RemoteRecords:
             # the rest belongs to documents of which only passages are sent
             mine = [one for one in left if one.id in ids or entries is calls[-1]]
             left = [one for one in left if one not in mine]
-            params = {"records": [_object(one) for one in entries], "replaces": list(map(_replaced, mine))}
+            params = {"records": [_object(one) for one in entries], "replaces": list(map(_replaces_params, mine))}
             outcomes += [Outcome(one) for one in self.origins.call(params)["outcomes"]]
         return tuple(outcomes)
 
@@ -112,7 +112,7 @@ def _object(entry: Entry) -> dict[str, Any]:
     return object_of(replace(entry, vectors=None), datetime.now(UTC))
 
 
-def _replaced(one: Replaces) -> dict[str, Any]:
+def _replaces_params(one: Replaces) -> dict[str, Any]:
     kept = [{"kind": kind.label, "id": id} for kind, id in sorted(one.kept)]
     return {"kind": one.kind.label, "id": one.id, "kept": kept}
 

@@ -35,7 +35,7 @@ def opened_records(loaded: LoadedSettings, *, named: bool = False) -> Iterator[R
     """
     if not named:
         name_store(loaded)
-    with _opened(loaded.settings) as records:
+    with _open(loaded.settings) as records:
         yield records
 
 
@@ -59,7 +59,7 @@ def existing_records(loaded: LoadedSettings, *, reads_only: bool = False) -> Ite
         with read_only_store(url, named) as store:
             yield Records(store)
         return
-    with _opened(loaded.settings) as records:
+    with _open(loaded.settings) as records:
         yield records
 
 
@@ -68,14 +68,14 @@ def compared_records(loaded: LoadedSettings) -> Iterator[Records]:
     """Open records for a dry run; if there are none, empty ones elsewhere. Creates nothing."""
     name_store(loaded)
     if has_records(loaded.settings):
-        with _opened(loaded.settings) as records:
+        with _open(loaded.settings) as records:
             yield records
         return
     with TemporaryDirectory(prefix="cstp-dry-") as folder, records_in(Path(folder)) as records:
         yield records
 
 
-def _opened(settings: Settings) -> closing[Records]:
+def _open(settings: Settings) -> closing[Records]:
     return closing(open_records(settings.store_url, named=settings.store_named))
 
 

@@ -96,7 +96,7 @@ def conversations() -> list[Conversation]:
     return [read(path) for path in sorted(folder().glob("*.txt"))]
 
 
-def held(
+def replay(
     every: Sequence[Conversation], url: str, callers: Sequence[Caller], declared: Declared, timeout: float
 ) -> Iterator[Verdict]:
     """Replay the conversations in order, each exchange on a separate connection."""
@@ -172,7 +172,7 @@ class _Pace:
         self._wait = wait
         self._windows: list[tuple[int, int]] = []
 
-    def before(self, data: bytes) -> None:
+    def wait_before(self, data: bytes) -> None:
         cost = _COST * max(1, data.count(b'"method"'))
         self._wait(max((seconds for left, seconds in self._windows if left < cost), default=0))
 
@@ -180,7 +180,7 @@ class _Pace:
         given = reply.header("ratelimit")
         self._windows = [(int(left), int(seconds)) for left, seconds in _LEFT.findall(given or "")]
 
-    def refused(self, reply: ReceivedAnswer) -> bool:
+    def wait_after_refusal(self, reply: ReceivedAnswer) -> bool:
         """Whether to send again, after waiting, what was answered with 429."""
         seconds = reply.header("retry-after") or ""
         if not seconds.isdigit() or int(seconds) > _LONGEST_WAIT:
@@ -203,15 +203,15 @@ class _Line:
     def say(self, exchange: Exchange, token: str, chunk: int, pace: _Pace) -> ReceivedAnswer:
         """The answer; a 429 that the conversation does not expect is waited for, once."""
         sent = build(exchange, token, chunk, self._host, self._prefix)
-        pace.before(sent.data)
+        pace.wait_before(sent.data)
         reply = self._one(sent.method, sent.data)
-        if reply.status == 429 != expected_status(exchange) and pace.refused(reply):
+        if reply.status == 429 != expected_status(exchange) and pace.wait_after_refusal(reply):
             reply = self._one(sent.method, sent.data)
         pace.note(reply)
         return reply
 
     def _one(self, method: str, data: bytes) -> ReceivedAnswer:
-        with self._connected() as connection:
+        with self._connect() as connection:
             # a server may answer and close before it has read everything
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.sendall(data)
@@ -222,7 +222,7 @@ class _Line:
                 headers = [(name.lower(), value) for name, value in response.getheaders()]
         return ReceivedAnswer(response.status, headers, body)
 
-    def _connected(self) -> socket.socket:
+    def _connect(self) -> socket.socket:
         plain = socket.create_connection(self._address, self._timeout)
         if not self._secure:
             return plain

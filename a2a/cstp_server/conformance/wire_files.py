@@ -160,10 +160,10 @@ def split(lines: Sequence[str]) -> tuple[list[tuple[str, str]], str]:
 
 def encode(text: str, values: Mapping[str, str]) -> bytes:
     """Encode a text to bytes, with `values` in place of names."""
-    return b"".join(_encoded(part, values) for part in _SPECIAL.split(text))
+    return b"".join(_encode(part, values) for part in _SPECIAL.split(text))
 
 
-def _encoded(part: str, values: Mapping[str, str]) -> bytes:
+def _encode(part: str, values: Mapping[str, str]) -> bytes:
     if part.startswith("<") and part[1:-1] in values:
         return values[part[1:-1]].encode()
     if part.startswith("<hex ") and part.endswith(">"):

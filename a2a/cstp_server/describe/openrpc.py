@@ -56,7 +56,7 @@ def _in_checkout() -> Path:
     return Path(__file__).parents[3] / "docs" / "openrpc.json"
 
 
-def discovered(public_url: str | None) -> DiscoverResult:
+def discover(public_url: str | None) -> DiscoverResult:
     """Return the shipped document as a result, with `public_url` before the endpoint's path."""
     document = json.loads(shipped_document())
     document["servers"] = [{"name": "cstp", "url": f"{public_url or ''}/cstp"}]
@@ -144,9 +144,9 @@ def example_call(method: Method[Any, Any]) -> tuple[Mapping[str, Any], Any]:
     request, response = next(pair for pair in calls(conversation) if pair[0].get("method") == method.name)
     if not isinstance(request.get("params", {}), Mapping):
         raise ValueError(f"{conversation.name}: the first call has no params by name")
-    filled = _filled(request)
+    filled = _fill_references(request)
     assert isinstance(filled, dict)
-    return filled, _filled(response["result"])
+    return filled, _fill_references(response["result"])
 
 
 def _example(method: Method[Any, Any]) -> dict[str, object]:
@@ -160,11 +160,11 @@ def _example(method: Method[Any, Any]) -> dict[str, object]:
     }
 
 
-def _filled(value: object) -> object:
+def _fill_references(value: object) -> object:
     if isinstance(value, dict):
-        return {name: _filled(member) for name, member in value.items()}
+        return {name: _fill_references(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [_filled(item) for item in value]
+        return [_fill_references(item) for item in value]
     if isinstance(value, str) and (named := _NAMED.fullmatch(value)):
         value = _NAMES.get(named[1], "<text>")
     return _FILLED.get(value, value) if isinstance(value, str) else value

@@ -12,7 +12,7 @@ from cognition_engines.drafts.refusal_messages import kinds
 from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.indexes.index_folder import holder, is_address
 from cognition_engines.ingest.collections.addresses import checked_address, shown_address
-from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.collections.open_collection import open_collection
 from cognition_engines.ingest.follow import file_states
 from cognition_engines.ingest.formats.converted import Unreadable
 from cognition_engines.ingest.formats.reader import FormatReader
@@ -67,7 +67,7 @@ def check_store(settings: Settings, model: Model | None) -> CheckResult[StoreCon
     if file is not None and file.parent != settings.data_dir.absolute():
         findings += mode_findings("store", file)
     if state.held is not None and not findings:
-        seen = f"{state.engine}, schema {state.schema}, {counted(state.held.kinds)}"
+        seen = f"{state.engine}, schema {state.schema}, {count_text(state.held.kinds)}"
         findings = [Finding("store", Level.OK, seen)]
     return CheckResult(findings, state.held)
 
@@ -97,7 +97,7 @@ def _store_findings(state: StoreState, file: Path | None) -> list[Finding]:
     return findings
 
 
-def counted(counts: Mapping[Kind, int]) -> str:
+def count_text(counts: Mapping[Kind, int]) -> str:
     """Return a text such as `3 decisions, 12 chunks`."""
     return ", ".join(f"{count:,} {kinds(kind, count)}" for kind, count in sorted(counts.items())) or "empty"
 
@@ -211,5 +211,5 @@ def _files(path: Path, source: SourceSettings) -> str:
 def _items(address: str) -> str:
     """Raises EngineError."""
     checked_address(address)
-    with opened(address, None, _SOURCE_SECONDS) as collection:
+    with open_collection(address, None, _SOURCE_SECONDS) as collection:
         return f"{collection.count():,} items"

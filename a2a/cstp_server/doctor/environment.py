@@ -58,14 +58,14 @@ def check_tokens(settings: Settings) -> CheckResult[None]:
         if outside:
             seen += f", and cstp serve does not start on {settings.server.host}"
         return CheckResult([*findings, Finding("tokens", Level.PROBLEM if outside else Level.WARNING, seen, make)])
-    for token in _ending(live, now + EXPIRES_SOON):
+    for token in _ending_tokens(live, now + EXPIRES_SOON):
         seen = f"the last token of {token.agent} expires on {token.expires_at:%Y-%m-%d}"
         remedy = f"cstp token rotate {token.id}, and give the new token to the agent"
         findings.append(Finding("tokens", Level.WARNING, seen, remedy))
     return CheckResult(findings or [Finding("tokens", Level.OK, f"{len(live)} live of {len(tokens)}")])
 
 
-def _ending(live: Iterable[Token], until: datetime) -> list[Token]:
+def _ending_tokens(live: Iterable[Token], until: datetime) -> list[Token]:
     """Of each agent the token that ends last, where that is before `until`; those of the page are meant to end soon."""
     last: dict[str, Token] = {}
     for token in live:

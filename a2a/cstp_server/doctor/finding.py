@@ -38,12 +38,12 @@ class CheckResult(Generic[T]):
     learned: T | None = None
 
 
-def within(seconds: float, part: str, remedy: str, check: Callable[[], CheckResult[T]]) -> CheckResult[T]:
+def run_within(seconds: float, part: str, remedy: str, check: Callable[[], CheckResult[T]]) -> CheckResult[T]:
     """Run a check. One that fails or takes too long is itself a finding, with this remedy."""
     answers: SimpleQueue[CheckResult[T]] = SimpleQueue()
 
     def run() -> None:
-        answers.put(_guarded(part, remedy, check))
+        answers.put(_run_guarded(part, remedy, check))
 
     Thread(target=run, name=f"doctor-{part}", daemon=True).start()
     try:
@@ -52,7 +52,7 @@ def within(seconds: float, part: str, remedy: str, check: Callable[[], CheckResu
         return CheckResult([Finding(part, Level.PROBLEM, f"no answer within {seconds:g} s", remedy)])
 
 
-def _guarded(part: str, remedy: str, check: Callable[[], CheckResult[T]]) -> CheckResult[T]:
+def _run_guarded(part: str, remedy: str, check: Callable[[], CheckResult[T]]) -> CheckResult[T]:
     try:
         with ForeignCalls(part):
             return _with_place(part, check)

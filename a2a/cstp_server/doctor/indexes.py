@@ -49,7 +49,7 @@ def _check_keywords_of(settings: Settings, held: StoreContents, space: Space, gi
     if state.seq <= at.last_seq and not at.behind and state.texts != at.texts:
         seen = f"the index holds {state.texts:,} texts, the records are {at.texts:,}"
         return Finding("keywords", Level.PROBLEM, seen, REINDEX)
-    return _followed("keywords", state.seq, at, what, served=is_held(settings.indexes_path))
+    return _check_follower("keywords", state.seq, at, what, served=is_held(settings.indexes_path))
 
 
 def _keywords(settings: Settings, held: StoreContents, space: Space) -> tuple[KeywordState | None, Position]:
@@ -96,7 +96,7 @@ def _check_folder(
         return Finding("vectors", level, f"{backend.title}'s folder is not used: {state.distrust}", remedy)
     at = position(settings.store_url, space, state.seq)
     windows = windows_up_to(settings.store_url, space, model.identity, state.seq)
-    return _followed("vectors", state.seq, at, f"{windows:,} vectors", served=False)
+    return _check_follower("vectors", state.seq, at, f"{windows:,} vectors", served=False)
 
 
 def _check_server(
@@ -132,7 +132,7 @@ def _check_collection(
         seen = f"the collection on {url} holds {windows:,} vectors, the records up to its last change {needed:,}"
         return Finding("vectors", Level.PROBLEM, seen, remedy)
     served = is_held(settings.indexes_path)
-    return _followed("vectors", seq, at, f"{windows:,} vectors on {url}", served=served)
+    return _check_follower("vectors", seq, at, f"{windows:,} vectors on {url}", served=served)
 
 
 def _over_spaces(part: str, nothing: str, check: Callable[[Space], Finding | None]) -> CheckResult[None]:
@@ -144,7 +144,7 @@ def _over_spaces(part: str, nothing: str, check: Callable[[Space], Finding | Non
     return CheckResult(wrong or [Finding(part, Level.OK, seen or nothing)])
 
 
-def _followed(part: str, seq: int, at: Position, what: str, *, served: bool) -> Finding:
+def _check_follower(part: str, seq: int, at: Position, what: str, *, served: bool) -> Finding:
     if seq > at.last_seq:
         seen = f"the index has a change of {_time(seq)}, the last of the records is of {_time(at.last_seq)}"
         seen += ": they are older than it"

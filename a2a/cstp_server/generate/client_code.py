@@ -27,7 +27,7 @@ _CALLS: Final = '''"""One function for each method, which makes a call for `Clie
 `timeout` is how many seconds a call may take, if not the client's.'''
 _METHODS: Final = '"""Every method, typed, for `Client` and `AsyncClient`.'
 _BINDINGS: Final = {
-    "cstp.client.binding": {"AsyncSender", "Sender", "iterated", "iterated_async", "sent", "sent_async"}
+    "cstp.client.binding": {"AsyncSender", "Sender", "bind", "bind_async", "bind_listing", "bind_listing_async"}
 }
 
 
@@ -78,9 +78,9 @@ def methods_module() -> str:
     for prefix, end, results in (("", "", "returned"), ("Async", "_async", "awaited")):
         lines += ["", "", f"class {prefix}Methods({prefix}Sender):"]
         lines += [f'    """The methods of the protocol; results are {results}."""', ""]
-        lines += [f"    {_name(one)} = sent{end}(calls.{_name(one)})" for one in METHODS]
+        lines += [f"    {_name(one)} = bind{end}(calls.{_name(one)})" for one in METHODS]
         names = [found.name for one in METHODS if (found := _listing(one))]
-        lines += [f"    {name} = iterated{end}(calls.{name})" for name in names]
+        lines += [f"    {name} = bind_listing{end}(calls.{name})" for name in names]
     return "\n".join(lines) + "\n"
 
 
@@ -92,7 +92,7 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
 
 def _call(method: Method[Any, Any]) -> Iterator[str]:
     yield from _signature(_name(method), [*_parameters(method), _TIMEOUT], f"Call[{_result(method)}]")
-    yield from _docstring(method)
+    yield from _docstring_lines(method)
     yield f"    return typed_call({_constant(method)}, locals(), timeout)"
 
 
@@ -111,7 +111,7 @@ def _parameters(method: Method[Any, Any]) -> list[Parameter]:
     """Those that are required come first, those that all reads have last."""
     found = []
     for name, field in method.params.model_fields.items():
-        annotation = _spelled(field.annotation)
+        annotation = _spell_type(field.annotation)
         default = None if field.is_required() else _literal(field.default)
         if default == "None" and "None" not in annotation:
             annotation += " | None"
@@ -135,17 +135,17 @@ def _listing(method: Method[Any, Any]) -> Listing | None:
     return Listing(name, item, items, total, repr(fields["limit"].default))
 
 
-def _spelled(annotation: Any) -> str:
+def _spell_type(annotation: Any) -> str:
     """A type as it is written in a signature: without the rules of the wire, and times as a caller has them."""
     origin = get_origin(annotation)
     if origin is Annotated:
-        return _spelled(get_args(annotation)[0])
+        return _spell_type(get_args(annotation)[0])
     if origin in (Union, UnionType):
-        return " | ".join(dict.fromkeys(_spelled(one) for one in get_args(annotation)))
+        return " | ".join(dict.fromkeys(_spell_type(one) for one in get_args(annotation)))
     if origin is list:
-        return f"list[{_spelled(get_args(annotation)[0])}]"
+        return f"list[{_spell_type(get_args(annotation)[0])}]"
     if origin is dict:
-        return f"Mapping[{', '.join(_spelled(one) for one in get_args(annotation))}]"
+        return f"Mapping[{', '.join(_spell_type(one) for one in get_args(annotation))}]"
     if origin is Literal:
         return "Literal[" + ", ".join(f'"{value}"' for value in get_args(annotation)) + "]"
     if annotation is JsonValue:  # an object or a list wherever a parameter takes it
@@ -189,7 +189,7 @@ def _imports(own: Mapping[str, set[str]]) -> list[str]:
                 (standard, "typing", "Literal"),
                 (standard, "collections.abc", "Mapping"),
             ):
-                if name in _spelled(field.annotation):
+                if name in _spell_type(field.annotation):
                     names.setdefault(module, set()).add(name)
     return [*_import_lines(standard), "", *_import_lines(ours)]
 
@@ -214,11 +214,11 @@ def _signature(name: str, parameters: Sequence[Parameter], result: str) -> Itera
         return
     inner = f"    {', '.join(words)}"
     yield f"def {name}("
-    yield from [inner] if len(inner) <= WIDTH else (line for word in words for line in _wrapped(word))
+    yield from [inner] if len(inner) <= WIDTH else (line for word in words for line in _wrap_parameter(word))
     yield f") -> {result}:"
 
 
-def _wrapped(word: str) -> Iterator[str]:
+def _wrap_parameter(word: str) -> Iterator[str]:
     """A parameter on a line; a list of many names, or null, takes several."""
     line = f"    {word},"
     if len(line) <= WIDTH:
@@ -233,7 +233,7 @@ def _wrapped(word: str) -> Iterator[str]:
     yield f"    | {rest}"
 
 
-def _docstring(method: Method[Any, Any]) -> Iterator[str]:
+def _docstring_lines(method: Method[Any, Any]) -> Iterator[str]:
     """The summary and what the parameters' model says, with names as Python has them."""
     said = cleandoc(str(method.params.__doc__))
     if not method.params.model_fields:

@@ -177,10 +177,10 @@ def _type(schema: Schema, *, nullable: bool = True) -> str:
         case {"type": "string", "format": "date"}:
             return "date"
         case {"type": "string"}:
-            return _bounded("text", _between(schema.get("minLength"), schema.get("maxLength"), " characters"))
+            return _add_bounds("text", _between(schema.get("minLength"), schema.get("maxLength"), " characters"))
         case {"type": "integer" | "number" as kind}:
             low, high = schema.get("minimum"), schema.get("maximum")
-            return _bounded("whole number" if kind == "integer" else "number", _between(low, high, ""))
+            return _add_bounds("whole number" if kind == "integer" else "number", _between(low, high, ""))
         case {"type": "boolean"}:
             return "`true` or `false`"
         case {"type": "null"}:
@@ -191,7 +191,7 @@ def _type(schema: Schema, *, nullable: bool = True) -> str:
             return "any JSON value"
 
 
-def _bounded(kind: str, bounds: str) -> str:
+def _add_bounds(kind: str, bounds: str) -> str:
     return f"{kind}, {bounds}" if bounds else kind
 
 

@@ -59,7 +59,7 @@ def _errors_of(exit_code: int) -> str:
 
 
 def _command_section(command: Any, path: str, heading: str) -> Iterator[str]:
-    yield from ("", f"{heading} {path}", "", _joined(command.help))
+    yield from ("", f"{heading} {path}", "", _join_lines(command.help))
     if command.epilog:
         yield from ("", command.epilog.replace("Example: ", "Example: `", 1) + "`")
     inner = getattr(command, "commands", None)
@@ -75,7 +75,7 @@ def _command_section(command: Any, path: str, heading: str) -> Iterator[str]:
     rows += [(f"`{', '.join(one.opts)}{_value(one)}`", _with_default(one)) for one in options]
     if rows:
         yield from ("", "| | |", "|---|---|")
-        yield from (f"| {name} | {_joined(text).replace('|', chr(92) + '|')} |" for name, text in rows)
+        yield from (f"| {name} | {_join_lines(text).replace('|', chr(92) + '|')} |" for name, text in rows)
 
 
 def _usage(argument: Any) -> str:
@@ -93,7 +93,7 @@ def _with_default(option: Any) -> str:
     return f"{option.help or ''}{shown}{variable}"
 
 
-def _joined(text: str | None) -> str:
+def _join_lines(text: str | None) -> str:
     """Paragraphs of one line each."""
     return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))
 

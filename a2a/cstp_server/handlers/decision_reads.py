@@ -41,7 +41,7 @@ def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
             _filters(params), call.viewer, params.offset, params.limit, call.agent, usual
         )
         return wire.ListDecisionsResult(
-            decisions=[_listed(stored) for stored in page.stored],
+            decisions=[_to_listed(stored) for stored in page.stored],
             total=page.total,
             limit=params.limit,
             offset=params.offset,
@@ -90,7 +90,7 @@ def _filters(params: wire.ListDecisionsParams) -> Filters:
     )
 
 
-def _listed(stored: StoredRecord) -> wire.ListedDecision:
+def _to_listed(stored: StoredRecord) -> wire.ListedDecision:
     decision = stored.record
     assert isinstance(decision, Decision)
     return wire.ListedDecision(

@@ -12,7 +12,7 @@ from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import FoundLinks, Match, Part as IncludedPart, Question
 from cstp.methods import decisions as wire
 from cstp_server.handlers.decision_records import edge_of
-from cstp_server.handlers.searches import NO_TIME, Asked, Cutting, Part, explained, fit, no_match, read_search
+from cstp_server.handlers.searches import NO_TIME, Asked, Cutting, Part, explain_result, fit, no_match, read_search
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -21,7 +21,7 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
 
     async def query_decisions(params: wire.QueryDecisionsParams, call: Call) -> wire.QueryDecisionsResult:
         asked = read_search(engine, params)
-        include = _included(params)
+        include = _included_parts(params)
         filters = _filters(params.filters)
         question = Question(
             params.query, filters, call.viewer, params.limit, asked.mode, include, params.abstain, asked.as_of
@@ -35,14 +35,14 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
         answer = answered(found, len(matches))
         if params.max_tokens is not None:
             empty = answered([], len(matches)).model_copy(update=NO_TIME)
-            fitted = await _fitted(partial(engine.cut, agent=call.agent), params, matches, found, empty)
+            fitted = await _fit_decisions(partial(engine.cut, agent=call.agent), params, matches, found, empty)
             answer = answered(fitted, len(matches))
         return answer
 
     return (BoundMethod(wire.QUERY_DECISIONS, query_decisions),)
 
 
-def _included(params: wire.QueryDecisionsParams) -> frozenset[IncludedPart]:
+def _included_parts(params: wire.QueryDecisionsParams) -> frozenset[IncludedPart]:
     switches: dict[IncludedPart, bool] = {
         "edges": params.include_links,
         "provenance": params.include_provenance,
@@ -70,7 +70,7 @@ def _answer(
     )
 
 
-async def _fitted(
+async def _fit_decisions(
     cut: Cutting,
     params: wire.QueryDecisionsParams,
     matches: Sequence[Match],
@@ -81,10 +81,10 @@ async def _fitted(
     assert params.max_tokens is not None
     parts = [Part(item, None if item.snippet is None else "snippet") for item in found]
     kept = zip(matches, await fit(cut, params.query, parts, params.max_tokens, empty), strict=True)
-    return [_marked(item, match) for match, item in kept if isinstance(item, wire.DecisionSummary)]
+    return [_mark_cut(item, match) for match, item in kept if isinstance(item, wire.DecisionSummary)]
 
 
-def _marked(item: wire.DecisionSummary, match: Match) -> wire.DecisionSummary:
+def _mark_cut(item: wire.DecisionSummary, match: Match) -> wire.DecisionSummary:
     """Return the item with whether its snippet lacks some of the text, as it may before it is shortened."""
     if item.snippet is None:
         return item
@@ -131,7 +131,7 @@ def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -
         snippet=match.snippet,
         links=None if match.links is None else _links(match.links, edges="edges" in include),
         provenance=_provenance(decision, match.origin) if "provenance" in include else None,
-        explain=explained(match.explanation, match.window),
+        explain=explain_result(match.explanation, match.window),
     )
 
 

@@ -14,7 +14,7 @@ from cognition_engines.writing.requests import StoreEpisode
 from cstp.errors import NotFound
 from cstp.methods import episodes as wire
 from cstp_server.handlers.conversion import LEVELS, from_wire, provenance_of, to_wire, write
-from cstp_server.handlers.searches import explained, read_search
+from cstp_server.handlers.searches import explain_result, read_search
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -69,7 +69,7 @@ def episode_methods(engine: Engine) -> tuple[AnyBound, ...]:
         except NoGoodMatch as none:
             return answer.model_copy(update={"no_good_match": True, "nearest": _nearest(none)})
         known = {"no_good_match": False} if params.abstain else {}
-        found = {"episodes": [_found(match) for match in matches], "total": len(matches)}
+        found = {"episodes": [_to_episode(match) for match in matches], "total": len(matches)}
         return answer.model_copy(update=found | known)
 
     return (
@@ -110,8 +110,8 @@ def _members(episode: Episode) -> dict[str, Any]:
     }
 
 
-def _found(match: EpisodeMatch) -> wire.EpisodeFound:
-    reason = explained(match.explanation, match.window)
+def _to_episode(match: EpisodeMatch) -> wire.EpisodeFound:
+    reason = explain_result(match.explanation, match.window)
     return wire.EpisodeFound(
         **_members(match.episode),
         score=match.score,

@@ -12,7 +12,7 @@ from cognition_engines.kinds.extractions import Extraction, heading
 from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import Chunk, Episode
-from cognition_engines.kinds.registry import prefixed
+from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.knowledge import title
@@ -24,7 +24,7 @@ from cstp_server.handlers.searches import (
     Asked,
     Cutting,
     Part,
-    explained,
+    explain_result,
     fit,
     read_search,
     shown_path,
@@ -57,7 +57,7 @@ def everything_methods(engine: Engine) -> tuple[AnyBound, ...]:
         items = [_item(each, params) for each in found]
         if params.max_tokens is not None:
             cut = partial(engine.cut, agent=call.agent)
-            items = await _fitted(cut, params, asked, found, items, params.max_tokens)
+            items = await _fit_records(cut, params, asked, found, items, params.max_tokens)
         return _answer(params, asked, items, len(found))
 
     return (BoundMethod(SEARCH, search),)
@@ -89,7 +89,7 @@ def _answer(params: SearchParams, asked: Asked, items: Sequence[SearchedRecord],
     )
 
 
-async def _fitted(
+async def _fit_records(
     cut: Cutting,
     params: SearchParams,
     asked: Asked,
@@ -127,7 +127,7 @@ def _item(found: FoundRecord, params: SearchParams) -> SearchedRecord:
         path=None if isinstance(record, Decision) else shown_path(found.stored.origin),
         place=shown_place(record),
         content=found.text if params.include else None,
-        explain=explained(found.explanation, found.window),
+        explain=explain_result(found.explanation, found.window),
     )
 
 
@@ -172,7 +172,7 @@ def _source(found: FoundRecord) -> tuple[str | None, str | None]:
             cited = citation(record, {} if found.source is None or id is None else {id: found.source})
             return cited.title, cited.source_id
         case Event():
-            return facets.system, None if record.artifact_id is None else prefixed(Kind.ARTIFACT, record.artifact_id)
+            return facets.system, None if record.artifact_id is None else add_prefix(Kind.ARTIFACT, record.artifact_id)
         case Turn():
             return facets.system, record.conversation_id
         case Artifact() | ArtifactChunk() | Episode():

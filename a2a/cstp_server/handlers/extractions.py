@@ -40,7 +40,7 @@ def _metadata(params: wire.ExtractionsParams, page: ExtractionPage) -> wire.List
     )
 
 
-def _cited(listed: ListedExtraction) -> wire.Cited:
+def _to_cited(listed: ListedExtraction) -> wire.Cited:
     extraction, citation = listed.extraction, listed.citation
     assert extraction.id is not None
     return wire.Cited(
@@ -56,7 +56,7 @@ def _decision(listed: ListedExtraction) -> wire.ExtractedDecision:
     content = listed.extraction.content
     assert isinstance(content, DecisionContent)
     return wire.ExtractedDecision(
-        **dict(_cited(listed)),
+        **dict(_to_cited(listed)),
         question=content.question,
         options=list(content.options),
         considerations=list(content.considerations),
@@ -68,7 +68,7 @@ def _pattern(listed: ListedExtraction) -> wire.ExtractedPattern:
     content = listed.extraction.content
     assert isinstance(content, PatternContent)
     return wire.ExtractedPattern(
-        **dict(_cited(listed)),
+        **dict(_to_cited(listed)),
         name=content.name,
         problem=content.problem,
         solution=content.solution,
@@ -82,7 +82,7 @@ def _warning(listed: ListedExtraction) -> wire.ExtractedWarning:
     content = listed.extraction.content
     assert isinstance(content, WarningContent)
     return wire.ExtractedWarning(
-        **dict(_cited(listed)),
+        **dict(_to_cited(listed)),
         title=content.title,
         description=content.description,
         symptoms=_some(content.symptoms),

@@ -32,7 +32,7 @@ from cstp.errors import NotFound
 from cstp.methods import extractions, knowledge as wire
 from cstp.reads import SNIPPET_BYTES
 from cstp_server.handlers.conversion import refusals, to_wire, writer_of
-from cstp_server.handlers.searches import NO_TIME, Asked, Part, explained, fit, no_match, read_search, shown_place
+from cstp_server.handlers.searches import NO_TIME, Asked, Part, explain_result, fit, no_match, read_search, shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _CONTENTS: Final[Mapping[str, type[extractions.AnyContent]]] = {
@@ -55,7 +55,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         if read is None:
             raise NotFound(params.chunk_id)
         found, related = read
-        return _chunk(found, [_related(one) for one in related])
+        return _chunk(found, [_to_related(one) for one in related])
 
     async def search_knowledge(params: wire.SearchKnowledgeParams, call: Call) -> wire.SearchKnowledgeResult:
         asked = read_search(engine, params)
@@ -78,7 +78,7 @@ def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:
         except NoGoodMatch as none:
             return answered([], []).model_copy(update=no_match(none))
         matches = [each for each in found if params.min_score is None or each.score >= params.min_score]
-        whole: list[Wire | None] = [_found(match, _citation(match)) for match in matches]
+        whole: list[Wire | None] = [_to_found(match, _citation(match)) for match in matches]
         answer = answered(matches, whole)
         if params.max_tokens is not None or params.snippets:
             cut = partial(engine.cut, agent=call.agent)
@@ -127,7 +127,7 @@ def _chunk(found: ChunkFound, related: list[wire.RelatedChunk]) -> wire.GetChunk
     )
 
 
-def _related(related: NearChunk) -> wire.RelatedChunk:
+def _to_related(related: NearChunk) -> wire.RelatedChunk:
     chunk = related.chunk
     assert chunk.id is not None
     return wire.RelatedChunk(
@@ -181,7 +181,7 @@ def _citation(match: KnowledgeMatch) -> Citation:
     return citation(match.record, {} if match.source is None or id is None else {id: match.source})
 
 
-def _found(match: KnowledgeMatch, cited: Citation) -> wire.KnowledgeFound:
+def _to_found(match: KnowledgeMatch, cited: Citation) -> wire.KnowledgeFound:
     record = match.record
     assert record.id is not None
     extraction = record if isinstance(record, Extraction) else None
@@ -200,7 +200,7 @@ def _found(match: KnowledgeMatch, cited: Citation) -> wire.KnowledgeFound:
         source=None if cited.title is None else wire.SourceReference(source_id=cited.source_id, title=cited.title),
         origin=match.origin.made_by,
         recorded_by=match.origin.recorded_by,
-        explain=explained(match.explanation, match.window),
+        explain=explain_result(match.explanation, match.window),
     )
 
 

@@ -10,7 +10,7 @@ from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn, con
 from cognition_engines.kinds.graph import Entity, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.registry import prefixed
+from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.knowledge import author, place, title
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result
@@ -28,7 +28,7 @@ from cstp_server.handlers.searches import (
     Asked,
     Cutting,
     Part,
-    explained,
+    explain_result,
     fit,
     no_match,
     read_search,
@@ -57,18 +57,18 @@ def recall_methods(engine: Engine) -> tuple[AnyBound, ...]:
             found = await engine.recall(_request(params, asked, call.viewer), call.agent)
         except NoGoodMatch as none:
             omitted = {} if params.max_tokens is None else {"omitted": 0}
-            return _recalled(RecallAnswer((), (), (), 0), params, time).model_copy(update=no_match(none) | omitted)
+            return _recall_result(RecallAnswer((), (), (), 0), params, time).model_copy(update=no_match(none) | omitted)
         if found is None:
             raise NotFound(str(params.id))
         whole = (
-            _recalled(found, params, time)
+            _recall_result(found, params, time)
             if found.turns is None
             else _conversation(found.turns, params.conversation_id)
         )
         if params.max_tokens is None and not params.snippets:
             return whole
         cut = partial(engine.cut, agent=call.agent)
-        return await _within(cut, whole, found.results, params)
+        return await _cut_result(cut, whole, found.results, params)
 
     return (BoundMethod(wire.RECALL, answer),)
 
@@ -96,11 +96,11 @@ def _request(params: wire.RecallParams, asked: Asked, viewer: Viewer) -> RecallR
     )
 
 
-def _recalled(found: RecallAnswer, params: wire.RecallParams, time: Interpreted | None) -> wire.RecallResult:
+def _recall_result(found: RecallAnswer, params: wire.RecallParams, time: Interpreted | None) -> wire.RecallResult:
     selector: wire.Selector = "id" if params.id is not None else "query" if params.query is not None else "context"
     return wire.RecallResult(
         results=[_item(result) for result in found.results],
-        related=[_related(related) for related in found.related],
+        related=[_to_related(related) for related in found.related],
         entities=[_entity(mentioned) for mentioned in found.entities],
         total_count=found.total,
         selector=selector,
@@ -122,7 +122,7 @@ def _conversation(page: TurnPage, id: str | None) -> wire.RecallResult:
     )
 
 
-async def _within(
+async def _cut_result(
     cut: Cutting, whole: wire.RecallResult, results: Sequence[Result], params: wire.RecallParams
 ) -> wire.RecallResult:
     """Return the answer with its texts cut: found records first, then their events, entities and related records."""
@@ -145,15 +145,21 @@ async def _within(
     kept, turns, events, entities, related = ([next(fitted) for _ in group] for group in groups)
     attached = iter(events)
     each = [(item, [next(attached) for _ in before.events]) for item, before in zip(kept, whole.results, strict=True)]
-    shown = [item.model_copy(update={"events": _there(its)}) for item, its in each if item is not None]
-    shown_events = sum(len(_there(its)) for item, its in each if item is not None)
-    there = len(shown) + shown_events + len(_there(turns)) + len(_there(entities)) + len(_there(related))
-    left = {"results": shown, "entities": _there(entities), "related": _there(related)}
+    shown = [item.model_copy(update={"events": _drop_missing(its)}) for item, its in each if item is not None]
+    shown_events = sum(len(_drop_missing(its)) for item, its in each if item is not None)
+    there = (
+        len(shown)
+        + shown_events
+        + len(_drop_missing(turns))
+        + len(_drop_missing(entities))
+        + len(_drop_missing(related))
+    )
+    left = {"results": shown, "entities": _drop_missing(entities), "related": _drop_missing(related)}
     counted = {} if omitted is None else {"omitted": len(parts) - there}
-    return empty.model_copy(update=left | counted | ({} if whole.turns is None else {"turns": _there(turns)}))
+    return empty.model_copy(update=left | counted | ({} if whole.turns is None else {"turns": _drop_missing(turns)}))
 
 
-def _there(items: Iterable[Wire | None]) -> list[Wire]:
+def _drop_missing(items: Iterable[Wire | None]) -> list[Wire]:
     return [item for item in items if item is not None]
 
 
@@ -188,12 +194,12 @@ def _item(result: Result) -> wire.RecallItem:
         score=result.score,
         origin=stored.origin.made_by,
         recorded_by=stored.origin.recorded_by,
-        events=[_attached(event) for event in result.events],
-        explain=explained(result.explanation, result.window),
+        events=[_to_attached(event) for event in result.events],
+        explain=explain_result(result.explanation, result.window),
     )
 
 
-def _related(related: RelatedRecord) -> wire.RelatedItem:
+def _to_related(related: RelatedRecord) -> wire.RelatedItem:
     stored = related.stored
     metadata = _metadata(stored)
     assert isinstance(metadata, wire.ArtifactMetadata | wire.EventMetadata)  # nothing else is a node's neighbour
@@ -233,7 +239,7 @@ def _context(stored: StoredRecord) -> str | None:
     return stored.facets.context
 
 
-def _attached(stored: StoredRecord) -> wire.AttachedEvent:
+def _to_attached(stored: StoredRecord) -> wire.AttachedEvent:
     event = stored.record
     assert isinstance(event, Event)
     return wire.AttachedEvent(
@@ -306,7 +312,7 @@ def _event_metadata(event: Event) -> wire.EventMetadata:
             wire.Quote(quote=each.quote, start_char=each.start_char, end_char=each.end_char, chunk_id=each.chunk_id)
             for each in event.evidence
         ],
-        artifact_id=None if event.artifact_id is None else prefixed(Kind.ARTIFACT, event.artifact_id),
+        artifact_id=None if event.artifact_id is None else add_prefix(Kind.ARTIFACT, event.artifact_id),
     )
 
 
@@ -330,7 +336,7 @@ def _passage_metadata(chunk: ArtifactChunk, stored: StoredRecord) -> wire.ChunkM
         author=None,
         source=stored.facets.system,
         source_id=None,
-        artifact_id=prefixed(Kind.ARTIFACT, chunk.artifact_id),
+        artifact_id=add_prefix(Kind.ARTIFACT, chunk.artifact_id),
         chunk_info=place(chunk),
         tags=[],
         path=shown_path(stored.origin),

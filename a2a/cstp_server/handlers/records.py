@@ -41,7 +41,7 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
                 seq, indexed, outcomes = done.seq, done.indexed, done.outcomes
         return wire.PutRecordsResult(
             outcomes=[one.value for one in outcomes],
-            known=[_known(one) for one in before.known],
+            known=[_known_state(one) for one in before.known],
             guarded=[
                 wire.GuardedPlace(source=one.source, path=one.path, scope=one.scope, level=LEVELS[one.level])
                 for one in before.guarded
@@ -71,7 +71,7 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
                 call.place.leave()
             seconds = params.wait_ms / 1000
             found = await following.wait(
-                call.viewer, cursor, seconds, lambda: followers.ended(call.token), kinds, params.limit, call.agent
+                call.viewer, cursor, seconds, lambda: followers.must_stop(call.token), kinds, params.limit, call.agent
             )
         finally:
             followers.leave(call.agent)
@@ -116,7 +116,7 @@ def _look_up(asked: wire.LookUp) -> LookUp:
     )
 
 
-def _known(one: KnownRecord) -> wire.KnownRecordState:
+def _known_state(one: KnownRecord) -> wire.KnownRecordState:
     kind: Any = one.kind.label
     return wire.KnownRecordState(
         key=one.key, kind=kind, id=one.id, project=one.project, origin=origin_object(one.origin)

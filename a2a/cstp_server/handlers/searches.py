@@ -85,7 +85,7 @@ def no_match(found: NoGoodMatch) -> dict[str, Any]:
     return {"no_good_match": True, "nearest": nearest}
 
 
-def explained(found: Explanation | None, window: Window | None) -> Explained | None:
+def explain_result(found: Explanation | None, window: Window | None) -> Explained | None:
     """Return the explanation of a result; None if `explain` is off."""
     if found is None:
         return None
@@ -142,12 +142,12 @@ async def fit(
     """
     left = _UNBOUNDED if max_tokens is None else max_tokens * TOKEN_BYTES - size_of(empty) - _SPARE
     most = _UNBOUNDED if longest is None else longest
-    sizes = [min(_measured(part.text), _UNBOUNDED if part.whole else most) for part in parts]
+    sizes = [min(_json_bytes(part.text), _UNBOUNDED if part.whole else most) for part in parts]
     rooms = _rooms([(part, part.cost, size) for part, size in zip(parts, sizes, strict=True)], left)
     cuts = {
-        place: PassageRequest(part.text, Room(room, _measured, beyond=True), part.record, part.own, part.window)
+        place: PassageRequest(part.text, Room(room, _json_bytes, beyond=True), part.record, part.own, part.window)
         for place, (part, room) in enumerate(zip(parts, rooms, strict=True))
-        if room is not None and room < _measured(part.text)
+        if room is not None and room < _json_bytes(part.text)
     }
     texts = dict(zip(cuts, await cut(query, list(cuts.values())), strict=True))
     found: list[Wire | None] = []
@@ -183,7 +183,7 @@ def _rooms(sized: Sequence[tuple[Part, int, int]], left: int) -> list[int | None
     return rooms
 
 
-def _measured(text: str) -> int:
+def _json_bytes(text: str) -> int:
     """Return the bytes of a text within JSON."""
     return len(to_json(text)) - 2
 

@@ -47,7 +47,7 @@ class FolderCalls:
         self.asked_back: asyncio.Future[socket.socket] = asyncio.get_running_loop().create_future()
 
     @asynccontextmanager
-    async def answering(self, folder: Path) -> AsyncIterator[None]:
+    async def answer_calls(self, folder: Path) -> AsyncIterator[None]:
         """Answer the calls of others meanwhile; this process has the lock of `folder`.
 
         Without a socket, as on some network file systems, other processes find the folder held.
@@ -58,7 +58,7 @@ class FolderCalls:
             _log.warning("folder_not_shared", folder=str(folder), reason=error.strerror)
             yield
             return
-        server = await asyncio.start_unix_server(self._connected, sock=listener, limit=self._longest)
+        server = await asyncio.start_unix_server(self._answer_connection, sock=listener, limit=self._longest)
         try:
             yield
         finally:
@@ -69,7 +69,7 @@ class FolderCalls:
             if self._connections:
                 await asyncio.wait(self._connections)
 
-    async def _connected(self, reader: StreamReader, writer: StreamWriter) -> None:
+    async def _answer_connection(self, reader: StreamReader, writer: StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         self._connections.add(task)

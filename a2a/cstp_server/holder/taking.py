@@ -43,7 +43,7 @@ def take_folder(folder: Path, seconds: float) -> FolderLock:
                 raise
         with suppress(OSError):  # it starts or ends just now
             if (file := _file_given_up(folder, until)) is not None:
-                return FolderLock.received(file)
+                return FolderLock.from_received_file(file)
         sleep(_PAUSE_SECONDS)
 
 
@@ -88,12 +88,12 @@ def folder_of_a_server(settings: Settings, listener: socket.socket, announce: Ca
             by = holder(settings.indexes_path)
             if until < inf and ((by and not is_address(by)) or monotonic() > until):
                 raise
-        if by and _answered(settings, by, listener, announce):
+        if by and _have_answered(settings, by, listener, announce):
             until = inf  # it has clients from here on, which wait
         sleep(_PAUSE_SECONDS)
 
 
-def _answered(settings: Settings, by: str, listener: socket.socket, announce: Callable[[], object]) -> bool:
+def _have_answered(settings: Settings, by: str, listener: socket.socket, announce: Callable[[], object]) -> bool:
     """Have the holder answer on `listener` until it ends; False if it starts or ends just now. Raises FolderInUse."""
     with suppress(OSError), closing(folder_socket.connect(settings.indexes_path)) as connection:
         connection.sendall(answer_on_line(settings))

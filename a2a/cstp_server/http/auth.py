@@ -64,7 +64,7 @@ def client_address(peer: str, headers: Iterable[Header], proxies: Sequence[Netwo
         for hop in value.decode("latin-1").split(",")
     ]
     address = peer
-    while _within(address, proxies) and hops:
+    while _in_networks(address, proxies) and hops:
         address = hops.pop()
     return address
 
@@ -80,7 +80,7 @@ def client_network(address: str) -> str:
     return str(parsed.ipv4_mapped or IPv6Network((int(parsed), 64), strict=False))
 
 
-def _within(address: str, networks: Sequence[Network]) -> bool:
+def _in_networks(address: str, networks: Sequence[Network]) -> bool:
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -116,13 +116,13 @@ def host_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
     HTTP/1.0 may leave it out, as some load balancers do; browsers name one.
     """
     host = _field(scope, b"host")
-    return host is None or host.lower() in _own(scope) or _listed(host.lower(), allowed)
+    return host is None or host.lower() in _own(scope) or _is_listed(host.lower(), allowed)
 
 
 def origin_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
     """Return whether a request's Origin is allowed; clients that are not browsers send none."""
     origin = _field(scope, b"origin")
-    return origin is None or _listed(origin, allowed)
+    return origin is None or _is_listed(origin, allowed)
 
 
 def same_origin(scope: Scope) -> bool:
@@ -141,7 +141,7 @@ def _own(scope: Scope) -> Iterable[str]:
     return name, f"{name}:{port}"
 
 
-def _listed(value: str, allowed: Sequence[str]) -> bool:
+def _is_listed(value: str, allowed: Sequence[str]) -> bool:
     return value in allowed or any(_fits(value, one) for one in allowed)
 
 

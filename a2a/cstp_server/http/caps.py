@@ -21,12 +21,12 @@ class UvicornProtocol(HttpToolsProtocol):
     """uvicorn's HTTP protocol. Its `cycle` runs the application for the newest request."""
 
     @property
-    def asked(self) -> bool:
+    def had_request(self) -> bool:
         """Whether the connection has had a request."""
         return self.cycle is not None
 
     @property
-    def answering(self) -> bool:
+    def is_answering(self) -> bool:
         """Whether the newest request is not answered yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
@@ -46,7 +46,7 @@ class UvicornProtocol(HttpToolsProtocol):
 
     def drop_answer(self) -> None:
         """Let the application write on without effect: uvicorn learns that the connection is gone a little later."""
-        if self.answering:
+        if self.is_answering:
             self.cycle.disconnected = True
             self.cycle.waiting_for_100_continue = False  # it would be written after a refusal
             self.cycle.message_event.set()

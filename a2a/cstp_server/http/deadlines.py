@@ -63,7 +63,7 @@ class _ClientClock(FlowControl):
         if not self.read_paused:
             self._since = min(self._since + seconds, self._now())
 
-    def waited(self) -> float:
+    def waited_seconds(self) -> float:
         """Return the seconds for which the client has had its turn."""
         return (self._paused_at if self.read_paused else self._now()) - self._since
 
@@ -103,7 +103,7 @@ class TimedProtocol(CappedProtocol):
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
-        if self.answering:
+        if self.is_answering:
             answering: Answering | None = self.request_state.get(ANSWERING)
             if answering is not None:
                 answering.abandon()
@@ -123,7 +123,7 @@ class TimedProtocol(CappedProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         # a request that is answered before it is complete still has to become complete in its time
-        if not self._in_body or self.answering:
+        if not self._in_body or self.is_answering:
             self.flow.restart()
 
     @property
@@ -136,7 +136,7 @@ class TimedProtocol(CappedProtocol):
         """Whether every request before the one being received, or waited for, is answered."""
         if self._in_body:
             return not self.pipeline
-        return not self.answering
+        return not self.is_answering
 
     def _look_in(self, seconds: float) -> None:
         delay = max(seconds, 0.001)
@@ -154,7 +154,7 @@ class TimedProtocol(CappedProtocol):
     def _send_left(self) -> float:
         """Return the seconds until the client must have taken some of an answer; cut it and return 0 if it has not."""
         now, peer = self.loop.time(), self.transport.get_extra_info("socket")
-        untaken = self.transport.get_write_buffer_size() + _unacknowledged(peer)
+        untaken = self.transport.get_write_buffer_size() + _unacknowledged_bytes(peer)
         if not untaken or untaken != self._untaken:
             self._untaken, self._untaken_since = untaken, now
             return self.deadlines.send
@@ -173,7 +173,7 @@ class TimedProtocol(CappedProtocol):
             return self.deadlines.look
         if not self._client_has_turn or (idle and self._untaken):
             self.flow.restart()
-        left = (self.deadlines.idle if idle else self.deadlines.receive) - self.flow.waited()
+        left = (self.deadlines.idle if idle else self.deadlines.receive) - self.flow.waited_seconds()
         if left > 0:
             return left
         if not idle:
@@ -188,9 +188,9 @@ class TimedProtocol(CappedProtocol):
     def _make_room(self) -> bool:
         """Cut the connection that has been without a first request for longest; return False if all are too new."""
         others = [each for each in self.connections if isinstance(each, TimedProtocol)]
-        silent = [each for each in others if not each.asked and not each._refused]
-        longest = max(silent, key=lambda each: each.flow.waited(), default=None)
-        if longest is None or longest.flow.waited() < _NEW_SECONDS:
+        silent = [each for each in others if not each.had_request and not each._refused]
+        longest = max(silent, key=lambda each: each.flow.waited_seconds(), default=None)
+        if longest is None or longest.flow.waited_seconds() < _NEW_SECONDS:
             return False
         _log.info("connection_cut", reason="room")
         self.connections.discard(longest)
@@ -201,7 +201,7 @@ class TimedProtocol(CappedProtocol):
         """Answer a connection above the maximum with 503 and close it."""
         self.connections.discard(self)
         parts: Parts = self.app_state["parts"]
-        parts.metrics.answered(503)
+        parts.metrics.count_answer(503)
         if not self.refused:
             _log.warning("connections_full", max_connections=self.deadlines.max_connections)
         if len(self.refused) < MAX_REFUSED:
@@ -213,7 +213,7 @@ class TimedProtocol(CappedProtocol):
             self.transport.close()
 
 
-def _unacknowledged(peer: socket.socket) -> int:
+def _unacknowledged_bytes(peer: socket.socket) -> int:
     """Return the bytes that the kernel holds for `peer`: it may take megabytes, and in large steps only."""
     (size,) = struct.unpack("i", ioctl(peer.fileno(), termios.TIOCOUTQ, bytes(4)))
     return int(size)

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.agent_card import agent_card
 from cstp_server.http.auth import Header
-from cstp_server.http.endpoint import Reply, etag, known, reached, refuse_method, send_reply
+from cstp_server.http.endpoint import Reply, etag, names_tag, refuse_method, request_base_url, send_reply
 from cstp_server.limits.prices import Plan
 from cstp_server.settings import Settings
 from cstp_server.tokens import SCOPES
@@ -67,13 +67,13 @@ async def openrpc(scope: Scope, receive: Receive, send: Send) -> None:
 async def card(scope: Scope, receive: Receive, send: Send) -> None:
     """Return the A2A agent card."""
     discovery: Discovery = scope["state"]["discovery"]
-    await send_reply(send, _reply(scope, discovery.card(reached(scope)), discovery.modified))
+    await send_reply(send, _reply(scope, discovery.card(request_base_url(scope)), discovery.modified))
 
 
 async def metadata(scope: Scope, receive: Receive, send: Send) -> None:
     """Return the metadata of the protected resource, which a 401 names."""
     discovery: Discovery = scope["state"]["discovery"]
-    await send_reply(send, _reply(scope, discovery.metadata(reached(scope)), discovery.modified))
+    await send_reply(send, _reply(scope, discovery.metadata(request_base_url(scope)), discovery.modified))
 
 
 def _reply(scope: Scope, body: bytes, modified: datetime) -> Reply:
@@ -82,16 +82,16 @@ def _reply(scope: Scope, body: bytes, modified: datetime) -> Reply:
     tag = etag(body)
     since = format_datetime(modified, usegmt=True).encode()
     validators: list[Header] = [(b"etag", tag), (b"last-modified", since), _CACHED]
-    if _unchanged(scope["headers"], tag, modified):
+    if _is_unchanged(scope["headers"], tag, modified):
         return Reply(304, None, validators)
     return Reply(200, body, validators)
 
 
-def _unchanged(headers: Sequence[Header], tag: bytes, modified: datetime) -> bool:
+def _is_unchanged(headers: Sequence[Header], tag: bytes, modified: datetime) -> bool:
     """Return whether `If-None-Match` names the tag, weakly, or any; without it, whether the document is no newer."""
     given = any(name == b"if-none-match" and value for name, value in headers)
     since = [value.decode("latin-1") for name, value in headers if name == b"if-modified-since"]
     if not given and len(since) == 1:
         with suppress(ValueError, TypeError):  # an invalid date is ignored, as HTTP requires
             return modified <= parsedate_to_datetime(since[0])
-    return known(headers, tag)
+    return names_tag(headers, tag)

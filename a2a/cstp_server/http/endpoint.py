@@ -113,7 +113,7 @@ async def answer_post(scope: Scope, receive: Receive, send: Send, face: Face) ->
         reply.headers.append(_CLOSE)
     finally:
         del scope["state"][ANSWERING]
-    parts.metrics.answered(reply.status)
+    parts.metrics.count_answer(reply.status)
     await send_reply(send, reply, request_id)
 
 
@@ -123,14 +123,14 @@ async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, requ
         return refused
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
-        return unauthenticated(scope, token, parts, request_id, face.error_body)
-    reply = await _authenticated(scope, receive, parts, face, Call(token, request_id))
+        return answer_unauthenticated(scope, token, parts, request_id, face.error_body)
+    reply = await _answer_authenticated(scope, receive, parts, face, Call(token, request_id))
     reply.headers.append(NO_STORE)
     reply.headers.extend(await parts.limiter.headers(token.agent))
     return reply
 
 
-async def _authenticated(scope: Scope, receive: Receive, parts: Parts, face: Face, call: Call) -> Reply:
+async def _answer_authenticated(scope: Scope, receive: Receive, parts: Parts, face: Face, call: Call) -> Reply:
     headers: list[Header] = scope["headers"]
     if not is_json(headers, _MEDIA_TYPES):
         return _refuse_call(415, InvalidRequest(_NO_JSON), face, call)
@@ -204,7 +204,7 @@ def _refuse_call(status: int, error: CstpError, face: Face, call: Call) -> Reply
     return refuse(status, error, face.error_body)
 
 
-def unauthenticated(
+def answer_unauthenticated(
     scope: Scope,
     refusal: Refusal,
     parts: Parts,
@@ -224,13 +224,13 @@ def unauthenticated(
     else:
         reply = refuse(401, AuthenticationRequired(), body)
         error = ', error="invalid_token"' if refusal.presented else ""
-        metadata = f', resource_metadata="{parts.public_url or reached(scope)}{METADATA_PATH}"'
+        metadata = f', resource_metadata="{parts.public_url or request_base_url(scope)}{METADATA_PATH}"'
         reply.headers.append((b"www-authenticate", f"{_CHALLENGE}{error}{metadata}".encode()))
     reply.headers.append(_CLOSE)
     return reply
 
 
-def reached(scope: Scope) -> str:
+def request_base_url(scope: Scope) -> str:
     """Return the address that the connection came in on. The Host header comes from the caller and proves nothing."""
     host, port = scope["server"]
     return f"{scope['scheme']}://{f'[{host}]' if ':' in host else host}:{port}"
@@ -285,7 +285,7 @@ def etag(body: bytes) -> bytes:
     return b'"' + sha256(body).hexdigest()[:32].encode() + b'"'
 
 
-def known(headers: Sequence[Header], tag: bytes) -> bool:
+def names_tag(headers: Sequence[Header], tag: bytes) -> bool:
     """Return whether `If-None-Match` names the tag, weakly, or any."""
     given = b",".join(value for name, value in headers if name == b"if-none-match")
     return given.strip() == b"*" or tag in _TAG.findall(given)

@@ -57,7 +57,7 @@ async def changes_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
         return
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
-        await _reply(send, parts, endpoint.unauthenticated(scope, token, parts, request_id), request_id)
+        await _reply(send, parts, endpoint.answer_unauthenticated(scope, token, parts, request_id), request_id)
         return
     task = asyncio.current_task()
     assert task is not None
@@ -79,13 +79,13 @@ async def _follow(scope: Scope, send: Send, parts: endpoint.Parts, call: Call) -
     try:
         if refused := await parts.dispatcher.admit(CHANGES, call):
             raise refused
-        params = parse_params(ChangesParams, _asked(scope))
+        params = parse_params(ChangesParams, _read_query(scope))
         cursor = await cursor_of(params, call, stream.following)
         entered = parts.followers.enter(call.agent)
         if not entered:
             raise Overloaded(_RETRY_SECONDS)
         await send({"type": "http.response.start", "status": 200, "headers": await _head(parts, call)})
-        parts.metrics.answered(200)
+        parts.metrics.count_answer(200)
         async for text in _events(stream, parts, params, cursor, call):
             await send({"type": "http.response.body", "body": text, "more_body": True})
         await send({"type": "http.response.body", "body": b""})
@@ -110,15 +110,15 @@ async def _events(
 ) -> AsyncIterator[bytes]:
     """Yield blocks of events until the server or the token ends, or the records fail: then the client resumes."""
 
-    def ended() -> bool:
-        return parts.followers.ended(call.token)
+    def is_over() -> bool:
+        return parts.followers.must_stop(call.token)
 
     kinds = kinds_of(params)
     yield b"id: %d\n\n" % cursor  # so that a client that saw no event resumes here
-    while not ended():
+    while not is_over():
         try:
             found = await stream.following.wait(
-                call.viewer, cursor, stream.quiet_seconds, ended, kinds, PAGE, call.agent
+                call.viewer, cursor, stream.quiet_seconds, is_over, kinds, PAGE, call.agent
             )
         except ComponentFailed as error:
             _log.error("component_failed", component=error.component, reason=str(error), request_id=call.request_id)
@@ -129,7 +129,7 @@ async def _events(
             page = ChangesResult(changes=shown, cursor=cursor, more=False)
             await parts.dispatcher.audit_part(CHANGES.name, call, page)
             yield b"".join(map(_event, shown))
-        elif not ended():
+        elif not is_over():
             yield b": nothing new\n\n"
 
 
@@ -137,7 +137,7 @@ def _event(shown: RecordChange) -> bytes:
     return b"id: %d\nevent: %b\ndata: %b\n\n" % (shown.seq, shown.op.encode(), shown.model_dump_json().encode())
 
 
-def _asked(scope: Scope) -> dict[str, object]:
+def _read_query(scope: Scope) -> dict[str, object]:
     """Return the parameters of the query; `Last-Event-ID` is where a client resumes that has lost its stream."""
     query = scope["query_string"].decode("latin-1")
     try:
@@ -170,5 +170,5 @@ async def _refuse(send: Send, parts: endpoint.Parts, error: CstpError, call: Cal
 
 
 async def _reply(send: Send, parts: endpoint.Parts, reply: endpoint.Reply, request_id: str) -> None:
-    parts.metrics.answered(reply.status)
+    parts.metrics.count_answer(reply.status)
     await endpoint.send_reply(send, reply, request_id)

@@ -29,13 +29,13 @@ from cstp_server.http.endpoint import (
     WRONG_ORIGIN,
     Parts,
     Reply,
+    answer_unauthenticated,
     etag,
     is_json,
-    known,
+    names_tag,
     refuse_method,
     request_id_of,
     send_reply,
-    unauthenticated,
 )
 from cstp_server.limits.places import LARGE, Bodies, BodyTooLarge, ClientGone
 from cstp_server.rpc.envelope import parse_body
@@ -86,12 +86,12 @@ class Page:
 async def index(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer `/ui/` with index.html, checked for changes each time."""
     page: Page = scope["state"]["page"]
-    reply = _refused(scope, page)
+    reply = _refuse(scope, page)
     if reply is None:
         assets = await page.assets()
         tag = etag(assets.index)
         headers = [(b"etag", tag), _REVALIDATED, *_GUARDS]
-        if known(scope["headers"], tag):
+        if names_tag(scope["headers"], tag):
             reply = Reply(304, None, headers)
         else:
             reply = Reply(200, assets.index, [(b"content-type", TYPES[".html"].encode()), *headers])
@@ -101,7 +101,7 @@ async def index(scope: Scope, receive: Receive, send: Send) -> None:
 async def asset(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer `/ui/assets/DIGEST/PATH` with a known file of the page; the path is never looked up on disk."""
     page: Page = scope["state"]["page"]
-    reply = _refused(scope, page)
+    reply = _refuse(scope, page)
     if reply is None:
         assets = await page.assets()
         asked = scope["path_params"]
@@ -113,7 +113,7 @@ async def asset(scope: Scope, receive: Receive, send: Send) -> None:
 async def to_page(scope: Scope, receive: Receive, send: Send) -> None:
     """Redirect `/ui` to `/ui/`, by a relative address that also works behind a proxy that adds a path."""
     page: Page = scope["state"]["page"]
-    await send_reply(send, _refused(scope, page) or Reply(303, None, [(b"location", b"ui/")]))
+    await send_reply(send, _refuse(scope, page) or Reply(303, None, [(b"location", b"ui/")]))
 
 
 async def root(scope: Scope, receive: Receive, send: Send) -> None:
@@ -130,7 +130,7 @@ async def root(scope: Scope, receive: Receive, send: Send) -> None:
     await send_reply(send, reply)
 
 
-def _refused(scope: Scope, page: Page) -> Reply | None:
+def _refuse(scope: Scope, page: Page) -> Reply | None:
     if not page.enabled:
         return NOT_FOUND
     if refused := refuse_method(scope, "GET", "HEAD"):
@@ -200,7 +200,7 @@ async def session(scope: Scope, receive: Receive, send: Send) -> None:
         except ClientGone:
             return
         reply.headers.append(NO_STORE)
-    parts.metrics.answered(reply.status)
+    parts.metrics.count_answer(reply.status)
     await send_reply(send, reply, request_id)
 
 
@@ -227,7 +227,7 @@ async def _answer_claim(scope: Scope, receive: Receive, sessions: PageSessions, 
     code = _code_of(data)
     if code is None:
         return _error(400, 'the body must be {"code": "..."}')
-    return await _claimed(scope, sessions, parts, code, request_id)
+    return await _claim_session(scope, sessions, parts, code, request_id)
 
 
 def _code_of(data: bytes) -> str | None:
@@ -242,7 +242,7 @@ def _code_of(data: bytes) -> str | None:
     return code if isinstance(code, str) else None
 
 
-async def _claimed(scope: Scope, sessions: PageSessions, parts: Parts, code: str, request_id: str) -> Reply:
+async def _claim_session(scope: Scope, sessions: PageSessions, parts: Parts, code: str, request_id: str) -> Reply:
     peer = scope["client"][0] if scope.get("client") else ""
     network = auth.client_network(auth.client_address(peer, scope["headers"], parts.proxies))
     try:
@@ -253,7 +253,7 @@ async def _claimed(scope: Scope, sessions: PageSessions, parts: Parts, code: str
         _log.error("no_session", reason=str(error), request_id=request_id)
         return _error(503, _FAILED)
     if made is None:
-        return unauthenticated(scope, auth.Refusal(presented=True), parts, request_id, _in_words)
+        return answer_unauthenticated(scope, auth.Refusal(presented=True), parts, request_id, _in_words)
     token, text = made
     _log.info("session", agent=token.agent, token_id=token.id, request_id=request_id)
     return Reply(200, orjson.dumps({"token": text, "expires": token.expires}), [])

@@ -15,10 +15,10 @@ from cstp_server.http.endpoint import (
     WRONG_HOST,
     Parts,
     Reply,
+    answer_unauthenticated,
     refuse,
     refuse_method,
     send_reply,
-    unauthenticated,
 )
 from cstp_server.observe.metrics import StateGauges
 from cstp_server.observe.readiness import ReadinessCheck
@@ -71,7 +71,7 @@ async def _metrics(scope: Scope, probes: Probes) -> Reply:
     token = authenticate(scope["headers"], parts.tokens)
     if isinstance(token, Refusal):
         if token.presented or probes.metrics_need_token:
-            return unauthenticated(scope, token, parts)
+            return answer_unauthenticated(scope, token, parts)
         admin = False
     else:
         admin = _SCOPE in token.scopes

@@ -122,7 +122,7 @@ class CommonWindows:
 
     def take_all(self, key: str, windows: Sequence[Window], cost: int, other: MovingWindows | None = None) -> bool:
         """Do as `MovingWindows.take_all`."""
-        with self._locked():
+        with self._lock_file():
             now = self._clock()
             rings: list[_Ring | None] = []
             for window in windows:
@@ -144,7 +144,7 @@ class CommonWindows:
 
     def give_back(self, key: str, seconds: int, cost: int) -> None:
         """Do as `MovingWindows.give_back`."""
-        with self._locked():
+        with self._lock_file():
             ring = self._ring(key, seconds, self._clock())
             if ring is None:
                 self._overflow.give_back(key, seconds, cost)
@@ -154,7 +154,7 @@ class CommonWindows:
 
     def state(self, key: str, seconds: int) -> tuple[int, float]:
         """Do as `MovingWindows.state`."""
-        with self._locked():
+        with self._lock_file():
             now = self._clock()
             ring = self._ring(key, seconds, now)
             if ring is None:
@@ -163,7 +163,7 @@ class CommonWindows:
 
     def wait(self, key: str, limit: int, seconds: int, cost: int, other: MovingWindows | None = None) -> float:
         """Do as `MovingWindows.wait`."""
-        with self._locked():
+        with self._lock_file():
             now = self._clock()
             ring = self._ring(key, seconds, now)
             if ring is None:
@@ -177,7 +177,7 @@ class CommonWindows:
         return until_free(steps, lacking, seconds, now)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock_file(self) -> Iterator[None]:
         fcntl.flock(self._file, fcntl.LOCK_EX)
         try:
             yield

@@ -100,18 +100,18 @@ class Limiter:
         self._seen: dict[tuple[str, str], _WindowState] = {}
 
     @property
-    def degraded(self) -> bool:
+    def is_degraded(self) -> bool:
         """Whether Redis is configured and does not answer."""
         return self._probe is not None
 
     @property
     def state(self) -> str:
         """`memory`, `shared` (through Redis), or `degraded`: Redis does not answer and memory stands in."""
-        return "degraded" if self.degraded else "memory" if self._shared is None else "shared"
+        return "degraded" if self.is_degraded else "memory" if self._shared is None else "shared"
 
     async def look(self) -> str:
         """Return the state after asking Redis, which may have failed since the last call."""
-        if self._shared is not None and not self.degraded:
+        if self._shared is not None and not self.is_degraded:
             try:
                 await self._shared.take([_PROBE], "", 1)
             except (StorageError, TimeoutError) as error:
@@ -132,13 +132,13 @@ class Limiter:
         windows = self._plan.windows(agent)
         cost = min(units, *(window.limit for window in windows))
         allowed = self._take(windows, agent, cost)
-        if allowed and self._shared is not None and not self.degraded:
+        if allowed and self._shared is not None and not self.is_degraded:
             allowed = await self._hit(self._shared, windows, agent, cost)
         if not allowed:
             raise await self._refuse(windows, agent, cost)
-        if self._shared is not None and self.degraded:
+        if self._shared is not None and self.is_degraded:
             self._unsent.setdefault(agent, deque(maxlen=MOST_UNSENT)).append((time(), cost))
-        if self._shared is None or self.degraded:
+        if self._shared is None or self.is_degraded:
             for window in windows:
                 if seen := self._seen.get((agent, window.policy)):
                     seen.remaining = max(0, seen.remaining - cost)
@@ -173,7 +173,7 @@ class Limiter:
 
     def _take(self, windows: tuple[Window, ...], agent: str, cost: int) -> bool:
         """Take in this process, from all windows or from none."""
-        return self._local.take_all(agent, windows, cost, self._others if self.degraded else None)
+        return self._local.take_all(agent, windows, cost, self._others if self.is_degraded else None)
 
     async def _hit(self, shared: "SharedWindows", windows: tuple[Window, ...], agent: str, cost: int) -> bool:
         """Take in Redis the units taken here already, and give them back if Redis refuses.
@@ -196,7 +196,7 @@ class Limiter:
 
     def _wait_here(self, window: Window, agent: str, cost: int) -> float:
         """Return the seconds until this process allows `cost` units, with others' units while Redis does not answer."""
-        others = self._others if self.degraded else None
+        others = self._others if self.is_degraded else None
         return self._local.wait(agent, window.limit, window.seconds, cost, others)
 
     def _note(self, window: Window, agent: str, units: int, reset: float) -> _WindowState:
@@ -218,7 +218,7 @@ class Limiter:
         """Return the seconds until `cost` units are free here and in Redis; read the state for the headers again."""
         await self._read(window, agent)
         wait = self._wait_here(window, agent, cost)
-        if self._shared is None or self.degraded:
+        if self._shared is None or self.is_degraded:
             return wait
         try:
             # at most the window: another machine's clock may be wrong
@@ -228,7 +228,7 @@ class Limiter:
             return wait
 
     async def _read(self, window: Window, agent: str) -> _WindowState:
-        if self._counts is not None and not self.degraded:
+        if self._counts is not None and not self.is_degraded:
             try:
                 async with asyncio.timeout(self._timeout):
                     reset, remaining = await self._counts.get_window_stats(window.item, agent)
@@ -236,7 +236,7 @@ class Limiter:
             except (StorageError, TimeoutError) as error:
                 self._fall_back(error)
         taken, _ = self._local.state(agent, window.seconds)
-        others, _ = self._others.state(agent, window.seconds) if self.degraded else (0, 0.0)
+        others, _ = self._others.state(agent, window.seconds) if self.is_degraded else (0, 0.0)
         remaining = max(0, window.limit - taken - others)
         wait = self._wait_here(window, agent, min(window.limit, remaining + 1)) if remaining < window.limit else 0.0
         seen = self._seen[agent, window.policy] = _WindowState(remaining, time() + wait, time())

@@ -47,13 +47,13 @@ class Gate:
         self.ends_at = math.inf
 
     @property
-    def waiting(self) -> int:
+    def waiting_calls(self) -> int:
         return len(self._turns)
 
     @property
     def empty(self) -> bool:
         """Whether no request runs or waits."""
-        return not (self.running or self.waiting)
+        return not (self.running or self.waiting_calls)
 
     def drain(self, ends_at: float) -> None:
         """Admit no new requests from now on; running and waiting requests continue."""
@@ -64,7 +64,7 @@ class Gate:
         """Return whether a request of `agent` that came now would be refused at once."""
         if self.draining or self._may_have(agent):
             return self.draining
-        return self.waiting >= self._queue and self._turns.most() <= self._turns.of(agent) + 1
+        return self.waiting_calls >= self._queue and self._turns.most() <= self._turns.of(agent) + 1
 
     async def enter(self, agent: str) -> bool:
         """Wait for a place; return False if none becomes free in time. Each True needs a `leave`.
@@ -76,7 +76,7 @@ class Gate:
         if self._may_have(agent):
             self._hand_out(agent)
             return True
-        if self.waiting >= self._queue:
+        if self.waiting_calls >= self._queue:
             _settle(self._turns.drop_newest(), False)
         loop = asyncio.get_running_loop()
         place: asyncio.Future[bool] = loop.create_future()
@@ -139,12 +139,12 @@ class FollowerPlaces:
         self._held: Counter[str] = Counter()
 
     @property
-    def taken(self) -> int:
+    def taken_places(self) -> int:
         return self._held.total()
 
     def enter(self, agent: str) -> bool:
         """Take a place and return True, or return False if there is none. Each True needs a `leave`."""
-        if self._gate.draining or self.taken >= self._places or self._held[agent] >= half(self._places):
+        if self._gate.draining or self.taken_places >= self._places or self._held[agent] >= half(self._places):
             return False
         self._held[agent] += 1
         return True
@@ -154,7 +154,7 @@ class FollowerPlaces:
         if not self._held[agent]:
             del self._held[agent]
 
-    def ended(self, token: Token) -> bool:
+    def must_stop(self, token: Token) -> bool:
         """Return whether one that waits is to stop: the server ends, or the token counts no longer as it did."""
         self._tokens.refresh(monotonic())
         return self._gate.draining or not self._tokens.counts(token, datetime.now(UTC))

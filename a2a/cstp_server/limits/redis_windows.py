@@ -186,7 +186,7 @@ class SharedWindows:
                 failure.__cause__ = answer
                 hit.taken.set_exception(failure)
             else:
-                hit.taken.set_result(_taken(answer))
+                hit.taken.set_result(_parse_charge(answer))
 
     async def _ask(self, hits: Sequence[_Hit]) -> list[object]:
         """Return an answer for each hit: that of the script, or the error."""
@@ -197,7 +197,7 @@ class SharedWindows:
         return answers
 
 
-def _taken(answer: Any) -> ChargeResult:
+def _parse_charge(answer: Any) -> ChargeResult:
     allowed, *numbers = answer
     windows = zip(numbers[::2], numbers[1::2], strict=True)
     return ChargeResult(bool(allowed), [(int(units), float(oldest)) for units, oldest in windows])

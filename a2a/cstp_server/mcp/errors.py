@@ -19,11 +19,12 @@ _WORD: Final = re.compile(r"[A-Za-z]+")
 _LARGEST_TOLD: Final = 10**6
 
 
-def coded(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
+def error_body(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
     """Return `{"error": {"code", "message", "details"}}` (F000), also for tools without a specified shape."""
     data = error.data if isinstance(error.data, Mapping) else {}
     details: Mapping[str, errors.JsonValue] = {
-        to_snake(name): _named(value, schema) if name in _SENTENCES else value for name, value in data.items()
+        to_snake(name): _rename_arguments(value, schema) if name in _SENTENCES else value
+        for name, value in data.items()
     }
     message = error.message
     if isinstance(error, errors.InvalidParams):
@@ -31,7 +32,7 @@ def coded(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
         details = {"violations": [{"field": one.field, "message": one.message} for one in found]}
         message = "; ".join(_sentences(error.violations, schema))
     if isinstance(error, errors.Forbidden):
-        message = f"{message}: {_explained(error)}"
+        message = f"{message}: {_explain(error)}"
     return {"error": {"code": error.tool_code, "message": message, "details": details}}
 
 
@@ -41,11 +42,11 @@ def of_episodes(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
         case errors.InvalidParams():
             summary, details = "Parameter validation failed", "; ".join(_sentences(error.violations, schema))
         case errors.QueryFailed(component="records"):
-            summary, details = "Database operation failed", _explained(error)
+            summary, details = "Database operation failed", _explain(error)
         case errors.QueryFailed() | errors.InternalError():
-            summary, details = "Tool execution failed", _explained(error)
+            summary, details = "Tool execution failed", _explain(error)
         case _:
-            summary, details = error.message, _explained(error)
+            summary, details = error.message, _explain(error)
     return {"error": summary, "details": details, "tool": "list_episodes"}
 
 
@@ -58,10 +59,10 @@ def of_recall(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
         case errors.NotFound():
             return {"results": [], "related": [], "entities": [], "total_count": 0, "error": f"Not found: {error.id}"}
         case _:
-            return {"error": f"{error.message}: {_explained(error)}"}
+            return {"error": f"{error.message}: {_explain(error)}"}
 
 
-def _explained(error: errors.CstpError) -> str:
+def _explain(error: errors.CstpError) -> str:
     """Return in words how a caller can react to an error."""
     match error:
         case errors.RateLimited():
@@ -83,16 +84,16 @@ def _explained(error: errors.CstpError) -> str:
 
 
 def _in_snake_case(violations: Sequence[errors.Violation]) -> list[errors.Violation]:
-    return [errors.Violation(in_snake_case(one.field), _worded(one.message)) for one in violations]
+    return [errors.Violation(in_snake_case(one.field), _reword(one.message)) for one in violations]
 
 
-def _worded(message: str) -> str:
+def _reword(message: str) -> str:
     """Return what is wrong in the words of MCP: a tool has arguments, a method has parameters."""
     message = message.replace("a parameter of this method", "an argument of this tool")
     return in_snake_case(message.replace("parameters of this method", "arguments of this tool"))
 
 
-def _named(text: errors.JsonValue, schema: Mapping[str, Any]) -> errors.JsonValue:
+def _rename_arguments(text: errors.JsonValue, schema: Mapping[str, Any]) -> errors.JsonValue:
     """Return a detail with the names of arguments as the tool has them."""
     if not isinstance(text, str):
         return text

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from cstp.errors import CstpError, Overloaded
 from cstp_server.http.auth import Header, allowed_hosts, allowed_origins, host_allowed, origin_allowed
 from cstp_server.http.endpoint import JSON, WRONG_HOST, WRONG_ORIGIN, Face, Reply, answer_post, refuse, send_reply
-from cstp_server.mcp.errors import coded
+from cstp_server.mcp.errors import error_body
 from cstp_server.mcp.incoming import RefusedMessage, read_message
 from cstp_server.mcp.server import Context, make_mcp_server
 from cstp_server.mcp.tools import Tool, run_tool
@@ -98,13 +98,13 @@ async def _answer_post(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def _error_body(error: CstpError) -> bytes:
-    return orjson.dumps(coded(error, {}))
+    return orjson.dumps(error_body(error, {}))
 
 
 async def _answer(scope: Scope, body: bytes, call: Call) -> Reply:
     parts: _Parts = scope[_PARTS]
     asked = _Authorized(replace(call, via="mcp"))
-    if refused := await _refused(body, asked, parts.dispatcher):
+    if refused := await _refuse(body, asked, parts.dispatcher):
         return refused
     sent: list[Message] = []
     unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
@@ -136,7 +136,7 @@ def _fields(scope: Scope) -> list[Header]:
     return [*others, (b"content-type", JSON), (b"accept", accepted or b"*/*")]
 
 
-async def _refused(body: bytes, asked: _Authorized, dispatcher: Dispatcher) -> Reply | None:
+async def _refuse(body: bytes, asked: _Authorized, dispatcher: Dispatcher) -> Reply | None:
     """Return the answer to a body that the SDK does not get, and to one whose charge is not paid.
 
     What calls no tool costs a unit, whatever it is; a tool costs what its method does.

@@ -34,10 +34,10 @@ def schemas_of(params: type[BaseModel], result: type[BaseModel], defaults: Mappi
     """
     taken = _lean(params.model_json_schema(by_alias=False))
     given = _lean(result.model_json_schema(by_alias=False, mode="serialization"))
-    inlined = _plain(_without(taken, "$defs"), _Plan(taken.get("$defs", {}), given=False))
+    inlined = _plain(_drop_key(taken, "$defs"), _Plan(taken.get("$defs", {}), given=False))
     for name, value in (defaults or {}).items():
         inlined["properties"][name]["default"] = value
-    return Schemas(inlined, _plain(_without(given, "$defs"), _Plan(given.get("$defs", {}), given=True)))
+    return Schemas(inlined, _plain(_drop_key(given, "$defs"), _Plan(given.get("$defs", {}), given=True)))
 
 
 def read_texts(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
@@ -99,9 +99,9 @@ class _Plan:
 def _plain(schema: Schema, plan: _Plan) -> Schema:
     """Return the schema with definitions in their places, and without null as an alternative to another type."""
     if "$ref" in schema:
-        return _plain(plan.definitions[schema["$ref"].rpartition("/")[2]] | _without(schema, "$ref"), plan)
+        return _plain(plan.definitions[schema["$ref"].rpartition("/")[2]] | _drop_key(schema, "$ref"), plan)
     if "anyOf" in schema:
-        return _united(schema["anyOf"], _without(schema, "anyOf"), plan)
+        return _unite_branches(schema["anyOf"], _drop_key(schema, "anyOf"), plan)
     found = dict(schema)
     if "properties" in schema:
         required = schema.get("required", ())
@@ -115,7 +115,7 @@ def _plain(schema: Schema, plan: _Plan) -> Schema:
     return found
 
 
-def _united(branches: Sequence[Schema], rest: Schema, plan: _Plan) -> Schema:
+def _unite_branches(branches: Sequence[Schema], rest: Schema, plan: _Plan) -> Schema:
     """Return the schema of a value of several types; null, which marks an absent member, is not one of them."""
     others = [one for one in branches if one.get("type") != "null"]
     if not plan.given and all("format" in one for one in others):  # of times: a date, or a date with a time
@@ -134,7 +134,7 @@ def _nullable(schema: Schema, plan: _Plan) -> Schema:
     return found | names | {"type": [found["type"], "null"]}
 
 
-def _without(schema: Schema, key: str) -> Schema:
+def _drop_key(schema: Schema, key: str) -> Schema:
     return {name: value for name, value in schema.items() if name != key}
 
 

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 import cstp
 from cstp.errors import MethodNotFound
-from cstp_server.mcp.errors import coded
+from cstp_server.mcp.errors import error_body
 from cstp_server.mcp.tools import DECISION_VIEW, INSTRUCTIONS, TOOLS, Tool, find_tool
 from cstp_server.rpc.dispatch import Outcome
 
@@ -35,7 +35,7 @@ def make_mcp_server(run: Run) -> Server[Any]:
 
     `tool` is None for a name that no tool has. Raises OSError where the page of MCP Apps cannot be read.
     """
-    listed = types.ListToolsResult(tools=[tool.listed for tool in TOOLS.values()])
+    listed = types.ListToolsResult(tools=[tool.as_listed for tool in TOOLS.values()])
 
     async def list_tools(_: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return listed
@@ -47,7 +47,7 @@ def make_mcp_server(run: Run) -> Server[Any]:
             raise MCPError(code=types.INVALID_PARAMS, message="Unknown tool; tools/list names those there are")
         if outcome.error is not None:
             # no structured content: clients check it against the schema of results
-            body = coded(outcome.error, {}) if tool is None else tool.failure(outcome.error)
+            body = error_body(outcome.error, {}) if tool is None else tool.failure(outcome.error)
             return types.CallToolResult(content=[_as_text(body)], is_error=True)
         assert tool is not None
         found = tool.result(outcome.result)

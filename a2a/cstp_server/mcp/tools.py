@@ -15,7 +15,7 @@ from cstp.contract import Method, ToolText, Wire
 from cstp.errors import CstpError, JsonValue
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
-from cstp_server.mcp.errors import Body, Shape, coded, of_episodes, of_recall
+from cstp_server.mcp.errors import Body, Shape, error_body, of_episodes, of_recall
 from cstp_server.mcp.schemas import Schemas, in_snake_case, read_texts, schemas_of
 from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import UNKNOWN, Dispatcher, Outcome
@@ -49,7 +49,7 @@ class Tool:
     shape: Shape
 
     @property
-    def listed(self) -> Listed:
+    def as_listed(self) -> Listed:
         """As `tools/list` has it."""
         return Listed(
             name=self.name,
@@ -107,7 +107,7 @@ def tools_of(methods: Iterable[Method[Any, Any]]) -> Iterator[Tool]:
             method,
             text,
             schemas_of(method.params, method.result, text.defaults),
-            _SHAPES.get(method.name, coded),
+            _SHAPES.get(method.name, error_body),
         )
 
 

@@ -96,7 +96,7 @@ def announce(event: str, *sentences: str, level: str = "info", **fields: object)
     """Write a message at any level: a line per sentence for people, or one line of a JSON log."""
     if isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
         cleaned = {name: _clean(value) for name, value in fields.items()}
-        line: Line = {**cleaned, "event": event, "level": level, "timestamp": _now()}
+        line: Line = {**cleaned, "event": event, "level": level, "timestamp": _utc_now()}
         structlog.get_config()["logger_factory"]().msg(_to_json(line))
         return
     with suppress(OSError):  # the reader has gone
@@ -104,7 +104,7 @@ def announce(event: str, *sentences: str, level: str = "info", **fields: object)
             say(sentence, err=True)
 
 
-def _now() -> str:
+def _utc_now() -> str:
     return datetime.now(UTC).replace(tzinfo=None).isoformat() + "Z"
 
 
@@ -129,7 +129,7 @@ def call_line() -> Callable[..., None]:
             "request_id": _clean(request_id),
             "event": "call",
             "level": "info",
-            "timestamp": _now(),
+            "timestamp": _utc_now(),
         }
         file.msg(_to_json(line))
 

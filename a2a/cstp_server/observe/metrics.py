@@ -52,7 +52,7 @@ class CallMetrics(Collector):
         times.numbers[bisect_left(CALL_BUCKETS, seconds)] += 1
         times.seconds += seconds
 
-    def answered(self, status: int) -> None:
+    def count_answer(self, status: int) -> None:
         """Count one HTTP answer."""
         self._answers[status] += 1
 
@@ -102,8 +102,8 @@ class StateGauges(Collector):
             yield from self._indexes()
         yield from self._pools()
         yield _gauge("cstp_requests_running", "Running requests.", self.gate.running)
-        yield _gauge("cstp_requests_waiting", "Requests that wait to run.", self.gate.waiting)
-        yield _gauge("cstp_followers", "Calls and streams that wait for changes.", self.followers.taken)
+        yield _gauge("cstp_requests_waiting", "Requests that wait to run.", self.gate.waiting_calls)
+        yield _gauge("cstp_followers", "Calls and streams that wait for changes.", self.followers.taken_places)
         yield _gauge("cstp_bodies_bytes", "Bytes of held bodies over 64 KiB.", self.bodies.held)
         audit = self.engine.audit.state
         yield _gauge("cstp_audit_waiting", "Audit rows that are not stored yet.", audit.waiting)
@@ -132,7 +132,7 @@ class StateGauges(Collector):
         lag = GaugeMetricFamily("cstp_index_lag", "Seconds that an index is behind the records.", labels=labels)
         records = GaugeMetricFamily("cstp_index_records", "Searchable records.", labels=("space",))
         windows = GaugeMetricFamily("cstp_index_windows", "Vectors in memory.", labels=("space",))
-        for index in self.engine.indexes.all:
+        for index in self.engine.indexes.all_spaces:
             covered = {"columns": index.snapshot.seq, "keywords": index.keywords.seq}
             if index.vectors is not None:
                 covered["vectors"] = index.vectors.seq

@@ -109,7 +109,7 @@ def _tokens(book: TokenBook) -> str:
     book.refresh(monotonic())
     if book.problem is None:
         return "ready"
-    return "degraded" if book.held else "down"
+    return "degraded" if book.token_count else "down"
 
 
 async def _works(pool: Pool) -> bool:

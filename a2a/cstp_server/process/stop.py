@@ -43,17 +43,17 @@ class Grace:
     drain: float
 
     @property
-    def leaving(self) -> float:
+    def leaving_seconds(self) -> float:
         return min(LEAVING_SECONDS, LEAVING_SHARE * self.seconds)
 
     @property
     def after_calls(self) -> float:
         """Seconds reserved for closing and leaving."""
-        return CLOSING_SHARE * self.seconds + self.leaving
+        return CLOSING_SHARE * self.seconds + self.leaving_seconds
 
     def closing_left(self, gate: Gate) -> float:
         """Return the seconds left for closing."""
-        return max(0.0, min(self.seconds, gate.ends_at - monotonic()) - self.leaving)
+        return max(0.0, min(self.seconds, gate.ends_at - monotonic()) - self.leaving_seconds)
 
 
 class Watchdog:
@@ -178,7 +178,7 @@ class GracefulServer(uvicorn.Server):
         if self._gate.ends_at == math.inf:  # stopped by a caller, not by a signal
             self._gate.drain(monotonic() + self._grace.seconds)
         else:
-            _log.info("stopping", running=self._gate.running, waiting=self._gate.waiting)
+            _log.info("stopping", running=self._gate.running, waiting=self._gate.waiting_calls)
         for listener in self._handed:  # what connects from here on waits for the process whose listener it is
             listener.close()
         await self._finish_calls()

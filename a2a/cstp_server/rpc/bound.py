@@ -82,12 +82,12 @@ class AuditedCalls:
         self._reads: Final = trail.options.reads
         self._queries: Final = trail.options.queries
 
-    def asked(self, method: str, params: Wire, notes: AuditNotes) -> None:
+    def note_query(self, method: str, params: Wire, notes: AuditNotes) -> None:
         """Note the text of a search, if queries are kept."""
         if self._queries and method in _READS:
             notes.query = getattr(params, "query", None)
 
-    def answered(self, method: str, result: Wire, notes: AuditNotes) -> None:
+    def note_result(self, method: str, result: Wire, notes: AuditNotes) -> None:
         """Note the records of a result, each once."""
         if self._reads and method in _READS:
             notes.records = tuple(AuditedRecord(*named) for named in dict.fromkeys(named_records(result)))
@@ -95,7 +95,7 @@ class AuditedCalls:
     async def add_answer(self, method: str, call: Call, result: Wire) -> None:
         """Add a row for a part of a streamed answer. Raises ComponentFailed as `add` does."""
         notes = AuditNotes(admitted=True)
-        self.answered(method, result, notes)
+        self.note_result(method, result, notes)
         await self.add(method, call, notes, None)
 
     async def add(self, method: str, call: Call, notes: AuditNotes, error: CstpError | None) -> None:
@@ -111,13 +111,13 @@ class AuditedCalls:
                 method=method,
                 request_id=call.request_id,
                 code=0 if error is None else error.code,
-                records=notes.records if error is None else _refused(error),
+                records=notes.records if error is None else _conflicting_records(error),
                 query=notes.query,
             )
         )
 
 
-def _refused(error: CstpError) -> tuple[AuditedRecord, ...]:
+def _conflicting_records(error: CstpError) -> tuple[AuditedRecord, ...]:
     """Return the record that a conflict names, whatever its kind. Parameters of callers are not kept."""
     if isinstance(error, Conflict) and error.id is not None:
         return (AuditedRecord(ANY_KIND, error.id),)

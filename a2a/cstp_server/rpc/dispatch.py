@@ -95,7 +95,7 @@ class _Room:
     def holds(self, body: bytes) -> bool:
         return len(body) <= min(self.each, self.left)
 
-    def taken(self, body: bytes) -> bytes:
+    def take_body(self, body: bytes) -> bytes:
         self.left -= len(body)
         return body
 
@@ -206,7 +206,7 @@ class Dispatcher:
         began = perf_counter()
         if isinstance(request, Malformed):
             refused = await self._refuse(request.error, call, request.id)
-            room.taken(refused.body or b"")
+            room.take_body(refused.body or b"")
             return refused
         no_room = room.left <= 0 and not request.notification
         missed = "batch" if monotonic() > begin_by else "answer" if no_room else None
@@ -226,7 +226,7 @@ class Dispatcher:
         self._note_outcome(request.method, call, outcome, began)
         if request.notification:
             return Answer(None)
-        return Answer(room.taken(error_body(outcome.error, request.id) if outcome.error else body), outcome.error)
+        return Answer(room.take_body(error_body(outcome.error, request.id) if outcome.error else body), outcome.error)
 
     async def _dispatch(
         self, method: str, params: object, call: Call, outcome: Outcome, validate: Validate = parse_params
@@ -248,10 +248,10 @@ class Dispatcher:
                 await self._limiter.charge(call.token.agent, name, weight.units)
                 outcome.audit.admitted = True
 
-                def validated(model: type[Wire], given: object) -> Awaitable[Wire]:
+                def validate_and_run(model: type[Wire], given: object) -> Awaitable[Wire]:
                     return self.parser.run_sized(call.agent, weight.size, validate, model, given)
 
-                result = await self._run(bound, sent, call, outcome.audit, validated)
+                result = await self._run(bound, sent, call, outcome.audit, validate_and_run)
                 outcome.result = result.model_dump_json(by_alias=not outcome.snake_case)
                 return Success()
             except errors.CstpError as error:
@@ -284,11 +284,11 @@ class Dispatcher:
         if method.scope is not None and not set(method.scopes) & set(call.token.scopes):
             raise errors.Forbidden(method.scope)
         params = await validate(method.params, sent)
-        self._audit.asked(method.name, params, notes)
+        self._audit.note_query(method.name, params, notes)
         if isinstance(params, ReadParams) and params.min_seq is not None:
             await self._reached(params.min_seq, call.agent, searched=not method.from_records)
         result: Wire = await bound.handle(params, call)
-        self._audit.answered(method.name, result, notes)
+        self._audit.note_result(method.name, result, notes)
         return result
 
     async def _add_to_audit(self, method: str, call: Call, outcome: Outcome) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from cstp_server.tokens import Instant, check_rights, locked
+from cstp_server.tokens import Instant, check_rights, lock_file
 
 LINK_LIFETIME: Final = timedelta(minutes=1)
 _CODE_BYTES: Final = 32
@@ -64,7 +64,7 @@ def make_grant(
 def write_grant(folder: Path, grant: Grant) -> str:
     """Store a grant and return its code, which is stored nowhere. Removes grants of expired links."""
     code = secrets.token_urlsafe(_CODE_BYTES)
-    with locked(folder / _LOCK):
+    with lock_file(folder / _LOCK):
         _remove_ended(folder)
         file = os.open(_place(folder, code), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(file, "wb") as opened:
@@ -91,7 +91,7 @@ def claim_grant(folder: Path, code: str) -> Grant | None:
         place.unlink()  # of several that have read it, one alone succeeds
     except FileNotFoundError:
         return None
-    grant = _parsed(content)
+    grant = _parse_grant(content)
     return grant if grant is not None and grant.live(datetime.now(UTC)) else None
 
 
@@ -99,7 +99,7 @@ def _place(folder: Path, code: str) -> Path:
     return folder / sha256(code.encode()).hexdigest()
 
 
-def _parsed(content: bytes) -> Grant | None:
+def _parse_grant(content: bytes) -> Grant | None:
     """None for what is no grant, such as one that a full disk has cut short."""
     try:
         return _FILE.validate_json(content)
@@ -113,6 +113,6 @@ def _remove_ended(folder: Path) -> None:
         if path.name == _LOCK:
             continue
         with suppress(FileNotFoundError):  # claimed a moment ago
-            grant = _parsed(path.read_bytes())
+            grant = _parse_grant(path.read_bytes())
             if grant is None or not grant.live(now):
                 path.unlink()

@@ -49,7 +49,7 @@ def _written_files(folder: Path) -> frozenset[str] | None:
 
 
 @contextmanager
-def replaced(folder: Path, *, private: bool) -> Iterator[Path]:
+def replace_folder(folder: Path, *, private: bool) -> Iterator[Path]:
     """Yield a new folder, which replaces `folder` at the end, or is removed after an exception.
 
     All of a private one is for its owner alone: files 0600, folders 0700.

@@ -18,7 +18,7 @@ from cstp.methods.episodes import EpisodeSummary
 from cstp.methods.knowledge import GetChunkResult, KnowledgeFilters, SourceReference
 from cstp.methods.recall import ChunkMetadata, RecallItem
 from cstp_server.ui.assets import static_folder
-from cstp_server.ui.site_files import DataFiles, replaced, script, write_page
+from cstp_server.ui.site_files import DataFiles, replace_folder, script, write_page
 from cstp_server.ui.site_search import (
     Extracted,
     SearchEntry,
@@ -257,7 +257,7 @@ def write_site(
     """
     caller = methods.whoami()
     agent = caller.server
-    with replaced(folder, private=caller.clearance != "normal") as new:
+    with replace_folder(folder, private=caller.clearance != "normal") as new:
         data = new / "data"
         data.mkdir()
         files = DataFiles(data)

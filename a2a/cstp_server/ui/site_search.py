@@ -62,7 +62,7 @@ def decision_entry(decision: WholeDecision) -> SearchEntry:
         decision.id,
         decision.title,
         [*decision.tags, *([decision.category] if decision.category else [])],
-        _joined(texts),
+        _join_texts(texts),
         decision.model_dump(mode="json", include={"date"})["date"],
         decision.project,
         decision.sensitivity,
@@ -77,7 +77,7 @@ def episode_entry(episode: GetEpisodeResult) -> SearchEntry:
         episode.id,
         None,
         [*episode.tags, *([episode.category] if episode.category else [])],
-        _joined([episode.query, episode.reflection]),
+        _join_texts([episode.query, episode.reflection]),
         episode.model_dump(mode="json", include={"created_at"})["createdAt"],
         episode.project,
         episode.sensitivity,
@@ -95,7 +95,7 @@ def extraction_entry(one: Extracted) -> SearchEntry:
             lists = (*(one.symptoms or []), *(one.consequences or []))
             title, texts = one.title, [one.description, *lists, one.prevention]
     return SearchEntry(
-        "extraction", one.id, title, one.topics, _joined(texts), source=one.source_title, source_id=one.source_id
+        "extraction", one.id, title, one.topics, _join_texts(texts), source=one.source_title, source_id=one.source_id
     )
 
 
@@ -108,12 +108,12 @@ def passage_entry(chunk: GetChunkResult, source: SourceReference | None) -> Sear
         chunk.chunk_id,
         chunk.title,
         chunk.tags,
-        _joined(texts),
+        _join_texts(texts),
         source=None if source is None else source.title,
         source_id=None if source is None else source.source_id,
         system=chunk.source,
     )
 
 
-def _joined(texts: Sequence[str | None]) -> str:
+def _join_texts(texts: Sequence[str | None]) -> str:
     return "\n".join(text for text in texts if text)

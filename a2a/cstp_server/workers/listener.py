@@ -130,7 +130,7 @@ class WorkerServer(GracefulServer):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await uvicorn.Server.startup(self, [])
-        self._listeners = [self._shared(listener) for listener in sockets or ()]
+        self._listeners = [self._share_listener(listener) for listener in sockets or ()]
         self.servers.extend(self._listeners)  # type: ignore[arg-type]
         self._announce()
 
@@ -147,7 +147,7 @@ class WorkerServer(GracefulServer):
         while not self.force_exit:
             super().handle_exit(sig, frame)
 
-    def _shared(self, listener: socket.socket) -> SharedListener:
+    def _share_listener(self, listener: socket.socket) -> SharedListener:
         config = self._config
         return SharedListener(
             listener,

@@ -166,7 +166,7 @@ class OtherIndexes:
         for number in self._member.others:
             self._member.common.wakers[number - 1].wake()
 
-    def shown(self) -> int:
+    def shown_seq(self) -> int:
         """Return the last change that searches of every worker show."""
         return self._member.common.shown.lowest()
 

@@ -65,7 +65,7 @@ def families_of(metrics: Iterable[Metric]) -> list[MetricFamily]:
     ]
 
 
-def merged(workers: Iterable[Sequence[MetricFamily]]) -> list[MetricFamily]:
+def merge_metrics(workers: Iterable[Sequence[MetricFamily]]) -> list[MetricFamily]:
     """Return the sum of the metrics of all workers: counters, histograms and gauges that count."""
     found: dict[str, MetricFamily] = {}
     for family in (family for families in workers for family in families):
@@ -77,11 +77,11 @@ def merged(workers: Iterable[Sequence[MetricFamily]]) -> list[MetricFamily]:
 def _both(one: MetricFamily, other: MetricFamily) -> MetricFamily:
     samples = dict(one.samples)
     for key, value in other.samples.items():
-        samples[key] = _joined(one.name, key[0], samples[key], value) if key in samples else value
+        samples[key] = _merge_samples(one.name, key[0], samples[key], value) if key in samples else value
     return MetricFamily(one.name, one.documentation, one.type, samples)
 
 
-def _joined(family: str, sample: str, one: float, other: float) -> float:
+def _merge_samples(family: str, sample: str, one: float, other: float) -> float:
     if family in _LOWEST or sample.endswith(_CREATED):
         return min(one, other)
     return max(one, other) if family in _HIGHEST else one + other
@@ -136,7 +136,7 @@ class OwnMetrics:
         """Return the current state of all workers."""
         readiness = await self._readiness.look()
         self._gauges.readiness, self._gauges.counts_records = readiness, counts_records  # what follows is one step
-        found = merged([families_of(self._registry.collect()), self._before])
+        found = merge_metrics([families_of(self._registry.collect()), self._before])
         _write(self._file, [one for one in found if one.type in COUNTERS])
         return found
 
@@ -167,10 +167,10 @@ class Siblings:
             read_counters(self._member.counters(number)) if one is None else one
             for number, one in zip(self._member.others, others, strict=True)
         ]
-        return generate_latest(MergedMetrics([*merged([own, *found]), *families_of([workers])]))
+        return generate_latest(MergedMetrics([*merge_metrics([own, *found]), *families_of([workers])]))
 
     @asynccontextmanager
-    async def answering(self) -> AsyncIterator[None]:
+    async def answer_siblings(self) -> AsyncIterator[None]:
         """Answer the other workers during the body."""
         path = self._member.socket(self._member.number)
         path.unlink(missing_ok=True)  # of a worker that was killed
@@ -188,7 +188,7 @@ class Siblings:
                 if question == _READINESS:
                     writer.write(orjson.dumps(asdict(await self._readiness.look())))
                 else:
-                    writer.write(_packed(await self._own.look(counts_records=question == _RECORDS)))
+                    writer.write(_pack(await self._own.look(counts_records=question == _RECORDS)))
                 await writer.drain()
             finally:
                 writer.close()
@@ -199,7 +199,7 @@ class Siblings:
 
     async def _metrics_of(self, number: int, *, counts_records: bool) -> list[MetricFamily] | None:
         found = await self._ask(number, _RECORDS if counts_records else _METRICS)
-        return None if found is None else _unpacked(found)
+        return None if found is None else _unpack(found)
 
     async def _ask(self, number: int, question: bytes) -> Any:
         """Return the answer of a worker; None without one."""
@@ -218,7 +218,7 @@ class Siblings:
 def read_counters(file: Path) -> list[MetricFamily]:
     """Return the last known counters of a worker; empty without a file."""
     try:
-        return _unpacked(orjson.loads(file.read_bytes()))
+        return _unpack(orjson.loads(file.read_bytes()))
     except (OSError, ValueError):
         return []
 
@@ -226,11 +226,11 @@ def read_counters(file: Path) -> list[MetricFamily]:
 def _write(file: Path, families: Sequence[MetricFamily]) -> None:
     draft = file.with_suffix(".new")
     with suppress(OSError):  # a full disk: the next one of this number begins with less
-        draft.write_bytes(_packed(families))
+        draft.write_bytes(_pack(families))
         os.replace(draft, file)
 
 
-def _packed(families: Sequence[MetricFamily]) -> bytes:
+def _pack(families: Sequence[MetricFamily]) -> bytes:
     return orjson.dumps([(one.name, one.documentation, one.type, _samples(one)) for one in families])
 
 
@@ -238,7 +238,7 @@ def _samples(family: MetricFamily) -> list[object]:
     return [(name, labels, value) for (name, labels), value in family.samples.items()]
 
 
-def _unpacked(found: list[Any]) -> list[MetricFamily]:
+def _unpack(found: list[Any]) -> list[MetricFamily]:
     return [
         MetricFamily(
             name,

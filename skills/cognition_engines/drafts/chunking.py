@@ -127,7 +127,7 @@ def cut(text: str, found: Sequence[Block], size: int = SIZE, overlap: int = OVER
         start, repeated = unit.start, 0
         if chunk is not None:
             pieces.append(_piece(text, chunk))
-            start, repeated = _again(text, chunk, room) or (start, 0)
+            start, repeated = _find_overlap(text, chunk, room) or (start, 0)
         open_from = unit.open_from if unit.open_from > unit.start else start
         chunk = _Chunk(start, unit.end, repeated + unit.tokens, open_from, unit.headings)
     return pieces if chunk is None else [*pieces, _piece(text, chunk)]
@@ -187,7 +187,7 @@ def _spans(text: str, block: Block, size: int) -> Iterator[tuple[int, int]]:
         waiting += reversed(parts)
 
 
-def _again(text: str, chunk: _Chunk, room: int) -> tuple[int, int] | None:
+def _find_overlap(text: str, chunk: _Chunk, room: int) -> tuple[int, int] | None:
     """Where the last whole sentences of a chunk begin that have up to `room` tokens, and how many they have.
 
     Its last words, where these would be less than half of that.

@@ -14,7 +14,7 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.fields import MAX_REF
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Episode
-from cognition_engines.kinds.registry import SPECS, OtherRecord, Record, adapter, kind_of, prefixed, spec_of
+from cognition_engines.kinds.registry import SPECS, OtherRecord, Record, adapter, add_prefix, kind_of, spec_of
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.origins import namesakes
@@ -39,22 +39,22 @@ def made_id(kind: Kind, identity: str, project: str | None) -> str:
     prefix = SPECS[kind].made_prefix
     if prefix is None:
         raise ValueError(f"id: none is made for the kind {kind.label} alone")
-    return prefix + hashed(json.dumps([identity, project]))[:16]
+    return prefix + sha256_hex(json.dumps([identity, project]))[:16]
 
 
 def episode_number(text: str) -> int:
     """An id for an episode, from 1 to 2^52-1."""
-    return int(hashed(text), 16) >> (256 - _EPISODE_BITS) or 1
+    return int(sha256_hex(text), 16) >> (256 - _EPISODE_BITS) or 1
 
 
 def conversation_id(repository: str, project: str | None, path: str, name: str) -> str:
     """The name of the conversation that a file is: by the file's name, and by where it is."""
-    return f"{name[:_LONGEST_NAME]}-{hashed(json.dumps(['conversation', repository, project, path]))[:16]}"
+    return f"{name[:_LONGEST_NAME]}-{sha256_hex(json.dumps(['conversation', repository, project, path]))[:16]}"
 
 
 def episode_text(episode: Episode) -> str:
     """What distinguishes episodes that are given no id, but for equal ones."""
-    return hashed(_text_of(episode, "query", "reward", "reflection", "created_at"))
+    return sha256_hex(_text_of(episode, "query", "reward", "reflection", "created_at"))
 
 
 def content_identity(record: OtherRecord, repository: str) -> str:
@@ -84,10 +84,10 @@ def turn_identity(turn: Turn, repository: str, place: int | None, distinguished:
 
 def artifact_chunk_id(chunk: ArtifactChunk) -> str:
     """The id of an artifact chunk that was given none."""
-    artifact = prefixed(Kind.ARTIFACT, chunk.artifact_id)
-    place = f"::chunk::{chunk.chunk_index:03d}::{hashed(chunk.content)[:8]}"
+    artifact = add_prefix(Kind.ARTIFACT, chunk.artifact_id)
+    place = f"::chunk::{chunk.chunk_index:03d}::{sha256_hex(chunk.content)[:8]}"
     if len(artifact) + len(place) > MAX_REF:  # so that an event's evidence may name it
-        artifact = f"{ARTIFACT}{hashed(artifact)[:16]}"
+        artifact = f"{ARTIFACT}{sha256_hex(artifact)[:16]}"
     return artifact + place
 
 
@@ -99,21 +99,21 @@ def part_id(part: OtherRecord, repository: str) -> str:
 
 
 def _identity(*parts: str | int | bool | None) -> str:
-    return hashed(json.dumps(parts))[:32]
+    return sha256_hex(json.dumps(parts))[:32]
 
 
 def _text_of(record: OtherRecord, *names: str) -> str:
     """Some members of a record as JSON, those with their default left out."""
-    return _dumped(record, set(names))
+    return _dump_record(record, set(names))
 
 
-def _dumped(record: OtherRecord, names: set[str] | None = None) -> str:
+def _dump_record(record: OtherRecord, names: set[str] | None = None) -> str:
     # without defaults, so that a field added to a kind changes no digest and no id
     dumped: str = adapter(kind_of(record)).dump_json(record, include=names, exclude_defaults=True).decode()
     return f"{record.type} {dumped}" if isinstance(record, Extraction) else dumped
 
 
-def hashed(text: str) -> str:
+def sha256_hex(text: str) -> str:
     """SHA-256, 64 hexadecimal digits."""
     return sha256(text.encode()).hexdigest()
 
@@ -126,7 +126,7 @@ def digest(record: Record, ordinal: int = 0) -> str:
     if isinstance(record, Decision):
         return decision_digest(record)
     place = f"{ordinal} " if isinstance(record, Turn) and record.turn_index is None else ""
-    return hashed(place + kind_of(record).label + _dumped(replace(record, id=None)))[:32]
+    return sha256_hex(place + kind_of(record).label + _dump_record(replace(record, id=None)))[:32]
 
 
 def decision_digest(decision: Decision) -> str:
@@ -136,11 +136,11 @@ def decision_digest(decision: Decision) -> str:
         (one.type, one.text) if one.strength is None else (one.type, one.text, one.strength) for one in decision.reasons
     ]
     fields = {name: getattr(decision, name) for name in Decision.__slots__} | {"reasons": reasons, "id": None}
-    return hashed(json.dumps(fields, default=str, sort_keys=True))[:32]
+    return sha256_hex(json.dumps(fields, default=str, sort_keys=True))[:32]
 
 
 def with_place(origin: Origin) -> Origin:
     """The origin with its digest, so far of the content, made that of where it is from, too, after a dot."""
     guarded = None if origin.guarded_as is None else int(origin.guarded_as)
     where = [*origin.place, origin.ingested_as, origin.project_scope, guarded, origin.guard_scope]
-    return replace(origin, digest=f"{origin.digest}.{hashed(json.dumps(where))[:8]}")
+    return replace(origin, digest=f"{origin.digest}.{sha256_hex(json.dumps(where))[:8]}")

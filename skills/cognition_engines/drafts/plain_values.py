@@ -99,15 +99,15 @@ def _label(value: Value) -> str | None:
     return str(value) if isinstance(value, str | int) else None
 
 
-def named(name: str, fallback: str) -> str:
+def safe_name(name: str, fallback: str) -> str:
     """`name` where it is a plain word of at most 64 characters, fit to repeat in a message; else `fallback`."""
     plain = name.replace("_", "a").replace("-", "a")
     return f"'{name}'" if len(name) <= LONGEST_NAME and plain.isascii() and plain.isalnum() else fallback
 
 
-def listed(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """Members in a warning; those that are not fit to repeat once as unknown."""
-    return ", ".join(dict.fromkeys(named(name, "an unknown member").replace("'", "") for name in names))
+    return ", ".join(dict.fromkeys(safe_name(name, "an unknown member").replace("'", "") for name in names))
 
 
 class Unacceptable(Exception):
@@ -117,7 +117,7 @@ class Unacceptable(Exception):
 def unsound(given: Mapping[str, Value]) -> dict[str, str]:
     """Why members cannot be stored as they are, by their name as given; the reason begins with a printable name."""
     found = {name: reason for name, value in given.items() if (reason := _unsound_value(value)) is not None}
-    return {name: f"{named(name, 'a member')}: {reason}".replace("'", "") for name, reason in found.items()}
+    return {name: f"{safe_name(name, 'a member')}: {reason}".replace("'", "") for name, reason in found.items()}
 
 
 def misspelled_right(name: str) -> str | None:
@@ -126,7 +126,7 @@ def misspelled_right(name: str) -> str | None:
     return f"{name} must be written {right}" if name not in RIGHTS and right in RIGHTS else None
 
 
-def joined(reasons: Iterable[str]) -> str:
+def join_reasons(reasons: Iterable[str]) -> str:
     """All that is wrong with a record as one sentence, each reason once."""
     found = list(dict.fromkeys(reasons))
     more = [f"and {len(found) - _MOST} more"] if len(found) > _MOST else []

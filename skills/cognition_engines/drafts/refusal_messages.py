@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from pydantic.alias_generators import to_camel, to_snake
 from pydantic_core import ErrorDetails
 
-from cognition_engines.drafts.plain_values import LONGEST_NAME, Value, named
+from cognition_engines.drafts.plain_values import LONGEST_NAME, Value, safe_name
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
 from cognition_engines.kinds.kind import Kind
 
@@ -48,7 +48,7 @@ def reasons(
         for details in error.errors(include_url=False, include_input=False)
         if details["type"] != "missing" or to_snake(str(details["loc"][-1])) not in absent
     ]
-    worded = [_worded(details, kind, members) for details in found[:MOST_FAULTS]]
+    worded = [_describe_violation(details, kind, members) for details in found[:MOST_FAULTS]]
     return worded if len(found) <= MOST_FAULTS else [*worded, f"and {len(found) - MOST_FAULTS:,} more"]
 
 
@@ -67,7 +67,7 @@ def _fault(details: ErrorDetails, kind: Kind, members: Mapping[str, Value]) -> t
     if type == "unexpected_keyword_argument":
         *above, last = details["loc"]
         inside = _path({**details, "loc": tuple(above)}, members)
-        name = named(str(last), "an unknown member").strip("'")
+        name = safe_name(str(last), "an unknown member").strip("'")
         return (f"{inside}.{name}" if inside else name), f"is not a field of {a(kind)}"
     if type in _OF_TYPE:
         return "type", f"must be one of {', '.join(EXTRACTION_TYPES)}"
@@ -77,7 +77,7 @@ def _fault(details: ErrorDetails, kind: Kind, members: Mapping[str, Value]) -> t
     return path, message.replace("'", "")
 
 
-def _worded(details: ErrorDetails, kind: Kind, members: Mapping[str, Value]) -> str:
+def _describe_violation(details: ErrorDetails, kind: Kind, members: Mapping[str, Value]) -> str:
     type = details["type"]
     context = {name: f"{of:g}" if isinstance(of, float) else of for name, of in details.get("ctx", {}).items()}
     path = _path(details, members)
@@ -85,7 +85,7 @@ def _worded(details: ErrorDetails, kind: Kind, members: Mapping[str, Value]) -> 
         *above, last = details["loc"]
         inside = _path({**details, "loc": tuple(above)}, members)
         of = f"a member of {inside}" if inside else f"a field of {a(kind)}"
-        return f"{named(str(last), 'an unknown member')} is not {of}"
+        return f"{safe_name(str(last), 'an unknown member')} is not {of}"
     if type in _OF_TYPE:
         stated = "is required: it is" if type == "union_tag_not_found" else "must be"
         return f"type {stated} one of {', '.join(EXTRACTION_TYPES)}"

@@ -71,7 +71,7 @@ class QueryCache:
                 entry.wanted.append(wanted)
         return self._embed(text, entry) if first else self._await(text, entry)
 
-    def known(self, text: str) -> FloatArray | None:
+    def cached_vector(self, text: str) -> FloatArray | None:
         """The vector of `text` if it is cached; never blocks."""
         with self._lock:
             entry = self._entries.get(text)

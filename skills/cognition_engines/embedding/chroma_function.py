@@ -52,13 +52,13 @@ class RegistryEmbedder:
             raise NotWanted("no caller waits for this embedding any more")
         with ForeignCalls("embedder"):
             answer = self._function.embed_query([text])
-        vector: FloatArray = self._checked(answer)[0]
+        vector: FloatArray = self._check_vectors(answer)[0]
         return vector
 
     def embed_text(self, text: str) -> FloatArray:
         with ForeignCalls("embedder"):
             answer = self._function([text])
-        return self._checked(answer)
+        return self._check_vectors(answer)
 
     def windows(self, text: str) -> int:
         return 1
@@ -66,7 +66,7 @@ class RegistryEmbedder:
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
         return [(0, len(text))]
 
-    def _checked(self, answer: Any) -> FloatArray:
+    def _check_vectors(self, answer: Any) -> FloatArray:
         vectors = unit_vectors(answer, 1, self._dim)
         with self._settling:
             if self._dim is None:

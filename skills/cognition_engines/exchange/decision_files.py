@@ -42,7 +42,7 @@ def decision_files(records: Records, project: str | None = None) -> Iterator[Dec
         found = records.reads.by_ids(Kind.DECISION, page)
         for id in page:
             one = found.get(id)
-            if one is None or not one.origin.written or project not in (None, one.record.project):
+            if one is None or not one.origin.is_written or project not in (None, one.record.project):
                 continue
             whole = records.decisions.history(id, EVERYTHING)
             if whole is not None:  # it may have been deleted meanwhile
@@ -59,7 +59,7 @@ def decision_file(found: DecisionHistory) -> DecisionFile:
         if value not in (None, [], {})
     }
     front = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in members.items()]
-    links = [_linked(str(decision.id), link) for link in found.links]
+    links = [_link_text(str(decision.id), link) for link in found.links]
     body = [f"# {decision.title}", decision.text, "## Links\n\n" + "\n".join(links) if links else ""]
     text = "\n".join(["---", *front, "---"]) + "\n" + "\n\n".join(filter(None, body)) + "\n"
     return DecisionFile(_name(decision), text)
@@ -96,7 +96,7 @@ def _without_null(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _linked(id: str, link: DecisionLink) -> str:
+def _link_text(id: str, link: DecisionLink) -> str:
     kind = link.type.replace("_", " ")
     said = f"* {kind} {link.target}" if link.source == id else f"* {link.source} {kind} this"
     return said if link.context is None else f"{said}: {' '.join(link.context.split())}"

@@ -18,11 +18,11 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from cognition_engines.drafts.ids import digest, with_place
-from cognition_engines.drafts.plain_values import joined, unsound
+from cognition_engines.drafts.plain_values import join_reasons, unsound
 from cognition_engines.escapes import one_line
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
 from cognition_engines.kinds.kind import KINDS, Kind
-from cognition_engines.kinds.registry import Record, adapter, kind_of, prefixed, validated
+from cognition_engines.kinds.registry import Record, adapter, add_prefix, kind_of, validate_record
 from cognition_engines.kinds.spec import MAX_ID, Origin
 from cognition_engines.models import SENSITIVITIES, STATUSES, Decision, Reason
 from cognition_engines.store.values import PART, Entry, StoredRecord
@@ -110,7 +110,7 @@ _DECISION: Final = TypeAdapter[Any](_Decision)
 
 def line_of(stored: StoredRecord) -> bytes:
     """A record as one line, with its end."""
-    text = orjson.dumps(_dumped(stored.record, stored.origin, stored.updated_at, stored.expires_at)).decode()
+    text = orjson.dumps(_dump_record(stored.record, stored.origin, stored.updated_at, stored.expires_at)).decode()
     return f"{one_line(text)}\n".encode()  # JSON still, with nothing in it that a terminal obeys
 
 
@@ -119,7 +119,7 @@ def object_of(entry: Entry, at: datetime) -> dict[str, Any]:
 
     `over` is the repository and path of the stored record that it may replace, where it has another place.
     """
-    found = {**_dumped(entry.record, entry.origin, at, entry.expires_at), "digest": entry.origin.digest}
+    found = {**_dump_record(entry.record, entry.origin, at, entry.expires_at), "digest": entry.origin.digest}
     return found if entry.over is None else found | {"over": list(entry.over)}
 
 
@@ -161,7 +161,7 @@ def read_object(given: Mapping[str, JsonValue]) -> Entry:
     return replace(entry, origin=replace(entry.origin, digest=stated), over=place)
 
 
-def _dumped(record: Record, origin: Origin, updated_at: datetime, expires_at: datetime | None) -> dict[str, Any]:
+def _dump_record(record: Record, origin: Origin, updated_at: datetime, expires_at: datetime | None) -> dict[str, Any]:
     line = _Line(
         kind=kind_of(record).label,
         record=record_members(record),
@@ -206,7 +206,7 @@ def read_line(line: bytes) -> Entry:
         raise UnreadableLine(f"kind must be one of {', '.join(KINDS)}")
     kind = KINDS[read.kind]
     if wrong := unsound(read.record):
-        raise UnreadableLine(joined(f"record.{reason}" for reason in wrong.values()))
+        raise UnreadableLine(join_reasons(f"record.{reason}" for reason in wrong.values()))
     try:
         record = _record(kind, read.record)
     except ValidationError as error:
@@ -226,16 +226,16 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
     if kind is Kind.EPISODE:
         if members.get("id") is None:
             raise UnreadableLine("record.id is required")
-        return validated(kind, members)
+        return validate_record(kind, members)
     id = members.get("id")
     if not isinstance(id, str) or len(id) > MAX_ID or not _IS_PRINTABLE.fullmatch(id):
         raise UnreadableLine(f"record.id must be 1 to {MAX_ID} printable characters without blanks")
-    if prefixed(kind, id) != id:
-        raise UnreadableLine(f"record.id must begin with {prefixed(kind, '')}")
+    if add_prefix(kind, id) != id:
+        raise UnreadableLine(f"record.id must begin with {add_prefix(kind, '')}")
     others = {name: value for name, value in members.items() if name != "id"}
     if kind is not Kind.DECISION:
         # an id that is stored may be longer than one that is given: it has its prefix
-        return cast("Record", replace(cast("Any", validated(kind, others)), id=id))
+        return cast("Record", replace(cast("Any", validate_record(kind, others)), id=id))
     read = _DECISION.validate_json(orjson.dumps(others))
     given = _by_name(read)
     given["reasons"] = tuple(Reason(one.type, one.text, one.strength) for one in read.reasons)
@@ -244,10 +244,10 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
 
 def _reason(error: ValidationError, before: str) -> str:
     """All that is wrong, each by its place; names that are no plain words are not repeated."""
-    return joined(_worded(one, before) for one in error.errors(include_url=False, include_input=False))
+    return join_reasons(_describe_error(one, before) for one in error.errors(include_url=False, include_input=False))
 
 
-def _worded(error: ErrorDetails, before: str) -> str:
+def _describe_error(error: ErrorDetails, before: str) -> str:
     steps = [str(step) if isinstance(step, int) or _PLAIN.fullmatch(step) else "a member" for step in error["loc"]]
     what = "is not a member of it" if error["type"] == "unexpected_keyword_argument" else error["msg"]
     return f"{before}{'.'.join(steps)}: {what}"

@@ -67,7 +67,7 @@ def refs_of(entry: Entry) -> LineRefs:
     return LineRefs(
         _name(entry),
         None if entry.updated_at is None else microseconds(entry.updated_at),
-        origin.recorded_by if origin.written else None,
+        origin.recorded_by if origin.is_written else None,
         origin.ordinal == PART,
         tuple(parents),
         tuple(passages),
@@ -80,17 +80,17 @@ def forgotten_names(lines: Sequence[LineRefs], records: Records) -> set[Name]:
     A line is left out if its record was forgotten since, if its owner's record that it belongs to was forgotten and is
     neither in the store nor on another line, or if all passages that it was made of are left out or forgotten.
     """
-    gone = _erased({name for one in lines for name in (one.name, *one.parents, *one.passages)}, records)
+    gone = _find_erasures({name for one in lines for name in (one.name, *one.parents, *one.passages)}, records)
     if not gone:
         return set()
     lost = {one.name: gone[one.name] for one in lines if one.name in gone and is_older(one, gone[one.name])}
     on_lines = {one.name for one in lines}
-    there = on_lines | _stored(gone, records).keys()
+    there = on_lines | _find_stored(gone, records).keys()
     for one in lines:
         erased = [gone[name] for name in one.parents if name in lost or (name in gone and name not in there)]
         lost.update((one.name, each) for each in erased if _goes_with(one, each))
     citing = [one for one in lines if any(name in lost or name in gone for name in one.passages)]
-    there = on_lines | _stored({name for one in citing for name in one.passages}, records).keys()
+    there = on_lines | _find_stored({name for one in citing for name in one.passages}, records).keys()
     for one in citing:
         cited = [lost.get(name, gone.get(name)) for name in one.passages if name in there or name in gone]
         alive = any(name in there and name not in lost for name in one.passages)
@@ -108,14 +108,14 @@ def _goes_with(line: LineRefs, erasure: Erasure) -> bool:
     return is_older(line, erasure) and (line.cut or line.owner == erasure.written_by)
 
 
-def _erased(names: Iterable[Name], records: Records) -> dict[Name, Erasure]:
+def _find_erasures(names: Iterable[Name], records: Records) -> dict[Name, Erasure]:
     found: dict[Name, Erasure] = {}
     for page in _pages(sorted(names), _PAGE):
-        found |= records.forgetting.erased(page)
+        found |= records.forgetting.find_erasures(page)
     return found
 
 
-def _stored(names: Iterable[Name], records: Records) -> dict[Name, StoredRecord]:
+def _find_stored(names: Iterable[Name], records: Records) -> dict[Name, StoredRecord]:
     """Return the records of these names that are in the store."""
     by_kind: dict[Kind, list[str]] = {}
     for kind, id in names:
@@ -137,7 +137,7 @@ class ImportSummary:
     forgotten: int = 0  # left out: they were forgotten after the export
 
 
-def exported(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Iterator[bytes]:
+def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Iterator[bytes]:
     """Yield the lines of all records of these kinds, by kind and id.
 
     Each is as of the moment when it is read: a server may go on writing.
@@ -165,7 +165,7 @@ def import_file(
     read twice, so a pipe will not do. Raises OSError for a file that cannot be read, ComponentFailed when the store or
     the embedder fails, or when the file was not the same the second time.
     """
-    kinds, problems, lines, refs = _checked(path, records)
+    kinds, problems, lines, refs = _check_file(path, records)
     if problems:
         return ImportSummary(lines, 0, 0, 0, tuple(problems), {})
     if erasures:
@@ -193,7 +193,7 @@ class _Line:
     refs: LineRefs
 
 
-def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem], int, list[LineRefs]]:
+def _check_file(path: Path, records: Records) -> tuple[dict[str, int], list[Problem], int, list[LineRefs]]:
     """Return how many records of each kind the file has, its problems, its lines with text, and their references."""
     kinds: Counter[Kind] = Counter()
     problems: list[Problem] = []
@@ -214,18 +214,18 @@ def _checked(path: Path, records: Records) -> tuple[dict[str, int], list[Problem
         if len(problems) == MOST:
             break
     if not problems:
-        problems += islice(_taken(path, records, first), MOST)
+        problems += islice(_taken_ids(path, records, first), MOST)
     refs = [line.refs for line in first.values()]
     return {kind.label: kinds[kind] for kind in sorted(kinds)}, problems, lines, refs
 
 
-def _taken(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _Line]) -> Iterator[Problem]:
+def _taken_ids(path: Path, records: Records, lines: Mapping[tuple[Kind, str], _Line]) -> Iterator[Problem]:
     """Yield a problem for each id that a record of another origin or kind has, and for each record stored otherwise."""
     for page in _pages(lines.items(), 1000):
         of_page = dict(page)
         by_identity = {(line.origin.identity, line.project): name for name, line in page if line.origin.identity}
         names = [(line.kind, id) for (_, id), line in page]
-        for known in records.origins.known(names, [key for key, _ in by_identity]):
+        for known in records.origins.find_known(names, [key for key, _ in by_identity]):
             line = of_page.get((namesakes(known.kind)[0], known.id))
             if line is not None and (line.kind is not known.kind or line.origin.identity != known.origin.identity):
                 held = f"a stored {known.kind.label} from {known.origin.source}"
@@ -261,7 +261,7 @@ def _write(
 ) -> Counter[str]:
     alive = _unforgotten(batch, lost_names, records)
     lost, batch = len(batch) - len(alive), alive
-    known = _stored({_name(entry) for entry in batch}, records)
+    known = _find_stored({_name(entry) for entry in batch}, records)
     fresh = []
     for entry in batch:
         stored = known.get(_name(entry))
@@ -307,7 +307,7 @@ def _with_vectors(
 def _unforgotten(batch: Sequence[Entry], lost: Set[Name], records: Records) -> list[Entry]:
     """Return the entries that are not lost, but those forgotten since the file was checked."""
     refs = [refs_of(entry) for entry in batch]
-    gone = records.forgetting.erased([one.name for one in refs])
+    gone = records.forgetting.find_erasures([one.name for one in refs])
     return [
         entry
         for entry, one in zip(batch, refs, strict=True)

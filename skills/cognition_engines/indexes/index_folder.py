@@ -45,7 +45,7 @@ class FolderLock:
             self._file = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
             undo.callback(os.close, self._file)
             if not _taken_soon(self._file, folder, tries):
-                by = _described(_name_in(self._file))
+                by = _describe_holder(_name_in(self._file))
                 raise FolderInUse(f"{folder} is held by another {by}; stop it, or name another --data-dir")
             os.ftruncate(self._file, 0)  # whom a former holder named
             undo.pop_all()
@@ -56,7 +56,7 @@ class FolderLock:
             os.pwrite(self._file, name.encode(), 0)
 
     @classmethod
-    def received(cls, file: int) -> "FolderLock":
+    def from_received_file(cls, file: int) -> "FolderLock":
         """Return the lock whose open file another process has sent, which held it until then."""
         lock = cls.__new__(cls)
         lock._file = file
@@ -84,7 +84,7 @@ def holder(folder: Path) -> str | None:
     except FileNotFoundError:
         return None
     try:
-        if _taken(file, fcntl.LOCK_SH, folder):
+        if _take_lock(file, fcntl.LOCK_SH, folder):
             return None
         return _name_in(file)
     finally:
@@ -101,7 +101,7 @@ def is_address(name: str) -> bool:
     return name.startswith(("http://", "https://"))
 
 
-def _described(name: str) -> str:
+def _describe_holder(name: str) -> str:
     if is_address(name):
         return f"`cstp serve` ({name})"
     return f"`{name}`" if name else "`cstp serve` or `cstp reindex`"
@@ -113,14 +113,14 @@ def _name_in(file: int) -> str:
 
 def _taken_soon(file: int, folder: Path, tries: int) -> bool:
     for left in reversed(range(tries)):
-        if _taken(file, fcntl.LOCK_EX, folder):
+        if _take_lock(file, fcntl.LOCK_EX, folder):
             return True
         if left:
             sleep(_PAUSE_SECONDS)  # a process that only looks, as `holder` does, has it for a moment
     return False
 
 
-def _taken(file: int, how: int, folder: Path) -> bool:
+def _take_lock(file: int, how: int, folder: Path) -> bool:
     try:
         fcntl.flock(file, how | fcntl.LOCK_NB)
     except BlockingIOError:

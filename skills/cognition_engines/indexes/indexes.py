@@ -76,24 +76,24 @@ class Indexes:
         return self._spaces[space.name]
 
     @property
-    def all(self) -> tuple[SpaceIndex, ...]:
+    def all_spaces(self) -> tuple[SpaceIndex, ...]:
         return tuple(self._spaces.values())
 
     @property
     def keywords_state(self) -> str:
         """`down` while a keyword index cannot follow the records or is being rebuilt, else `ready`."""
-        return worst([index.keywords_state for index in self.all])
+        return worst([index.keywords_state for index in self.all_spaces])
 
     @property
     def vectors_state(self) -> str:
         """`off` without a model; `ready`, `rebuilding` (answers are exact meanwhile) or `down`: the worst of all."""
         if self._embedder is None:
             return "off"
-        return worst([index.vectors.state for index in self.all if index.vectors is not None])
+        return worst([index.vectors.state for index in self.all_spaces if index.vectors is not None])
 
     def start(self) -> None:
         """Catches up with the store, then continues in the background. Raises ComponentFailed if it cannot."""
-        for index in self.all:
+        for index in self.all_spaces:
             index.start()
         self._watcher.start()
         if self._embedder is not None and self._worker.writes:
@@ -103,18 +103,18 @@ class Indexes:
 
     def watch(self, published: Callable[[], object]) -> None:
         """Calls `published` whenever an index shows more."""
-        for index in self.all:
+        for index in self.all_spaces:
             index.watch(published)
 
     def follow_now(self) -> None:
         """Lets all indexes look for changes at once."""
-        for index in self.all:
+        for index in self.all_spaces:
             index.follow_now()
 
     def save_columns(self) -> None:
         """Saves what the next start reads, where enough has changed since the last time."""
         if self._worker.writes:
-            for index in self.all:
+            for index in self.all_spaces:
                 index.save_columns(SAVED_ROWS)
 
     def compact_words(self, most_texts: int) -> bool:
@@ -122,32 +122,32 @@ class Indexes:
 
         Returns whether it was begun; `words_compacted` shows when it is done.
         """
-        if any(index.keywords.count > most_texts for index in self.all):
+        if any(index.keywords.count > most_texts for index in self.all_spaces):
             return False
-        for index in self.all:
+        for index in self.all_spaces:
             index.compact_words()
         return True
 
     @property
     def words_compacted(self) -> int:
         """No file of words has any of records that were deleted up to this `seq`, for all that is known."""
-        return max(self._marks.keywords, min(index.words_compacted for index in self.all))
+        return max(self._marks.keywords, min(index.words_compacted for index in self.all_spaces))
 
     @property
     def vectors_compacted(self) -> int | None:
         """The same of vectors in files of this process; None where there are none."""
-        some = any(index.vectors is not None and index.vectors.in_folder for index in self.all)
+        some = any(index.vectors is not None and index.vectors.in_folder for index in self.all_spaces)
         return self._marks.vectors if some else None
 
     @property
-    def alone(self) -> bool:
+    def is_alone(self) -> bool:
         """Whether no other worker has indexes of these records, which cannot be looked at from here."""
         return self._worker.count == 1
 
     @property
     def vectors_on_server(self) -> bool:
         """Whether a Chroma server has vectors of this store."""
-        return any(index.vectors is not None and index.vectors.on_server for index in self.all)
+        return any(index.vectors is not None and index.vectors.on_server for index in self.all_spaces)
 
     def note_compacted(self) -> None:
         """Notes for the next start what was compacted, and removes what was set aside as damaged."""
@@ -160,7 +160,7 @@ class Indexes:
     def _follow_what_is_behind(self) -> None:
         """As `follow_now`, of those that lack a change: what this process wrote, they have followed already."""
         last = self._records.last_seq()
-        for index in self.all:
+        for index in self.all_spaces:
             if index.snapshot.seq < last:
                 index.follow_now()
 
@@ -174,21 +174,21 @@ class Indexes:
 
     def wait_until_vectors_are_ready(self) -> bool:
         """Blocks until every record is covered; False when an index fails instead."""
-        return all(index.vectors is None or index.vectors.wait_until_ready() for index in self.all)
+        return all(index.vectors is None or index.vectors.wait_until_ready() for index in self.all_spaces)
 
     def close(self, wait_seconds: float = 5.0) -> None:
         """Stops following and releases the folder. A part that does not end in time is left to the next start."""
         deadline = monotonic() + wait_seconds
         self._stop.set()
         self._watcher.stop()
-        for index in self.all:
+        for index in self.all_spaces:
             index.stop()
         self._watcher.close(max(0.0, deadline - monotonic()))
         if self._filler.ident is not None:
             self._filler.join(max(0.0, deadline - monotonic()))
         if self._saver.ident is not None:
             self._saver.join(max(0.0, deadline - monotonic()))
-        for index in self.all:
+        for index in self.all_spaces:
             index.close(deadline)
         remove_copy(self._root, self._worker)
         self._lock.close()
@@ -196,7 +196,7 @@ class Indexes:
     def _save(self) -> None:
         before, next_time = -1, 0.0
         while not self._stop.wait(SAVE_SECONDS):
-            if before == (before := min(index.snapshot.seq for index in self.all)) and monotonic() >= next_time:
+            if before == (before := min(index.snapshot.seq for index in self.all_spaces)) and monotonic() >= next_time:
                 self.save_columns()
                 next_time = monotonic() + SAVED_SECONDS
 
@@ -209,7 +209,7 @@ class Indexes:
             try:
                 # looking for them reads every record, so only after something was written
                 if filled != (last := self._records.last_seq()):
-                    for index in self.all:
+                    for index in self.all_spaces:
                         fill_vectors(self._records, index.space, self._embedder, self._stop, refused=refused)
                     filled = last
                 outage.over()
@@ -245,7 +245,7 @@ def fill_vectors(
             if stop.is_set():
                 return done  # a model takes its time for each text, and the process waits for this
             if refused is None or (stored.key, stored.seq) not in refused:
-                vectors += [(stored.key, made) for made in _embedded(stored, embedder, refused)]
+                vectors += [(stored.key, made) for made in _embed_record(stored, embedder, refused)]
         records.put_vectors(vectors, embedder.model, seq)
         done += len(lacking)
         on_page(len(lacking))
@@ -253,7 +253,7 @@ def fill_vectors(
     return done
 
 
-def _embedded(stored: StoredRecord, embedder: Embedder, refused: set[tuple[int, int]] | None) -> list[FloatArray]:
+def _embed_record(stored: StoredRecord, embedder: Embedder, refused: set[tuple[int, int]] | None) -> list[FloatArray]:
     """The vectors of a record; none where it has no text, or one that is refused."""
     text = embedding_text(stored.record)
     if text is None:
@@ -301,7 +301,7 @@ def open_indexes(
     A `lock` that the caller has taken already is closed with the indexes. Raises FolderInUse, ConfigurationError,
     ComponentFailed.
     """
-    place, chosen = worker.folder(folder), worker.choice(choice, shared=records.shared)
+    place, chosen = worker.folder(folder), worker.choice(choice, shared=records.is_shared)
     with ExitStack() as undo:
         lock = lock or FolderLock(place)
         undo.callback(lock.close)

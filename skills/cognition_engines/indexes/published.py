@@ -22,7 +22,7 @@ class OtherWorkers(Protocol):
     def hurry(self) -> None:
         """Lets the others look for changes at once, without waiting for them."""
 
-    def shown(self) -> int:
+    def shown_seq(self) -> int:
         """What all of them show at least, this process included."""
 
 
@@ -41,15 +41,15 @@ class PublishedSeq:
         self._others: Final = others
         self._waiting: list[_Waiting] = []
         self._lock = Lock()
-        indexes.watch(self._published)
+        indexes.watch(self._publish)
         self._note()
 
     @property
     def seq(self) -> int:
         """What every search shows at least."""
-        return min(index.snapshot.seq for index in self._indexes.all)
+        return min(index.snapshot.seq for index in self._indexes.all_spaces)
 
-    async def reached(self, seq: int, seconds: float, *, hurry: bool = True) -> bool:
+    async def wait_for(self, seq: int, seconds: float, *, hurry: bool = True) -> bool:
         """Whether every index shows the changes up to `seq` within this time, looking for them at once or not."""
         if self.seq >= seq:
             return True
@@ -59,7 +59,7 @@ class PublishedSeq:
             self._waiting.append(waiting)
         if hurry:
             self._indexes.follow_now()
-        self._published()  # it may have been shown before this one waited
+        self._publish()  # it may have been shown before this one waited
         try:
             return await asyncio.wait_for(waiting.done, seconds)
         except TimeoutError:
@@ -72,11 +72,11 @@ class PublishedSeq:
         """Whether the indexes of this process and of all other workers show the changes up to `seq` in this time."""
         others, until = self._others, monotonic() + seconds
         if others is None:
-            return await self.reached(seq, seconds)
+            return await self.wait_for(seq, seconds)
         others.hurry()
-        if not await self.reached(seq, seconds):
+        if not await self.wait_for(seq, seconds):
             return False
-        while others.shown() < seq:
+        while others.shown_seq() < seq:
             if monotonic() > until:
                 return False
             await asyncio.sleep(_LOOK_SECONDS)
@@ -86,7 +86,7 @@ class PublishedSeq:
         if self._others is not None:
             self._others.note(self.seq)
 
-    def _published(self) -> None:
+    def _publish(self) -> None:
         self._note()
         with self._lock:
             if not self._waiting:

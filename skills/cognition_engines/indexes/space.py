@@ -15,7 +15,7 @@ from cognition_engines.indexes.columns.saved import ColumnsFile, Identity
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
 from cognition_engines.indexes.keywords.live import LiveKeywords
-from cognition_engines.indexes.keywords.text_documents import columns_of, marked
+from cognition_engines.indexes.keywords.text_documents import add_label_terms, columns_of
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.indexes.watcher import Outage
@@ -101,7 +101,7 @@ class SpaceIndex:
 
     def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewerKeywords:
         """What finds words in the records of `snapshot`. Raises ComponentFailed while it would not find all."""
-        return self._words.viewed(viewer, snapshot.seq)
+        return self._words.searcher_for(viewer, snapshot.seq)
 
     def start(self) -> None:
         """Catches up with the store, then continues in the background. Raises ComponentFailed if it cannot.
@@ -162,13 +162,13 @@ class SpaceIndex:
         if len(snapshot.newer_than(self._saved.seq)) >= least:
             self._saved.save(snapshot)
 
-    def held(self, keys: Sequence[int]) -> HeldKeys:
+    def find_held(self, keys: Sequence[int]) -> HeldKeys:
         """What the searches of this process have of these records, and whether all was looked at."""
         shown = self.snapshot
         rows = [row for key in keys if key < len(shown.row_of) and (row := int(shown.row_of[key])) >= 0]
         windows = sum(int(shown.counts[row]) for row in rows if shown.alive[row])
-        near = 0 if self.vectors is None else self.vectors.held(keys)
-        return HeldKeys(self._words.index.held(keys), windows + (near or 0), all_vectors=near is not None)
+        near = 0 if self.vectors is None else self.vectors.count_held(keys)
+        return HeldKeys(self._words.index.count_held(keys), windows + (near or 0), all_vectors=near is not None)
 
     def compact_words(self) -> None:
         """Lets the thread that follows write the words again without those of deleted records."""
@@ -243,7 +243,7 @@ class SpaceIndex:
 
     def _leave_vectors(self, windows: int) -> None:
         """Holds no vectors in memory once there are too many windows for it."""
-        if self.vectors is not None and not self._columns.fetches and self.vectors.outgrown(windows):
+        if self.vectors is not None and not self._columns.fetches and self.vectors.exceeds_memory(windows):
             self._columns.fetch_vectors(self._fetch)
 
     def _fetch(self, keys: Sequence[int]) -> dict[int, Floats]:
@@ -270,7 +270,7 @@ class SpaceIndex:
         after = 0
         while not self._stop.is_set():
             page = self._records.changes.page(self.space, after, PAGE, None)
-            yield marked(self._records.reads.texts(page.keys.tolist()), page, self.snapshot.read)
+            yield add_label_terms(self._records.reads.texts(page.keys.tolist()), page, self.snapshot.read)
             if len(page) < PAGE:
                 return
             after = page.seq
@@ -297,7 +297,9 @@ class SpaceIndex:
         texts = self._records.reads.texts(newer)
         # a record may have lost its text
         gone = set(newer) - {text.key for text in texts}
-        self._words.index.apply(marked(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq)
+        self._words.index.apply(
+            add_label_terms(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq
+        )
 
 
 def open_space(

@@ -72,7 +72,7 @@ class Watcher:
         pause = LOOK_SECONDS
         while not self._stop.wait(pause):
             try:
-                if changed := self._watch.changed():
+                if changed := self._watch.has_changed():
                     self._found()
             except ComponentFailed:  # which the indexes report
                 pause = DOWN_SECONDS

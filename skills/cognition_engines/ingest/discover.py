@@ -87,9 +87,9 @@ def may_be_listed(name: str) -> bool:
 def _list(folder: _Folder, found: Walked, *, any_extension: bool) -> list[_Folder | FoundFile]:
     """Return the folders to list and the files to read of a folder, in the order of their names; note all else."""
     try:
-        with _opened(folder) as descriptor:
+        with _open_folder(folder) as descriptor:
             patterns = patterns_in(descriptor)
-            chosen = folder.filter.within(folder.base, patterns) if patterns else folder.filter
+            chosen = folder.filter.with_folder(folder.base, patterns) if patterns else folder.filter
             with os.scandir(descriptor) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
             shown = [entry for entry in listed if not entry.name.startswith(".")]
@@ -105,7 +105,7 @@ def _list(folder: _Folder, found: Walked, *, any_extension: bool) -> list[_Folde
 
 
 @contextmanager
-def _opened(folder: _Folder) -> Iterator[int]:
+def _open_folder(folder: _Folder) -> Iterator[int]:
     """Give a descriptor of the folder. Raises OSError, also if something else stands in its place by now."""
     named = folder.identity is None
     descriptor = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if named else os.O_NOFOLLOW))

@@ -77,7 +77,7 @@ def as_document(converted: Converted, format: Format) -> Document:
     return replace(document, front=(*document.front, *said, *typed))
 
 
-def placed(pieces: Iterable[Piece], marks: Sequence[Mark]) -> list[Piece]:
+def add_places(pieces: Iterable[Piece], marks: Sequence[Mark]) -> list[Piece]:
     """Return the pieces with the page, slide or cell where each begins; `marks` are in the order of characters."""
     if not marks:
         return list(pieces)
@@ -117,7 +117,7 @@ def read(
     front = read_front_matter(document.front, document.flaw)
     pieces = cut(text, document.blocks)
     pieces = [*_properties(document, front, aliases=bool(pieces)), *pieces]
-    pieces = placed([in_whole(piece, document.shortened) for piece in pieces], marks)
+    pieces = add_places([in_whole(piece, document.shortened) for piece in pieces], marks)
     if not pieces and front.flaw is None:
         return None
     if front.flaw is not None:

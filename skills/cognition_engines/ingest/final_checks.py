@@ -115,18 +115,20 @@ def left_behind(tally: Tally, records: RecordSink) -> Iterator[Problem]:
         rows = [row for row in (*records.origins.of_place(place), *former) if not tally.has(row.kind, row.id)]
         elsewhere = [row for row in rows if row.origin.ingested_as not in tally.projects.get(place, ())]
         if not tally.files[source] and len(rows) > len(elsewhere):
-            kept = _kept(len(rows) - len(elsewhere))
+            kept = _kept_text(len(rows) - len(elsewhere))
             # without a name there is nothing that --prune could compare with
             remedy = "cstp delete removes" if source.startswith(UNNAMED) else "--prune deletes"
             yield Problem(source, None, f"{kept} before and not now; {remedy} what is no longer there")
         if elsewhere:
             names = {row.origin.ingested_as for row in elsewhere}
             with_ = {"no --project" if name is None else f"--project {name}" for name in names}
-            reason = f"{_kept(len(elsewhere))} with {' and '.join(sorted(with_))}; cstp delete removes what is too many"
+            reason = (
+                f"{_kept_text(len(elsewhere))} with {' and '.join(sorted(with_))}; cstp delete removes what is too many"
+            )
             yield Problem(source, None, reason)
 
 
-def _kept(count: int) -> str:
+def _kept_text(count: int) -> str:
     return "1 record is kept that was read here" if count == 1 else f"{count} records are kept that were read here"
 
 
@@ -135,7 +137,7 @@ def pointing_nowhere(found: DanglingReferences, records: RecordSink) -> Problem:
     many = f"{found.count} {kinds(found.kind, found.count)} {'names' if found.count == 1 else 'name'}"
     target, of = _TARGETS[found.role]
     reason = f"{many} {target} that is not here, for example {found.example}"
-    meant = records.origins.meant(of, found.example, None)
+    meant = records.origins.find_meant(of, found.example, None)
     if len(meant) > 1:
         several = ", ".join(f"{full} (from {stored.origin.source})" for full, stored in meant)
         reason += f", which several records are called: {several}"

@@ -19,7 +19,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import EngineError
 from cognition_engines.indexes.watcher import Outage
 from cognition_engines.ingest.collections.addresses import checked_address, is_address, shown_address
-from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.collections.open_collection import open_collection
 from cognition_engines.ingest.discover import may_be_listed, walk
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.items import Collection
@@ -244,7 +244,7 @@ class _Followed:
     def _read_collection(self, until: UntilStopped) -> Summary | None:
         """Bring the store in line with the collection, unless it holds what it held the last time."""
         checked_address(self._source.address)
-        with opened(self._source.address, self._embedder, map=self._options.texts.map) as collection:
+        with open_collection(self._source.address, self._embedder, map=self._options.texts.map) as collection:
             digest = collection.digest()
             if digest == self._digest:
                 return None

@@ -19,9 +19,9 @@ from cognition_engines.drafts.ids import (
     episode_number,
     episode_text,
     given_identity,
-    hashed,
     made_id,
     path_identity,
+    sha256_hex,
     turn_identity,
     with_place,
 )
@@ -33,7 +33,7 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Episode, Source
-from cognition_engines.kinds.registry import PARENTS, Record, kind_of, prefixed
+from cognition_engines.kinds.registry import PARENTS, Record, add_prefix, kind_of
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.origins import full_id
@@ -96,7 +96,7 @@ class Settling:
         self._projects: dict[str, str | None] = {}
         self._waiting: dict[str, list[Identified]] = {}  # children whose artifact may still come, by its id
 
-    def identified(self, drafts: Sequence[AnyDraft]) -> list[Identified]:
+    def identify_next(self, drafts: Sequence[AnyDraft]) -> list[Identified]:
         """Return the next records of the file, in order, and what the store has of them."""
         found = [Identified(draft, self._identity(draft)) for draft in drafts]
         waiting = {one.identity: self._before[one.identity] for each in self._waiting.values() for one in each}
@@ -110,13 +110,13 @@ class Settling:
         `rights.Ambiguous` where its project is not known.
         """
         draft, rights = item.draft, rights_of(self._asked, self._before[item.identity], self._guard)
-        if isinstance(draft, RecordDraft) and (artifact := _deciding(draft.record, rights)) is not None:
+        if isinstance(draft, RecordDraft) and (artifact := _deciding_artifact(draft.record, rights)) is not None:
             if artifact in self._projects:
-                yield from self._made(item, rights, inherits=self._projects[artifact] != rights.project)
+                yield from self._make_units(item, rights, inherits=self._projects[artifact] != rights.project)
             else:
                 self._waiting.setdefault(artifact, []).append(item)
             return
-        for unit in self._made(item, rights, inherits=False):
+        for unit in self._make_units(item, rights, inherits=False):
             yield unit
             kind, id = unit.head.name
             if rights.project is not None and kind in PARENTS:
@@ -127,12 +127,12 @@ class Settling:
     def rest(self) -> Iterator[Unit]:
         """Yield the children whose artifact is elsewhere, at the end of the file."""
         for item in chain.from_iterable(self._waiting.values()):
-            yield from self._made(
+            yield from self._make_units(
                 item, rights_of(self._asked, self._before[item.identity], self._guard), inherits=False
             )
         self._waiting.clear()
 
-    def _made(self, item: Identified, rights: Rights, *, inherits: bool) -> Iterator[Unit]:
+    def _make_units(self, item: Identified, rights: Rights, *, inherits: bool) -> Iterator[Unit]:
         """`inherits` says that the record has its artifact's project and is given no other."""
         draft = item.draft
         if isinstance(draft, DocumentDraft):
@@ -155,11 +155,11 @@ class Settling:
         record: Record = draft.head if isinstance(draft, DocumentDraft) else draft.record
         kind = kind_of(record)
         if isinstance(draft, RecordDraft) and draft.export is not None:
-            return given_identity(kind, draft.export, prefixed(kind, str(record.id)))
+            return given_identity(kind, draft.export, add_prefix(kind, str(record.id)))
         if isinstance(record, Turn):
             return self._turn_identity(record, of_file=isinstance(draft, RecordDraft) and draft.of_file)
         if record.id is not None:
-            return given_identity(kind, self._repository, prefixed(kind, str(record.id)))
+            return given_identity(kind, self._repository, add_prefix(kind, str(record.id)))
         if isinstance(record, Decision):
             return path_identity(kind, self._repository, self._place.path, draft.ordinal)
         if isinstance(draft, DocumentDraft) and draft.is_file:
@@ -184,7 +184,7 @@ class Settling:
         place = self._turns[turn.conversation_id]
         self._turns[turn.conversation_id] += 1
         if turn.id is not None:
-            return given_identity(Kind.TURN, self._repository, prefixed(Kind.TURN, turn.id))
+            return given_identity(Kind.TURN, self._repository, add_prefix(Kind.TURN, turn.id))
         stated = turn.turn_index is not None
         index = turn.turn_index if stated else place
         identity = turn_identity(turn, self._repository, index)
@@ -219,7 +219,7 @@ class Settling:
         candidate = self._candidate(head, identity, rights, draft.ordinal, draft.line, draft.head.id)
         head = replace(head, id=candidate.name[1])
         # with the text, which a source does not hold: another text under its id is another document
-        of_all = hashed("\0".join([digest(head), *(piece.text for piece in draft.pieces)]))[:32]
+        of_all = sha256_hex("\0".join([digest(head), *(piece.text for piece in draft.pieces)]))[:32]
         origin = self._origin(draft.ordinal, of_all, identity, rights, candidate.origin.given)
         made = Identity.PATH if draft.is_file else Identity.TITLE
         candidate = replace(candidate, origin=origin, identity=made if draft.head.id is None else Identity.GIVEN)
@@ -286,11 +286,11 @@ class Settling:
         return with_place(origin)
 
 
-def _deciding(record: Record, rights: Rights) -> str | None:
+def _deciding_artifact(record: Record, rights: Rights) -> str | None:
     """Return the id of the artifact that decides whether the option gives a record its project."""
     if rights.project is None or not isinstance(record, ArtifactChunk | Event | Edge) or record.project is not None:
         return None
-    return None if record.artifact_id is None else prefixed(Kind.ARTIFACT, record.artifact_id)
+    return None if record.artifact_id is None else add_prefix(Kind.ARTIFACT, record.artifact_id)
 
 
 def _with_rights(record: R, rights: Rights, *, inherits: bool = False, guard: Sensitivity | None = None) -> R:
@@ -305,5 +305,5 @@ def _level(stated: Sensitivity | None, rights: Rights, guard: Sensitivity | None
 def _short(record: Record, given: str | int | None) -> str | None:
     """Return the id that a record has in its file; that of an artifact chunk comes from its artifact's."""
     if given is not None:
-        return prefixed(kind_of(record), str(given))
+        return add_prefix(kind_of(record), str(given))
     return artifact_chunk_id(record) if isinstance(record, ArtifactChunk) else None

@@ -138,7 +138,7 @@ class Recognised(NamedTuple):
     stored: StoredFile
 
 
-def recognised(
+def recognise_moved(
     files: Sequence[RunFile], known: KnownFiles, equal: Callable[[RunFile, StoredFile], bool]
 ) -> tuple[list[Recognised], set[Move]]:
     """Return the files that the store has from folders that are gone, each once, and the moves that may have been."""
@@ -246,13 +246,13 @@ def move_records(records: Records, old: Path, new: Path, *, over: bool, dry_run:
         return len(rows), len(there)
     for kind in dict.fromkeys(row.kind for row in there):
         records.delete(kind, [row.id for row in there if row.kind is kind])
-    move, places = Move(_resolved(old), _resolved(new)), Places()
+    move, places = Move(_resolve_path(old), _resolve_path(new)), Places()
     natural = {source: places.of(Path(target), new) for source, target in targets.items()}
-    moved = [relocated(row, natural[row.origin.source], move) for row in rows]
+    moved = [relocate(row, natural[row.origin.source], move) for row in rows]
     return records.origins.relocate(moved), len(there)
 
 
-def relocated(row: KnownRecord, natural: FilePlace, move: Move) -> Relocation:
+def relocate(row: KnownRecord, natural: FilePlace, move: Move) -> Relocation:
     """Return the change of a record whose file is now where `natural` says. Rights of runs hold there, too."""
     origin = row.origin
     moved = replace(
@@ -275,9 +275,9 @@ def _scope(row: KnownRecord, scope: str | None, natural: FilePlace, move: Move) 
     if named.is_relative_to(move.old):
         there = move.new / named.relative_to(move.old)
     else:
-        there = named if _resolved(Path(natural.source)).is_relative_to(named) else move.new
+        there = named if _resolve_path(Path(natural.source)).is_relative_to(named) else move.new
     return named_scope(natural, there)
 
 
-def _resolved(path: Path) -> PurePosixPath:
+def _resolve_path(path: Path) -> PurePosixPath:
     return PurePosixPath(path.resolve().as_posix())

@@ -84,7 +84,7 @@ def parse_patterns(lines: Sequence[str]) -> tuple[Pattern, ...]:
     """Return the patterns of lines; blank ones and comments have none. Raises BadPattern."""
     found: list[Pattern] = []
     for number, line in enumerate(lines, start=1):
-        text = _trimmed(line)
+        text = _trim_line(line)
         if not text or text.startswith("#") or text == "/":
             continue
         if len(text) > LONGEST_PATTERN:
@@ -99,7 +99,7 @@ def parse_patterns(lines: Sequence[str]) -> tuple[Pattern, ...]:
     return tuple(found)
 
 
-def _trimmed(line: str) -> str:
+def _trim_line(line: str) -> str:
     """Return the line without the spaces at its end, but for one after a backslash."""
     text = line.rstrip(" ")
     escaped = (len(text) - len(text.rstrip("\\"))) % 2 and len(text) < len(line)
@@ -210,7 +210,7 @@ class Filter:
     exclude: tuple[Pattern, ...]
     rules: tuple[_Rules, ...] = ()
 
-    def within(self, base: str, lines: Sequence[str]) -> "Filter":
+    def with_folder(self, base: str, lines: Sequence[str]) -> "Filter":
         """Return the same with the patterns of one folder more. Raises BadPattern."""
         rules = (*self.rules, _Rules(base, parse_patterns(lines)))
         if sum(len(each.patterns) for each in rules) > _MOST_IN_FORCE:

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from cognition_engines.drafts.refusal_messages import a
 from cognition_engines.ingest.items import Candidate, Identity, Unit, with_head, with_id
-from cognition_engines.ingest.report import Tally, content_of, is_gone, is_later, only_by_place, taken
+from cognition_engines.ingest.report import Tally, content_of, is_gone, is_later, only_by_place, taken_id_message
 from cognition_engines.ingest.repository import UNNAMED
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
@@ -28,17 +28,17 @@ from cognition_engines.store.values import (
 class KnownOrigins(Protocol):
     """The methods of `Origins` that an ingest calls, which see."""
 
-    def guarded(self) -> list[GuardedFile]: ...
+    def guarded_files(self) -> list[GuardedFile]: ...
 
-    def known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]: ...
+    def find_known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]: ...
 
     def of_place(self, place: tuple[str, str]) -> list[KnownRecord]: ...
 
-    def dangling(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]: ...
+    def dangling_references(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]: ...
 
-    def exposed(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]: ...
+    def exposed_records(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]: ...
 
-    def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]: ...
+    def find_meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]: ...
 
 
 class RecordSink(Protocol):
@@ -82,13 +82,13 @@ class Batch:
         """`again` says that the run has met the record before, in an earlier export."""
         if stored is None:
             self.fresh.append(Fresh(candidate, Outcome.CHANGED if again else Outcome.NEW))
-        elif stored.origin.written:  # handed over
+        elif stored.origin.is_written:  # handed over
             self.fresh.append(Fresh(candidate, Outcome.CHANGED))
         elif stored.origin.digest == candidate.origin.digest or (
             _same_elsewhere(candidate, stored) and not only_by_place(candidate)
         ):
             self.unchanged.append(candidate)
-        elif _elsewhere(candidate, stored) and not is_later(candidate, stored.origin.source):
+        elif _is_elsewhere(candidate, stored) and not is_later(candidate, stored.origin.source):
             self.alike.append((candidate, stored.origin.source))
         else:
             self.fresh.append(Fresh(candidate, Outcome.CHANGED, stored.origin.place))
@@ -106,7 +106,7 @@ class _Store:
         names = [candidate.name for candidate in candidates]
         names += [(candidate.name[0], candidate.full) for candidate in candidates if candidate.full is not None]
         names += [(one.name[0], one.origin.given) for one in candidates if one.handover and one.origin.given]
-        found = records.origins.known(names, [candidate.origin.identity for candidate in candidates])
+        found = records.origins.find_known(names, [candidate.origin.identity for candidate in candidates])
         self._by_id = {(namesakes(one.kind)[0], one.id): one for one in found}
         self._by_identity: dict[str, list[KnownRecord]] = {}
         for one in found:
@@ -115,11 +115,11 @@ class _Store:
     def under(self, kind: Kind, id: str) -> KnownRecord | None:
         return self._by_id.get((namesakes(kind)[0], id))
 
-    def recorded(self, candidate: Candidate) -> KnownRecord | None:
+    def recorded_decision(self, candidate: Candidate) -> KnownRecord | None:
         """Return the decision of an agent that the file was written from; None where it is that of a file, or gone."""
         given = candidate.origin.given
         found = None if candidate.handover is None or given is None else self.under(candidate.name[0], given)
-        return found if found is not None and found.origin.written else None
+        return found if found is not None and found.origin.is_written else None
 
     def same(self, candidate: Candidate, tally: Tally) -> KnownRecord | None:
         """Return the record as it is stored: in its project, or in another one if its file has moved it since."""
@@ -171,7 +171,7 @@ def _export(candidate: Candidate) -> tuple[str, str | None]:
     return candidate.origin.identity, candidate.record.project
 
 
-def settled(batch: Batch, tally: Tally) -> None:
+def count_unwritten(batch: Batch, tally: Tally) -> None:
     """Count what of a batch was not written."""
     for candidate in batch.unchanged:
         tally.count(candidate, Outcome.UNCHANGED)
@@ -183,14 +183,14 @@ def settled(batch: Batch, tally: Tally) -> None:
 
 def _all_named(unit: Unit, store: _Store, tally: Tally) -> list[tuple[Candidate, KnownRecord | None]]:
     """Return the same as `_named`, of the head and the parts, which are made of its id."""
-    head = _named(unit.head, store, tally)
+    head = _name_candidate(unit.head, store, tally)
     id = head[0].name[1]
     moved = id != unit.head.name[1]
     parts = [with_head(part, id) for part in unit.parts] if moved else unit.parts
-    return [head, *(_named(part, store, tally) for part in parts)]
+    return [head, *(_name_candidate(part, store, tally) for part in parts)]
 
 
-def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate, KnownRecord | None]:
+def _name_candidate(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate, KnownRecord | None]:
     """Return the candidate under the id that it has or gets, and what the store has of it. Raises `_Conflict`."""
     kind = candidate.name[0]
     stored = store.same(candidate, tally)
@@ -201,13 +201,13 @@ def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate
             said = f"id {stored.id} is that of {a(stored.kind)} already, from {stored.origin.source}"
             raise _Conflict(f"{said}; give one of them another id")
         if (
-            _elsewhere(candidate, stored)
+            _is_elsewhere(candidate, stored)
             and candidate.identity not in (Identity.CONTENT, Identity.EXPORT)
             and not _same_elsewhere(candidate, stored)
         ):
-            raise _Conflict(taken(candidate, stored.origin.source))
+            raise _Conflict(taken_id_message(candidate, stored.origin.source))
         return named, stored
-    recorded = store.recorded(candidate)
+    recorded = store.recorded_decision(candidate)
     if recorded is not None:
         named = with_id(candidate, recorded.id)
         if recorded.origin.content_hash != candidate.handover or not tally.take(named):
@@ -218,15 +218,15 @@ def _named(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate
             return named, None
     holder = store.under(kind, candidate.name[1])
     place = candidate.name[1] if holder is None else holder.origin.source
-    raise _Conflict(taken(candidate, place))
+    raise _Conflict(taken_id_message(candidate, place))
 
 
 def _same_elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
     """Return the same content in a second file: the first one keeps the record."""
-    return content_of(stored.origin) == content_of(candidate.origin) and _elsewhere(candidate, stored)
+    return content_of(stored.origin) == content_of(candidate.origin) and _is_elsewhere(candidate, stored)
 
 
-def _elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
+def _is_elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
     """Return whether the record is that of another file, which is still there, or of another stream without a name.
 
     Of the records of such a stream another one replaces those alone whose ids it gives, with what they were cut into.

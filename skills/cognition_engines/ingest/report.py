@@ -70,7 +70,7 @@ class Tally:
         self.rejected.append(problem)
         self.files[source] = True
 
-    def unrecognised(self, source: str, problem: Problem, *, explicit: bool) -> None:
+    def count_unrecognised(self, source: str, problem: Problem, *, explicit: bool) -> None:
         """Note a file of no known form: a refusal if it was named. An archive is counted as other files are."""
         if source.lower().endswith(".zip") and not explicit:
             self.skipped[".zip"] += 1
@@ -130,7 +130,7 @@ class Tally:
             self.keep_other(head, first.source)
             self._copies[head.name[0]] += 1
         else:
-            self.refuse(head, taken(head, f"{first.source}:{first.line}"))
+            self.refuse(head, taken_id_message(head, f"{first.source}:{first.line}"))
         return None
 
     def keep_other(self, candidate: Candidate, source: str) -> None:
@@ -207,7 +207,7 @@ def is_later(candidate: Candidate, source: str) -> bool:
         return True
 
 
-def taken(candidate: Candidate, place: str) -> str:
+def taken_id_message(candidate: Candidate, place: str) -> str:
     """Return the reason why a record is refused whose id another one has."""
     given = candidate.origin.given or candidate.record.id
     remedy = (

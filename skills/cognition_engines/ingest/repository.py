@@ -53,14 +53,14 @@ class Places:
     """Finds the places of files. `repository` overrides the name of all their repositories, as `override` has it."""
 
     def __init__(self, repository: str | None = None) -> None:
-        self.override = None if repository is None else named(repository, None) or repository
+        self.override = None if repository is None else remote_name(repository, None) or repository
         self._checkouts: dict[Path, tuple[str, Path] | None] = {}  # by folder
         self._tops: dict[Path, Path] = {}  # what was named, without links
 
     def of(self, file: Path, run: Path) -> FilePlace:
         """Return the place of a file that was found by naming `run`, the file or a folder above it; both absolute."""
         # as git does: a checkout is the same whatever link leads to it; a link to a file is its own file
-        top = self._resolved(file.parent if run == file else run)
+        top = self._resolve_folder(file.parent if run == file else run)
         where = top / file.relative_to(file.parent if run == file else run)
         folder, scope = where.parent, where if run == file else top
         found = self._checkout(folder, None if run == file else top)
@@ -91,7 +91,7 @@ class Places:
         self._checkouts.update(dict.fromkeys(passed, found))
         return found
 
-    def _resolved(self, folder: Path) -> Path:
+    def _resolve_folder(self, folder: Path) -> Path:
         if folder not in self._tops:
             self._tops[folder] = folder.resolve()
         return self._tops[folder]
@@ -101,7 +101,7 @@ def _scope(run: Path, root: Path) -> str:
     return run.relative_to(root).as_posix() if run.is_relative_to(root) else EVERYTHING
 
 
-def within(scope: str, other: str | None) -> bool:
+def scope_within(scope: str, other: str | None) -> bool:
     """Return whether a scope is the other one or lies in it."""
     if other is None or other == EVERYTHING:
         return True
@@ -116,10 +116,10 @@ def remote_of(root: Path, inside: Path | None = None) -> str | None:
     text = _config_of(root, inside)
     urls = {} if text is None else _values(text, "remote", "url")
     url = urls.get("origin") or next((url for name, url in urls.items() if name), None)
-    return None if url is None else named(url, root)
+    return None if url is None else remote_name(url, root)
 
 
-def named(url: str, root: Path | None) -> str | None:
+def remote_name(url: str, root: Path | None) -> str | None:
     """Return host and path of a remote, as `github.com/acme/shop`; None for a text that is no remote.
 
     `root` is what a relative path starts at; without it only what has a scheme or a user is a remote.
@@ -153,25 +153,25 @@ def _config_of(root: Path, inside: Path | None) -> str | None:
     line = _text_of(marker, inside)
     if line is None or not line.startswith("gitdir:"):
         return None
-    folder = _joined(root, line.removeprefix("gitdir:"))
+    folder = _join_path(root, line.removeprefix("gitdir:"))
     if inside is not None and not folder.is_relative_to(inside):
         if not _names(folder, root):
             return None
         inside = None
     common = _text_of(folder / "commondir", inside)  # of a worktree
-    return _text_of((folder if common is None else _joined(folder, common)) / "config", inside)
+    return _text_of((folder if common is None else _join_path(folder, common)) / "config", inside)
 
 
 def _names(folder: Path, root: Path) -> bool:
     """Return whether a folder of git's is that of the worktree or submodule at `root`, as it says itself."""
     worktree = _text_of(folder / "gitdir", None)
     if worktree is not None:
-        return _joined(folder, worktree) == root / ".git"
+        return _join_path(folder, worktree) == root / ".git"
     submodule = _values(_text_of(folder / "config", None) or "", "core", "worktree").get("")
-    return submodule is not None and _joined(folder, submodule) == root
+    return submodule is not None and _join_path(folder, submodule) == root
 
 
-def _joined(folder: Path, written: str) -> Path:
+def _join_path(folder: Path, written: str) -> Path:
     """Return a path that a file of git's gives, without a look at what is there."""
     return Path(os.path.normpath(folder / written.strip()))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from cognition_engines.ingest.repository import EVERYTHING, FilePlace, within
+from cognition_engines.ingest.repository import EVERYTHING, FilePlace, scope_within
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.values import GuardedFile, KnownRecord
 
@@ -97,7 +97,7 @@ def _project(asked: RunOptions, before: Sequence[KnownRecord]) -> tuple[str | No
         return asked.project, scopes.get(asked.project, asked.scope if asked.project is not None else None)
     named = {name: scope for name, scope in scopes.items() if name is not None}
     if asked.project is not None:
-        named = {name: scope for name, scope in named.items() if not within(asked.scope, scope)}
+        named = {name: scope for name, scope in named.items() if not scope_within(asked.scope, scope)}
     if len(named) > 1:
         raise Ambiguous(f"was read with several projects before: {', '.join(sorted(named))}; name one with --project")
     return next(iter(named.items()), (asked.project, asked.scope))
@@ -116,6 +116,6 @@ def _sensitivity(
     level, scope = max(levels, key=lambda each: each[0])
     if asked.sensitivity is None or asked.sensitivity == level:
         return level, scope
-    if asked.sensitivity > level or within(asked.scope, scope):
+    if asked.sensitivity > level or scope_within(asked.scope, scope):
         return asked.sensitivity, asked.scope
     return level, scope

@@ -29,11 +29,11 @@ from cognition_engines.ingest.moved_files import (
     maybe_moved,
     move_of,
     place_of,
-    recognised,
-    relocated,
+    recognise_moved,
+    relocate,
 )
 from cognition_engines.ingest.options import Amount, HeldBack, MovedFolder, Options, Progress, Pruned, Summary
-from cognition_engines.ingest.plan import Batch, RecordSink, compare, settled
+from cognition_engines.ingest.plan import Batch, RecordSink, compare, count_unwritten
 from cognition_engines.ingest.report import Tally, content_of
 from cognition_engines.ingest.repository import FilePlace, Places, of_collection
 from cognition_engines.ingest.rights import Ambiguous, Guards, RunOptions
@@ -96,7 +96,8 @@ def ingest(
     # unlike an executor's, these threads do not hold the process when it is to end while a model hangs
     with ThreadPool(threads) as pool:
         embed = _Embedding(None if options.dry_run else embedder, pool)
-        for ready in _ahead(_begun(_limited(_units(files, collections, run), options.limit, tally), run, embed)):
+        units = _take_first(_units(files, collections, run), options.limit, tally)
+        for ready in _read_ahead(_begun(units, run, embed)):
             _write(ready, run, embed)
             progress.advance(ready.read)
     if options.strict and tally.rejected:
@@ -114,8 +115,9 @@ def ingest(
         pruned, held_back = prune(paths, collections, tally, records, options)
     if not options.dry_run and not refused:
         tally.warnings += left_behind(tally, records)
-        tally.warnings += (pointing_nowhere(one, records) for one in records.origins.dangling(sorted(tally.sources)))
-        tally.warnings += map(less_guarded, records.origins.exposed(sorted(tally.sources)))
+        dangling = records.origins.dangling_references(sorted(tally.sources))
+        tally.warnings += (pointing_nowhere(one, records) for one in dangling)
+        tally.warnings += map(less_guarded, records.origins.exposed_records(sorted(tally.sources)))
     return _summary(tally, pruned, held_back, () if refused else moved)
 
 
@@ -156,13 +158,13 @@ def _moved_files(
     places: dict[Path, RunFile] = {}
     changes: list[Relocation] = []
     counts: Counter[tuple[str, str]] = Counter()
-    found, perhaps = recognised(files, known, partial(_is_equal, run))
+    found, perhaps = recognise_moved(files, known, partial(_is_equal, run))
     run.tally.warnings += map(maybe_moved, sorted(perhaps, key=str))
     for each in found:
         file, stored, move = each.file, each.stored, move_of(each)
         places[file.path] = as_stored(file, stored)
         rows = [row for row in records.origins.of_place(place_of(stored)) if row.origin.source == stored.source]
-        changes += (relocated(row, file.place, move) for row in rows)
+        changes += (relocate(row, file.place, move) for row in rows)
         counts[str(move.old), str(move.new)] += len(rows)
     moved = tuple(MovedFolder(old, new, count) for (old, new), count in counts.items())
     return [places.get(file.path, file) for file in files], changes, moved
@@ -176,7 +178,10 @@ def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
     plain = replace(run.options, project=None, sensitivity=None)
     for name in (str(file.path), stored.source):  # a title may be the name of the folder
         apart = replace(run, options=plain, tally=Tally())
-        heads = (unit.head for unit, _ in _settled(_read(file, apart, name), moved.place, apart, Guards(()), file.path))
+        heads = (
+            unit.head
+            for unit, _ in _identify_items(_read(file, apart, name), moved.place, apart, Guards(()), file.path)
+        )
         found = {(head.origin.identity, head.record.project, content_of(head.origin)) for head in heads}
         if found and found <= held:
             return True
@@ -185,20 +190,20 @@ def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
 
 def _units(files: Iterable[RunFile], collections: Iterable[Collection], run: _Run) -> Iterator[tuple[Unit | None, int]]:
     """Yield what was read, and how many bytes were since the last; without a record at the end of each file."""
-    guards = Guards(run.records.origins.guarded())
+    guards = Guards(run.records.origins.guarded_files())
     for file in files:
         done = 0
-        for unit, position in _settled(_read(file, run), file.place, run, guards, file.path):
+        for unit, position in _identify_items(_read(file, run), file.place, run, guards, file.path):
             yield unit, max(0, min(position, file.size) - done)
             done = max(done, min(position, file.size))
         yield None, file.size - done
     for collection in collections:
         place = of_collection(collection.address, run.options.repository)
         run.tally.open(place)
-        yield from _settled(((item, 0) for item in collection.items()), place, run, guards)
+        yield from _identify_items(((item, 0) for item in collection.items()), place, run, guards)
 
 
-def _limited(
+def _take_first(
     units: Iterator[tuple[Unit | None, int]], limit: int | None, tally: Tally
 ) -> Iterator[tuple[Unit | None, int]]:
     """Yield the first `limit` records."""
@@ -212,17 +217,17 @@ def _limited(
         yield unit, size
 
 
-def _settled(
+def _identify_items(
     items: Iterator[tuple[Item, int]], place: FilePlace, run: _Run, guards: Guards, path: Path | None = None
 ) -> Iterator[tuple[Unit, int]]:
     """Yield the records of the file at a path, or of a collection, each with the position up to which was read."""
     tally = run.tally
     asked = RunOptions(run.options.project, run.options.sensitivity, place.scope)
     local = path is not None and path.suffix.lower() in MARKDOWN
-    settling = Settling(place, asked, partial(_known, run.records), guards.over(place), local=local)
+    settling = Settling(place, asked, partial(_find_known, run.records), guards.over(place), local=local)
     while group := deque(islice(items, _TOGETHER)):
         drafts = [item for item, _ in group if not isinstance(item, RejectedRecord | Warned)]
-        identified = deque(settling.identified(drafts))
+        identified = deque(settling.identify_next(drafts))
         drafts.clear()
         while group:  # what is settled is not held any longer
             item, position = group.popleft()
@@ -245,9 +250,9 @@ def _with_rights(settling: Settling, item: Identified, place: FilePlace, tally: 
         tally.reject(place.source, Problem(place.source, item.draft.line, str(error)))
 
 
-def _known(records: RecordSink, identities: Sequence[str]) -> dict[str, list[KnownRecord]]:
+def _find_known(records: RecordSink, identities: Sequence[str]) -> dict[str, list[KnownRecord]]:
     found: dict[str, list[KnownRecord]] = {identity: [] for identity in identities}
-    for known in records.origins.known((), identities):
+    for known in records.origins.find_known((), identities):
         found[known.origin.identity].append(known)
     return found
 
@@ -277,7 +282,7 @@ def _read(file: RunFile, run: _Run, name: str | None = None) -> Iterator[tuple[I
             items = read(name or source, opened, file.explicit, texts, run.formats, file.below or file.path.parent)
             if items is None:
                 problem = Problem(source, None, "holds no record in a format that is known")
-                run.tally.unrecognised(source, problem, explicit=file.explicit)
+                run.tally.count_unrecognised(source, problem, explicit=file.explicit)
                 return
             for item in items:
                 yield item, opened.tell()
@@ -314,7 +319,7 @@ def _begun(units: Iterable[tuple[Unit | None, int]], run: _Run, embed: "_Embeddi
         yield _Ready(batch, embed.begin(batch), size)
 
 
-def _ahead(batches: Iterable[_Ready]) -> Iterator[_Ready]:
+def _read_ahead(batches: Iterable[_Ready]) -> Iterator[_Ready]:
     """Yield each batch, once the next one has begun."""
     before: _Ready | None = None
     for batch in batches:
@@ -348,7 +353,7 @@ class _Embedding:
 
 def _write(ready: _Ready, run: _Run, embed: _Embedding) -> None:
     batch = ready.batch
-    settled(batch, run.tally)
+    count_unwritten(batch, run.tally)
     outcomes: Sequence[Outcome] = [each.outcome for each in batch.fresh]
     if not run.options.dry_run:
         batch, outcomes = _put(ready, run, embed)
@@ -375,7 +380,7 @@ def _put(ready: _Ready, run: _Run, embed: _Embedding) -> tuple[Batch, Sequence[O
         except IdTaken:
             run.tally.give_back([candidate for unit in batch.pending for candidate in (unit.head, *unit.parts)])
             batch = compare(batch.pending, run.tally, run.records)
-            settled(batch, run.tally)
+            count_unwritten(batch, run.tally)
             if run.options.strict and batch.refused:
                 return Batch(), ()
             vectors = embed.begin(batch)

@@ -179,14 +179,14 @@ def meanings(text: str) -> Iterator[Meaning]:
         length = 1 if found is None else found[1]
         words = tokens[at : at + length]
         lettered = lettered or words[0].isalpha()
-        meaning = None if found is None else _meaning(found[0], before, tokens[at + length :][:5])
+        meaning = None if found is None else _find_meaning(found[0], before, tokens[at + length :][:5])
         if meaning is not None:
             yield meaning
         before = [] if meaning is not None or not words[0].isalnum() else [*before[-30:], *words]
         at += length
 
 
-def _meaning(phrase: str, before: Sequence[str], after: Sequence[str]) -> Meaning | None:
+def _find_meaning(phrase: str, before: Sequence[str], after: Sequence[str]) -> Meaning | None:
     if not _NEGATIONS.isdisjoint(before):
         return None
     status = STRONG.get(phrase) or WEAK[phrase]
@@ -291,7 +291,7 @@ def _groups(text: str) -> Iterator[tuple[bool, slice]]:
     yield False, slice(start, len(text))
 
 
-def chosen(text: str) -> str | None:
+def drop_choices(text: str) -> str | None:
     """Return the text without lists of choices; None when it is such a list, or a placeholder, with nothing chosen.
 
     A choice in bold or code is chosen.

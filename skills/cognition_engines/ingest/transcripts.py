@@ -119,9 +119,9 @@ def _transcript(path: str, text: str, certain: bool) -> Iterator[Item] | None:
     block = front_block(lines, start)
     front = read_front_matter(block.members, block.flaw)
     if not block.rights and (front.flaw is not None or front.members.keys().isdisjoint(MEMBERS)):
-        spoken = _spoken(lines, certain)  # what stands between two rules may be turns
+        spoken = _read_turns(lines, certain)  # what stands between two rules may be turns
         return None if spoken is None else _turns(path, spoken, {})
-    spoken = _spoken([*[""] * block.end, *lines[block.end :]], certain)
+    spoken = _read_turns([*[""] * block.end, *lines[block.end :]], certain)
     if spoken is None:
         return None
     if front.flaw is not None:
@@ -145,14 +145,14 @@ def _with_rights(path: str, spoken: _Spoken, front: FrontMatter) -> Iterator[Ite
     return _turns(path, spoken, rights)
 
 
-def _spoken(lines: Sequence[str], certain: bool) -> _Spoken | None:
+def _read_turns(lines: Sequence[str], certain: bool) -> _Spoken | None:
     log = read_log(lines)
-    if log is not None and (logged := _logged(lines, log, certain)) is not None:
+    if log is not None and (logged := _read_log(lines, log, certain)) is not None:
         return logged
     begin, day = _preamble(lines, certain)
     if begin is None:
         return None
-    found = _chosen(list(_headers(lines, begin)))
+    found = _choose_headers(list(_headers(lines, begin)))
     if not found or not (certain or _talk(lines, begin, found)):
         return None
     preamble = "\n".join(lines[: found[0].line]).strip()
@@ -160,7 +160,7 @@ def _spoken(lines: Sequence[str], certain: bool) -> _Spoken | None:
     return None if long else _Spoken(lines, preamble, day, found)
 
 
-def _logged(lines: Sequence[str], log: Log, certain: bool) -> _Spoken | None:
+def _read_log(lines: Sequence[str], log: Log, certain: bool) -> _Spoken | None:
     """Return what was said in a log of IRC; None if names in angle brackets alone are likelier those of fields."""
     said = [_Header(each.line, each.nick, each.time, each.text, first=True) for each in log.messages]
     if not (certain or log.is_timed):
@@ -227,7 +227,7 @@ def _is_label(name: str) -> bool:
     return words[0] in _OF_MINUTES or words[-2 if numbered else -1] in _OF_MINUTES
 
 
-def _chosen(found: Sequence[_Header]) -> Sequence[_Header]:
+def _choose_headers(found: Sequence[_Header]) -> Sequence[_Header]:
     """Return those that begin a turn: those with a time if most have one; else those of known speakers."""
     timed = [header for header in found if header.time is not None]
     if len(timed) >= _LEAST and len(timed) * 2 >= len(found):

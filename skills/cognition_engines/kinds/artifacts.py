@@ -17,9 +17,9 @@ from cognition_engines.kinds.fields import (
     Ref,
     Share,
     Text,
+    check_part,
     in_order,
     normal,
-    placed,
 )
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import (
@@ -30,7 +30,7 @@ from cognition_engines.kinds.spec import (
     named_ids,
     own,
     plain_facets,
-    titled,
+    with_title,
 )
 from cognition_engines.unicode_forms import fold_text
 
@@ -105,7 +105,7 @@ class ArtifactChunk(Base):
 
     def __post_init__(self) -> None:
         in_order(self.start_char, self.end_char)
-        placed(self.chunk_index, self.total_chunks)
+        check_part(self.chunk_index, self.total_chunks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +187,7 @@ ARTIFACTS: Final = (
         prefix=ARTIFACT,
         spaces=("memory", "timeline"),
         identity=("context", "title", "source_system", "source_id", "ts", "content"),
-        embedding_text=lambda artifact: None if artifact.chunked else titled(artifact.title, artifact.content),
+        embedding_text=lambda artifact: None if artifact.chunked else with_title(artifact.title, artifact.content),
         title=lambda artifact: artifact.title,
         shown_text=lambda artifact: str(artifact.content),
         facets=_artifact_facets,
@@ -202,7 +202,7 @@ ARTIFACTS: Final = (
         indexed=("artifact_id", "chunk_index"),
         made_prefix=None,
         spaces=("memory",),
-        embedding_text=lambda chunk: titled(chunk.title, chunk.content),
+        embedding_text=lambda chunk: with_title(chunk.title, chunk.content),
         title=lambda chunk: chunk.title,
         shown_text=lambda chunk: str(chunk.content),
         facets=plain_facets,

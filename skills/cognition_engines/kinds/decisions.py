@@ -118,9 +118,9 @@ def names_of(id: str, origin: Origin) -> list[str]:
         names += [in_repository(origin.repository, origin.given), f"{ANYWHERE}{origin.given}"]
     folder, stem, ending = _place(origin)
     if ending in _ENDINGS:
-        names += [_within(folder, stem + ending), _within(folder, stem)]
+        names += [_path_within(folder, stem + ending), _path_within(folder, stem)]
         if number := _NUMBERED.match(stem):
-            names.append(_within(folder, f"#{number[1]}"))
+            names.append(_path_within(folder, f"#{number[1]}"))
     return names
 
 
@@ -130,9 +130,9 @@ def named_by(reference: str, origin: Origin) -> list[str]:
         return []  # no record is called so, and the index takes no longer ones
     id = reference.strip()
     folder, text = _place(origin)[0], fold_text(id)
-    names = [in_repository(origin.repository, id), _within(folder, text)]
+    names = [in_repository(origin.repository, id), _path_within(folder, text)]
     if number := _NUMBER.fullmatch(text):
-        names.append(_within(folder, f"#{number[1]}"))
+        names.append(_path_within(folder, f"#{number[1]}"))
     return [*names, f"{BY_ID}{id}", f"{ANYWHERE}{id}"]
 
 
@@ -148,7 +148,7 @@ def _references(decision: Decision, origin: Origin) -> Iterator[Reference]:
 
 def in_repository(repository: str, id: str) -> str:
     """Return the name of a decision that a file of the repository gives this id."""
-    return _within(repository, f"id {id}")
+    return _path_within(repository, f"id {id}")
 
 
 def of_any_repository(name: str) -> str | None:
@@ -156,7 +156,7 @@ def of_any_repository(name: str) -> str | None:
     return next((name.removeprefix(each) for each in (BY_ID, ANYWHERE) if name.startswith(each)), None)
 
 
-def _within(folder: str, name: str) -> str:
+def _path_within(folder: str, name: str) -> str:
     return f"{short_key(folder)} {name}"
 
 

@@ -119,9 +119,9 @@ class Text:
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         text = core_schema.str_schema(strict=True, min_length=self.shortest, max_length=self.longest)
-        return core_schema.no_info_after_validator_function(self._checked, text)
+        return core_schema.no_info_after_validator_function(self._check_text, text)
 
-    def _checked(self, value: str) -> str:
+    def _check_text(self, value: str) -> str:
         _text(value)
         most = self.most_bytes
         # a character takes at most six bytes, as \u0001 does
@@ -143,7 +143,7 @@ class Lines:
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         line = _line_schema(self.longest)
         items = core_schema.tuple_variable_schema(line, min_length=self.least or None, max_length=self.most)
-        return core_schema.no_info_before_validator_function(_listed, items)
+        return core_schema.no_info_before_validator_function(_as_list, items)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         item = {"type": "string", "minLength": 1, "maxLength": self.longest, "pattern": ONE_LINE}
@@ -151,7 +151,7 @@ class Lines:
         return {"anyOf": [items, item]} if self.least < 2 else items
 
 
-def _listed(value: object) -> object:
+def _as_list(value: object) -> object:
     # strict validation takes no list from Python
     return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
 
@@ -245,12 +245,12 @@ class Prefixed:
     prefix: str
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+        return core_schema.no_info_after_validator_function(self._check_prefix, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return handler(schema) | {"pattern": f"^({self.prefix})?{PRINTABLE[1:-2]}{{1,{MAX_REF - len(self.prefix)}}}$"}
 
-    def _checked(self, value: str) -> str:
+    def _check_prefix(self, value: str) -> str:
         most = MAX_REF - len(self.prefix)
         if len(value) > most and not value.startswith(self.prefix):
             raise PydanticCustomError("id", f"must have at most {most} characters, or begin with {self.prefix}")
@@ -299,7 +299,7 @@ def in_order(start: int | None, end: int | None) -> None:
         raise PydanticCustomError("positions", "endChar must be greater than startChar")
 
 
-def placed(index: int, total: int) -> None:
+def check_part(index: int, total: int) -> None:
     """Raise when a part comes after the last one."""
     if index >= total:
         raise PydanticCustomError("position", "chunkIndex must be less than totalChunks")

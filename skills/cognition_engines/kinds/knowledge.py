@@ -17,12 +17,12 @@ from cognition_engines.kinds.fields import (
     Model,
     Ref,
     Text,
+    check_part,
     in_order,
     normal,
-    placed,
 )
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Facets, KindSpec, Role, first, named_ids, own, plain_facets, titled
+from cognition_engines.kinds.spec import Facets, KindSpec, Role, first, named_ids, own, plain_facets, with_title
 from cognition_engines.unicode_forms import fold_text
 
 
@@ -92,7 +92,7 @@ class Chunk(Base):
 
     def __post_init__(self) -> None:
         in_order(self.start_char, self.end_char)
-        placed(self.chunk_index, self.total_chunks)
+        check_part(self.chunk_index, self.total_chunks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,7 @@ KNOWLEDGE_KINDS: Final = (
         made_prefix="chk_",
         spaces=("knowledge",),
         identity=("source_id", "chunk_index", "start_char", "content"),
-        embedding_text=lambda chunk: titled(chunk.title, chunk.content),
+        embedding_text=lambda chunk: with_title(chunk.title, chunk.content),
         title=lambda chunk: chunk.title,
         shown_text=lambda chunk: str(chunk.content),
         facets=_chunk_facets,

@@ -27,7 +27,7 @@ class IncompleteKind(Exception):
     """A kind has no spec, or shares with another what is its alone."""
 
 
-def checked(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
+def check_specs(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
     """Return the specs by kind. Raises IncompleteKind unless every kind has one, with its own model and table."""
     found = {spec.kind: spec for spec in specs}
     missing = [kind.label for kind in Kind if kind not in found]
@@ -40,7 +40,7 @@ def checked(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
     return {kind: found[kind] for kind in Kind}
 
 
-SPECS: Final = checked(DECISION, EPISODE, EXTRACTION, *KNOWLEDGE_KINDS, *ARTIFACTS, *GRAPH)
+SPECS: Final = check_specs(DECISION, EPISODE, EXTRACTION, *KNOWLEDGE_KINDS, *ARTIFACTS, *GRAPH)
 # These three have their ids in common, so an id names one of them.
 NAMESAKES: Final = (Kind.ARTIFACT, Kind.TURN, Kind.ARTIFACT_CHUNK)
 PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what events, edges and chunks belong to
@@ -67,7 +67,7 @@ def spec_of(record: Record) -> KindSpec:
     return SPECS[kind_of(record)]
 
 
-def prefixed(kind: Kind, id: str) -> str:
+def add_prefix(kind: Kind, id: str) -> str:
     """Return the id as it is stored: an artifact, a turn and an event have theirs with a prefix."""
     prefix = SPECS[kind].prefix
     return id if id.startswith(prefix) else prefix + id
@@ -96,7 +96,7 @@ def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:
         value = getattr(record, member)
         for id in value if isinstance(value, tuple) else (value,):
             if id is not None:
-                yield member, role, prefixed(TARGETS[role], id)
+                yield member, role, add_prefix(TARGETS[role], id)
 
 
 def embedding_text(record: Record) -> str | None:
@@ -120,7 +120,7 @@ def adapter(kind: Kind) -> TypeAdapter[Any]:
     return TypeAdapter(spec.model if spec.given is None else spec.given)
 
 
-def validated(kind: Kind, members: Mapping[str, JsonValue]) -> Record:
+def validate_record(kind: Kind, members: Mapping[str, JsonValue]) -> Record:
     """Return a record of its members, in either spelling; null counts as absent. Raises pydantic's ValidationError.
 
     Of a decision, a `GivenDecision`. `members` holds no number beyond 64 bits and no lone surrogate, else TypeError.

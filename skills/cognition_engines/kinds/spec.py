@@ -59,14 +59,14 @@ class Origin:
     via: str = INGESTED
 
     @property
-    def written(self) -> bool:
+    def is_written(self) -> bool:
         """Whether an agent wrote it, and no file has it."""
         return self.source == WRITTEN
 
     @property
     def made_by(self) -> Maker:
         """Return who made it: an agent, a file, or an import of a collection or of standard input."""
-        if self.written:
+        if self.is_written:
             return "agent"
         return "file" if self.recorded_by is None and self.source.startswith("/") else "import"
 
@@ -183,7 +183,7 @@ def plain_facets(record: Any) -> Facets:
     return Facets(*own(record))
 
 
-def titled(title: str | None, content: str) -> str:
+def with_title(title: str | None, content: str) -> str:
     """Return a content below its title."""
     return content if title is None else f"{title}\n{content}"
 

@@ -98,7 +98,7 @@ def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool =
     lines = text.split("\n")
     front = front_block(lines, after_comments(lines, 0)) if front_matter else FrontBlock((), 0)
     body = after_comments(lines, front.end) if front.members else front.end
-    found = _found(lines, body, indented_code)
+    found = _find_line_facts(lines, body, indented_code)
     blocks = tuple(_blocks(lines, body, found.spans))
     headings, entries = tuple(found.headings), tuple(found.entries)
     return Document(text, tuple(lines), body, front.members, headings, entries, blocks, front.flaw, shortened)
@@ -107,7 +107,7 @@ def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool =
 def blocks(text: str, *, indented_code: bool = True) -> tuple[Block, ...]:
     """Return the blocks of a text without front matter, whose lines end with LF."""
     lines = text.split("\n")
-    return tuple(_blocks(lines, 0, _found(lines, 0, indented_code).spans))
+    return tuple(_blocks(lines, 0, _find_line_facts(lines, 0, indented_code).spans))
 
 
 @dataclass(slots=True)
@@ -148,7 +148,7 @@ class _LineFacts:
     def heading(self, token: Token, words: Token, start: int, end: int) -> None:
         between = token.markup == "-" and start == self.rule
         if token.level or between or "\n" in words.content:  # fields above a rule, and between two, are no title
-            self.running(words.content, start, end)
+            self.add_paragraph(words.content, start, end)
             return
         first = self.first_line(words.content, start, end)
         heading = Heading(int(token.tag[1]), _without_comments(words.content).strip(), first, end)
@@ -161,7 +161,7 @@ class _LineFacts:
             start += 1
         return start
 
-    def running(self, text: str, start: int, end: int) -> None:
+    def add_paragraph(self, text: str, start: int, end: int) -> None:
         """Add the lines of a paragraph. From the first that begins like a table on, it is not cut."""
         first = self.first_line(text, start, end)
         lines = [(first + offset, line.strip()) for offset, line in enumerate(_without_comments(text).split("\n"))]
@@ -206,7 +206,7 @@ class _LineFacts:
         table = html_rows(content, start) if match is not None and match[1].lower() == "table" else ()
         name = match[1].lower() if match is not None else ""
         if start >= self._raw_end and self.last_closed.get(name, -1) >= start:
-            self._raw_end = _closed(self.lines, start, name)
+            self._raw_end = _closing_line(self.lines, start, name)
         self.span(start, max(end, self._raw_end), whole=match is not None)
         if table:
             self.entries.append(Table(start, table, headed=False))
@@ -214,7 +214,7 @@ class _LineFacts:
         self.text((start + offset, line.strip()) for offset, line in enumerate(_without_comments(content).split("\n")))
 
 
-def _found(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
+def _find_line_facts(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable("table").disable("reference")
     parser.core.ruler.enableOnly(["block"])
     if not indented_code:
@@ -222,7 +222,7 @@ def _found(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
     found = _LineFacts(
         lines, {name: at for name in _RAW_NAMES for at, line in enumerate(lines) if f"</{name}" in line.lower()}
     )
-    tokens = parser.parse("\n".join(_bounded(lines[body:])))
+    tokens = parser.parse("\n".join(_bound_lines(lines[body:])))
     for place, token in enumerate(tokens):
         found.lists += token.nesting if token.type.endswith("_list_open") or token.type.endswith("_list_close") else 0
         if token.map is None:
@@ -233,7 +233,7 @@ def _found(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
         elif token.type == "heading_open":
             found.heading(token, tokens[place + 1], start, end)
         elif token.type == "paragraph_open":
-            found.running(tokens[place + 1].content, start, end)
+            found.add_paragraph(tokens[place + 1].content, start, end)
         elif token.type == "html_block":
             found.raw(token.content, start, end)
         elif token.type == "table_open":
@@ -247,7 +247,7 @@ def _found(lines: Sequence[str], body: int, indented_code: bool) -> _LineFacts:
     return found
 
 
-def _bounded(lines: Sequence[str]) -> Iterator[str]:
+def _bound_lines(lines: Sequence[str]) -> Iterator[str]:
     """Yield the lines as they are parsed: long ones cut; a blank where a heading lacks it.
 
     That is the first line with words, and any with two marks or more and a letter below a blank line.
@@ -309,7 +309,7 @@ def _without_comments(text: str) -> str:
     return "".join([*kept, text[at:]])
 
 
-def _closed(lines: Sequence[str], start: int, name: str) -> int:
+def _closing_line(lines: Sequence[str], start: int, name: str) -> int:
     """Return the line after the one that closes the element that a line opens, with those inside it."""
     depth = 0
     for at in range(start, len(lines)):

@@ -75,7 +75,7 @@ def _is_block(following: Block, *, directly: bool) -> bool:
 
 def _after_empty(lines: Sequence[str], start: int) -> int:
     """Return the line after the empty block at `start`, or `start` if there is none."""
-    closed = _closing(lines, start) if start < len(lines) and lines[start].rstrip() == _FENCE else None
+    closed = _closing_line(lines, start) if start < len(lines) and lines[start].rstrip() == _FENCE else None
     empty = closed is not None and not any(map(_says, lines[start + 1 : closed]))
     return closed + 1 if closed is not None and empty else start
 
@@ -86,7 +86,7 @@ def _block(lines: Sequence[str], start: int) -> Block:
     opening = lines[start].rstrip() if start < len(lines) else ""
     if not opening.strip().startswith(_OTHER_FENCES):
         return none
-    end = _closing(lines, start)
+    end = _closing_line(lines, start)
     inside = range(start + 1, _head_end(lines, start) if end is None else end)
     rights, tags = (any(name.search(lines[at]) for at in (start, *inside)) for name in (_RIGHT, _TAGS))
     if opening != _FENCE:
@@ -130,7 +130,7 @@ def after_comments(lines: Sequence[str], at: int) -> int:
         at = end + 1
 
 
-def _closing(lines: Sequence[str], start: int) -> int | None:
+def _closing_line(lines: Sequence[str], start: int) -> int | None:
     opening = lines[start].strip()
     closing = {opening, _FENCE, "..."} if opening.startswith(_FENCE) else {opening, opening[:3], "}"}
     return next((at for at in range(start + 1, len(lines)) if lines[at].strip() in closing), None)
@@ -165,6 +165,6 @@ def _members(lines: Sequence[str], inside: range) -> tuple[tuple[Member, ...], i
     return tuple(Member(name, "\n".join(source), at) for name, source, at in found), wrong
 
 
-def swallowed(member: Member) -> bool:
+def may_hold_next(member: Member) -> bool:
     """Return whether a member that is no YAML may hold the next one, whose line is indented too far."""
     return any(_MEMBER.fullmatch(line.strip()) for line in member.source.split("\n")[1:])

@@ -187,7 +187,7 @@ def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | N
     Of one that is read from a file only the present content is known, and only from when that was read; before that,
     what an agent recorded of it.
     """
-    if not found.stored.origin.written and found.stored.updated_at <= moment:  # an agent's, which a file has by then
+    if not found.stored.origin.is_written and found.stored.updated_at <= moment:  # an agent's, which a file has by then
         found = replace(found, revisions=())
     revisions = tuple(one for one in found.revisions if one.at <= moment)
     since = found.stored.recorded_at if found.revisions else found.stored.updated_at

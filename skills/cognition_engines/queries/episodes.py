@@ -80,10 +80,10 @@ class Episodes:
             question.text, question.viewer, mode, (SearchScope(EPISODES, conditions),), question.abstain, question.as_of
         )
 
-        def reading(found: SearchHits) -> Mapping[int, StoredRecord]:
+        def read_hits(found: SearchHits) -> Mapping[int, StoredRecord]:
             return self._records.reads.by_keys(found.keys(), question.viewer, EPISODES.kinds)
 
-        found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
+        found, read = await self._searching.search_and_read(caller, query, question.limit, read_hits)
         explain = question.explain
         hits = await self._searching.current_hits(caller, found, query, read, windows=explain, explain=explain)
         matches = []

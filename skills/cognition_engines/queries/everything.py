@@ -12,7 +12,7 @@ from cognition_engines.kinds.decisions import ENDED
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.kinds.registry import SPECS, Record, embedding_text, prefixed
+from cognition_engines.kinds.registry import SPECS, Record, add_prefix, embedding_text
 from cognition_engines.models import Decision, Mode, Viewer
 from cognition_engines.queries.decisions import links_of
 from cognition_engines.queries.passages import PassageRequest, Passages
@@ -85,27 +85,27 @@ class Everything:
         """The best records for `agent`, the highest score first, ties by id. Raises NoGoodMatch where it abstains."""
         caller = self._pools.caller(agent)
         mode = request.mode or self._searching.modes[0]
-        query = Query(request.text, request.viewer, mode, [*_sought(request)], request.abstain, request.as_of)
+        query = Query(request.text, request.viewer, mode, [*_search_scopes(request)], request.abstain, request.as_of)
 
-        def reading(found: SearchHits) -> WithSources:
+        def read_hits(found: SearchHits) -> WithSources:
             return self._records.knowledge.with_sources(found.keys(), request.viewer, _KINDS)
 
         try:
-            found, read = await self._searching.search_calibrated(caller, query, request.limit, reading)
+            found, read = await self._searching.search_calibrated(caller, query, request.limit, read_hits)
         except NoGoodMatch as none:
-            raise await self._named(caller, none, request.viewer) from none
+            raise await self._name_nearest(caller, none, request.viewer) from none
         hits = await self._searching.current_hits(
             caller, found, query, read.stored, windows=True, explain=request.explain
         )
         snippets = await self._snippets(caller, request.text, hits)
         successors = await self._successors(caller, [hit.stored for hit in hits], request.viewer)
         results = [
-            replace(_found(hit, read, snippet), superseded_by=successors.get(hit.stored.key, ()))
+            replace(_found_record(hit, read, snippet), superseded_by=successors.get(hit.stored.key, ()))
             for hit, snippet in zip(hits, snippets, strict=True)
         ]
         return sorted(results, key=lambda each: (-each.score, each.id))
 
-    async def _named(self, caller: Caller, none: NoGoodMatch, viewer: Viewer) -> NoGoodMatch:
+    async def _name_nearest(self, caller: Caller, none: NoGoodMatch, viewer: Viewer) -> NoGoodMatch:
         """The same with the kind and the id that the nearest record would have as a result."""
         if none.key is None:
             return none
@@ -138,7 +138,7 @@ class Everything:
 _KINDS: Final = (*FOUND, Kind.ARTIFACT_CHUNK)
 
 
-def _sought(request: SearchRequest) -> Iterator[SearchScope]:
+def _search_scopes(request: SearchRequest) -> Iterator[SearchScope]:
     """The spaces of the kinds, and what their records must meet."""
     common = request.filters.conditions()
     wanted = {*(FOUND if request.kinds is None else request.kinds)}
@@ -148,10 +148,10 @@ def _sought(request: SearchRequest) -> Iterator[SearchScope]:
         kinds = tuple(kind for kind in space.kinds if kind in wanted)
         if kinds:
             of_kinds = () if kinds == space.kinds else one_of("kind", [kind.label for kind in kinds])
-            yield SearchScope(space, (*common, *of_kinds, *_tagged(space, request.tags)))
+            yield SearchScope(space, (*common, *of_kinds, *_tag_conditions(space, request.tags)))
 
 
-def _tagged(space: Space, tags: tuple[str, ...]) -> Conditions:
+def _tag_conditions(space: Space, tags: tuple[str, ...]) -> Conditions:
     if not tags:
         return ()
     name = next((column.name for column in space.sets if column.name in ("tags", "topics")), None)
@@ -171,10 +171,10 @@ def _shown_as(stored: StoredRecord) -> tuple[Kind, str]:
     record, kind, id = stored.record, stored.kind, str(stored.record.id)
     if not isinstance(record, ArtifactChunk):
         return kind, id
-    return Kind.ARTIFACT, id if stored.facets.parent is None else prefixed(Kind.ARTIFACT, record.artifact_id)
+    return Kind.ARTIFACT, id if stored.facets.parent is None else add_prefix(Kind.ARTIFACT, record.artifact_id)
 
 
-def _found(found: CurrentHit, read: WithSources, snippet: str) -> FoundRecord:
+def _found_record(found: CurrentHit, read: WithSources, snippet: str) -> FoundRecord:
     stored, record = found.stored, found.stored.record
     text = text_of(record, stored.kind)
     kind, id = _shown_as(stored)

@@ -97,7 +97,7 @@ class Following:
                 return found
             covered = self._covered.get((viewer, wanted, since), since)
             await asyncio.sleep(min(_PAUSE_SECONDS, max(0.0, until - began)))
-            while not await self._published.reached(covered + 1, _LOOK_SECONDS, hurry=False):
+            while not await self._published.wait_for(covered + 1, _LOOK_SECONDS, hurry=False):
                 if ended() or monotonic() >= until or monotonic() >= began + _READ_SECONDS:
                     break
             if ended() or monotonic() >= until:
@@ -139,7 +139,7 @@ class ReachedSeq:
             raise UnknownChange(COMPONENT, f"no change has the number {seq} yet")
         if searched:
             with self._place(agent):
-                if not await self._published.reached(min(seq, last), seconds):
+                if not await self._published.wait_for(min(seq, last), seconds):
                     raise ComponentFailed(COMPONENT, f"have not followed to {seq} in {seconds} s")
 
     @contextmanager

@@ -157,7 +157,7 @@ def mean_direction(windows: Floats) -> Floats:
     return direction
 
 
-def related(neighbours: Sequence[Neighbour], read: WithSources, limit: int) -> list[NearChunk]:
+def related_chunks(neighbours: Sequence[Neighbour], read: WithSources, limit: int) -> list[NearChunk]:
     """The first `limit` of the neighbours that are still there."""
     found = []
     for neighbour in neighbours:
@@ -230,4 +230,4 @@ class Chunks:
             return found, []
         keys = [each.key for each in near]
         read = await self._pools.records.run(caller, self._records.knowledge.with_sources, keys, viewer, (Kind.CHUNK,))
-        return found, related(near, read, related_limit)
+        return found, related_chunks(near, read, related_limit)

@@ -41,15 +41,15 @@ class Imports:
 
     async def look_up(self, asked: LookUp, agent: Agent = None) -> FoundBefore:
         """All that is asked, in one call of the pool."""
-        return await self._pools.records.run(self._pools.caller(agent), self._found, asked)
+        return await self._pools.records.run(self._pools.caller(agent), self._find_before, asked)
 
-    def _found(self, asked: LookUp) -> FoundBefore:
+    def _find_before(self, asked: LookUp) -> FoundBefore:
         seq = self._records.last_seq()
         origins = self._records.origins
-        known = origins.known(asked.names, asked.identities) if asked.names or asked.identities else []
+        known = origins.find_known(asked.names, asked.identities) if asked.names or asked.identities else []
         for place in asked.places:
             known += origins.of_place(place)
-        return FoundBefore(known, origins.guarded() if asked.guards else [], seq)
+        return FoundBefore(known, origins.guarded_files() if asked.guards else [], seq)
 
 
 class AuditPages:

@@ -61,7 +61,7 @@ class Passages:
 
     def _span(self, cut: PassageRequest, window: Window, text: str, *, exact: bool) -> Span | None:
         """Where the window is in the text that is cut; None where it is not in it."""
-        start, end = self._place(window, text) if exact else _estimated(window, text)
+        start, end = self._place(window, text) if exact else _estimate_span(window, text)
         shift = text.rfind(cut.own) - cut.text.find(cut.own)
         start, end = max(0, start - shift), min(len(cut.text), end - shift)
         return (start, end) if start < end else None
@@ -70,10 +70,10 @@ class Passages:
         assert self._embeddings is not None  # without a model there are no windows
         spans = self._embeddings.spans(text)
         # vectors that were stored with other windows are those of another length only
-        return spans[window.place] if len(spans) == window.total else _estimated(window, text)
+        return spans[window.place] if len(spans) == window.total else _estimate_span(window, text)
 
 
-def _estimated(window: Window, text: str) -> Span:
+def _estimate_span(window: Window, text: str) -> Span:
     """Windows are spread evenly from the start of a text to its end."""
     width = min(len(text), _USUAL_WINDOW)
     start = (len(text) - width) * window.place // max(1, window.total - 1)

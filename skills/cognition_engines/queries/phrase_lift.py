@@ -46,7 +46,7 @@ def share_of(pairs: Sequence[str], text: str) -> float:
     return sum(pair in flat for pair in pairs) / len(pairs)
 
 
-def lifted(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: Callable[[Hit], str]) -> list[Hit]:
+def lift_hits(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: Callable[[Hit], str]) -> list[Hit]:
     """The hits in a new order, best first: the first ones get `weight` for the share of pairs that they have.
 
     `shares` are those of the first hits. The scores stay within 0 to 1: all are divided by 1 + `weight`.
@@ -78,7 +78,7 @@ class Phrases:
         shares = self.shares(query, viewer, parts, hits)
         if not shares:
             return [*hits]
-        return lifted(hits, shares, self._weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
+        return lift_hits(hits, shares, self._weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
 
     def shares(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[float]:
         """The share of the query's pairs of words that each of the first hits has; empty where none could have one."""

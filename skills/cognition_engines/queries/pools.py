@@ -115,7 +115,7 @@ class _Job:
         if (left := stay.expires_at - monotonic()) > 0:  # in a pool that it has entered since
             self.expiry = self.loop.call_later(left, self.watch)
         else:
-            self.answer.set_exception(stay.pool.expired(self, stay))
+            self.answer.set_exception(stay.pool.deadline_error(self, stay))
 
     def unwatch(self) -> None:
         if self.expiry is not None:
@@ -227,11 +227,11 @@ class Pool:
         with self._lock:
             job.enter(self.stay(job.caller))
             if len(self._running) < self._size and self._may_run(agent):
-                return self._placed(agent, job)
+                return self._place_job(agent, job)
             self._jobs.add(agent, job)
         return None
 
-    def expired(self, job: _Job, stay: _Stay) -> ComponentFailed:
+    def deadline_error(self, job: _Job, stay: _Stay) -> ComponentFailed:
         """What a call at its deadline fails with."""
         with self._lock:
             waited = self._jobs.discard(job.caller.agent, job) and self._finished > stay.finished
@@ -293,9 +293,9 @@ class Pool:
         agent, job = taken
         if monotonic() > job.stay.begins_until:
             self._refused.add(job)
-        return self._placed(agent, job)
+        return self._place_job(agent, job)
 
-    def _placed(self, agent: Agent, job: _Job) -> _Place:
+    def _place_job(self, agent: Agent, job: _Job) -> _Place:
         number = next(self._numbers)
         self._running[number] = _RunningCall(agent, monotonic())
         return _Place(self, number, job)

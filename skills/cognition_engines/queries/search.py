@@ -31,18 +31,18 @@ from cognition_engines.retrieval.fusion import (
     Part,
     QuestionDates,
     best_of,
-    fused,
+    fuse_parts,
     fused_apart,
-    grown,
+    has_grown,
     more_meaning,
     more_words,
-    scored,
+    rank_by_score,
     wide,
     with_bm25,
     with_highest,
 )
 from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
-from cognition_engines.retrieval.scores import Calibration, Explanation, calibration_of, explanations, raised
+from cognition_engines.retrieval.scores import Calibration, Explanation, calibration_of, explanations, raise_scores
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import Space
 from cognition_engines.store.values import StoredRecord
@@ -172,12 +172,12 @@ class Search:
         hits: Sequence[Hit]
         if hybrid:
             yield self._pools.vectors
-            hits = fused(parts, vector, max(limit, BEST))
+            hits = fuse_parts(parts, vector, max(limit, BEST))
         else:
             legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
             hits = best_of(parts, legs, vector, limit)
         yield self._pools.records
-        best = SearchHits(parts, self._lifted(query, parts, hits)[:limit], vector)
+        best = SearchHits(parts, self._lift_phrases(query, parts, hits)[:limit], vector)
         return best, read(best)
 
     async def search_calibrated(
@@ -198,25 +198,25 @@ class Search:
             parts = [with_highest(part, query.text) for part in parts]
         if query.mode is Mode.HYBRID:
             yield pool
-        hits = scored(parts, vector, most, scores)
+        hits = rank_by_score(parts, vector, most, scores)
         while len(hits) < limit:
-            wider = yield from self._widened(parts, query.text, None if by_words else vector)
-            if not grown(parts, wider):
+            wider = yield from self._widen_candidates(parts, query.text, None if by_words else vector)
+            if not has_grown(parts, wider):
                 break
             parts = wider
             yield pool
-            hits = scored(parts, vector, most, scores)
+            hits = rank_by_score(parts, vector, most, scores)
         yield self._pools.records
-        best = SearchHits(parts, self._raised(query, parts, hits)[:limit], vector)
+        best = SearchHits(parts, self._raise_scores(query, parts, hits)[:limit], vector)
         return best, read(best)
 
-    def _raised(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
+    def _raise_scores(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
         """The hits with the scores of those higher that have phrases of the query; for the pool of records."""
         weight = self._calibration.of(query.mode).phrase
         if not weight or self._phrases is None:
             return hits
         shares = self._phrases.shares(query.text, query.viewer, parts, hits)
-        return raised(hits, shares, weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
+        return raise_scores(hits, shares, weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
 
     async def parts(self, caller: Caller, query: Query, candidates: int) -> tuple[list[Part], Floats | None]:
         """What the legs of the mode find in each space, at most `candidates` each, and the query's vector.
@@ -294,22 +294,22 @@ class Search:
         yield self._pools.vectors
         hits = fused_apart(parts, compared, most, sets, groups=True)
         while len(hits[0]) < limit:
-            wider = yield from self._widened(parts, query.text, compared)
-            if not grown(parts, wider):
+            wider = yield from self._widen_candidates(parts, query.text, compared)
+            if not has_grown(parts, wider):
                 break
             parts = wider
             yield self._pools.vectors
             hits = fused_apart(parts, compared, most, sets, groups=True)
         yield self._pools.records
-        return [self._lifted(query, parts, each) for each in hits]
+        return [self._lift_phrases(query, parts, each) for each in hits]
 
-    def _lifted(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
+    def _lift_phrases(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
         """The hits of a hybrid search with those first that have phrases of the query; for the pool of records."""
         if query.mode is not Mode.HYBRID or self._phrases is None:
             return hits
         return self._phrases.lift(query.text, query.viewer, parts, hits)
 
-    def _widened(self, parts: Sequence[Part], query: str, vector: Floats | None) -> Work[list[Part]]:
+    def _widen_candidates(self, parts: Sequence[Part], query: str, vector: Floats | None) -> Work[list[Part]]:
         """The parts with legs of twice as many rows, as far as there are any; ends in the pool of words."""
         limits = [wide(part) for part in parts]
         yield self._pools.vectors
@@ -362,7 +362,7 @@ class Search:
         """The query's vector; None where keyword search has to do without."""
         if self._embeddings is None:
             return None
-        known = self._embeddings.known(query.text)
+        known = self._embeddings.cached_vector(query.text)
         if known is not None:
             return known
         try:

@@ -156,7 +156,7 @@ def with_highest(part: Part, query: str) -> Part:
     return part if part.words is None else replace(part, highest=part.words.highest(query))
 
 
-def scored(parts: Sequence[Part], vector: Floats | None, limit: int, scores: Scoring) -> list[Hit]:
+def rank_by_score(parts: Sequence[Part], vector: Floats | None, limit: int, scores: Scoring) -> list[Hit]:
     """The best of all parts by what `scores` makes of the cosine, the share of BM25 and the time of each row by itself.
 
     For parts that have been through `with_bm25` and `with_highest`. An artifact and its chunks are one hit.
@@ -165,10 +165,10 @@ def scored(parts: Sequence[Part], vector: Floats | None, limit: int, scores: Sco
     dates = np.zeros(len(union.rows)) if union.dates is None else union.dates
     most = np.array([part.highest for part in parts])[union.parts]
     shares = np.divide(union.bm25, most, out=np.zeros(len(most)), where=most > 0)
-    return _ordered(parts, union, scores(union.cosines, np.minimum(shares, 1.0), dates), limit, groups=True)
+    return _best_hits(parts, union, scores(union.cosines, np.minimum(shares, 1.0), dates), limit, groups=True)
 
 
-def fused(parts: Sequence[Part], vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:
+def fuse_parts(parts: Sequence[Part], vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:
     """The best of all parts; see `fused_apart`."""
     return fused_apart(parts, vector, limit, (range(len(parts)),), groups)[0]
 
@@ -188,17 +188,17 @@ def fused_apart(
     union = _union(parts, vector)
     scores = union.cosines
     if any(len(part.keyword.rows) for part in parts):
-        scores = _scaled(union.bm25)
+        scores = _scale_scores(union.bm25)
         if vector is not None:
-            scores = 0.5 * _scaled(_filled(union.cosines)) + 0.5 * scores
+            scores = 0.5 * _scale_scores(_fill_missing(union.cosines)) + 0.5 * scores
         scores = np.round(scores, 9)
     union, boost = _with_dates(parts, union), parts[0].dates
     if boost is not None and union.dates is not None:
         scores = np.round((scores + boost.weight * union.dates) / (1 + boost.weight), 9)
     if len(sets) == 1:
-        return [_ordered(parts, union, scores, limit, groups)]
+        return [_best_hits(parts, union, scores, limit, groups)]
     chosen = [np.flatnonzero(np.isin(union.parts, list(numbers))) for numbers in sets]
-    return [_ordered(parts, union.at(places), scores[places], limit, groups) for places in chosen]
+    return [_best_hits(parts, union.at(places), scores[places], limit, groups) for places in chosen]
 
 
 def _with_dates(parts: Sequence[Part], union: _Union) -> _Union:
@@ -227,7 +227,7 @@ def more_words(part: Part, limit: int, query: str) -> Part:
     return replace(part, keyword=leg, worded=EMPTY)
 
 
-def grown(before: Sequence[Part], after: Sequence[Part]) -> bool:
+def has_grown(before: Sequence[Part], after: Sequence[Part]) -> bool:
     """Whether a leg has found more."""
     return any(_size(new) != _size(old) for old, new in zip(before, after, strict=True))
 
@@ -235,25 +235,25 @@ def grown(before: Sequence[Part], after: Sequence[Part]) -> bool:
 def best_of(parts: Sequence[Part], legs: Sequence[RankedRows], vector: Floats | None, limit: int) -> list[Hit]:
     """One leg of each part as one order, by its own scores."""
     union = _Union(
-        _numbered([len(leg.rows) for leg in legs]),
+        _number_parts([len(leg.rows) for leg in legs]),
         np.concatenate([leg.rows for leg in legs]),
         _cosines_of(parts, [leg.rows for leg in legs], vector),
         np.empty(0),
     )
-    return _ordered(parts, union, np.concatenate([leg.scores for leg in legs]), limit, groups=False)
+    return _best_hits(parts, union, np.concatenate([leg.scores for leg in legs]), limit, groups=False)
 
 
 def _union(parts: Sequence[Part], vector: Floats | None) -> _Union:
     rows = [np.union1d(part.semantic.rows, part.keyword.rows) for part in parts]
     return _Union(
-        _numbered(list(map(len, rows))),
+        _number_parts(list(map(len, rows))),
         np.concatenate(rows),
-        np.concatenate([_meaning(part, of, vector) for part, of in zip(parts, rows, strict=True)]),
+        np.concatenate([_row_cosines(part, of, vector) for part, of in zip(parts, rows, strict=True)]),
         np.concatenate([_bm25(part, of) for part, of in zip(parts, rows, strict=True)]),
     )
 
 
-def _numbered(sizes: Sequence[int]) -> Ints:
+def _number_parts(sizes: Sequence[int]) -> Ints:
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
@@ -263,7 +263,7 @@ def _cosines_of(parts: Sequence[Part], rows: Sequence[Ints], vector: Floats | No
     return np.concatenate([cosines(part.snapshot, of, vector) for part, of in zip(parts, rows, strict=True)])
 
 
-def _meaning(part: Part, rows: Ints, vector: Floats | None) -> Doubles:
+def _row_cosines(part: Part, rows: Ints, vector: Floats | None) -> Doubles:
     """The cosine of each row, ascending; the leg has computed most of them."""
     found = np.full(len(rows), np.nan)
     if vector is not None:
@@ -286,20 +286,20 @@ def _bm25(part: Part, rows: Ints) -> Doubles:
     return found
 
 
-def _filled(meaning: Doubles) -> Doubles:
+def _fill_missing(meaning: Doubles) -> Doubles:
     """The lowest cosine where there is none; 0 where nothing has one."""
     if np.isnan(meaning).all():
         return np.zeros_like(meaning)
     return np.where(np.isnan(meaning), np.nanmin(meaning), meaning)
 
 
-def _scaled(scores: Doubles) -> Doubles:
+def _scale_scores(scores: Doubles) -> Doubles:
     """Min-max to 0..1; where all are equal, 1."""
     low, high = scores.min(), scores.max()
     return np.ones_like(scores) if high == low else (scores - low) / (high - low)
 
 
-def _ordered(parts: Sequence[Part], union: _Union, scores: Doubles, limit: int, groups: bool) -> list[Hit]:
+def _best_hits(parts: Sequence[Part], union: _Union, scores: Doubles, limit: int, groups: bool) -> list[Hit]:
     """The `limit` best by score, ties by id."""
     part_of, row_of, values = union.parts.tolist(), union.rows.tolist(), scores.tolist()
     group_of = _groups(parts, union) if groups else list(range(len(values)))

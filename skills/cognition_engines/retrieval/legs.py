@@ -141,11 +141,11 @@ def _best(snapshot: Snapshot, rows: Ints, scores: Doubles, limit: int) -> Ranked
         threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         near = scores >= threshold
         rows, scores = rows[near], scores[near]
-    order = ranked(scores, lambda place: snapshot.ids[rows[place]])[:limit]
+    order = rank_places(scores, lambda place: snapshot.ids[rows[place]])[:limit]
     return RankedRows(rows[order], scores[order])
 
 
-def ranked(scores: Doubles, id_of: Callable[[int], str]) -> Ints:
+def rank_places(scores: Doubles, id_of: Callable[[int], str]) -> Ints:
     """The places by score, the highest first, ties by `id_of` the place."""
     order = np.argsort(-scores, kind="stable")
     falling = scores[order]
@@ -195,8 +195,8 @@ def semantic_leg(
         if found is not None:
             return found
     if sketched < exact:
-        for count in _widening(_candidates(limit), snapshot):
-            alike = _alike(snapshot, accepted, vector, count)
+        for count in _candidate_counts(_candidates(limit), snapshot):
+            alike = _nearest_rows(snapshot, accepted, vector, count)
             # a few long records may own all the windows that were chosen
             if len(alike) >= limit:
                 return _best_cosines(snapshot, alike, vector, limit)
@@ -231,16 +231,16 @@ def _candidates(limit: int) -> int:
     return max(LEAST_CANDIDATES, CANDIDATES_EACH * limit)
 
 
-def _widening(count: int, snapshot: Snapshot) -> Iterator[int]:
+def _candidate_counts(count: int, snapshot: Snapshot) -> Iterator[int]:
     """How many windows to choose by their sketches; again more of them only where vectors must be fetched."""
     yield count
     while snapshot.fetch is not None and (count := 4 * count) < len(snapshot.owners):
         yield count
 
 
-def _alike(snapshot: Snapshot, accepted: Bools, vector: Floats, count: int) -> Ints:
+def _nearest_rows(snapshot: Snapshot, accepted: Bools, vector: Floats, count: int) -> Ints:
     """The rows that own the `count` windows, among the accepted ones, whose signs differ least from the query's."""
-    nearest = sketches.alike(snapshot.sketches, vector, accepted, count)
+    nearest = sketches.nearest_sketches(snapshot.sketches, vector, accepted, count)
     owners = snapshot.owners[nearest]  # in order, as all windows of a row stand together
     return owners[np.flatnonzero(np.diff(owners, prepend=-1))]
 
@@ -296,10 +296,10 @@ def keyword_leg(
     among = min(meeting, default=0)
     narrowest = labelled[meeting.index(among)] if labelled else None
     marks: Marks = ()
-    wanted = _wanted(limit, matching, seen)
+    wanted = _wanted_hits(limit, matching, seen)
     held = narrowest is not None and among * LABELLED_EACH <= wanted
     if narrowest is not None and held:
-        marks, wanted = marks_for(narrowest, snapshot.read), _wanted(limit, matching, among)
+        marks, wanted = marks_for(narrowest, snapshot.read), _wanted_hits(limit, matching, among)
     while matching > FEW_ROWS and wanted <= NAMING + NAMING_EACH * matching:
         keys, scores = words.search(query, wanted, marks=marks)
         found = _ranked_hits(snapshot, mask, (keys, scores), limit)
@@ -308,13 +308,13 @@ def keyword_leg(
         if exhausted or (len(found.rows) == limit and scores[-1] < found.scores[-1]):
             return found
         if narrowest is not None and not held:
-            held, marks, wanted = True, marks_for(narrowest, snapshot.read), _wanted(limit, matching, among)
+            held, marks, wanted = True, marks_for(narrowest, snapshot.read), _wanted_hits(limit, matching, among)
         else:
             wanted *= min(BOLDEST, max(2, limit * 3 // (2 * max(1, len(found.rows)))))
     return _ranked_hits(snapshot, mask, words.search_among(query, snapshot.keys[mask].tolist()), limit)
 
 
-def _wanted(limit: int, matching: int, among: int) -> int:
+def _wanted_hits(limit: int, matching: int, among: int) -> int:
     """How many hits of `among` rows let expect `limit` of those that match."""
     return int(limit * among / matching * SPARE) + 1
 

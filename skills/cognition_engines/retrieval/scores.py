@@ -88,16 +88,16 @@ def calibration_of(model: str | None, least_cosine: float | None) -> Calibration
     return CALIBRATIONS[name].nearer(0.0 if least_cosine is None else least_cosine - cosine)
 
 
-def raised(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: Callable[[Hit], str]) -> list[Hit]:
+def raise_scores(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: Callable[[Hit], str]) -> list[Hit]:
     """The hits in a new order, best first: the first ones get `weight` for the share of pairs that they have."""
     first = [
-        replace(hit, score=_raised(hit.score, weight * share), phrase=share)
+        replace(hit, score=_raise_score(hit.score, weight * share), phrase=share)
         for hit, share in zip(hits, shares, strict=False)
     ]
     return sorted([*first, *hits[len(first) :]], key=lambda hit: (-hit.score, ids(hit)))
 
 
-def _raised(score: float, by: float) -> float:
+def _raise_score(score: float, by: float) -> float:
     """A score whose log-odds are higher by so much."""
     if not by:
         return score

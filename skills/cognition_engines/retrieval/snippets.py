@@ -72,18 +72,18 @@ def passage(text: str, window: Span | None, words: frozenset[str], analyze: Anal
         left -= sentences[first].size
     begin, finish = sentences[first].start, sentences[last].end
     if room.beyond and (first, last) == (0, len(sentences) - 1):
-        begin, finish = _widened(text, (begin, finish), left, room)
+        begin, finish = _widen_span(text, (begin, finish), left, room)
     return _LAST_HEADING.sub("", text[begin:finish].rstrip()).strip()
 
 
 def _sentences(text: str, start: int, end: int, room: Room) -> Iterator[Span]:
     """The sentences that lie in `text[start:end]`, whole where they reach out of it; long ones in pieces."""
-    for first, last in _whole(text, _opening(text, start, room), end):
+    for first, last in _whole(text, _sentence_start(text, start, room), end):
         if last > start:
             yield from _pieces(text, first, last, room)
 
 
-def _opening(text: str, start: int, room: Room) -> int:
+def _sentence_start(text: str, start: int, room: Room) -> int:
     """Where the sentence begins that `start` is in, as far back as there would be room for it."""
     low = max(0, start - room.most)
     opening = start if low else 0
@@ -137,7 +137,7 @@ def _best_run(sentences: Sequence[_Sentence], most: int) -> tuple[int, int]:
     return found
 
 
-def _widened(text: str, span: Span, left: int, room: Room) -> Span:
+def _widen_span(text: str, span: Span, left: int, room: Room) -> Span:
     """The span with the sentences after it, then those before it, as far as there is room."""
     begin, finish = span
     for first, last in _sentences(text, finish, min(len(text), finish + left), room):

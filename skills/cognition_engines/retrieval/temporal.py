@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from cognition_engines.relevance import Language
-from cognition_engines.retrieval.temporal_days import Days, NamedTime, moved, period_of, years
+from cognition_engines.retrieval.temporal_days import Days, NamedTime, move_day, period_of, years
 from cognition_engines.retrieval.temporal_digits import YEAR, in_digits, years_in
 from cognition_engines.retrieval.temporal_words import (
     ARTICLES,
@@ -67,7 +67,7 @@ def read_days(question: str, as_of: datetime, language: Language = "en") -> Days
             read = None
         found += [] if read is None else [read]
         place = place + 1 if read is None else read.end
-    return _together(found)
+    return _join_days(found)
 
 
 def _century(now: int, digits: str) -> str:
@@ -76,7 +76,7 @@ def _century(now: int, digits: str) -> str:
     return str(year if year <= now + 10 else year - 100)
 
 
-def _together(found: Sequence[_Read]) -> Days | None:
+def _join_days(found: Sequence[_Read]) -> Days | None:
     """Times as one span, within the bounds."""
     spans = [read.days for read in found if not read.opens]
     firsts = [span.first for span in spans if span.first is not None]
@@ -114,63 +114,63 @@ class _Reader:
         if text in self.words.today:
             return _Read(Days(self.today, self.today), place + 1)
         if text in self.words.yesterday:
-            return _Read(period_of("day", moved(self.today, -1, "day")), place + 1)
+            return _Read(period_of("day", move_day(self.today, -1, "day")), place + 1)
         return None
 
     def relative(self, place: int) -> _Read | None:
         """`last week`, `this month`, `two weeks ago`, `in the last three months`, `the week before 7 May`."""
         text, unit = self.text(place), UNITS.get(self.text(place + 1), "")
-        if text in ("last", "past") and (of_last := self.counted(place + 1)) is not None:
+        if text in ("last", "past") and (of_last := self.read_count(place + 1)) is not None:
             count, unit, end = of_last
-            return _Read(Days(moved(self.today, -count, unit), self.today), end)
+            return _Read(Days(move_day(self.today, -count, unit), self.today), end)
         if text in ("last", "previous") and unit and not self.text(place + 1).endswith("s"):
-            return _Read(period_of(unit, moved(self.today, -1, unit)), place + 2)
+            return _Read(period_of(unit, move_day(self.today, -1, unit)), place + 2)
         if text == "this" and unit:
             return _Read(period_of(unit, self.today), place + 2)
         if text in ROLLING and self.text(place + 1) == "the" and self.text(place + 2) in ("last", "past"):
-            counted = self.counted(place + 3) or (
+            counted = self.read_count(place + 3) or (
                 (1, UNITS[self.text(place + 3)], place + 4) if self.text(place + 3) in UNITS else None
             )
             if counted is not None:
                 count, unit, end = counted
-                return _Read(Days(moved(self.today, -count, unit), self.today), end)
-        counted = self.counted(place)
+                return _Read(Days(move_day(self.today, -count, unit), self.today), end)
+        counted = self.read_count(place)
         if counted is None:
             return None
         count, unit, end = counted
         if self.text(end) == "ago":
-            return _Read(period_of(unit, moved(self.today, -count, unit)), end + 1)
-        return self.away(count, unit, end)
+            return _Read(period_of(unit, move_day(self.today, -count, unit)), end + 1)
+        return self.read_distance(count, unit, end)
 
-    def counted(self, place: int) -> tuple[int, str, int] | None:
+    def read_count(self, place: int) -> tuple[int, str, int] | None:
         """How many of which unit, and the place after it."""
         text, unit = self.text(place), UNITS.get(self.text(place + 1))
         count = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else COUNTS.get(text)
         return None if count is None or unit is None else (count, unit, place + 2)
 
-    def away(self, count: int, unit: str, place: int) -> _Read | None:
+    def read_distance(self, count: int, unit: str, place: int) -> _Read | None:
         """`two weeks before 7 May`: the days between."""
         side = self.text(place)
-        named = self.resolved(place + 1, side) if side in ("before", "after") else None
+        named = self.resolve(place + 1, side) if side in ("before", "after") else None
         if named is None or named.days.first is None or named.days.last is None:
             return None
         first, last = named.days.first, named.days.last
         if side == "before":
-            return replace(named, days=Days(moved(first, -count, unit), moved(first, -1, "day")))
-        return replace(named, days=Days(moved(last, 1, "day"), moved(last, count, unit)))
+            return replace(named, days=Days(move_day(first, -count, unit), move_day(first, -1, "day")))
+        return replace(named, days=Days(move_day(last, 1, "day"), move_day(last, count, unit)))
 
     def span(self, place: int) -> _Read | None:
         """`between March and June`, `in May and June`, `from March to June 2023`."""
         words, lead = self.words, self.text(place)
         if (between := self.from_year(place)) is not None:
             return between
-        one = self.named(place + 1, lead) if lead in words.span_leads else None
+        one = self.read_named(place + 1, lead) if lead in words.span_leads else None
         if one is None:
             return None
         first, end = one
         joined = self.text(end)
         listed = lead in words.between | words.within and joined in words.conjunction
-        other = self.named(end + 1, lead) if listed or (lead in words.begin and joined in words.end) else None
+        other = self.read_named(end + 1, lead) if listed or (lead in words.begin and joined in words.end) else None
         if other is None:
             return None
         last, end = other
@@ -203,7 +203,7 @@ class _Reader:
         if lead not in words.bounds:
             return None
         at = place + 2 if self.text(place + 1) in ARTICLES | {"di"} else place + 1  # Italian: prima di
-        named = self.part(at) or self.resolved(at, lead) or self.spoken(at)
+        named = self.part(at) or self.resolve(at, lead) or self.read_relative(at)
         if named is None or named.days.first is None or named.days.last is None:
             return None
         first, last = named.days.first, named.days.last
@@ -213,12 +213,12 @@ class _Reader:
         if lead in words.since:
             return _Read(Days(first, None), named.end, opens=True)
         if lead in words.before:
-            return _Read(Days(None, moved(first, -1, "day")), named.end, opens=True)
+            return _Read(Days(None, move_day(first, -1, "day")), named.end, opens=True)
         if lead in words.after:
-            return _Read(Days(moved(last, 1, "day"), None), named.end, opens=True)
+            return _Read(Days(move_day(last, 1, "day"), None), named.end, opens=True)
         return _Read(Days(None, last), named.end, opens=True)
 
-    def spoken(self, place: int) -> _Read | None:
+    def read_relative(self, place: int) -> _Read | None:
         """A time that is named by its distance from today."""
         return (self.relative(place) if self.language == "en" else None) or self.deictic(place)
 
@@ -231,8 +231,8 @@ class _Reader:
         named = (
             _Read(years(int(self.text(at)), int(self.text(at))), at + 1)
             if YEAR.fullmatch(self.text(at))
-            else self.resolved(at, "of")
-        ) or self.spoken(at)
+            else self.resolve(at, "of")
+        ) or self.read_relative(at)
         if named is None or named.days.first is None or named.days.last is None:
             return None
         first, last = named.days.first, named.days.last
@@ -248,10 +248,10 @@ class _Reader:
         half = lead in self.words.between and years_in(self.text(place)) is None  # of a span that is not clear
         if half or lead in THIRDS or NEGATIONS & {lead, self.text(before - 1)}:  # of a third, it was refused with it
             return None
-        return self.resolved(place, lead)
+        return self.resolve(place, lead)
 
-    def resolved(self, place: int, lead: str) -> _Read | None:
-        named = self.named(place, lead)
+    def resolve(self, place: int, lead: str) -> _Read | None:
+        named = self.read_named(place, lead)
         if named is None:
             return None
         time, end = named
@@ -259,7 +259,7 @@ class _Reader:
         days = time.in_year(self.today.year) if this else time.until(self.today)
         return None if days is None else _Read(days, end)
 
-    def named(self, place: int, lead: str) -> tuple[NamedTime, int] | None:
+    def read_named(self, place: int, lead: str) -> tuple[NamedTime, int] | None:
         """The time that is named at a place, after a word, and the place after it."""
         text = self.text(place)
         if text in THIRDS:

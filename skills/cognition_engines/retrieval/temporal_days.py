@@ -75,7 +75,7 @@ def period_of(unit: str, day: date) -> Days:
     return Days(date(day.year, first, 1), date(day.year, last, monthrange(day.year, last)[1]))
 
 
-def moved(day: date, count: int, unit: str) -> date:
+def move_day(day: date, count: int, unit: str) -> date:
     """The day that is `count` units later, or the last one of its month."""
     if unit in ("day", "week"):
         return day + timedelta(days=count * (7 if unit == "week" else 1))

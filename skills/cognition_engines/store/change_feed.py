@@ -14,7 +14,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import Role
 from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.codec import Row, matrix
-from cognition_engines.store.database import Store, failures, scanning
+from cognition_engines.store.database import Store, begin_scan, failures
 from cognition_engines.store.schema import TABLES, counter, links, records, tombstones, vectors
 from cognition_engines.store.values import FINGERPRINT_PRIME, FloatArray, IntArray, Page
 
@@ -50,7 +50,7 @@ class ChangeFeed:
         Without `model`, or if a record has none of it, the number of vectors is 0. A page that holds fewer than
         `limit` changes ends at the store's last `seq`, whatever changed last.
         """
-        with scanning(self._store) as connection:
+        with begin_scan(self._store) as connection:
             gone, rows, last = _next(connection, space, after, limit)
             width = len(_FIXED) + len(space.labels) + len(space.numbers) + len(space.sets)
             columns: list[Sequence[Any]] = list(zip(*rows, strict=True)) if rows else [()] * width
@@ -87,7 +87,7 @@ class ChangeFeed:
         statement = sa.select(
             sa.func.count(), sa.func.coalesce(sa.func.sum(records.c.seq % FINGERPRINT_PRIME), 0)
         ).where(records.c.seq <= up_to, records.c.kind.in_(space.kinds))
-        with scanning(self._store) as connection:
+        with begin_scan(self._store) as connection:
             count, sum_of_seqs = connection.execute(statement).one()
             return int(count), int(sum_of_seqs)
 
@@ -95,7 +95,7 @@ class ChangeFeed:
 def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tuple[Sequence[Row], Sequence[Row], int]:
     """Return the next deletions and rows of a space, at most `limit` together, and the `seq` that they reach to."""
     if len(space.kinds) > 1:
-        newest, concerned = connection.execute(_concerned(space), {"after": after}).one()
+        newest, concerned = connection.execute(_space_changes(space), {"after": after}).one()
         if not concerned:  # most changes are of another space, which is to cost this one a single statement
             return [], [], max(after, newest)
         last = _end(connection, space.kinds, after, limit)
@@ -103,12 +103,12 @@ def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tu
             return [], [], last
         rows = [row for kind in space.kinds for row in _rows(connection, space, kind, after, last, limit)]
         rows.sort(key=itemgetter(0))
-        return _removed(connection, space.kinds, after, last, limit), rows, last
+        return _removed_rows(connection, space.kinds, after, last, limit), rows, last
     last = _newest(connection, after, limit)
     if last == after:
         return [], [], last
     rows = list(_rows(connection, space, space.kinds[0], after, last, limit))
-    gone = _removed(connection, space.kinds, after, last, limit)
+    gone = _removed_rows(connection, space.kinds, after, last, limit)
     if len(gone) + len(rows) < limit:
         return gone, rows, last
     if len(gone) + len(rows) == limit:
@@ -118,7 +118,7 @@ def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tu
 
 
 @cache
-def _concerned(space: Space) -> sa.Select[Any]:
+def _space_changes(space: Space) -> sa.Select[Any]:
     """Return the last `seq` of the store, and whether anything after a `seq` is of a space."""
     found = [
         sa.exists().where(table.c.kind.in_([int(kind) for kind in space.kinds]), table.c.seq > sa.bindparam("after"))
@@ -148,7 +148,7 @@ def _end(connection: sa.Connection, kinds: Sequence[Kind], after: int, limit: in
     return newest if len(found) < limit else sorted(found)[limit - 1]
 
 
-def _removed(connection: sa.Connection, kinds: Sequence[Kind], after: int, last: int, limit: int) -> Sequence[Row]:
+def _removed_rows(connection: sa.Connection, kinds: Sequence[Kind], after: int, last: int, limit: int) -> Sequence[Row]:
     columns = (tombstones.c[name] for name in ("seq", "key", "kind", "id"))
     chosen = _of(tombstones, kinds), tombstones.c.seq > after, tombstones.c.seq <= last
     return connection.execute(sa.select(*columns).where(*chosen).order_by(tombstones.c.seq).limit(limit)).all()
@@ -262,7 +262,7 @@ class ChangeWatch:
         self._connection: sa.Connection | None = None
         self._last: int | None = None
 
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
         """Return whether there was a commit since the last call; True the first time, and after a failure.
 
         Raises ComponentFailed while the database does not answer.

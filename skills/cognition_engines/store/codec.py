@@ -289,7 +289,7 @@ def people_of(cell: str | None) -> tuple[str, ...]:
     return () if cell is None else tuple(orjson.loads(cell))
 
 
-def stored(kind: Kind, row: Row) -> StoredRecord:
+def stored_record(kind: Kind, row: Row) -> StoredRecord:
     """Return the record of one row of `SELECT_STORED[kind]`."""
     key, seq, id, own_project, own_sensitivity, recorded, updated, revision, expires, *others = row
     try:

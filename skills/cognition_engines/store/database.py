@@ -167,7 +167,7 @@ def _reason(error: sa.exc.SQLAlchemyError) -> str:
 
 
 @contextmanager
-def reading(store: Store) -> Iterator[sa.Connection]:
+def begin_read(store: Store) -> Iterator[sa.Connection]:
     """Begin a transaction that sees one state of the database from its first read to its last.
 
     Raises ComponentFailed, from then on, for a database that was found replaced by an older one.
@@ -200,15 +200,15 @@ def reading_plainly(store: Store) -> Iterator[sqlite3.Connection]:
 
 
 @contextmanager
-def scanning(store: Store) -> Iterator[sa.Connection]:
+def begin_scan(store: Store) -> Iterator[sa.Connection]:
     """Begin a transaction as `reading` does, without a deadline, for reads of many records."""
-    with reading(store) as connection:
+    with begin_read(store) as connection:
         without_deadline(connection)
         yield connection
 
 
 @contextmanager
-def writing(store: Store, component: str = "records") -> Iterator[sa.Connection]:
+def begin_write(store: Store, component: str = "records") -> Iterator[sa.Connection]:
     """Begin a transaction that holds the counter, so that no other writer runs before it has committed."""
     with failures(component), store.writer.begin() as connection:
         if connection.dialect.name == "postgresql":  # on SQLite, BEGIN IMMEDIATE has done it
@@ -241,7 +241,7 @@ def last_seq(store: Store) -> int:
     if is_plain(store):
         with reading_plainly(store) as plain:
             return _seen_to_be(store, before, *plain.execute(_LAST_TEXT).fetchone())
-    with reading(store) as connection:
+    with begin_read(store) as connection:
         return seq_of(store, connection, before)
 
 
@@ -270,7 +270,7 @@ def allocate(connection: sa.Connection, count: int) -> list[int]:
         block: Iterator[int] = connection.info.get(_STATE, iter(()))
         chunk = list(islice(block, count - len(numbers)))
         if not chunk:
-            connection.info[_STATE] = _draw_numbers(_reserved(connection))
+            connection.info[_STATE] = _draw_numbers(_reserve_block(connection))
         numbers += chunk
     return numbers
 
@@ -303,17 +303,17 @@ def _draw_numbers(start: int) -> Iterator[int]:
             yield start + place
 
 
-def _reserved(connection: sa.Connection) -> int:
+def _reserve_block(connection: sa.Connection) -> int:
     """Reserve a block of times for this transaction; return its start."""
     last: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
-    while 0 <= last - (now := _now(connection)) < _PATIENCE:
+    while 0 <= last - (now := _database_time(connection)) < _PATIENCE:
         sleep((last - now + 1) / 1_000_000)
     start = max(last + 1, now)
     connection.execute(sa.update(counter).values(seq=start + BLOCK - 1))
     return start
 
 
-def _now(connection: sa.Connection) -> int:
+def _database_time(connection: sa.Connection) -> int:
     """Return the time of the database's clock if it is a server: those of its clients may differ."""
     if connection.dialect.name == "postgresql":
         return int(connection.execute(sa.select(_CLOCK)).scalar_one())

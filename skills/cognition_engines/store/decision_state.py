@@ -52,7 +52,7 @@ def settle_decisions(connection: sa.Connection, keys: Iterable[int], others: Ite
     no file says to be superseded, nothing is read: it shows what it states.
     """
     known = set(keys)
-    concerned = [key for page in pages(sorted(known)) for key in _concerned(connection, page)]
+    concerned = [key for page in pages(sorted(known)) for key in _with_reviews_or_links(connection, page)]
     ended = [key for each in concerned for key in _note_effects(connection, each)]
     _show(connection, {*concerned, *ended, *named_by_any(connection, known), *others}, known)
 
@@ -96,7 +96,7 @@ def superseded_by(connection: sa.Connection, keys: Sequence[int]) -> list[int]:
     ]
 
 
-def _concerned(connection: sa.Connection, keys: Sequence[int]) -> list[int]:
+def _with_reviews_or_links(connection: sa.Connection, keys: Sequence[int]) -> list[int]:
     """Return those of the decisions that have reviews, or links of either direction."""
     named = sa.select(records.c.key).where(records.c.key.in_(keys))
     about = (
@@ -126,7 +126,7 @@ def _show_one(connection: sa.Connection, key: int, ends: Sequence[StatedEnd], *,
     ).scalar()
     if superseded_at is not None:
         ends = [*ends, StatedEnd(superseded_at, superseded_at)]
-    shown = _shown(row, review, ends)
+    shown = _state_columns(row, review, ends)
     if shown == {name: getattr(row, name) for name in shown}:
         return
     of_decision = {name: shown[name] for name in ("status", "outcome")}
@@ -135,7 +135,7 @@ def _show_one(connection: sa.Connection, key: int, ends: Sequence[StatedEnd], *,
     connection.execute(sa.update(records).where(records.c.key == key).values(until=shown["until"], **numbers))
 
 
-def _shown(row: Any, review: str | None, ends: Sequence[StatedEnd]) -> Mapping[str, Cell]:
+def _state_columns(row: Any, review: str | None, ends: Sequence[StatedEnd]) -> Mapping[str, Cell]:
     """Return the columns of a decision; one that its file calls superseded is so though its successor is not stored."""
     status, until = row.own_status, OPEN if row.valid_to is None else row.valid_to
     if review is not None and status not in _SETTLED:

@@ -235,12 +235,12 @@ def note_departures(connection: sa.Connection, before: Mapping[int, Rights]) -> 
         row._asdict() | before[row.key]._asdict()
         for page in pages(sorted(before))
         for row in connection.execute(statement.where(records.c.key.in_(page)))
-        if not _kept(before[row.key], Rights(row.project, row.sensitivity))
+        if not _keeps_viewers(before[row.key], Rights(row.project, row.sensitivity))
     ]
     for part in pages(rows):
         connection.execute(sa.insert(departures), list(part))
 
 
-def _kept(before: Rights, after: Rights) -> bool:
+def _keeps_viewers(before: Rights, after: Rights) -> bool:
     """Return whether all who saw the record still see it."""
     return before.project == after.project and after.sensitivity <= before.sensitivity

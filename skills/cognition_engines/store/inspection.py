@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.spaces import Space
-from cognition_engines.store.codec import stored
-from cognition_engines.store.database import Store, count_rows, failures, reading
+from cognition_engines.store.codec import stored_record
+from cognition_engines.store.database import Store, begin_read, count_rows, failures
 from cognition_engines.store.opening import SETTING, parse_url, refuse_unknown, schema_of
 from cognition_engines.store.reads.by_key import EMBEDDED, SELECT_STORED, Reads, counts_of, models_of, stored_dimension
 from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
@@ -58,7 +58,7 @@ def inspect_store(url: str, model: str | None) -> StoreState | None:
     Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
     """
-    with _translated():
+    with _translate_errors():
         return _looked_at(url, lambda file: _inspect(url, file, model))
 
 
@@ -104,7 +104,7 @@ class Position:
 
 def position(url: str, space: Space, seq: int) -> Position:
     """Compare a current store, of one moment, with an index that has every change up to `seq`."""
-    with _translated(), _read_only(url, sqlite_file(url)) as store, reading(store) as connection:
+    with _translate_errors(), _read_only(url, sqlite_file(url)) as store, begin_read(store) as connection:
         last_seq: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
         kinds = [int(kind) for kind in space.kinds]
         missed = (
@@ -116,7 +116,7 @@ def position(url: str, space: Space, seq: int) -> Position:
 
 def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
     """Return how many vectors of `model` the records of a space have that did not change after `seq`."""
-    with _translated(), _read_only(url, sqlite_file(url)) as store:
+    with _translate_errors(), _read_only(url, sqlite_file(url)) as store:
         return Reads(store).windows(space, model, seq)
 
 
@@ -135,8 +135,8 @@ def read_only_store(url: str, named: str = SETTING) -> Iterator[Store]:
     """
     file = sqlite_file(url, named)
     closed = file is not None and not _log_of(file).exists()
-    with _translated(), _read_only(url, file) as store:
-        with reading(store) as connection:
+    with _translate_errors(), _read_only(url, file) as store:
+        with begin_read(store) as connection:
             refuse_unknown(connection, named)
             store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
         yield replace(store, store_id=store_id)
@@ -169,12 +169,12 @@ def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
 
 
 def _schema(url: str, file: Path | None) -> str | None:
-    with _read_only(url, file) as store, reading(store) as connection:
+    with _read_only(url, file) as store, begin_read(store) as connection:
         return schema_of(connection)
 
 
 def _glance(url: str, file: Path | None) -> Glance | None:
-    with _read_only(url, file) as store, reading(store) as connection:
+    with _read_only(url, file) as store, begin_read(store) as connection:
         schema = schema_of(connection)
         if schema is None:
             return None
@@ -187,16 +187,16 @@ def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
     engine = f"SQLite {sqlite3.sqlite_version}"
     if file is not None and (damage := _damaged_tables(file)) is not None:
         return StoreState(engine, None, "UTF-8", damage, _size(_log_of(file)), None)
-    with _read_only(url, file) as store, reading(store) as connection:
+    with _read_only(url, file) as store, begin_read(store) as connection:
         if file is None:
-            version, encoding = (_shown(connection, name) for name in ("server_version", "server_encoding"))
+            version, encoding = (_show_setting(connection, name) for name in ("server_version", "server_encoding"))
             engine, log_bytes = f"PostgreSQL {version}", 0
         else:
             encoding = str(connection.exec_driver_sql("PRAGMA encoding").scalar_one())
             log_bytes = _size(_log_of(file))
         schema = schema_of(connection)
         damage = _missing_tables(connection) or _damaged_records(connection) if schema == HEAD else None
-        held = _held(connection, model) if schema == HEAD and damage is None else None
+        held = _read_contents(connection, model) if schema == HEAD and damage is None else None
         return StoreState(engine, schema, encoding, damage, log_bytes, held)
 
 
@@ -238,7 +238,7 @@ def _damaged_records(connection: sa.Connection) -> str | None:
             after = rows[-1][0]
             for row in rows:
                 try:
-                    stored(kind, row)
+                    stored_record(kind, row)
                 except ComponentFailed as error:
                     damaged.append(str(error).removeprefix("records: "))
                     if len(damaged) == _NAMED:
@@ -246,7 +246,7 @@ def _damaged_records(connection: sa.Connection) -> str | None:
     return "; ".join(damaged) or None
 
 
-def _held(connection: sa.Connection, model: str | None) -> StoreContents:
+def _read_contents(connection: sa.Connection, model: str | None) -> StoreContents:
     store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
     last_seq, kinds = connection.execute(sa.select(counter.c.seq)).scalar_one(), counts_of(connection)
     has_vectors = sa.exists().where(vectors.c.key == records.c.key, vectors.c.model == model)
@@ -283,7 +283,7 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Put the database's own message into ComponentFailed; while reading it names neither rows nor values."""
     try:
         with failures():
@@ -301,5 +301,5 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _shown(connection: sa.Connection, name: str) -> str:
+def _show_setting(connection: sa.Connection, name: str) -> str:
     return str(connection.exec_driver_sql(f"SHOW {name}").scalar_one())

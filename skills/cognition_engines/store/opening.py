@@ -217,7 +217,7 @@ class SharedLock:
         self._connection: sa.Connection | None = None
         self._held = False
 
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Return whether this process has the lock, after taking it if it is free; one short statement.
 
         Raises ComponentFailed when the database cannot be reached.

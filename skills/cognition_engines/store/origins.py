@@ -9,10 +9,10 @@ import orjson
 import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import NAMESAKES, prefixed
+from cognition_engines.kinds.registry import NAMESAKES, add_prefix
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.store.codec import ORIGIN, origin_of, place_key
-from cognition_engines.store.database import Store, pages, reading, scanning, writing
+from cognition_engines.store.database import Store, begin_read, begin_scan, begin_write, pages
 from cognition_engines.store.inheritance import renumber
 from cognition_engines.store.reads.by_key import found_by_keys, visible
 from cognition_engines.store.reads.supersession import dangling_successors
@@ -76,9 +76,9 @@ class Origins:
     def __init__(self, store: Store) -> None:
         self._store: Final = store
 
-    def known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
+    def find_known(self, names: Sequence[tuple[Kind, str]], identities: Sequence[str]) -> list[KnownRecord]:
         """Return the records that have one of the ids, among all kinds that share theirs, or one of the identities."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             return [found for _, found in sorted(known_by(connection, names, identities).items())]
 
     def read_below(self, folder: str) -> list[KnownRecord]:
@@ -86,18 +86,18 @@ class Origins:
         if not os.path.isabs(folder):
             raise ValueError("folder: must be an absolute path")
         top = folder.rstrip(os.sep)
-        return _chosen(self._store, sa.or_(records.c.source == top, _below(records.c.source, top)))
+        return _select_known(self._store, sa.or_(records.c.source == top, _in_folder(records.c.source, top)))
 
     def of_repository(self, repository: str, path: str) -> list[KnownRecord]:
         """Return the records of a repository whose file has this path or lies below it; all of them for "."."""
-        below = () if path == "." else (sa.or_(records.c.path == path, _below(records.c.path, path)),)
-        return _chosen(self._store, records.c.repository == repository, *below)
+        below = () if path == "." else (sa.or_(records.c.path == path, _in_folder(records.c.path, path)),)
+        return _select_known(self._store, records.c.repository == repository, *below)
 
     def of_place(self, place: tuple[str, str]) -> list[KnownRecord]:
         """Return the records of one file or collection, by repository and path; see `Origin.place`."""
         return [
             found
-            for found in _chosen(self._store, records.c.source_key == place_key(place))
+            for found in _select_known(self._store, records.c.source_key == place_key(place))
             if found.origin.place == place
         ]
 
@@ -105,7 +105,7 @@ class Origins:
         """Return the files that records are from, with their places; in order."""
         columns = records.c.source, records.c.repository, records.c.path
         statement = sa.select(*columns).where(sa.func.substr(records.c.source, 1, 1) == "/").distinct()
-        with scanning(self._store) as connection:
+        with begin_scan(self._store) as connection:
             return sorted(
                 (StoredFile(*row) for row in connection.execute(statement)), key=lambda one: (one.source, one.path)
             )
@@ -114,7 +114,7 @@ class Origins:
         """Give records of moved files their origin, with a new `seq` and nothing else; return how many were as said."""
         statement = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
         done: list[Relocation] = []
-        with writing(self._store) as connection:
+        with begin_write(self._store) as connection:
             for page in pages(moved):
                 chosen = sa.select(records.c.key, records.c.source).where(
                     records.c.key.in_([each.key for each in page])
@@ -136,54 +136,54 @@ class Origins:
                 renumber(connection, [each.key for each in done])
         return len(done)
 
-    def guarded(self) -> list[GuardedFile]:
+    def guarded_files(self) -> list[GuardedFile]:
         """Return the levels that options of runs gave, for each file and scope that they were given for."""
         columns = records.c.source, records.c.path, records.c.guard_scope, records.c.guarded_as
         statement = sa.select(*columns).where(records.c.guarded_as.is_not(None)).distinct()
-        with scanning(self._store) as connection:
+        with begin_scan(self._store) as connection:
             rows = connection.execute(statement)
             return [GuardedFile(source, path, scope, Sensitivity(level)) for source, path, scope, level in rows]
 
-    def dangling(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
+    def dangling_references(self, places: Sequence[tuple[str, str]]) -> list[DanglingReferences]:
         """Return the references in records of these files that name nothing stored, by file, kind and role."""
-        with scanning(self._store) as connection:
+        with begin_scan(self._store) as connection:
             return [*dangling_links(connection, places), *dangling_successors(connection, places)]
 
-    def exposed(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
+    def exposed_records(self, places: Sequence[tuple[str, str]]) -> list[ExposedRecords]:
         """Return the chunks and extractions of these files that are less sensitive than their source."""
-        with scanning(self._store) as connection:
+        with begin_scan(self._store) as connection:
             return exposed_links(connection, places)
 
-    def meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
+    def find_meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
         """Return the records that `id` may mean, each with its full id, which means it alone.
 
         `id` is one that answers name, one that a file gives, or a full one, with or without the prefix of the kind.
         """
         given, mark, _ = id.rpartition(MARK)
         found: dict[int, KnownRecord] = {}
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             for kind in kinds:
-                exact = prefixed(kind, id)
+                exact = add_prefix(kind, id)
                 of_id = records.c.id == exact, records.c.given == exact
-                full = (records.c.given == prefixed(kind, given),) if mark and given else ()
+                full = (records.c.given == add_prefix(kind, given),) if mark and given else ()
                 chosen = _KNOWN.where(records.c.kind == int(kind), sa.or_(*of_id, *full), *visible(viewer))
                 for row in connection.execute(chosen):
                     one = _known_record(row)
                     if exact in (one.id, one.origin.given, full_name(one)):
                         found[one.key] = one
-            sure = {key: one for key, one in found.items() if full_name(one) == prefixed(one.kind, id)}
+            sure = {key: one for key, one in found.items() if full_name(one) == add_prefix(one.kind, id)}
             stored = found_by_keys(connection, sorted(sure or found), viewer)
         return [(full_name(found[key]), one) for key, one in stored.items()]
 
 
-def _below(column: sa.ColumnElement[str], folder: str) -> sa.ColumnElement[bool]:
+def _in_folder(column: sa.ColumnElement[str], folder: str) -> sa.ColumnElement[bool]:
     prefix = folder + "/"
     # not LIKE: SQLite's ignores case, and % and _ are part of names
     return sa.func.substr(column, 1, len(prefix)) == prefix
 
 
-def _chosen(store: Store, *conditions: sa.ColumnElement[bool]) -> list[KnownRecord]:
-    with scanning(store) as connection:
+def _select_known(store: Store, *conditions: sa.ColumnElement[bool]) -> list[KnownRecord]:
+    with begin_scan(store) as connection:
         return [_known_record(row) for row in connection.execute(_KNOWN.where(*conditions).order_by(records.c.key))]
 
 

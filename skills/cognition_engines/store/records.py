@@ -6,10 +6,10 @@ from typing import Final
 import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import prefixed
+from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.store.audit.chain import AuditChain
 from cognition_engines.store.change_feed import ChangeFeed
-from cognition_engines.store.database import Store, failures, last_seq, pages, reading, scanning, writing
+from cognition_engines.store.database import Store, begin_read, begin_scan, begin_write, failures, last_seq, pages
 from cognition_engines.store.erasure.forgetting import Forgetting
 from cognition_engines.store.inheritance import renumber
 from cognition_engines.store.opening import CALLS, SETTING, open_store
@@ -82,7 +82,7 @@ class Records:
             self.store.reader.dispose()  # the writer shares its connections
 
     @property
-    def shared(self) -> bool:
+    def is_shared(self) -> bool:
         """Whether other machines may have the database open, too."""
         return self.store.writer.dialect.name != "sqlite"
 
@@ -92,19 +92,19 @@ class Records:
 
     def counts(self) -> dict[Kind, int]:
         """Return the number of records of each kind that has any."""
-        with scanning(self.store) as connection:
+        with begin_scan(self.store) as connection:
             return counts_of(connection)
 
     def ids(self, kind: Kind) -> list[str]:
         """Return the ids of all records of a kind, in the order of code points."""
         statement = sa.select(records.c.id).where(records.c.kind == int(kind))
-        with scanning(self.store) as connection:
+        with begin_scan(self.store) as connection:
             # in the order of code points, which is the same in every database
             return sorted(connection.execute(statement).scalars())
 
     def dimension(self, model: str) -> int | None:
         """Return the dimension of the vectors stored of `model`; None when there never were any."""
-        with reading(self.store) as connection:
+        with begin_read(self.store) as connection:
             return stored_dimension(connection, model)
 
     def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
@@ -124,7 +124,7 @@ class Records:
         dimension than those stored of `model`.
         """
         names = check_batch(batch, model)
-        with writing(self.store) as connection:
+        with begin_write(self.store) as connection:
             return put_checked(connection, batch, names, model, replaces)
 
     def put_vectors(self, given: Sequence[tuple[int, FloatArray]], model: str, as_of: int | None = None) -> None:
@@ -138,7 +138,7 @@ class Records:
             raise ValueError("vectors: a key is given twice")
         check_vectors(by_key.values())
         check_model(model)
-        with writing(self.store) as connection:
+        with begin_write(self.store) as connection:
             present: list[int] = []
             for page in pages(list(by_key)):
                 found = sa.select(records.c.key).where(records.c.key.in_(page))
@@ -159,8 +159,8 @@ class Records:
         With `with_parts`, what ingest cut a deleted artifact or source into goes too. All else that belonged to it
         stays, as guarded as it was.
         """
-        wanted = {prefixed(kind, id): id for id in ids}
-        with writing(self.store) as connection:
+        wanted = {add_prefix(kind, id): id for id in ids}
+        with begin_write(self.store) as connection:
             keys: dict[str, int] = {}
             for page in pages(list(wanted)):
                 chosen = records.c.kind == int(kind), records.c.id.in_(page)
@@ -175,6 +175,6 @@ class Records:
     def drop_vectors(self, keep: str) -> int:
         """Remove the vectors of all models but `keep`; return how many windows. Not a change to follow."""
         others = meta.c.name.startswith(dimension_name(""), autoescape=True), meta.c.name != dimension_name(keep)
-        with writing(self.store) as connection:
+        with begin_write(self.store) as connection:
             connection.execute(sa.delete(meta).where(*others))
             return connection.execute(sa.delete(vectors).where(vectors.c.model != keep)).rowcount

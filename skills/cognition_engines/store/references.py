@@ -16,9 +16,9 @@ from cognition_engines.kinds.registry import (
     CHILDREN,
     PARENTS,
     Record,
+    add_prefix,
     ids_in,
     kind_of,
-    prefixed,
     references_of,
     spec_of,
 )
@@ -43,12 +43,12 @@ class _Target:
 _Given = Mapping[tuple[Kind, str], Sequence[_Target]]
 
 
-def resolved(connection: sa.Connection, batch: Sequence[Entry]) -> list[Entry]:
+def resolve_references(connection: sa.Connection, batch: Sequence[Entry]) -> list[Entry]:
     """Return the entries with references as ids that are stored, or about to be; unknown ones stay as written."""
     wanted = {name for entry in batch for name in _references(entry)}
     if not wanted:
         return list(batch)
-    given = _given(connection, wanted)
+    given = _find_given(connection, wanted)
     for entry in batch:
         name = _name(entry.record, entry.origin)
         if name in wanted:
@@ -56,7 +56,7 @@ def resolved(connection: sa.Connection, batch: Sequence[Entry]) -> list[Entry]:
             given.setdefault(name, {})[target.id] = target
     found = {name: list(targets.values()) for name, targets in given.items()}
     here = _stored_ids(connection, wanted & found.keys())
-    return [replace(entry, record=_rewritten(entry, found, here)) for entry in batch]
+    return [replace(entry, record=_rewrite_references(entry, found, here)) for entry in batch]
 
 
 def repoint(connection: sa.Connection, written: Sequence[Entry]) -> None:
@@ -75,7 +75,7 @@ def repoint(connection: sa.Connection, written: Sequence[Entry]) -> None:
         keys.update(connection.execute(chosen.where(records.c.ordinal != PART)).scalars())
     stored = found_by_keys(connection, sorted(keys), None)
     before = {key: Entry(one.record, one.origin) for key, one in stored.items()}
-    after = dict(zip(before, resolved(connection, list(before.values())), strict=True))
+    after = dict(zip(before, resolve_references(connection, list(before.values())), strict=True))
     changed = {key: entry for key, entry in after.items() if entry.record != before[key].record}
     for key, entry in changed.items():
         table = TABLES[kind_of(entry.record)]
@@ -92,10 +92,10 @@ def _references(entry: Entry) -> Iterator[tuple[Kind, str]]:
         yield from ((TARGETS[role], id) for _, role, id in ids_in(entry.record))
 
 
-def _rewritten(entry: Entry, given: _Given, here: set[tuple[Kind, str]]) -> Record:
-    def meant(written: str, kind: Kind) -> str:
-        name = kind, prefixed(kind, written)
-        id = _meant(entry, given.get(name, ()), name in here)
+def _rewrite_references(entry: Entry, given: _Given, here: set[tuple[Kind, str]]) -> Record:
+    def find_meant(written: str, kind: Kind) -> str:
+        name = kind, add_prefix(kind, written)
+        id = _find_meant(entry, given.get(name, ()), name in here)
         return written if id is None or id == name[1] else id
 
     record = entry.record
@@ -105,13 +105,13 @@ def _rewritten(entry: Entry, given: _Given, here: set[tuple[Kind, str]]) -> Reco
     for member, role in spec_of(record).ids.items():
         value = getattr(record, member)
         if isinstance(value, tuple):
-            changed[member] = tuple(meant(id, TARGETS[role]) for id in value)
+            changed[member] = tuple(find_meant(id, TARGETS[role]) for id in value)
         elif value is not None:
-            changed[member] = meant(value, TARGETS[role])
+            changed[member] = find_meant(value, TARGETS[role])
     return replace(record, **changed)
 
 
-def _meant(entry: Entry, targets: Sequence[_Target], is_id: bool) -> str | None:
+def _find_meant(entry: Entry, targets: Sequence[_Target], is_id: bool) -> str | None:
     """Return the id of the record that a reference means; None for the one whose id it is, and if it means none."""
     own = [target for target in targets if target.repository == entry.origin.repository]
     nearest = [target for target in own if target.project == entry.record.project] or own
@@ -128,7 +128,7 @@ def _name(record: Record, origin: Origin) -> tuple[Kind, str] | None:
     return (Kind.ARTIFACT if kind in PARENTS else kind), origin.given
 
 
-def _given(connection: sa.Connection, wanted: set[tuple[Kind, str]]) -> dict[tuple[Kind, str], dict[str, _Target]]:
+def _find_given(connection: sa.Connection, wanted: set[tuple[Kind, str]]) -> dict[tuple[Kind, str], dict[str, _Target]]:
     """Return the stored records that files give these ids."""
     found: dict[tuple[Kind, str], dict[str, _Target]] = {}
     columns = records.c.kind, records.c.given, records.c.id, records.c.repository, records.c.own_project
@@ -180,7 +180,7 @@ def exposed_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) 
     return sorted(found, key=lambda each: (each.source, each.kind))
 
 
-def _exposed() -> sa.Select[Any]:
+def _select_exposed() -> sa.Select[Any]:
     """Links by file and kind to a source that is more sensitive."""
     owner = records.alias()
     return (
@@ -194,10 +194,10 @@ def _exposed() -> sa.Select[Any]:
 
 # a file by its place, and where it was read
 _FILE: Final = (records.c.repository, records.c.path, sa.func.min(records.c.source))
-_EXPOSED: Final = _exposed()
+_EXPOSED: Final = _select_exposed()
 
 
-def _dangling() -> sa.Select[Any]:
+def _select_dangling() -> sa.Select[Any]:
     """Links by file, kind and role whose target is not there."""
     target, name = records.alias(), links.alias()
     same_id = target.c.id == links.c.target
@@ -219,4 +219,4 @@ def _dangling() -> sa.Select[Any]:
 
 
 _RESOLVED: Final = (Role.SOURCE, Role.CLUSTER, Role.CHUNK, Role.ARTIFACT, Role.FROM, Role.TO)
-_DANGLING: Final = _dangling()
+_DANGLING: Final = _select_dangling()

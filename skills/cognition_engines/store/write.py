@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.filters import microseconds
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import CHILDREN, NAMESAKES, PARENTS, embedding_text, kind_of, prefixed
+from cognition_engines.kinds.registry import CHILDREN, NAMESAKES, PARENTS, add_prefix, embedding_text, kind_of
 from cognition_engines.kinds.spec import MAX_ID, Role
 from cognition_engines.store.codec import Cell, columns_of, place_cells, spine_of, window_rows
 from cognition_engines.store.database import allocate, allocate_keys, pages
@@ -20,7 +20,7 @@ from cognition_engines.store.inheritance import lent_to, note_departures, releas
 from cognition_engines.store.origins import known_by, namesakes
 from cognition_engines.store.reads.by_key import stored_dimension
 from cognition_engines.store.reads.supersession import named_by_any
-from cognition_engines.store.references import link_rows, repoint, resolved
+from cognition_engines.store.references import link_rows, repoint, resolve_references
 from cognition_engines.store.schema import (
     TABLES,
     decision_links,
@@ -66,8 +66,8 @@ def _checked_id(entry: Entry) -> str:
     id, kind = str(entry.record.id), kind_of(entry.record)
     if not 1 <= len(id) <= MAX_ID:
         raise ValueError(f"id: must have 1 to {MAX_ID} characters")
-    if prefixed(kind, id) != id:
-        raise ValueError(f"id: {id!r} must begin with {prefixed(kind, '')}")
+    if add_prefix(kind, id) != id:
+        raise ValueError(f"id: {id!r} must begin with {add_prefix(kind, '')}")
     return id
 
 
@@ -123,7 +123,7 @@ def put_checked(
         if outcome is not Outcome.UNCHANGED
     ]
     if work:
-        entries = resolved(connection, [entry for entry, _ in work])
+        entries = resolve_references(connection, [entry for entry, _ in work])
         work = [(entry, held) for entry, (_, held) in zip(entries, work, strict=True)]
         _store(connection, work, model)
         repoint(connection, [entry for entry, held in work if held is None])
@@ -162,7 +162,7 @@ def _check_origins(connection: sa.Connection, batch: Sequence[Entry], names: Seq
 def _may_replace(entry: Entry, kind: Kind, holder: KnownRecord) -> bool:
     if holder.kind is not kind:
         return False
-    if holder.origin.written and entry.handover is not None:
+    if holder.origin.is_written and entry.handover is not None:
         return holder.origin.content_hash == entry.handover
     if not entry.origin.identity and not holder.origin.identity:
         return True

@@ -20,7 +20,7 @@ from cognition_engines.models import Viewer
 from cognition_engines.store.audit.audit_rows import AuditEntry, record_of
 from cognition_engines.store.audit.chain import append_rows, changed_since
 from cognition_engines.store.codec import columns_of
-from cognition_engines.store.database import REPLACED, Store, allocate, numbered_up_to, reading, seq_of, writing
+from cognition_engines.store.database import REPLACED, Store, allocate, begin_read, begin_write, numbered_up_to, seq_of
 from cognition_engines.store.decision_state import settle_decisions, show_again, void_unratified
 from cognition_engines.store.erasure.cascade import Cascade, Doomed, Erasable, cascade_of, erasable
 from cognition_engines.store.erasure.forgetting import named_records
@@ -113,14 +113,14 @@ class WriteTransaction:
         chosen = records.c.kind == int(kind), records.c.id == id
         return self._connection.execute(sa.select(records.c.key).where(*chosen)).scalar() is not None
 
-    def having(self, kind: Kind, values: Mapping[str, str | int], viewer: Viewer) -> list[StoredRecord]:
+    def find_by_values(self, kind: Kind, values: Mapping[str, str | int], viewer: Viewer) -> list[StoredRecord]:
         """Return the records of a kind with these values in columns of its table that the viewer sees, by key."""
         table = TABLES[kind]
         chosen = [table.c[name] == value for name, value in values.items()]
         joined = sa.select(records.c.key).join_from(records, table, table.c.key == records.c.key)
         return self._read_all(joined.where(*chosen, *visible(viewer)), kind, viewer)
 
-    def named(self, kind: Kind, id: str, viewer: Viewer) -> list[StoredRecord]:
+    def find_by_name(self, kind: Kind, id: str, viewer: Viewer) -> list[StoredRecord]:
         """Return the records of a kind that have this id, or that agents call so, and that the viewer sees, by key."""
         called = sa.and_(records.c.given == id, records.c.source == WRITTEN)
         return self._find_all(kind, viewer, sa.or_(records.c.id == id, called))
@@ -205,7 +205,7 @@ class WriteTransaction:
                 content=REVIEW.dump_json(review.content).decode(),
             )
         )
-        return self._settled(stored)
+        return self._read_settled(stored)
 
     def links(self, ids: Sequence[str], type: LinkType, viewer: Viewer | None = None) -> list[DecisionLink]:
         """Return the links of a type that begin at these decisions and whose ends the viewer sees both."""
@@ -249,7 +249,7 @@ class WriteTransaction:
         """Return the records of any kind that an id means for the viewer; several where kinds have it in common."""
         return named_records(self._connection, id, viewer)
 
-    def doomed(self, stored: StoredRecord, viewer: Viewer) -> Erasable:
+    def find_erased(self, stored: StoredRecord, viewer: Viewer) -> Erasable:
         """Return the records that go when the viewer forgets one."""
         return erasable(self._connection, stored.key, viewer)
 
@@ -297,7 +297,7 @@ class WriteTransaction:
         else:
             allocate(self._connection, 1)  # the transaction has written, which its answer has a `seq` for
 
-    def _settled(self, stored: StoredRecord) -> StoredRecord:
+    def _read_settled(self, stored: StoredRecord) -> StoredRecord:
         renumber(self._connection, [stored.key])
         settle_decisions(self._connection, [stored.key])
         return self._read(stored.key, stored.kind)
@@ -321,7 +321,7 @@ def write_transaction(store: Store, author: Author, *, keep: bool) -> Iterator[W
     if store.seen.replaced:
         raise ComponentFailed("records", REPLACED)
     try:
-        with writing(store) as connection:
+        with begin_write(store) as connection:
             begun_at = seq_of(store, connection, store.seen.last_seq)
             yield WriteTransaction(connection, author, begun_at)
             if not keep:
@@ -333,10 +333,10 @@ def write_transaction(store: Store, author: Author, *, keep: bool) -> Iterator[W
 @contextmanager
 def read_transaction(store: Store, author: Author) -> Iterator[WriteTransaction]:
     """Begin a transaction with the same reads, of one state of the records, that waits for no writer."""
-    with reading(store) as connection:
+    with begin_read(store) as connection:
         yield WriteTransaction(connection, author)
 
 
-def now() -> datetime:
+def utc_now() -> datetime:
     """Return the time in UTC, to the microsecond, as it is stored."""
     return datetime.now(UTC)

@@ -181,7 +181,7 @@ def review(transaction: WriteTransaction, writer: WriteCaller, asked: ReviewDeci
 def set_status(transaction: WriteTransaction, writer: WriteCaller, asked: SetStatus, made: Prepared) -> ChangedStatus:
     """Give a decision another status; one that binds others needs the scope `ratify`."""
     stored = decision_of(transaction, writer, asked.id)
-    if not stored.origin.written:
+    if not stored.origin.is_written:
         check_owner(stored, writer)
     if RATIFY not in writer.scopes:
         if asked.status not in UNDECIDED:
@@ -286,7 +286,7 @@ def ratified_by(revisions: Sequence[Revision]) -> str | None:
 
 def _awaits(transaction: WriteTransaction, stored: StoredRecord) -> bool:
     """Return whether a decision is still to be ratified, and with it its supersessions."""
-    return stored.origin.written and own_content(transaction, stored).status in UNDECIDED
+    return stored.origin.is_written and own_content(transaction, stored).status in UNDECIDED
 
 
 def _link(

@@ -60,7 +60,7 @@ def decision_of(transaction: WriteTransaction, writer: WriteCaller, id: str) -> 
 
 def check_owner(stored: StoredRecord, writer: WriteCaller) -> None:
     """Raise WriteConflict for the content of a file, ScopeNeeded for another agent's that the writer may not amend."""
-    if not stored.origin.written:
+    if not stored.origin.is_written:
         path = stored.origin.path or stored.origin.source.rpartition("/")[2]
         raise WriteConflict(str(stored.record.id), "fileOwned", "a record that an agent wrote", f"the file {path}")
     if stored.origin.recorded_by != writer.agent and AMEND_OTHERS not in writer.scopes:

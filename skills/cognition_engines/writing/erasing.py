@@ -26,7 +26,7 @@ from cognition_engines.store.codec import moment
 from cognition_engines.store.erasure.cascade import Cascade, Doomed
 from cognition_engines.store.erasure.ledger import append_ledger, ledger_locked, read_locked
 from cognition_engines.store.records import Records
-from cognition_engines.store.write_transaction import WriteTransaction, now
+from cognition_engines.store.write_transaction import WriteTransaction, utc_now
 from cognition_engines.writing.entries import AMEND_OTHERS, Handler, Prepared, check_owner
 from cognition_engines.writing.requests import RecordNotFound, Request, ScopeNeeded, WriteCaller, WriteRefused, Written
 
@@ -140,7 +140,7 @@ def forget(transaction: WriteTransaction, writer: WriteCaller, request: Forget, 
         raise WriteRefused("kind", f"is required: the id means several records, of these kinds: {kinds}")
     (stored,) = found
     check_owner(stored, writer)
-    going = transaction.doomed(stored, writer.viewer)
+    going = transaction.find_erased(stored, writer.viewer)
     cascade = transaction.cascade(going.gone, writer.viewer)
     transaction.forget(going.gone, request.reason)
     return Forgotten(
@@ -187,7 +187,7 @@ class ErasureCheck:
         self._published = published
         self._ledger = ledger
 
-    async def verified(self, caller: Caller, done: Forgotten) -> Forgotten:
+    async def verify(self, caller: Caller, done: Forgotten) -> Forgotten:
         """The answer with its receipt. What cannot be looked at is pending; nothing fails any more."""
         indexed = await self._published.reached_everywhere(done.seq, FOLLOW_SECONDS)
         followed = indexed and await self._vectors_follow(done.seq)
@@ -202,15 +202,15 @@ class ErasureCheck:
                 pending.append(PendingErasure(part, f"cannot be looked at: {reason}"))
                 return None
 
-        def held() -> HeldKeys:
-            found = [index.held(keys) for index in self._indexes.all]
+        def find_held() -> HeldKeys:
+            found = [index.find_held(keys) for index in self._indexes.all_spaces]
             all_vectors = all(one.all_vectors for one in found)
             return HeldKeys(sum(one.texts for one in found), sum(one.windows for one in found), all_vectors)
 
         await look("ledger", self._pools.writes, lambda: self._ledger.sync(self._records))
         rows = await look("records", self._pools.records, lambda: self._records.forgetting.left_of(done.gone))
-        found = await look("indexes", self._pools.vectors, held)
-        left = await look("compaction", self._pools.records, lambda: self._uncompacted(done.seq))
+        found = await look("indexes", self._pools.vectors, find_held)
+        left = await look("compaction", self._pools.records, lambda: self._find_uncompacted(done.seq))
         if not indexed:
             pending.append(PendingErasure("keywords", "the indexes have not followed yet"))
         if not followed or (found is not None and not found.all_vectors):
@@ -223,7 +223,7 @@ class ErasureCheck:
         sure = followed and found is not None and found.all_vectors
         receipt = ErasureReceipt(
             seq=done.seq,
-            verified_at=now(),
+            verified_at=utc_now(),
             records=rows,
             keywords=found.texts if indexed and found is not None else None,
             vectors=found.windows if sure and found is not None else None,
@@ -233,7 +233,7 @@ class ErasureCheck:
 
     async def _vectors_follow(self, seq: int) -> bool:
         """Whether the indexes of vectors cover the deletion in time."""
-        sides = [index.vectors for index in self._indexes.all if index.vectors is not None]
+        sides = [index.vectors for index in self._indexes.all_spaces if index.vectors is not None]
         until = monotonic() + FOLLOW_SECONDS
         while any(side.seq < seq for side in sides):
             if monotonic() > until:
@@ -241,11 +241,11 @@ class ErasureCheck:
             await asyncio.sleep(_LOOK_SECONDS)
         return True
 
-    def _uncompacted(self, seq: int) -> list[PendingErasure]:
+    def _find_uncompacted(self, seq: int) -> list[PendingErasure]:
         """Which files may hold bytes of what was deleted up to this change."""
         left: list[PendingErasure] = []
         if self._records.forgetting.compacted_to() < seq:
-            left.append(PendingErasure("database", _FREED if self._records.shared else _COMPACTION))
+            left.append(PendingErasure("database", _FREED if self._records.is_shared else _COMPACTION))
         if self._indexes.words_compacted < seq:
             left.append(PendingErasure("keywords", _COMPACTION))
         vectors = self._indexes.vectors_compacted
@@ -253,9 +253,9 @@ class ErasureCheck:
             left.append(PendingErasure("vectors", _VECTORS))
         if self._indexes.vectors_on_server:
             left.append(PendingErasure("vectors", _CHROMA))
-        if self._records.shared:
+        if self._records.is_shared:
             left.append(PendingErasure("servers", _SERVERS))
-        elif not self._indexes.alone:
+        elif not self._indexes.is_alone:
             left.append(PendingErasure("servers", _WORKERS))
         return left
 
@@ -313,7 +313,7 @@ class Retention:
         last = self._records.last_seq()
         at = self._clock.trusted_now(moment(last) if last else None)
         while at is not None and not self._closing.is_set():
-            if not (keys := self._records.forgetting.expired(at, BATCH)):
+            if not (keys := self._records.forgetting.expired_keys(at, BATCH)):
                 break
             for kind, id in self._records.forgetting.expire(keys, at):
                 _log.info("expired and forgotten: %s %s", kind.label, id)
@@ -329,7 +329,7 @@ class Retention:
         began = monotonic()
         if self._indexes.words_compacted < last:
             self._indexes.compact_words(MOST_TEXTS)
-        own = self._worker.writes and not self._records.shared
+        own = self._worker.writes and not self._records.is_shared
         if own and self._records.forgetting.compacted_to() < last:
             self._records.forgetting.compact(MOST_BYTES)
         took = monotonic() - began
@@ -339,5 +339,5 @@ class Retention:
         if not self._worker.writes or self._clock.holding:
             return POLL_SECONDS
         expires = self._records.forgetting.next_expiry()
-        left = POLL_SECONDS if expires is None else (expires - now()).total_seconds()
+        left = POLL_SECONDS if expires is None else (expires - utc_now()).total_seconds()
         return min(POLL_SECONDS, max(LEAST_SECONDS, left))

@@ -10,13 +10,13 @@ from pydantic import JsonValue, ValidationError
 from pydantic.alias_generators import to_snake
 
 from cognition_engines.drafts.chunking import LONGEST, Piece, chunks_of, pieces_of
-from cognition_engines.drafts.ids import content_identity, hashed
-from cognition_engines.drafts.plain_values import Value, named, unsound
+from cognition_engines.drafts.ids import content_identity, sha256_hex
+from cognition_engines.drafts.plain_values import Value, safe_name, unsound
 from cognition_engines.drafts.refusal_messages import faults_of
 from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Chunk, Source
-from cognition_engines.kinds.registry import SPECS, OtherRecord, kind_of, validated
+from cognition_engines.kinds.registry import SPECS, OtherRecord, kind_of, validate_record
 from cognition_engines.kinds.spec import INGESTED, TARGETS, WRITTEN, Role
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.audit.audit_rows import AuditedRecord
@@ -90,22 +90,22 @@ def _read(kind: Kind, members: Mapping[str, JsonValue]) -> tuple[GivenRecord | N
     twice = sorted(name for name in given if to_snake(name) != name and to_snake(name) in given)
     faults = [(name, "is given in both spellings; give it once") for name in twice]
     bad = unsound(cast(Mapping[str, Value], given))
-    faults += [(_shown(name), reason) for name, reason in bad.items()]
+    faults += [(_show_name(name), reason) for name, reason in bad.items()]
     text = given.pop("content", None) if kind is Kind.SOURCE else None
     if text is not None and (not isinstance(text, str) or not text.strip() or len(text) > LONGEST):
         faults.append(("content", "must be text, and not blank"))
     if faults:
         return None, faults
     try:
-        record = validated(kind, given)
+        record = validate_record(kind, given)
     except ValidationError as error:
         return None, faults_of(error, kind, cast(Mapping[str, Value], given))
     return GivenRecord(record, text if isinstance(text, str) else None), []  # type: ignore[arg-type]
 
 
-def _shown(name: str) -> str:
+def _show_name(name: str) -> str:
     """A name of a member as violations show it, where it can be shown."""
-    return named(name, "a member").strip("'")
+    return safe_name(name, "a member").strip("'")
 
 
 def _bounds(value: JsonValue, path: str = "") -> Iterator[Fault]:
@@ -120,7 +120,7 @@ def _bounds(value: JsonValue, path: str = "") -> Iterator[Fault]:
                 yield from _bounds(item, f"{path}[{place}]")
     elif isinstance(value, dict):
         for name, member in value.items():
-            shown = _shown(name)
+            shown = _show_name(name)
             yield from _bounds(member, f"{path}.{shown}" if path else shown)
 
 
@@ -176,10 +176,10 @@ def _with_rights(writer: WriteCaller, asked: StoreKnowledge) -> list[GivenRecord
 
 
 def _store(call: _Call, given: GivenRecord) -> KnowledgeRecord:
-    record = _referring(call, given.record)
+    record = _resolve_references(call, given.record)
     kind, named = kind_of(record), None if record.id is None else str(record.id)
     identity = content_identity(replace(record, id=None), f"{WRITTEN} {call.writer.agent} {record.project}")
-    known = _known(call, kind, named, record.project, identity)
+    known = _find_known(call, kind, named, record.project, identity)
     id = f"{SPECS[kind].made_prefix}{token_hex(8)}" if known is None else str(known.record.id)
     if named is not None:
         call.ids[kind, named] = id
@@ -209,12 +209,12 @@ def _store_chunks(call: _Call, source: OtherRecord, pieces: Sequence[Piece], kno
         call.transaction.put(entry, call.made.model, None)
 
 
-def _known(call: _Call, kind: Kind, named: str | None, project: str | None, identity: str) -> StoredRecord | None:
+def _find_known(call: _Call, kind: Kind, named: str | None, project: str | None, identity: str) -> StoredRecord | None:
     """The record that is meant, of those that the writer sees in the project; its own before others.
 
     That of the id that is given, else an equal one of the writer.
     """
-    found = call.transaction.named(kind, named, call.writer.viewer) if named else ()
+    found = call.transaction.find_by_name(kind, named, call.writer.viewer) if named else ()
     if not named:
         found = call.transaction.of_identity(kind, identity, call.writer.viewer)
     here = [one for one in found if one.record.project == project]
@@ -222,7 +222,7 @@ def _known(call: _Call, kind: Kind, named: str | None, project: str | None, iden
     return next(iter((*own, *here)), None)
 
 
-def _referring(call: _Call, record: OtherRecord) -> OtherRecord:
+def _resolve_references(call: _Call, record: OtherRecord) -> OtherRecord:
     """The record with the ids that what it refers to is stored under. Raises RecordNotFound for what is not seen."""
     changed: dict[str, str | tuple[str, ...]] = {}
     for member, role in SPECS[kind_of(record)].ids.items():
@@ -255,7 +255,7 @@ def _chunks(record: OtherRecord, pieces: Sequence[Piece]) -> list[Chunk | Artifa
 
 def _whole(digest: str, pieces: Sequence[Piece]) -> str:
     """The digest of a source with its text, which it does not hold."""
-    return hashed("\0".join([digest, *(piece.text for piece in pieces)]))[:32]
+    return sha256_hex("\0".join([digest, *(piece.text for piece in pieces)]))[:32]
 
 
 def check_import(writer: WriteCaller) -> None:

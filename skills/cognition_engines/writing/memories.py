@@ -68,23 +68,23 @@ def memory_from(asked: Remember, id: str = _NO_ID, project: str | None = None, a
 def remember(transaction: WriteTransaction, writer: WriteCaller, asked: Remember, made: Prepared) -> Remembered:
     """Store a memory, or another content of the one that the request names; see `_known`."""
     project = project_for(writer, asked.project, asked.sensitivity)
-    known = _known(transaction, writer, asked, project)
+    known = _find_known(transaction, writer, asked, project)
     at = transaction.author.at
     if asked.expires_at is not None and asked.expires_at <= at:
         raise WriteRefused("expires_at", "must be in the future")
     if known is None:
         memory = memory_from(asked, ARTIFACT + token_hex(8), project, at)
         _put(transaction, writer, memory, made, None)
-        return _remembered(transaction, memory, "created", writer.agent)
+        return _to_remembered(transaction, memory, "created", writer.agent)
     memory = _as_stored(memory_from(asked, str(known.record.id), project, at), known)
     if known.expires_at == memory.expires_at and _is_same(transaction, memory, known):
-        return replace(_remembered(transaction, memory, "unchanged", known.origin.recorded_by), seq=known.seq)
+        return replace(_to_remembered(transaction, memory, "unchanged", known.origin.recorded_by), seq=known.seq)
     check_owner(known, writer)
     _put(transaction, writer, memory, made, known)
-    return _remembered(transaction, memory, "changed", known.origin.recorded_by)
+    return _to_remembered(transaction, memory, "changed", known.origin.recorded_by)
 
 
-def _known(
+def _find_known(
     transaction: WriteTransaction, writer: WriteCaller, asked: Remember, project: str | None
 ) -> StoredRecord | None:
     """Return the memory that a request is about, of those that the writer sees in the project; its own before others.
@@ -97,10 +97,10 @@ def _known(
         names = {"conversation_id": asked.conversation_id, "turn_index": asked.turn_index}
     elif asked.conversation_id is None and asked.source_id is not None:
         names = {"source_system": _artifact(asked, None, None, None).source_system, "source_id": asked.source_id}
-    found = transaction.having(kind, names, writer.viewer) if names else []
+    found = transaction.find_by_values(kind, names, writer.viewer) if names else []
     here = [one for one in found if one.record.project == project]
     own = [one for one in here if one.origin.recorded_by == writer.agent]
-    written = [one for one in here if one.origin.written]
+    written = [one for one in here if one.origin.is_written]
     return next(iter((*own, *written, *here)), None)
 
 
@@ -145,7 +145,7 @@ def _put(
         transaction.put(owned_as(entry_of(event, writer, made), known), made.model, None)
 
 
-def _remembered(transaction: WriteTransaction, memory: Memory, status: str, owner: str | None) -> Remembered:
+def _to_remembered(transaction: WriteTransaction, memory: Memory, status: str, owner: str | None) -> Remembered:
     id = str(memory.head.id)
     events = _events_of(transaction, id, owner)
     return Remembered(

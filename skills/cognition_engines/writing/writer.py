@@ -22,7 +22,13 @@ from cognition_engines.store.audit.audit_rows import AuditEntry
 from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import FloatArray, Receipt
-from cognition_engines.store.write_transaction import Author, WriteTransaction, now, read_transaction, write_transaction
+from cognition_engines.store.write_transaction import (
+    Author,
+    WriteTransaction,
+    read_transaction,
+    utc_now,
+    write_transaction,
+)
 from cognition_engines.writing import decisions, erasing, knowledge, memories
 from cognition_engines.writing.decisions import Outdated, own_content
 from cognition_engines.writing.entries import Prepared, check_owner, decision_of, texts_of
@@ -78,12 +84,12 @@ class Writer:
         caller = self._pools.caller(writer.agent)
         digest = request_digest(request)
         if key is not None:
-            known = await self._pools.writes.run(caller, self._known, writer, request, key, digest)
+            known = await self._pools.writes.run(caller, self._find_answer, writer, request, key, digest)
             if known is not None:
-                await self._trail.add(_audit_entry(writer, request, known, now(), stored=True))
-                return cast("A", await self._finished(caller, known))
+                await self._trail.add(_audit_entry(writer, request, known, utc_now(), stored=True))
+                return cast("A", await self._finish(caller, known))
         for _ in range(_ATTEMPTS):
-            made = await self._prepared(caller, writer, request)
+            made = await self._prepare(caller, writer, request)
             try:
                 answer: A = await self._pools.writes.run(
                     caller, self._transact, writer, request, made, key, digest, not dry_run
@@ -91,27 +97,27 @@ class Writer:
             except Outdated:
                 continue
             if dry_run:
-                await self._trail.add(_audit_entry(writer, request, answer, now(), stored=False))
+                await self._trail.add(_audit_entry(writer, request, answer, utc_now(), stored=False))
                 return answer
-            return cast("A", await self._finished(caller, answer))
+            return cast("A", await self._finish(caller, answer))
         raise ComponentFailed("records", "the record changes faster than it can be updated")
 
-    async def _finished(self, caller: Caller, answer: Written) -> Written:
+    async def _finish(self, caller: Caller, answer: Written) -> Written:
         if isinstance(answer, Forgotten):
-            return await self._erasures.verified(caller, answer)
+            return await self._erasures.verify(caller, answer)
         return replace(answer, indexed=await self._published.reached_everywhere(answer.seq, INDEX_SECONDS))
 
-    def _known(self, writer: WriteCaller, request: Request[A], key: str, digest: str) -> A | None:
-        with read_transaction(self._records.store, Author(writer.agent, writer.via, now())) as transaction:
-            return _answered(transaction, writer, request, key, digest)
+    def _find_answer(self, writer: WriteCaller, request: Request[A], key: str, digest: str) -> A | None:
+        with read_transaction(self._records.store, Author(writer.agent, writer.via, utc_now())) as transaction:
+            return _read_answer(transaction, writer, request, key, digest)
 
     def _transact(
         self, writer: WriteCaller, request: Request[A], made: Prepared, key: str | None, digest: str, keep: bool
     ) -> A:
-        author = Author(writer.agent, writer.via, now())
+        author = Author(writer.agent, writer.via, utc_now())
         handler = _HANDLERS[type(request)]
         with write_transaction(self._records.store, author, keep=keep) as transaction:
-            known = None if key is None else _answered(transaction, writer, request, key, digest)
+            known = None if key is None else _read_answer(transaction, writer, request, key, digest)
             answer: A = handler.store(transaction, writer, request, made) if known is None else known
             if not keep:
                 return replace(answer, seq=0)  # nothing to wait for
@@ -123,7 +129,7 @@ class Writer:
             transaction.audit(_audit_entry(writer, request, answer, author.at, stored=True))
             return answer
 
-    async def _prepared(self, caller: Caller, writer: WriteCaller, request: Request[Any]) -> Prepared:
+    async def _prepare(self, caller: Caller, writer: WriteCaller, request: Request[Any]) -> Prepared:
         """Return the vectors of the texts that the records will have, which take too long for a transaction."""
         own, revision = None, None
         if isinstance(request, UpdateDecision | SetStatus):
@@ -153,14 +159,14 @@ class Writer:
 
     def _read(self, writer: WriteCaller, id: str) -> tuple[Decision, int]:
         """Return a decision's own content, and its revision."""
-        with read_transaction(self._records.store, Author(writer.agent, writer.via, now())) as transaction:
+        with read_transaction(self._records.store, Author(writer.agent, writer.via, utc_now())) as transaction:
             stored = decision_of(transaction, writer, id)
-            if not stored.origin.written:
+            if not stored.origin.is_written:
                 check_owner(stored, writer)
             return own_content(transaction, stored), stored.revision
 
 
-def _answered(
+def _read_answer(
     transaction: WriteTransaction, writer: WriteCaller, request: Request[A], key: str, digest: str
 ) -> A | None:
     """What the agent was answered under a key, without what it sees no longer.
@@ -182,10 +188,10 @@ def _answered(
             None if hidden else known.record, "idempotency", "the parameters of the first call", "others"
         )
     if known.answer is None or lost:
-        raise _spent()
+        raise _key_spent()
     again: A | None = handler.shown_again(transaction, writer, _ANSWERS[type(request)].validate_json(known.answer))
     if again is None:
-        raise _spent()
+        raise _key_spent()
     return again
 
 
@@ -203,7 +209,7 @@ def _audit_entry(
     )
 
 
-def _spent() -> WriteConflict:
+def _key_spent() -> WriteConflict:
     return WriteConflict(None, "idempotency", "a new key", "one whose record is forgotten")
 
 

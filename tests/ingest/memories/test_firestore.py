@@ -9,7 +9,7 @@ import respx
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.collections.addresses import checked_address
-from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.collections.open_collection import open_collection
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.kind import Kind
@@ -38,7 +38,7 @@ def take(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]
     """`take(address, prune=True)`: reads a collection."""
 
     def once(address: str, **options: Any) -> Summary:
-        with opened(checked_address(address), embedder, 5) as collection:
+        with open_collection(checked_address(address), embedder, 5) as collection:
             return ingest([], Options(**options), records, embedder, Silent(), collections=[collection])
 
     return once
@@ -131,6 +131,6 @@ def test_a_document_that_cannot_be_a_record_is_refused_by_its_id(take: Callable[
 @respx.mock
 def test_the_documents_are_counted_without_their_fields(embedder: CountingEmbedder) -> None:
     route = pages(httpx.Response(200, json={"documents": [document("n1", "One."), document("n2", "Two.")]}))
-    with opened(checked_address(EMULATOR), embedder, 5) as collection:
+    with open_collection(checked_address(EMULATOR), embedder, 5) as collection:
         assert collection.count() == 2
     assert route.calls[0].request.url.params["mask.fieldPaths"] == "__name__"

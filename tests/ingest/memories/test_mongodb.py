@@ -12,7 +12,7 @@ from bson.binary import Binary, UuidRepresentation
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.ingest.collections.addresses import checked_address, shown_address
-from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.collections.open_collection import open_collection
 from cognition_engines.ingest.maps.map_files import parsed_map
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
@@ -42,7 +42,7 @@ def take(mongo: Mongo, records: Records, embedder: CountingEmbedder) -> Callable
     def once(name: str = "notes", address: str | None = None, map: str | None = None, **options: Any) -> Summary:
         address = checked_address(address or f"mongodb://127.0.0.1:{mongo.port}/harbour.{name}")
         by = None if map is None else parsed_map(map, "m.yaml")
-        with opened(address, embedder, 5, by) as collection:
+        with open_collection(address, embedder, 5, by) as collection:
             return ingest([], Options(**options), records, embedder, Silent(), collections=[collection])
 
     return once
@@ -191,14 +191,16 @@ def test_a_server_that_is_away_is_named(embedder: CountingEmbedder) -> None:
     address = checked_address(f"mongodb://127.0.0.1:{free_port()}/harbour.notes")
     with (
         pytest.raises(ComponentFailed, match=r"ServerSelectionTimeoutError\); check that it is up"),
-        opened(address, embedder, 0.2),
+        open_collection(address, embedder, 0.2),
     ):
         pass
 
 
 def test_the_digest_changes_with_a_document(mongo: Mongo, embedder: CountingEmbedder) -> None:
     def digest() -> bytes:
-        with opened(checked_address(f"mongodb://127.0.0.1:{mongo.port}/harbour.notes"), embedder, 5) as collection:
+        with open_collection(
+            checked_address(f"mongodb://127.0.0.1:{mongo.port}/harbour.notes"), embedder, 5
+        ) as collection:
             assert collection.count() == 1
             return collection.digest()
 

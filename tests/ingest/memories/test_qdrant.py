@@ -11,7 +11,7 @@ from qdrant_client import QdrantClient, models
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.ingest.collections.addresses import checked_address
-from cognition_engines.ingest.collections.open_collection import opened
+from cognition_engines.ingest.collections.open_collection import open_collection
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.kind import Kind
@@ -113,7 +113,7 @@ def take(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]
     """`take(address, prune=True)`: reads a collection."""
 
     def once(address: str, model: CountingEmbedder | None = embedder, **options: Any) -> Summary:
-        with opened(address, model, 5) as collection:
+        with open_collection(address, model, 5) as collection:
             return ingest([], Options(**options), records, model, Silent(), collections=[collection])
 
     return once
@@ -201,7 +201,7 @@ def test_an_unknown_collection_is_refused_with_the_names_there_are(qdrant: Qdran
     qdrant.fill({1: {"text": "One."}}, embedder)
     with (
         pytest.raises(ConfigurationError, match="no collection of this name; there are notes"),
-        opened(qdrant.address("nothing"), embedder, 5),
+        open_collection(qdrant.address("nothing"), embedder, 5),
     ):
         pass
 
@@ -239,7 +239,7 @@ def test_a_failure_midway_keeps_what_was_read_and_the_next_run_finishes(
 
 def test_a_server_that_is_away_is_named(embedder: CountingEmbedder) -> None:
     address = checked_address(f"qdrant:http://127.0.0.1:{free_port()}/notes")
-    with pytest.raises(ComponentFailed, match=rf"{address} cannot be read"), opened(address, embedder, 2):
+    with pytest.raises(ComponentFailed, match=rf"{address} cannot be read"), open_collection(address, embedder, 2):
         pass
 
 
@@ -258,7 +258,7 @@ def test_the_key_comes_from_the_environment_and_is_in_no_message(
 
 def test_the_digest_changes_with_a_payload_alone(qdrant: Qdrant, embedder: CountingEmbedder) -> None:
     def digest(address: str) -> bytes:
-        with opened(address, embedder, 5) as collection:
+        with open_collection(address, embedder, 5) as collection:
             assert collection.count() == 2
             return collection.digest()
 

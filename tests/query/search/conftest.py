@@ -13,7 +13,7 @@ import pytest
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex
-from cognition_engines.indexes.keywords.text_documents import Marks, marked, textual
+from cognition_engines.indexes.keywords.text_documents import Marks, add_label_terms, textual
 from cognition_engines.indexes.vectors.chroma.address import server_address
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, open_folder
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
@@ -21,7 +21,7 @@ from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.models import EVERYTHING, Filters, Viewer
-from cognition_engines.retrieval.fusion import CANDIDATES, Part, fused, with_bm25
+from cognition_engines.retrieval.fusion import CANDIDATES, Part, fuse_parts, with_bm25
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records
@@ -74,7 +74,9 @@ class World:
         while page := self.records.changes.page(DECISIONS, self.columns.seq, 700, MODEL):
             found = self.records.reads.by_keys(page.keys.tolist(), EVERYTHING)
             texts = [Text(key, embedding_text(stored.record) or "") for key, stored in found.items()]
-            self.words.index.apply(marked(texts, page, self.columns.snapshot.read), page.removed.tolist(), page.seq)
+            self.words.index.apply(
+                add_label_terms(texts, page, self.columns.snapshot.read), page.removed.tolist(), page.seq
+            )
             self.columns.apply(page)
         return self.columns.publish()
 
@@ -103,7 +105,7 @@ class World:
         words = keyword_leg(snapshot, mask, query, CANDIDATES, self.words, viewer, textual(filters.conditions()))
         meaning = semantic_leg(snapshot, mask, vector, CANDIDATES, None, viewer)
         part = with_bm25(Part(viewer, snapshot, mask, self.words, meaning, words), query)
-        hits = fused([part], vector, limit)
+        hits = fuse_parts([part], vector, limit)
         return [(snapshot.ids[hit.row], hit.score) for hit in hits]
 
     def expected_hybrid(

@@ -19,7 +19,7 @@ from cstp.methods.records import FORGET, ForgetResult
 from cstp_server.cli.commands.call import parse_params, read_params
 from cstp_server.cli.common import JsonOption, Unreachable, command_family
 from cstp_server.cli.forms import filled_form
-from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connected, print_error, required_token, show
+from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connect, print_error, required_token, show
 from cstp_server.terminal import say
 
 app = command_family()
@@ -261,7 +261,7 @@ def _call_once(method: Method[Any, Any], sent: Mapping[str, object], key: str, h
     """Return the result of a write, done once whatever the connection does; a form is removed if it was written."""
     secret, form = required_token(how.token), how.form
     try:
-        with connected(base_of(how.url, "--url"), secret, how.timeout) as remote:
+        with connect(base_of(how.url, "--url"), secret, how.timeout) as remote:
             answer = remote.call(method.name, sent, TRIES)
     except BaseException as error:
         if isinstance(error, Unreachable):
@@ -298,12 +298,12 @@ def written_line(result: Wire, *, dry_run: bool) -> str | None:
         case RememberResult():
             return f"can be remembered ({result.status})" if dry_run else f"remembered {result.id} ({result.status})"
         case ForgetResult():
-            return f"{'would forget' if dry_run else 'forgot'} {result.id} ({', '.join(_forgotten(result))})"
+            return f"{'would forget' if dry_run else 'forgot'} {result.id} ({', '.join(_forget_lines(result))})"
         case _:
             return None
 
 
-def _forgotten(result: ForgetResult) -> Iterator[str]:
+def _forget_lines(result: ForgetResult) -> Iterator[str]:
     """Yield the kind of the record, and how many of each kind go with it."""
     yield str(result.kind)
     for name, count in result.cascade.model_dump().items():

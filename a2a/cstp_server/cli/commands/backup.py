@@ -119,7 +119,7 @@ def restore_command(
         kept = _kept_tokens(backup) if tokens else ()
         if tokens:
             read_tokens(loaded.settings.tokens_path)  # a damaged file is refused before anything is restored
-        with _unrestored(loaded.settings), opened_records(loaded) as records:
+        with _explain_failed_restore(loaded.settings), opened_records(loaded) as records:
             ledger = read_ledger(loaded.settings.ledger_path)
             done = restore_backup(backup, records.store, replace=replace, watcher=bars, erasures=ledger)
             LedgerFile(loaded.settings.ledger_path).sync(records)
@@ -160,18 +160,18 @@ def _open_target(url: str) -> Records:
 
 
 @contextmanager
-def _unrestored(settings: Settings) -> Iterator[None]:
+def _explain_failed_restore(settings: Settings) -> Iterator[None]:
     """Around what restores a store: where that fails, "restore a backup" would be no advice."""
     try:
         yield
     except ComponentFailed as error:
         raise EngineError(
             f"{error}; nothing was restored into {store_place(settings)}: check that it is running and has space; if "
-            f"it is damaged, {_instead(settings)}"
+            f"it is damaged, {_restore_advice(settings)}"
         ) from error
 
 
-def _instead(settings: Settings) -> str:
+def _restore_advice(settings: Settings) -> str:
     """What to do where a damaged store would be restored into."""
     other = "name another one in store.url (CSTP_STORE__URL)"
     if sqlite_file(settings.store_url) is None:

@@ -25,7 +25,7 @@ from cstp_server.cli.remote import (
     TimeoutOption,
     TokenOption,
     base_of,
-    connected,
+    connect,
     print_error,
     required_token,
     show,
@@ -89,10 +89,10 @@ def call_command(
     allowed, 5 refused, 6 not found, 7 later, 8 the server fails; 3 if no server answers.
     """
     secret = required_token(token)
-    given = _given(params_file, params or [])
+    given = _read_params(params_file, params or [])
     listed = _list_member(method) if every_page else ""
     try:
-        with connected(base_of(url, "--url"), secret, timeout) as remote:
+        with connect(base_of(url, "--url"), secret, timeout) as remote:
             found = _items(remote, method, given, listed) if every_page else [remote.call(method, given)]
             for one in found:
                 show(one, as_json=as_json)
@@ -125,7 +125,7 @@ def _list_member(method: str) -> str:
     return next(str(name) for name, schema in members.items() if schema.get("type") == "array")
 
 
-def _given(file: str | None, pairs: list[str]) -> dict[str, object]:
+def _read_params(file: str | None, pairs: list[str]) -> dict[str, object]:
     """The params of the file and of the words. Raises BadParameter for what is neither, or given twice."""
     found = {} if file is None else read_params(file)
     for name, value in parse_params(pairs).items():
@@ -208,7 +208,7 @@ def search(
     """
     given = {"query": " ".join(words), "limit": limit, "kinds": kinds or None, "project": project}
     try:
-        with connected(base_of(url, "--url"), required_token(token), timeout) as remote:
+        with connect(base_of(url, "--url"), required_token(token), timeout) as remote:
             result = remote.send(typed_call(SEARCH, given))
     except CstpError as error:
         return print_error(error, SEARCH.name, given, as_json=as_json)

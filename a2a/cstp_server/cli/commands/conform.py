@@ -11,8 +11,8 @@ from rich.progress import Progress
 
 from cstp.errors import CstpError
 from cstp_server.cli.common import JsonOption, Unreachable, command_family
-from cstp_server.cli.remote import TimeoutOption, base_of, connected, given_token, print_error
-from cstp_server.conformance.run import NEEDS_RIGHTS, Caller, Declared, Verdict, conversations, held
+from cstp_server.cli.remote import TimeoutOption, base_of, connect, given_token, print_error
+from cstp_server.conformance.run import NEEDS_RIGHTS, Caller, Declared, Verdict, conversations, replay
 from cstp_server.terminal import say
 
 app = command_family()
@@ -60,19 +60,19 @@ def conform_command(
         raise typer.BadParameter("give one, or set CSTP_TOKEN", param_hint="TOKEN")
     callers: list[Caller] = []
     try:
-        with connected(base, "", timeout) as remote:
+        with connect(base, "", timeout) as remote:
             for text in texts:
                 given_token(text)
                 callers.append(_caller(text, replace(remote, token=text).call("cstp.whoami", {}), base))
     except CstpError as error:
         return print_error(error, "cstp.whoami", as_json=as_json)
-    verdicts = [*_watched(held(chosen, base, callers, declared, timeout), len(chosen), quiet=as_json)]
+    verdicts = [*_show_progress(replay(chosen, base, callers, declared, timeout), len(chosen), quiet=as_json)]
     _tell(verdicts, callers, behind_proxy, as_json=as_json)
     outcomes = {verdict.outcome for verdict in verdicts}
     return 0 if "passed" in outcomes and "failed" not in outcomes else 1
 
 
-def _watched(verdicts: Iterable[Verdict], total: int, *, quiet: bool) -> Iterator[Verdict]:
+def _show_progress(verdicts: Iterable[Verdict], total: int, *, quiet: bool) -> Iterator[Verdict]:
     """The verdicts, with a progress bar on a terminal."""
     console = Console(stderr=True)
     with Progress(console=console, disable=quiet or not console.is_terminal, transient=True) as progress:

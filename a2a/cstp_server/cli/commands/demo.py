@@ -92,7 +92,7 @@ def demo_command(
         vectors = loaded.settings.vectors.model_copy(update={"url": None})
         settings = loaded.settings.model_copy(update={"vectors": vectors})
         ctx.call_on_close(write_rest)
-        with _logging(settings, Path(folder)), bind(settings) as listener:
+        with _log_to_file(settings, Path(folder)), bind(settings) as listener:
             announce("opened", store_line(loaded), **places_of(loaded))
             embedder = open_model(settings)
             _load(settings, embedder)
@@ -120,7 +120,7 @@ def _load(settings: Settings, embedder: Embedder | None) -> None:
 
 
 @contextmanager
-def _logging(settings: Settings, folder: Path) -> Iterator[None]:
+def _log_to_file(settings: Settings, folder: Path) -> Iterator[None]:
     """Log to standard error, but to a file in the folder where that is a terminal, whose lines are for the calls."""
     if not sys.stderr.isatty():
         configure_logging(settings.log)

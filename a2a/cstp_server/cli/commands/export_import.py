@@ -13,14 +13,14 @@ from typing import IO, Annotated
 import typer
 
 from cognition_engines.exchange.decision_files import decision_files
-from cognition_engines.exchange.runs import ImportSummary, exported, import_file
+from cognition_engines.exchange.runs import ImportSummary, export_lines, import_file
 from cognition_engines.kinds.kind import KIND_NAMES, KINDS, Kind
 from cognition_engines.open_file import NotAFile, kind_of_place, open_file
 from cognition_engines.store.erasure.ledger import read_ledger
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.progress import record_bars
 from cstp_server.cli.read_report import problem_lines
-from cstp_server.cli.spooling import copied
+from cstp_server.cli.spooling import copy_to_file
 from cstp_server.cli.store import existing_records, opened_records
 from cstp_server.loaded_settings import LoadedSettings
 from cstp_server.process.model import open_model
@@ -75,14 +75,14 @@ def export_command(
     if file != "-" and Path(file).is_file() and not force:
         raise typer.BadParameter(f"{file} exists; choose another, or pass --force", param_hint="FILE")
     with existing_records(loaded, reads_only=True) as records, record_bars(quiet=file == "-") as bars:
-        count = _write_lines(exported(records, kinds, bars), file)
+        count = _write_lines(export_lines(records, kinds, bars), file)
     say(f"{count} {'record' if count == 1 else 'records'} exported", err=True)
 
 
 def _write_lines(lines: Iterable[bytes], file: str) -> int:
     """Write them to a file or standard output; return how many there were."""
     count = 0
-    with _opened(file) as out:
+    with _open_output(file) as out:
         for count, line in enumerate(lines, 1):  # noqa: B007
             out.write(line)
     return count
@@ -92,7 +92,7 @@ def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None,
     """Writes the files that differ; one that is there is replaced with `force` alone, and else none is written."""
     with existing_records(loaded, reads_only=True) as records:
         files = {folder / one.name: one.text.encode() for one in decision_files(records, project)}
-    before = {path: _beginning(path, folder, len(text)) for path, text in files.items()}
+    before = {path: _read_beginning(path, folder, len(text)) for path, text in files.items()}
     others = sorted(path.name for path, text in files.items() if before[path] not in (None, text))
     if others and not force:
         raise typer.BadParameter(
@@ -108,7 +108,7 @@ def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None,
     say(f"{count} exported, {len(written)} {'file' if len(written) == 1 else 'files'} written to {folder}", err=True)
 
 
-def _beginning(path: Path, folder: Path, size: int) -> bytes | None:
+def _read_beginning(path: Path, folder: Path, size: int) -> bytes | None:
     """Return one byte more than `size` of a file, if it has them; None without one. Raises BadParameter for a link."""
     try:
         with open_file(path, folder) as file:
@@ -161,17 +161,17 @@ def _kind(name: str) -> Kind:
 
 
 @contextmanager
-def _opened(file: str) -> Iterator[IO[bytes]]:
+def _open_output(file: str) -> Iterator[IO[bytes]]:
     """As `_written`; an OSError names what was to be written, which that of a full disk does not."""
     try:
-        with _written(file) as out:
+        with _write_output(file) as out:
             yield out
     except OSError as error:
         raise OSError(error.errno, error.strerror, "standard output" if file == "-" else file) from error
 
 
 @contextmanager
-def _written(file: str) -> Iterator[IO[bytes]]:
+def _write_output(file: str) -> Iterator[IO[bytes]]:
     """Standard output, or a file that appears when it is complete, readable for its owner only.
 
     An existing path that is not a file, such as a named pipe, is written to in place.
@@ -206,7 +206,7 @@ def _regular(file: str) -> Iterator[Path]:
     Raises BadParameter for what is not a file: on a pipe without a writer the command would hang.
     """
     if file == "-":
-        with copied(sys.stdin.buffer, file, "FILE") as copy:
+        with copy_to_file(sys.stdin.buffer, file, "FILE") as copy:
             yield copy
         return
     path = Path(file)

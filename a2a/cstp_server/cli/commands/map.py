@@ -14,7 +14,7 @@ from cognition_engines.ingest.collections.open_collection import opened_live
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
 from cognition_engines.ingest.maps.map_files import opened_map, parsed_map
 from cognition_engines.ingest.maps.mapped import Found, MappedReader
-from cognition_engines.ingest.maps.suggest import MOST, Sample, proposed, sample_of
+from cognition_engines.ingest.maps.suggest import MOST, Sample, propose_map, sample_of
 from cognition_engines.kinds.registry import adapter, kind_of
 from cognition_engines.models import Decision
 from cstp_server.cli.common import JsonOption, command_family
@@ -50,7 +50,7 @@ def map_command(
     --json they are a list. Exit code 1 if one of them is rejected.
     """
     sample = _sample(suggest)
-    text = proposed(sample) if map is None else None
+    text = propose_map(sample) if map is None else None
     chosen = parsed_map(text, _SUGGESTED) if text is not None else opened_map(str(map))
     name = shown_address(suggest) if is_address(suggest) else suggest
     found = (Found(one, number) for number, one in enumerate(sample.members[:_SHOWN], 1))

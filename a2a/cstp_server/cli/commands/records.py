@@ -23,7 +23,7 @@ from cstp.methods.knowledge import GET_CHUNK
 from cstp.methods.recall import RECALL
 from cstp_server.cli.commands.authoring import Sending, forget_record
 from cstp_server.cli.options import CommonOptions, ConfigOption, DataDirOption, JsonOption, command_family, settings_for
-from cstp_server.cli.remote import Remote, TimeoutOption, TokenOption, base_of, connected, print_error, required_token
+from cstp_server.cli.remote import Remote, TimeoutOption, TokenOption, base_of, connect, print_error, required_token
 from cstp_server.cli.store import existing_records
 from cstp_server.terminal import say, say_lines
 
@@ -59,7 +59,7 @@ def show(
     kinds = _kinds(kind)
     if (server := _server(ctx, url, data_dir, config)) is not None:
         try:
-            with connected(server, required_token(token), timeout) as remote:
+            with connect(server, required_token(token), timeout) as remote:
                 members = read_record(remote, id, kinds)
         except CstpError as error:
             code = print_error(error, "", {"id": id}, as_json=as_json)
@@ -68,7 +68,7 @@ def show(
             return code
     else:
         with existing_records(settings_for(ctx, data_dir, config), reads_only=True) as records:
-            found = _found(records, id, kinds)
+            found = _find_record(records, id, kinds)
         if found is None:
             say(f"no record has the id {id}", err=True)
             return 1
@@ -105,7 +105,7 @@ def delete(
         return max(forget_record({"id": id, **of_kind}, how, yes=yes) for id in wanted)
     with existing_records(settings_for(ctx, data_dir, config)) as records:
         # looked up first, so that an ambiguous id is reported before anything is deleted
-        found = {id: _found(records, id, kinds) for id in wanted}
+        found = {id: _find_record(records, id, kinds) for id in wanted}
         for id, stored in found.items():
             deleted = stored is not None and bool(records.delete(stored.kind, [str(stored.record.id)], with_parts=True))
             gone += deleted
@@ -147,9 +147,9 @@ def _kinds(kind: str | None) -> list[Kind]:
     return [KIND_NAMES[kind]]
 
 
-def _found(records: Records, id: str, kinds: list[Kind]) -> StoredRecord | None:
+def _find_record(records: Records, id: str, kinds: list[Kind]) -> StoredRecord | None:
     """The one record of the id. Raises ConfigurationError where several have it."""
-    found = records.origins.meant(kinds, id, None)
+    found = records.origins.find_meant(kinds, id, None)
     of_kinds = dict.fromkeys(stored.kind.label for _, stored in found)
     if len(of_kinds) > 1:
         raise ConfigurationError(f"several records have the id {id}: choose one with --kind ({', '.join(of_kinds)})")

@@ -84,7 +84,7 @@ def serve_command(
     ):
         say = partial(_say_where, loaded, _url(settings, listener), live)
         lock = folder_of_a_server(settings, listener, say)  # before the model is loaded, which the other server has
-        serve, model = _loaded(settings)
+        serve, model = _load(settings)
         serve(settings, listener, say, watchdog, model, lock=lock)
 
 
@@ -140,7 +140,7 @@ def _in_clear(settings: Settings) -> bool:
     return not server.loopback and server.ssl_certfile is None and not by_proxy
 
 
-def _loaded(settings: Settings) -> tuple[_Serve, _Model]:
+def _load(settings: Settings) -> tuple[_Serve, _Model]:
     """What serves, and the model: one of this machine takes the other core while all else is imported."""
     share_arenas()  # before there is a thread to allocate
     model: _Model = partial(open_model, settings)

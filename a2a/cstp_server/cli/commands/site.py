@@ -18,7 +18,7 @@ from cstp.client.methods import Methods
 from cstp.errors import CstpError
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.cli.progress import record_bars
-from cstp_server.cli.remote import Remote, TimeoutOption, TokenOption, base_of, connected, print_error, required_token
+from cstp_server.cli.remote import Remote, TimeoutOption, TokenOption, base_of, connect, print_error, required_token
 from cstp_server.cli.store import require_records
 from cstp_server.folder_methods import folder_methods, reading_token
 from cstp_server.loaded_settings import LoadedSettings
@@ -85,11 +85,11 @@ def site_command(
         server = _server(url, data_dir)
         if server is not None:
             _check_folder_options(clearance, project)
-            with connected(base_of(server, "--url"), required_token(token), timeout) as remote:
-                written = _written(_RemoteMethods(remote), folder, title, kinds, quiet=as_json)
+            with connect(base_of(server, "--url"), required_token(token), timeout) as remote:
+                written = _write_site(_RemoteMethods(remote), folder, title, kinds, quiet=as_json)
         else:
-            with _opened(ctx, settings_for(ctx, data_dir, config), clearance, project) as methods:
-                written = _written(methods, folder, title, kinds, quiet=as_json)
+            with _open_methods(ctx, settings_for(ctx, data_dir, config), clearance, project) as methods:
+                written = _write_site(methods, folder, title, kinds, quiet=as_json)
     except FolderRefused as refused:
         raise typer.BadParameter(str(refused), param_hint="DIR") from None
     except CstpError as error:
@@ -119,7 +119,7 @@ def _check_folder_options(clearance: str | None, project: Sequence[str] | None) 
 
 
 @contextmanager
-def _opened(
+def _open_methods(
     ctx: typer.Context, loaded: LoadedSettings, clearance: str | None, projects: Sequence[str] | None
 ) -> Iterator[Methods]:
     """The methods over the data folder, with these rights."""
@@ -141,7 +141,7 @@ def _opened(
         raise EngineError(f"{error}; ask that server instead, with --url and a token") from error
 
 
-def _written(
+def _write_site(
     methods: Methods, folder: Path, title: str | None, kinds: frozenset[SiteKind], *, quiet: bool
 ) -> WrittenSite:
     with record_bars(quiet=quiet) as bars:

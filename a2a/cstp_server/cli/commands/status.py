@@ -32,7 +32,7 @@ from cstp_server.cli.remote import (
     TokenOption,
     base_of,
     code_of,
-    connected,
+    connect,
     given_token,
     member_of,
     print_error,
@@ -74,7 +74,7 @@ def status(
     now = datetime.now(UTC)
     found = {
         "dataDir": str(settings.data_dir.absolute()),
-        **_stored(stored),
+        **_record_facts(stored),
         "liveTokens": sum(token.live(now) for token in read_tokens(settings.tokens_path)),
         "indexes": "free" if held is None else f"held by {_holder(held)}",
         "server": "none uses this folder" if held is None else _health(held),
@@ -88,7 +88,7 @@ def status(
     return 0
 
 
-def _stored(found: Glance | None) -> dict[str, object]:
+def _record_facts(found: Glance | None) -> dict[str, object]:
     """What the records are; for an unknown schema, `records` names it and the rest is unknown."""
     if found is not None and found.schema != HEAD:
         return {"decisions": None, "records": "; ".join(other_schema(found.schema)), "vectors": None}
@@ -120,7 +120,7 @@ def show_config(
 ) -> None:
     """Show every setting, its value and the source of the value. Passwords are omitted."""
     loaded = settings_for(ctx, data_dir, config)
-    rows = [(name, _shown(name, value), loaded.origin_of(name)) for name, value in _values(loaded.settings)]
+    rows = [(name, _format_value(name, value), loaded.origin_of(name)) for name, value in _values(loaded.settings)]
     if as_json:
         say(json.dumps([{"name": name, "value": value, "from": origin} for name, value, origin in rows]))
         return
@@ -138,16 +138,16 @@ def _values(settings: Settings) -> list[tuple[str, object]]:
     return found
 
 
-def _shown(name: str, value: object) -> object:
+def _format_value(name: str, value: object) -> object:
     if isinstance(value, str):
         return without_secrets(value)
     if name == "embedding.settings" and isinstance(value, dict):
         # what a model function takes may be a key of any name
         return dict.fromkeys(value, "***")
     if isinstance(value, list):
-        return [_shown(name, one) for one in value]
+        return [_format_value(name, one) for one in value]
     if isinstance(value, dict):  # a source, whose url may have a password
-        return {member: _shown(f"{name}.{member}", inner) for member, inner in value.items()}
+        return {member: _format_value(f"{name}.{member}", inner) for member, inner in value.items()}
     return value
 
 
@@ -156,7 +156,7 @@ def print_remote(url: str, token: str | None, timeout: float, *, as_json: bool) 
 
     What is public is printed also where the call with the token fails; the exit code is then that of its error.
     """
-    with connected(base_of(url, "URL"), token or "", timeout) as remote:
+    with connect(base_of(url, "URL"), token or "", timeout) as remote:
         found = _public(remote)
         whoami, refused = None, None
         try:

@@ -18,7 +18,7 @@ from cstp.errors import TransportError
 from cstp_server.cli.commands.token import parse_lifetime
 from cstp_server.cli.common import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
-from cstp_server.cli.remote import base_of, connected
+from cstp_server.cli.remote import base_of, connect
 from cstp_server.process.local_probe import probe
 from cstp_server.settings import Settings
 from cstp_server.terminal import say
@@ -140,7 +140,7 @@ def _page_elsewhere(base: str, rights: _Rights) -> str:
             f"--{given[0]} means nothing for {base}, where the token that you paste has the rights; "
             "without --url and CSTP_URL the link is one to the server of the data folder"
         )
-    with connected(base, "", _PAGE_SECONDS) as remote:
+    with connect(base, "", _PAGE_SECONDS) as remote:
         _check_page(remote.get(_PAGE).status, base)
     return base + _PAGE
 

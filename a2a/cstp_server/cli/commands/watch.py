@@ -118,7 +118,7 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
                 print_summary(replace(summary, skipped={}, ignored=0), as_json=as_json)
             failure = None
         except (EngineError, Unreachable, CstpError, OSError) as error:
-            if (reason := _named(error)) != failure:
+            if (reason := _describe_error(error)) != failure:
                 failure = reason
                 say(f"cannot read changes, retrying: {reason}", err=True)
         events.wait()
@@ -134,7 +134,7 @@ def _read(watched: WatchedPaths, run: _Run, stop: Event, *, as_json: bool) -> Su
             return None
 
 
-def _named(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         return f"{error.filename} not found"
     return error.message if isinstance(error, CstpError) else str(error)

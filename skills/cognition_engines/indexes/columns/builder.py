@@ -108,7 +108,7 @@ def _capacity(array: NDArray[Any], needed: int) -> int:
     return max(needed, 2 * len(array))
 
 
-def _filled(array: NDArray[S], needed: int, fill: int | bool) -> NDArray[S]:
+def _grow_array(array: NDArray[S], needed: int, fill: int | bool) -> NDArray[S]:
     """`array`, or a longer copy with `fill` in the new places."""
     if needed <= len(array):
         return array
@@ -268,8 +268,8 @@ class Columns:
         self._post(page)
         if self._space.texts:
             self._append_windows(page, rows)
-        self._dead = _filled(self._dead, size, False)
-        self._row_of = _filled(self._row_of, int(page.keys.max(initial=-1)) + 1, -1)
+        self._dead = _grow_array(self._dead, size, False)
+        self._row_of = _grow_array(self._row_of, int(page.keys.max(initial=-1)) + 1, -1)
         self._row_of[page.keys] = rows
         self._size = size
 

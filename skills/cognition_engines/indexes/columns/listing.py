@@ -138,12 +138,12 @@ class Listing:
             snapshot = self._columns.publish()
             if len(snapshot.keys) != known or self._columns.compactions != compactions:
                 known = 0 if self._columns.compactions != compactions else known
-                self._state = _State(snapshot, self._ordered(snapshot, known))
+                self._state = _State(snapshot, self._sort_rows(snapshot, known))
             elif snapshot is not self._state.snapshot:
                 self._state = _State(snapshot, self._state.order)
             return self._state
 
-    def _ordered(self, snapshot: Snapshot, known: int) -> Ints:
+    def _sort_rows(self, snapshot: Snapshot, known: int) -> Ints:
         """Return the order of all rows, given that of the first `known`."""
         at, ids, count = snapshot.numbers["at"], snapshot.ids, len(snapshot.keys)
 

@@ -91,7 +91,7 @@ def _review_by(stored: StoredRecord) -> float | None:
     return None if moment is None else microseconds(moment)
 
 
-def _named(role: Role) -> Callable[[StoredRecord], tuple[str, ...]]:
+def _reference_reader(role: Role) -> Callable[[StoredRecord], tuple[str, ...]]:
     """Return a reader of the references of a record in a role, which the columns are made of."""
     return lambda stored: tuple(
         each.target for each in references_of(stored.record, stored.origin) if each.role is role
@@ -121,6 +121,6 @@ _NUMBERS: Final[Mapping[str, Callable[[StoredRecord], float | None]]] = {
 _SETS: Final[Mapping[str, Callable[[StoredRecord], tuple[str, ...] | None]]] = {
     "topics": lambda stored: stored.record.tags if isinstance(stored.record, Chunk) else _member("topics")(stored),
     "people": lambda stored: stored.facets.people,
-    "actors": _named(Role.ACTOR),
-    "subjects": _named(Role.SUBJECT),
+    "actors": _reference_reader(Role.ACTOR),
+    "subjects": _reference_reader(Role.SUBJECT),
 }

@@ -73,7 +73,7 @@ class SavedColumns:
     posted: Mapping[str, Sequence[str | int]]
     arrays: Arrays
 
-    def numbered(self, prefix: str) -> Iterator[tuple[str, NDArray[Any]]]:
+    def numbered_arrays(self, prefix: str) -> Iterator[tuple[str, NDArray[Any]]]:
         """Yield the arrays of a prefix, by the rest of their names."""
         return ((name.removeprefix(prefix), array) for name, array in self.arrays.items() if name.startswith(prefix))
 
@@ -196,10 +196,10 @@ def _check(saved: SavedColumns) -> None:
         raise ValueError("its columns have different lengths")
     if type(saved.seq) is not int or type(saved.single) is not bool or not all(type(id) is str for id in saved.ids):
         raise TypeError("its layout has values of other types")
-    for name, codes in saved.numbered("label."):
+    for name, codes in saved.numbered_arrays("label."):
         if len(codes) != rows or (rows and not ABSENT <= int(codes.min()) <= int(codes.max()) < len(saved.codes[name])):
             raise ValueError(f"its column {name} has codes without a text")
-    for name, ends in saved.numbered("ends."):
+    for name, ends in saved.numbered_arrays("ends."):
         if len(ends) != len(saved.posted[name]) or (len(ends) and int(ends[-1]) != len(arrays[f"rows.{name}"])):
             raise ValueError(f"its column {name} has rows without a text")
 
@@ -231,7 +231,7 @@ def living_columns(snapshot: Snapshot) -> SavedColumns:
     arrays |= {f"sketch.{number}": of_windows(column) for number, column in enumerate(snapshot.sketches)}
     codes: dict[str, Sequence[str]] = {}
     for name, column in snapshot.labels.items():
-        codes[name], arrays[f"label.{name}"] = _relabelled([*snapshot.codes[name]], of_rows(column))
+        codes[name], arrays[f"label.{name}"] = _renumber_labels([*snapshot.codes[name]], of_rows(column))
     posted: dict[str, Sequence[str | int]] = {}
     moved = np.full(len(snapshot.keys), -1, np.int32)
     moved[rows] = np.arange(len(rows))
@@ -242,7 +242,7 @@ def living_columns(snapshot: Snapshot) -> SavedColumns:
     return SavedColumns(snapshot.seq, bool((counts == 1).all()), living, codes, posted, arrays)
 
 
-def _relabelled(texts: Sequence[str], column: NDArray[Any]) -> tuple[list[str], NDArray[Any]]:
+def _renumber_labels(texts: Sequence[str], column: NDArray[Any]) -> tuple[list[str], NDArray[Any]]:
     """Return the texts that the column has, and the column with their new codes."""
     used = np.unique(column)
     used = used[used != ABSENT]

@@ -52,7 +52,7 @@ def cost(sketches: int, matching: int, count: int) -> float:
     return sketches * CHOSEN + coarse + min(matching, _KEPT * count) * GATHERED * _COARSE
 
 
-def alike(columns: tuple[Words, ...], vector: Floats, accepted: Bools, count: int) -> Ints:
+def nearest_sketches(columns: tuple[Words, ...], vector: Floats, accepted: Bools, count: int) -> Ints:
     """Return the places, ascending, of about the `count` accepted sketches that are nearest to that of `vector` (dim,).
 
     All that equal the last of them are among them. The sketches are given word by word as columns.

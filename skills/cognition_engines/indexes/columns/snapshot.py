@@ -211,18 +211,18 @@ class Snapshot:
     def rows_with(self, name: str, texts: Iterable[str]) -> Ints:
         """Return the living rows whose set `name` holds one of the texts, ascending."""
         read = self.read[name]
-        return self._living(name, {read(text) for text in texts})
+        return self._living_rows(name, {read(text) for text in texts})
 
     def children(self, parents: Iterable[int]) -> Ints:
         """Return the living rows whose parent has one of these keys, ascending."""
-        return self._living("parent", set(parents))
+        return self._living_rows("parent", set(parents))
 
-    def _living(self, name: str, wanted: Iterable[str | int]) -> Ints:
-        found = [*self._posted(name, wanted)]
+    def _living_rows(self, name: str, wanted: Iterable[str | int]) -> Ints:
+        found = [*self._posting_lists(name, wanted)]
         rows = np.unique(np.concatenate(found)).astype(np.int64) if found else np.empty(0, np.int64)
         return rows[self.alive[rows]]
 
-    def _posted(self, name: str, wanted: Iterable[str | int]) -> Iterator[NDArray[np.int32]]:
+    def _posting_lists(self, name: str, wanted: Iterable[str | int]) -> Iterator[NDArray[np.int32]]:
         postings = self.postings[name]
         for each in wanted:
             if (rows := postings.get(each)) is not None:
@@ -246,10 +246,10 @@ class Snapshot:
                     return lambda part: (numbers[part] <= value) & (numbers[part] != NO_NUMBER)
                 return lambda part: numbers[part] <= value
             case HasAny(name, texts):
-                held = self._holding(name, texts)
+                held = self._rows_with(name, texts)
                 return lambda part: held[part]
             case HasAll(name, texts):
-                alone = [self._holding(name, (text,)) for text in texts]
+                alone = [self._rows_with(name, (text,)) for text in texts]
                 every = reduce(np.logical_and, alone, np.ones(len(self.keys), np.bool_))
                 return lambda part: every[part]
             case Not(conditions):
@@ -258,10 +258,10 @@ class Snapshot:
     def _number(self, column: str) -> NDArray[Any]:
         return self.sensitivity if column == "sensitivity" else self.numbers[column]
 
-    def _holding(self, name: str, texts: Iterable[str]) -> Bools:
+    def _rows_with(self, name: str, texts: Iterable[str]) -> Bools:
         read = self.read[name]
         mask = np.zeros(len(self.keys), np.bool_)
-        for rows in self._posted(name, {read(text) for text in texts}):
+        for rows in self._posting_lists(name, {read(text) for text in texts}):
             mask[rows] = True
         return mask
 

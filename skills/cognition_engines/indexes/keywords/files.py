@@ -103,7 +103,7 @@ def check_files(folder: Path, known: Files) -> dict[str, Written]:
     table = _table_of_contents(folder)
     for _ in range(_ATTEMPTS):
         try:
-            return {name: _checked(folder / name, known.get(name)) for name in files_in_use(folder, table, known)}
+            return {name: _check_files(folder / name, known.get(name)) for name in files_in_use(folder, table, known)}
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             now = _table_of_contents(folder)
             if now == table:
@@ -151,7 +151,7 @@ def files_in_use(folder: Path, table: bytes, known: Iterable[str]) -> list[str]:
     return sorted(name for name in names if name.partition(".")[0] in segments)
 
 
-def _checked(path: Path, known: Written | None) -> Written:
+def _check_files(path: Path, known: Written | None) -> Written:
     signature = _signature(path)
     if signature is None:
         raise ValueError(f"{path.name} is missing")
@@ -201,13 +201,13 @@ def copy_index(source: Path, target: Path) -> bool:
         if not (source / TABLE).exists():
             return False
         target.mkdir(parents=True)
-        if _copied(source, target):
+        if _copy_commit(source, target):
             return True
     shutil.rmtree(target)
     return False
 
 
-def _copied(source: Path, target: Path) -> bool:
+def _copy_commit(source: Path, target: Path) -> bool:
     """Whether all files of one commit are there."""
     try:
         table = (source / TABLE).read_bytes()

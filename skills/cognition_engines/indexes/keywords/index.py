@@ -138,11 +138,11 @@ class KeywordIndex:
         """
         identity = _Identity(store_id, written_by(columns, relevance))
         try:
-            return _opened(folder, identity, None, relevance)
+            return _open_index(folder, identity, None, relevance)
         except ComponentFailed as error:
             reason = str(error)
         # Outside the handler, whose traceback would keep the damaged index and its lock open.
-        return _opened(folder, identity, SetAside(move_aside(folder), reason), relevance)
+        return _open_index(folder, identity, SetAside(move_aside(folder), reason), relevance)
 
     @property
     def is_open(self) -> bool:
@@ -175,7 +175,7 @@ class KeywordIndex:
                 raise ComponentFailed(COMPONENT, "the index is closed")
             if seq <= self._seq:
                 return
-            counts, gone = self._state().counts, self._counted(keys)
+            counts, gone = self._state().counts, self._read_counts(keys)
             new: list[Counted] = []
             try:
                 with ForeignCalls(COMPONENT):
@@ -233,7 +233,7 @@ class KeywordIndex:
                 writer.garbage_collect_files()
             self.check()
 
-    def held(self, keys: Sequence[int]) -> int:
+    def count_held(self, keys: Sequence[int]) -> int:
         """How many of the keys the index has a text of."""
         state = self._state()
         with ForeignCalls(COMPONENT):
@@ -257,7 +257,7 @@ class KeywordIndex:
         state = self._state()
         with ForeignCalls(COMPONENT):
             required = [any_of(self._schema, "mark", alternatives) for alternatives in marks]
-            found = self._found(state, query, viewer, required, limit)
+            found = self._find_best(state, query, viewer, required, limit)
         self._confirm()
         return found
 
@@ -272,7 +272,7 @@ class KeywordIndex:
             return NOTHING
         state = self._state()
         with ForeignCalls(COMPONENT):
-            found = self._found(state, query, viewer, [any_of(self._schema, "key", keys)], len(keys))
+            found = self._find_best(state, query, viewer, [any_of(self._schema, "key", keys)], len(keys))
         self._confirm()
         return found
 
@@ -329,7 +329,7 @@ class KeywordIndex:
             raise ComponentFailed(COMPONENT, "the index is closed")
         return state
 
-    def _found(
+    def _find_best(
         self, state: _Commit, query: str, viewer: Viewer, required: Sequence[tantivy.Query], limit: int
     ) -> tuple[IntArray, DoubleArray]:
         """The best by the words of the query, of the texts that the viewer sees and that meet what is required."""
@@ -344,7 +344,7 @@ class KeywordIndex:
         matching = int(np.count_nonzero(sums > 0))
         return keys[:matching], sums[:matching] / weights.unit
 
-    def _counted(self, keys: Sequence[int]) -> list[Counted]:
+    def _read_counts(self, keys: Sequence[int]) -> list[Counted]:
         """What the texts of these keys have added to the counts; nothing where nothing was counted."""
         state = self._state()
         if not keys or not state.counts:
@@ -363,7 +363,7 @@ def _commit(searcher: tantivy.Searcher, schema: tantivy.Schema) -> _Commit:
     return _Commit(searcher, KnownWeights(schema, WordCounts(searcher, schema)))
 
 
-def _opened(folder: Path, identity: _Identity, set_aside: SetAside | None, relevance: Relevance) -> KeywordIndex:
+def _open_index(folder: Path, identity: _Identity, set_aside: SetAside | None, relevance: Relevance) -> KeywordIndex:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -169,7 +169,9 @@ class QueryAnalyzer:
         if relevance.stop_words:
             english = relevance.language == "en"
             stop = (
-                tantivy.Filter.custom_stopword(ENGLISH_STOP_WORDS.split()) if english else _listed(relevance.language)
+                tantivy.Filter.custom_stopword(ENGLISH_STOP_WORDS.split())
+                if english
+                else _stop_word_filter(relevance.language)
             )
             self._stop = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(stop).build()
 
@@ -190,18 +192,18 @@ class QueryAnalyzer:
             for name in self._all.names_of(words):
                 others[name] = others.get(name, 0.0) + weight
         if parts := [word for _, words in split for word in words.parts]:
-            for part in self._all.stems_of(self._telling(parts)):
+            for part in self._all.stems_of(self._telling_words(parts)):
                 others[part] = others.get(part, 0.0) + EXTRA
-        counted = Counter(self._all.stems_of(self._telling(plain) or plain))
+        counted = Counter(self._all.stems_of(self._telling_words(plain) or plain))
         others |= dict.fromkeys(find_id_terms(query), ID_TIMES * (1.0 + len(plain)))
         return counted, {word: weight for word, weight in others.items() if word not in counted}
 
     def is_content(self, word: str) -> bool:
         """Return whether a word is no stop word."""
         tokens = find_tokens(compose_words(word))
-        return bool(self._telling([part for token in tokens for part in split_token(token).plain]))
+        return bool(self._telling_words([part for token in tokens for part in split_token(token).plain]))
 
-    def _telling(self, words: Sequence[str]) -> list[str]:
+    def _telling_words(self, words: Sequence[str]) -> list[str]:
         return [*words] if self._stop is None else self._stop.analyze(" ".join(words))
 
 
@@ -210,5 +212,5 @@ def in_words(day: date, language: Language) -> str:
     return f"{day.day} {MONTHS[language].split()[day.month - 1]} {day.year}"
 
 
-def _listed(language: Language) -> tantivy.Filter:
+def _stop_word_filter(language: Language) -> tantivy.Filter:
     return tantivy.Filter.stopword(NAMES[language])

@@ -43,7 +43,7 @@ class LiveKeywords:
         """Every change up to here can be found."""
         return self._index.seq
 
-    def viewed(self, viewer: Viewer, seq: int) -> ViewerKeywords:
+    def searcher_for(self, viewer: Viewer, seq: int) -> ViewerKeywords:
         """The words as `viewer` sees them. Raises ComponentFailed until every change up to `seq` can be found."""
         index = self._index
         if index.seq < seq:

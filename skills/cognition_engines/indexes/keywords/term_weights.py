@@ -71,9 +71,9 @@ class WordCounts:
 
     def texts(self, viewer: Viewer) -> int:
         """How many texts the viewer sees."""
-        return self.containing(viewer, _TEXTS)
+        return self.count_texts(viewer, _TEXTS)
 
-    def containing(self, viewer: Viewer, word: str) -> int:
+    def count_texts(self, viewer: Viewer, word: str) -> int:
         """How many texts that the viewer sees have the word."""
         counts = self._known.get(viewer)
         if counts is None:
@@ -159,11 +159,11 @@ def weigh(
     `names` are other forms of words: one that no text has is not missed.
     """
     texts = counts.texts(viewer)
-    times_of = {**words, **{name: times for name, times in names.items() if counts.containing(viewer, name)}}
+    times_of = {**words, **{name: times for name, times in names.items() if counts.count_texts(viewer, name)}}
     found = [
         _Word(word, containing, times)
         for word, times in times_of.items()
-        if (containing := counts.containing(viewer, word))
+        if (containing := counts.count_texts(viewer, word))
     ]
     if not found:
         return None
@@ -171,7 +171,7 @@ def weigh(
     rarest = sorted(telling, key=lambda word: (word.containing, word.text))[:MOST_WORDS]
     weights = [word.times * rarity(texts, word.containing) for word in rarest]
     unit = _WHOLE / (sum(weights) * HIGHEST_FACTOR)
-    unknown = [times for word, times in times_of.items() if not counts.containing(viewer, word)]
+    unknown = [times for word, times in times_of.items() if not counts.count_texts(viewer, word)]
     highest = (sum(weights) + sum(unknown) * rarity(texts, 0)) * HIGHEST_FACTOR
     terms = [
         (tantivy.Occur.Should, _constant(schema, letter + word.text, max(1, round(weight * factor * unit))))

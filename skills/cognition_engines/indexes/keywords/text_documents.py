@@ -133,7 +133,7 @@ def columns_of(space: Space) -> str:
     return blake2b(repr(([int(kind) for kind in space.kinds], columns)).encode(), digest_size=8).hexdigest()
 
 
-def marked(texts: Sequence[Text], page: Page, readers: Readers) -> list[Text]:
+def add_label_terms(texts: Sequence[Text], page: Page, readers: Readers) -> list[Text]:
     """The texts with the marks of their records, which are in the page."""
     columns: dict[str, Sequence[Sequence[str]]] = {
         name: [() if text is None else (text,) for text in column] for name, column in page.labels.items()

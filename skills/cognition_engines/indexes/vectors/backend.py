@@ -38,13 +38,13 @@ class VectorBackend(Protocol):
         After a failure the next step checks the index. Raises ComponentFailed.
         """
 
-    def held(self, keys: Sequence[int]) -> int | None:
+    def count_held(self, keys: Sequence[int]) -> int | None:
         """How many windows it has of these records; None while it cannot be looked at. Raises ComponentFailed."""
 
     def step(self) -> bool:
         """Applies one page of changes; whether there may be more. Raises ComponentFailed or OSError."""
 
-    def failed(self) -> None:
+    def note_failure(self) -> None:
         """A step failed: the next one opens the index again."""
 
     def exact_after(self, error: ComponentFailed | OSError) -> bool:

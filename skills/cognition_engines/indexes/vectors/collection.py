@@ -35,7 +35,7 @@ class VectorChoice:
         """Whether there never is an index."""
         return self.index == "memory"
 
-    def outgrown(self, windows: int, dim: int) -> bool:
+    def exceeds_memory(self, windows: int, dim: int) -> bool:
         """Whether this many vectors are searched by an index, and not held in memory."""
         return not self.keeps_none and windows * dim * BYTES > self.most_bytes
 

@@ -68,9 +68,9 @@ class LiveVectors:
         self._expected = seq
         self._wake.set()
 
-    def outgrown(self, windows: int) -> bool:
+    def exceeds_memory(self, windows: int) -> bool:
         """Whether there are more vectors than memory is to hold; once there are, the index is built and used."""
-        if self._need.few and self._choice.outgrown(windows, self._spec.dim):
+        if self._need.few and self._choice.exceeds_memory(windows, self._spec.dim):
             self._need.few = False
             _log.info("%s has %d vectors, more than vectors.memory_mb: using an index", self._spec.space.name, windows)
         return not self._need.few
@@ -153,13 +153,13 @@ class LiveVectors:
             self._wake.set()
         return found
 
-    def held(self, keys: Sequence[int]) -> int | None:
+    def count_held(self, keys: Sequence[int]) -> int | None:
         """How many windows the index has of these records; None where it cannot be looked at now."""
         backend = self._backend
         if self._failure is not None:
             return None
         if backend is not None:
-            return backend.held(keys)
+            return backend.count_held(keys)
         return 0 if self._choice.url is None and not self._kind.is_in(self._spec.folder) else None
 
     @property
@@ -205,7 +205,7 @@ class LiveVectors:
                 _log.warning("the vector index cannot follow: %s", error)
             return
         if self._backend is not None:
-            self._backend.failed()
+            self._backend.note_failure()
         if self._spec.url is None if self._backend is None else self._backend.exact_after(error):
             _log.warning("the vector index fails (%s); answers are exact meanwhile", error)
             return

@@ -11,7 +11,7 @@ from cognition_engines.ingest.adr.references import OTHER_RELATIONS
 from cognition_engines.ingest.dates import date_in_name, find_dates, first_date
 from cognition_engines.ingest.statuses import (
     begins_with_status,
-    chosen,
+    drop_choices,
     is_of_decisions,
     meanings,
     normalise_status,
@@ -47,7 +47,7 @@ def status_of(text: str) -> Status:
     """Return a status from one line."""
     words = one_line(without_links(without_marks(text)))[:STATUS_LENGTH].strip()
     hit = first_date(bare(text))
-    return Status(words, normalise_status(chosen(text) or text), hit.date if hit is not None else None)
+    return Status(words, normalise_status(drop_choices(text) or text), hit.date if hit is not None else None)
 
 
 def _is_superseding(text: str) -> bool:
@@ -58,9 +58,9 @@ def _is_superseding(text: str) -> bool:
 def _is_guidance(text: str) -> bool:
     """Return whether a statement may be what a form says about its status."""
     plain = text.strip(" *_>()[]{}")
-    states = begins_with_status(plain) and chosen(text) is not None
+    states = begins_with_status(plain) and drop_choices(text) is not None
     prose = len(plain.split()) >= _PROSE_WORDS or plain.endswith(("?", ":")) or _GUIDANCE.search(plain) is not None
-    return not states and (chosen(text) is None or prose)
+    return not states and (drop_choices(text) is None or prose)
 
 
 def _history(lines: Sequence[StatedText]) -> StatedText | None:
@@ -76,7 +76,7 @@ def _history(lines: Sequence[StatedText]) -> StatedText | None:
     return [line for date, line in dated if date == latest][-1]
 
 
-def _ticked(lines: Sequence[StatedText]) -> list[StatedText] | None:
+def _ticked_lines(lines: Sequence[StatedText]) -> list[StatedText] | None:
     """Return the ticked lines of a task list; None when there is no task list."""
     boxes = [line for line in lines if line.text.startswith(("[ ] ", *_TICKED))]
     if not boxes:
@@ -90,7 +90,7 @@ def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
     The first one about the record itself decides, unless a later one says that the record is superseded. Guidance of a
     form gives way to a later statement that begins with a status.
     """
-    ticked = _ticked(statements)
+    ticked = _ticked_lines(statements)
     if ticked is not None:
         if len(ticked) != 1:
             return Notice(statements[0].line, "no status: none, or more than one, of the choices is ticked")
@@ -104,7 +104,7 @@ def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
             deciding = next(later, deciding)
     if deciding is None or not any(character.isalnum() or ord(character) > 127 for character in deciding.text):
         return None
-    if chosen(deciding.text) is None:
+    if drop_choices(deciding.text) is None:
         return Notice(deciding.line, f"no status: a list of choices with none chosen: {excerpt(deciding.text)}")
     return status_of(deciding.text)
 

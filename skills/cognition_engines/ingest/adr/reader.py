@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
-from cognition_engines.drafts.plain_values import RefusedValue, Unacceptable, Value, joined, listed
+from cognition_engines.drafts.plain_values import RefusedValue, Unacceptable, Value, join_reasons, list_names
 from cognition_engines.ingest.adr.decide import (
     STATUS_LENGTH,
     Status,
@@ -30,7 +30,7 @@ from cognition_engines.ingest.adr.titles import (
 from cognition_engines.ingest.dates import find_dates
 from cognition_engines.ingest.items import Item, RecordDraft, Warned, rejected
 from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
-from cognition_engines.ingest.statuses import chosen, is_of_decisions, normalise_status
+from cognition_engines.ingest.statuses import drop_choices, is_of_decisions, normalise_status
 from cognition_engines.ingest.structured.decisions import HEADINGS, read_decision
 from cognition_engines.kinds.decisions import TEXT_LENGTH, TITLE_LENGTH
 from cognition_engines.kinds.fields import sound
@@ -119,14 +119,14 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
         if isinstance(decided, Status):
             return decided, "status", notices
         notices += [decided] if decided is not None else []
-    for lines in [*file.header.statuses, *_known(file.header.late_statuses)]:
+    for lines in [*file.header.statuses, *_status_sections(file.header.late_statuses)]:
         decided = decide_status(lines)
         if isinstance(decided, Status):
             return decided, None, notices
         notices += [decided] if decided is not None else []
     for name in ("stage", "state"):
         text = file.front.text(name)
-        if text and chosen(text) is not None:
+        if text and drop_choices(text) is not None:
             return status_of(text), name, notices
     changed = changed_status(file.header.changes)
     if changed is not None:
@@ -135,11 +135,11 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
     return (status_of(tags[0]) if len(tags) == 1 else None), None, notices
 
 
-def _known(sections: Sequence[tuple[StatedText, ...]]) -> Iterator[tuple[StatedText, ...]]:
+def _status_sections(sections: Sequence[tuple[StatedText, ...]]) -> Iterator[tuple[StatedText, ...]]:
     """Yield the status sections below the body that begin with words for a status: others are of something else."""
     for lines in sections:
         first = lines[0].text
-        if len(first) <= STATUS_LENGTH and (chosen(first) is None or normalise_status(first) != "other"):
+        if len(first) <= STATUS_LENGTH and (drop_choices(first) is None or normalise_status(first) != "other"):
             yield lines
 
 
@@ -156,7 +156,7 @@ def _references(file: _File) -> tuple[tuple[str, ...], tuple[str, ...]]:
     status = file.front.text("status")
     lines = [each.text for group in [*file.header.statuses, *file.header.late_statuses] for each in group]
     for text in [status, *lines, *(each.text for each in file.header.relations)]:
-        made = chosen(text) if len(text) <= LONGEST_LINE else None
+        made = drop_choices(text) if len(text) <= LONGEST_LINE else None
         references = references_in(text if made == text else made or "")
         over += references.supersedes
         by += references.superseded_by
@@ -165,7 +165,7 @@ def _references(file: _File) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _stated_statuses(file: _File) -> list[str]:
     front = file.front.text("status")
-    groups = [*file.header.statuses, *_known(file.header.late_statuses)]
+    groups = [*file.header.statuses, *_status_sections(file.header.late_statuses)]
     return ([front] if front else []) + [group[0].text for group in groups]
 
 
@@ -184,12 +184,12 @@ def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
     sections = form_sections(file.document)
     decides = not sections.isdisjoint(DECISION_HEADINGS) or sections >= _NYGARD
     in_folder = not file.name.listing and file.name.lies_in(folders)
-    if in_folder and file.name.numbered:
+    if in_folder and file.name.has_number:
         return not title.from_name or bool(sections - {"status"})
     if is_minutes(file.document):
         return False
     formed = decides and len(sections) > 1
-    if in_folder and file.name.dated and formed:
+    if in_folder and file.name.has_date and formed:
         return True
     statuses = _stated_statuses(file)
     if file.name.listing:
@@ -207,7 +207,7 @@ def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
     return f"{body}\n\n{rest}" if body and rest else body or rest
 
 
-def _checked(front: FrontMatter) -> Decision:
+def _check_front_matter(front: FrontMatter) -> Decision:
     """Return the fields that front matter gives; its other members are in the metadata, too. Raises `Unacceptable`."""
     given: dict[str, Value] = {name: front.value(name) for name in _CHECKED if front.has(name)}
     if front.tags_in_line():
@@ -242,7 +242,7 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
     text = _body(file, title, frozenset(consumed))
     notices += [*_noticed_title(title), *file.front.notices, *date.notices]
     if names := _others(file.front, _READ | _OF_TEXT | _QUIET):
-        notices.append(Notice(1, f"members kept in the metadata of decisions: {listed(names)}"))
+        notices.append(Notice(1, f"members kept in the metadata of decisions: {list_names(names)}"))
     warnings = tuple(Problem(file.path, notice.line, notice.reason) for notice in notices)
     try:
         decision = _fields(file.front, title.text, text)
@@ -271,11 +271,11 @@ def _fields(front: FrontMatter, title: str, text: str) -> Decision:
     if len(text) > TEXT_LENGTH or not sound(text):
         wrong.append("text must be of at most 1,000,000 characters, without NUL")
     try:
-        decision = _checked(front)
+        decision = _check_front_matter(front)
     except Unacceptable as error:
-        raise Unacceptable(joined([str(error), *wrong])) from None
+        raise Unacceptable(join_reasons([str(error), *wrong])) from None
     if wrong:
-        raise Unacceptable(joined(wrong))
+        raise Unacceptable(join_reasons(wrong))
     return decision
 
 

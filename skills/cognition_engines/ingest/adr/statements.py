@@ -116,11 +116,11 @@ def with_targets(entries: Iterable[Line | Table], targets: Mapping[str, str]) ->
 
 
 def _with_targets(text: str, targets: Mapping[str, str]) -> str:
-    def targeted(link: re.Match[str]) -> str:
+    def add_target(link: re.Match[str]) -> str:
         target = targets.get(_label(link[2] or link[1]))
         return link[0] if target is None else f"[{link[1]}](<{target}>)"
 
-    return _REFERRED.sub(targeted, text) if len(text) <= LONGEST_LINE else text
+    return _REFERRED.sub(add_target, text) if len(text) <= LONGEST_LINE else text
 
 
 def _label(text: str) -> str:
@@ -133,10 +133,10 @@ def read_statements(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
 
     A line that begins with a name and a colon, such as `Date: 2020-01-02`, begins a statement.
     """
-    return _with_phrases(_joined(entries))
+    return _with_phrases(_join_lines(entries))
 
 
-def _joined(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
+def _join_lines(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
     parts: list[str] = []
     first: Line | None = None
     length = 0

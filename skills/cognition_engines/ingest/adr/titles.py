@@ -72,7 +72,7 @@ class FileName:
     own_folder: bool = False
 
     @property
-    def numbered(self) -> bool:
+    def has_number(self) -> bool:
         """Return whether the name begins with the number of a record, which a date is for a folder alone."""
         period = _PERIOD.match(self.stem)
         if period is None:
@@ -80,7 +80,7 @@ class FileName:
         return period["number"] is not None or (self.own_folder and date_in_name(self.stem) is not None)
 
     @property
-    def dated(self) -> bool:
+    def has_date(self) -> bool:
         """Return whether the name begins with a year, a month or a day, as that of notes may, too."""
         return _PERIOD.match(self.stem) is not None
 
@@ -110,7 +110,7 @@ def file_name(path: str) -> FileName:
     listing = stem.lower() in LISTING_FILES
     if stem.lower() in _FOLDER_FILES and len(parts) > 1:
         folder = FileName(parts[-2], listing=False, above=tuple(parts[-4:-2]), own_folder=True)
-        return folder if folder.numbered else FileName(parts[-2], listing, tuple(parts[-3:-1]))
+        return folder if folder.has_number else FileName(parts[-2], listing, tuple(parts[-3:-1]))
     return FileName(stem, listing, tuple(parts[-3:-1]))
 
 

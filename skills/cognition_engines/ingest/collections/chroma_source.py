@@ -17,7 +17,7 @@ from chromadb.api.models.Collection import Collection
 from chromadb.api.types import Include
 from chromadb.errors import NotFoundError
 
-from cognition_engines.drafts.plain_values import Unacceptable, Value, named
+from cognition_engines.drafts.plain_values import Unacceptable, Value, safe_name
 from cognition_engines.embedding.base import Embedder, FloatArray
 from cognition_engines.errors import ComponentFailed, ForeignCalls
 from cognition_engines.indexes.vectors.chroma.address import ServerAddress
@@ -36,7 +36,7 @@ from cognition_engines.ingest.collections.open_collection import (
 from cognition_engines.ingest.items import Item, RecordDraft, rejected, warned
 from cognition_engines.ingest.structured.aliases import KIND, kind_of_members
 from cognition_engines.ingest.structured.decisions import ReadRecord
-from cognition_engines.ingest.structured.records import Candidate, ObjectReader, check_rights, drafted, read_other
+from cognition_engines.ingest.structured.records import Candidate, ObjectReader, check_rights, draft_object, read_other
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
 from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Chunk
@@ -99,7 +99,7 @@ class ChromaSource:
                 yield from self._read(item, ordinal, kept)
                 ordinal += 1
         if kept:
-            names = ", ".join(dict.fromkeys(named(name, "an unknown member").strip("'") for name in kept))
+            names = ", ".join(dict.fromkeys(safe_name(name, "an unknown member").strip("'") for name in kept))
             yield warned(self.address, f"members kept in the metadata: {names}")
 
     def _ids(self) -> Iterator[list[str]]:
@@ -132,10 +132,10 @@ class ChromaSource:
             yield from ObjectReader(self.address).read([Candidate(members, ordinal + 1)])
             return
         try:
-            read = _checked(item)
-            draft = drafted(read, ordinal, ordinal + 1)
+            read = _check_item(item)
+            draft = draft_object(read, ordinal, ordinal + 1)
         except Unacceptable as error:
-            yield rejected(self.address, f"{named(item.id, 'an item')}: {error}", ordinal + 1)
+            yield rejected(self.address, f"{safe_name(item.id, 'an item')}: {error}", ordinal + 1)
             return
         kept |= dict.fromkeys(read.kept)
         if isinstance(draft, RecordDraft) and self._reuses(item, read):
@@ -149,7 +149,7 @@ class ChromaSource:
         return self._embedder is not None and self._embedder.windows(item.document or "") == 1
 
 
-def _checked(item: _Item) -> ReadRecord[OtherRecord]:
+def _check_item(item: _Item) -> ReadRecord[OtherRecord]:
     """Return the record that an item is. Raises `Unacceptable`."""
     check_rights(item.metadata)  # before any refusal leaves a member to the metadata
     members = {name: value for name, value in item.metadata.items() if name not in ("id", "content", "metadata")}
@@ -217,7 +217,7 @@ def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float
         server = ChromaServer(place, deadline_seconds)
         try:
             with _calls(address):
-                collection, names = server.existing(name), server.names()
+                collection, names = server.find_collection(name), server.names()
             yield ChromaSource(address, _present(address, collection, names), embedder)
         finally:
             server.close()
@@ -227,7 +227,7 @@ def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float
         client = open_client(place)
     try:
         with _calls(address):
-            found, names = _existing(client, name), [one.name for one in client.list_collections()]
+            found, names = _find_collection(client, name), [one.name for one in client.list_collections()]
         yield ChromaSource(address, _present(address, found, names), embedder)
     finally:
         close_client(client)
@@ -249,7 +249,7 @@ def _check_made(address: str, folder: Path) -> None:
         raise unknown_collection(address, named_there(()))
 
 
-def _existing(client: Client, name: str) -> Collection | None:
+def _find_collection(client: Client, name: str) -> Collection | None:
     try:
         return client.get_collection(name, embedding_function=None)
     except NotFoundError:

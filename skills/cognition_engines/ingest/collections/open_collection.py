@@ -20,7 +20,7 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.ingest.collections.addresses import LiveSystem, live_system, shown_address
 from cognition_engines.ingest.items import Collection, Item, Warned, warned
 from cognition_engines.ingest.maps.field_map import FieldMap
-from cognition_engines.ingest.maps.map_files import shipped
+from cognition_engines.ingest.maps.map_files import shipped_map
 from cognition_engines.ingest.maps.mapped import Found, MappedReader, records_of
 
 _SAMPLES: Final = 16
@@ -122,13 +122,13 @@ class LiveSource:
     def items(self) -> Iterator[Item]:
         """Yield the objects in the order of the collection, then what was noticed. Raises ComponentFailed."""
         noticed: list[Warned] = []
-        for item in MappedReader(self.address, self._map).read(self._found(noticed)):
+        for item in MappedReader(self.address, self._map).read(self._find_records(noticed)):
             yield from noticed
             noticed.clear()
             yield item
         yield from noticed
 
-    def _found(self, noticed: list[Warned]) -> Iterator[Found]:
+    def _find_records(self, noticed: list[Warned]) -> Iterator[Found]:
         embedder, position = self._embedder, 0
         self._reusing = None if embedder is not None else False
         for page in self._collection.pages(lambda: self._reusing is not False):
@@ -168,7 +168,7 @@ class OpenCollection(Collection, Protocol):
         ...
 
 
-def opened(
+def open_collection(
     address: str, embedder: Embedder | None, deadline_seconds: float = 30.0, map: FieldMap | None = None
 ) -> AbstractContextManager[OpenCollection]:
     """Return the collection at an address that `checked_address` gave, read by `map` or else by the shipped one.
@@ -196,7 +196,7 @@ def opened_live(
         if error.name not in ("pymongo", "bson"):
             raise
         raise ConfigurationError(f'{shown_address(address)}: pymongo reads it: pip install ".[mongodb]"') from None
-    return opening(address, embedder, deadline_seconds, map or shipped(system))
+    return opening(address, embedder, deadline_seconds, map or shipped_map(system))
 
 
 def unreadable(address: str, detail: str, advice: str = "") -> ComponentFailed:

@@ -177,7 +177,7 @@ def _read_members(
         try:
             opened = archive.open(info)
         except NO_ZIP as error:
-            yield iter([_damaged(where, error)])
+            yield iter([_damaged_member(where, error)])
             continue
         with opened:
             try:
@@ -186,23 +186,23 @@ def _read_members(
                 member = ExportFile(where, name, cast("BinaryIO", opened), head, False, left_out, around)
                 items = _read_file(member)
             except _BROKEN as error:
-                yield iter([_damaged(where, error)])
+                yield iter([_damaged_member(where, error)])
                 continue
             if items is None:
                 others[suffix] += 1
             else:
-                yield _guarded(where, items)
+                yield _stop_at_damage(where, items)
 
 
-def _guarded(where: str, items: Iterator[Item]) -> Iterator[Item]:
+def _stop_at_damage(where: str, items: Iterator[Item]) -> Iterator[Item]:
     """Yield the items up to the place at which a member is damaged."""
     try:
         yield from items
     except _BROKEN as error:
-        yield _damaged(where, error)
+        yield _damaged_member(where, error)
 
 
-def _damaged(where: str, error: Exception) -> RejectedRecord:
+def _damaged_member(where: str, error: Exception) -> RejectedRecord:
     return rejected(where, f"{damage_of(error)}; what follows in it is not read")
 
 

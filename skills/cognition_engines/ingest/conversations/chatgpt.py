@@ -14,10 +14,10 @@ from cognition_engines.ingest.conversations.turn_drafts import (
     built,
     conversation_name,
     drafts,
+    drop_empty,
     listed_texts,
     member,
     objects,
-    stated,
     text,
 )
 from cognition_engines.ingest.items import Item
@@ -97,7 +97,7 @@ def _message(item: Value, conversation: str, left_out: LeftOut, found: tuple[int
         speaker=_NAME if role == "assistant" else text(message, "author", "name"),
         role=role or "system",
         index=index,
-        metadata=stated(
+        metadata=drop_empty(
             title=text(item, "title"),
             model=text(message, "metadata", "model_slug"),
             content_type=text(message, "content", "content_type") if _is_hidden(message) else None,

@@ -15,11 +15,11 @@ from cognition_engines.ingest.conversations.turn_drafts import (
     content_text,
     conversation_name,
     drafts,
+    drop_empty,
     listed_texts,
     member,
     objects,
-    required,
-    stated,
+    require_text,
     text,
 )
 from cognition_engines.ingest.items import Item
@@ -44,7 +44,7 @@ def block_words(content: Value, *, with_tools: bool) -> tuple[str, int]:
     said: list[str] = []
     hidden = 0
     for block in content:
-        words = block if isinstance(block, str) else _spoken(block)
+        words = block if isinstance(block, str) else _spoken_text(block)
         if words is None and with_tools:
             words = _of_tool(block)
         elif words is None:
@@ -54,7 +54,7 @@ def block_words(content: Value, *, with_tools: bool) -> tuple[str, int]:
     return "\n\n".join(said), hidden
 
 
-def _spoken(block: Value) -> str | None:
+def _spoken_text(block: Value) -> str | None:
     """Return the words of a block; None if it is not spoken."""
     kind = text(block, "type")
     if kind == "text":
@@ -65,7 +65,7 @@ def _spoken(block: Value) -> str | None:
 def _of_tool(block: Value) -> str:
     match text(block, "type"):
         case "tool_use" | "server_tool_use":
-            return f"[{text(block, 'name') or 'tool'}] {_dumped(member(block, 'input'))}"
+            return f"[{text(block, 'name') or 'tool'}] {_dump_value(member(block, 'input'))}"
         case "tool_result":
             return _result(member(block, "content"))
         case "thinking":
@@ -78,10 +78,10 @@ def _result(content: Value) -> str:
     if isinstance(content, str):
         return content
     found = content if isinstance(content, list) else []
-    return "\n\n".join(words for each in found if (words := _spoken(each)))
+    return "\n\n".join(words for each in found if (words := _spoken_text(each)))
 
 
-def _dumped(value: Value) -> str:
+def _dump_value(value: Value) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=str)[:_LONGEST_INPUT]
     except (RecursionError, ValueError):
@@ -118,7 +118,7 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable
     if id is None or not isinstance(listed, list):
         yield Unacceptable("a conversation must have a uuid and chat_messages")
         return
-    kept = _kept(listed)
+    kept = _last_branch(listed)
     left_out.counts[BRANCH] += len(listed) - len(kept)
     conversation = _Conversation(id, text(item, "name"), left_out)
     yield from built(partial(_message, conversation), kept)
@@ -126,7 +126,7 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable
         yield from built(partial(_attachment, conversation, each), enumerate(objects(each[1], "attachments")))
 
 
-def _kept(listed: list[Value]) -> list[tuple[int, Value]]:
+def _last_branch(listed: list[Value]) -> list[tuple[int, Value]]:
     """Return the messages on the branch of the last one, each with its position; all without parents."""
     parents = {id: text(each, "parent_message_uuid") for each in listed if (id := text(each, "uuid")) is not None}
     if len(parents) < len(listed) or None in parents.values() or not listed:
@@ -138,7 +138,7 @@ def _kept(listed: list[Value]) -> list[tuple[int, Value]]:
 def _message(conversation: _Conversation, found: tuple[int, Value]) -> Message | None:
     index, item = found
     left_out = conversation.left_out
-    id, role = required(item, "uuid"), _role(item)
+    id, role = require_text(item, "uuid"), _role(item)
     words, hidden = block_words(member(item, "content"), with_tools=left_out.texts.system_messages)
     left_out.counts[SYSTEM] += hidden
     content = words or content_text(item, "text")
@@ -152,11 +152,11 @@ def _message(conversation: _Conversation, found: tuple[int, Value]) -> Message |
         ids=(conversation.id, id),
         conversation=conversation_name("claude", None, conversation.id),
         content=content,
-        ts=required(item, "created_at"),
+        ts=require_text(item, "created_at"),
         speaker=_SPEAKERS.get(role),
         role=role,
         index=index,
-        metadata=stated(title=conversation.title, files=files),
+        metadata=drop_empty(title=conversation.title, files=files),
     )
 
 
@@ -170,18 +170,18 @@ def _attachment(
         return None
     return Message(
         system="claude",
-        ids=(conversation.id, required(item, "uuid"), f"file{number}"),
+        ids=(conversation.id, require_text(item, "uuid"), f"file{number}"),
         conversation=conversation_name("claude", None, conversation.id),
         content=f"{name}\n\n{content}" if name else content,
-        ts=required(item, "created_at"),
+        ts=require_text(item, "created_at"),
         role=_role(item),
         index=index,
-        metadata=stated(title=conversation.title, file=name),
+        metadata=drop_empty(title=conversation.title, file=name),
     )
 
 
 def _role(item: Value) -> Role:
-    role = _ROLES.get(required(item, "sender"))
+    role = _ROLES.get(require_text(item, "sender"))
     if role is None:
         raise Unacceptable("sender must be human or assistant")
     return role

@@ -16,9 +16,9 @@ from cognition_engines.ingest.conversations.turn_drafts import (
     built,
     conversation_name,
     draft,
+    drop_empty,
     member,
-    required,
-    stated,
+    require_text,
     text,
 )
 from cognition_engines.ingest.items import Item, Warned, warned
@@ -177,8 +177,8 @@ def _message(
     entry: dict[str, Value], left_out: LeftOut, last: tuple[str | None, int], history: _History
 ) -> Message | None:
     """`last` is the time of the message before, and its place among those of that time."""
-    id, session, ts = (required(entry, name) for name in ("uuid", "sessionId", "timestamp"))
-    role = _ROLES[required(entry, "type")]
+    id, session, ts = (require_text(entry, name) for name in ("uuid", "sessionId", "timestamp"))
+    role = _ROLES[require_text(entry, "type")]
     words, hidden = block_words(_content(entry), with_tools=left_out.texts.system_messages)
     left_out.counts[SYSTEM] += hidden
     if left_out.skips(system=_is_system(entry, words)):
@@ -199,7 +199,7 @@ def _message(
         role=role,
         session=f"agent-{agent}" if agent else "sidechain" if is_side else None,
         place=last[1] + 1 if ts == last[0] else 0,
-        metadata=stated(
+        metadata=drop_empty(
             sidechain=is_side,
             model=text(entry, "message", "model"),
             folder=text(entry, "cwd"),

@@ -15,13 +15,13 @@ from cognition_engines.ingest.conversations.turn_drafts import (
     content_text,
     conversation_name,
     drafts,
+    drop_empty,
     listed_texts,
     member,
     number_text,
     objects,
     one_each,
-    required,
-    stated,
+    require_text,
     text,
 )
 from cognition_engines.ingest.items import Item
@@ -60,7 +60,7 @@ def read(file: ExportFile) -> Iterator[Item] | None:
     before = members_before(file.file, "messages")
     if before is None or not isinstance(before.get("guild"), dict) or text(before, "channel", "type") is None:
         return None
-    channel = _exported(before)
+    channel = _read_channel(before)
     return drafts(file.path, items_under(file.file, "messages"), one_each(partial(_message, channel, file.left_out)))
 
 
@@ -91,7 +91,7 @@ def _is_of_package(file: ExportFile) -> bool:
     return folder.name.lower() == "messages" and re.match(rb'\s*\{\s*(?:"\d+"|\})', file.head) is not None
 
 
-def _exported(before: Mapping[str, Value]) -> _Channel:
+def _read_channel(before: Mapping[str, Value]) -> _Channel:
     values = dict(before)
     id = number_text(values, "channel", "id") or ""
     type = text(values, "channel", "type") or ""
@@ -130,7 +130,7 @@ def _message(channel: _Channel, left_out: LeftOut, item: Value) -> Message | Non
     is_system = type is not None and type not in _WRITTEN
     if left_out.skips(bot=is_bot, system=is_system, blank=not content.strip()):
         return None
-    id, speaker = required(item, "id"), text(item, "author", "nickname") or text(item, "author", "name")
+    id, speaker = require_text(item, "id"), text(item, "author", "nickname") or text(item, "author", "name")
     reactions: dict[str, Value] = {
         name: member(each, "count")
         for each in objects(item, "reactions")
@@ -142,11 +142,11 @@ def _message(channel: _Channel, left_out: LeftOut, item: Value) -> Message | Non
         ids=(channel.id, id),
         conversation=conversation_name("discord", channel.name, channel.id),
         content=content,
-        ts=required(item, "timestamp"),
+        ts=require_text(item, "timestamp"),
         speaker=speaker,
         role="system" if is_system else None,
         mentions=tuple(dict.fromkeys(filter(None, mentioned))),
-        metadata=stated(
+        metadata=drop_empty(
             **_place(channel),
             subtype=type if is_system else None,
             bot=is_bot,
@@ -168,7 +168,7 @@ def _words(item: dict[str, Value]) -> str:
 
 
 def _place(channel: _Channel) -> dict[str, Value]:
-    return stated(channel=channel.name or channel.id, server=channel.guild, category=channel.category)
+    return drop_empty(channel=channel.name or channel.id, server=channel.guild, category=channel.category)
 
 
 def _own_message(channel: _Channel, left_out: LeftOut, item: Value) -> Message | None:
@@ -179,16 +179,16 @@ def _own_message(channel: _Channel, left_out: LeftOut, item: Value) -> Message |
     content = content_text(item, "Contents") or "".join(f"[{name}]" for name in names)
     if left_out.skips(blank=not content.strip()):
         return None
-    id = required(item, "ID")
+    id = require_text(item, "ID")
     return Message(
         system="discord",
         ids=(channel.id, id),
         conversation=conversation_name("discord", channel.name, channel.id),
         content=content,
-        ts=required(item, "Timestamp"),
+        ts=require_text(item, "Timestamp"),
         speaker=channel.speaker,
         place=_milliseconds(id),  # the time has none
-        metadata=stated(**_place(channel), files=names),
+        metadata=drop_empty(**_place(channel), files=names),
         guard=Sensitivity.SENSITIVE if channel.is_private else None,
     )
 

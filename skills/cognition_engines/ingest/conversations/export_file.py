@@ -86,7 +86,7 @@ class ExportFile:
     left_out: LeftOut
     around: Neighbours
 
-    def refused(self, reason: str) -> Iterator[Item]:
+    def refuse(self, reason: str) -> Iterator[Item]:
         return iter([rejected(self.path, reason)])
 
 

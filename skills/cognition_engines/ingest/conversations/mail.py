@@ -28,8 +28,8 @@ from cognition_engines.ingest.conversations.turn_drafts import (
     built,
     conversation_name,
     draft,
+    drop_empty,
     listed_texts,
-    stated,
 )
 from cognition_engines.ingest.items import Item
 from cognition_engines.open_file import LARGEST_WHOLE
@@ -64,7 +64,7 @@ def read_eml(file: ExportFile) -> Iterator[Item] | None:
     first = _FIRST.match(head)  # as a mail begins that was taken out of an mbox
     content = (head if first is None else head[first.end() :]).lstrip()
     if not _begins(content):
-        return file.refused(_TOO_MANY) if _is_all_headers(content, file) else None
+        return file.refuse(_TOO_MANY) if _is_all_headers(content, file) else None
     file.file.read(len(file.head) - len(content))
     return _turns(file, [(1, file.file.read(LARGEST_WHOLE + 1))])
 
@@ -74,7 +74,7 @@ def read_mbox(file: ExportFile) -> Iterator[Item] | None:
     first, _, rest = file.head.removeprefix(_BOM).partition(b"\n")
     if not first.startswith(b"From ") or not _begins(rest):
         is_cut = _FROM.match(first) is not None and _is_all_headers(rest, file)
-        return file.refused(_TOO_MANY) if is_cut else None
+        return file.refuse(_TOO_MANY) if is_cut else None
     return _turns(file, _split(file.file))
 
 
@@ -146,7 +146,7 @@ def _read(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | No
         content=said,
         ts=_date(mail),
         speaker=next(filter(None, (*names, *addresses)), None),
-        metadata=stated(
+        metadata=drop_empty(
             subject=subject,
             **{"from": next(iter(addresses), None)},
             to=listed_texts(_people(mail, "to")[1][:_MOST_NAMES]),
@@ -174,11 +174,11 @@ def _of_parts(name: str, value: str) -> BaseHeader:
 
 def _header(mail: EmailMessage, name: str) -> str | None:
     """Return a header as text; None if it is absent, blank or too long."""
-    written = _written(mail, name)
+    written = _header_text(mail, name)
     return None if written is None else decode_words(written).replace("\0", NO_CHARACTER).strip() or None
 
 
-def _written(mail: EmailMessage, name: str) -> str | None:
+def _header_text(mail: EmailMessage, name: str) -> str | None:
     """Return a header as it is written, on one line, its bytes decoded as most programs write them."""
     raw = next((str(value) for key, value in mail.raw_items() if key.lower() == name), None)
     if raw is None or len(raw) > _LONGEST_HEADER:
@@ -193,7 +193,7 @@ def _ids(mail: EmailMessage, name: str) -> list[str]:
 def _people(mail: EmailMessage, name: str) -> tuple[list[str], list[str]]:
     """Return the names, as far as they are given, and the addresses in a header."""
     try:
-        found = getaddresses([(_written(mail, name) or "").replace("\0", NO_CHARACTER)])
+        found = getaddresses([(_header_text(mail, name) or "").replace("\0", NO_CHARACTER)])
     except (*_MALFORMED, RecursionError):  # for comments in comments
         return [], []
     return [decode_words(shown) for shown, _ in found if shown], [address for _, address in found if address]
@@ -202,7 +202,7 @@ def _people(mail: EmailMessage, name: str) -> tuple[list[str], list[str]]:
 def _date(mail: EmailMessage) -> str | None:
     """Return when a mail was sent; None if that cannot be read."""
     try:
-        written = _written(mail, "date") or ""
+        written = _header_text(mail, "date") or ""
         if _EARLY.search(written) is not None:  # the parser reads 0001 as 2001
             return None
         found = parsedate_to_datetime(written)

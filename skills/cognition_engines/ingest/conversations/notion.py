@@ -46,7 +46,7 @@ def read(path: str, file: BinaryIO, reader: PageReader) -> Iterator[Item] | None
     if not known:
         file.seek(0)
         return None
-    return _numbered(_packed_pages(path, archive, parts, reader) if packed else _pages(path, archive, reader))
+    return _number_items(_packed_pages(path, archive, parts, reader) if packed else _pages(path, archive, reader))
 
 
 def _part(archive: ZipFile, info: ZipInfo) -> ZipFile | str:
@@ -105,7 +105,7 @@ def _content(archive: ZipFile, info: ZipInfo, too_large: str) -> bytes | str:
         return damage_of(error)
 
 
-def _numbered(items: Iterator[Item]) -> Iterator[Item]:
+def _number_items(items: Iterator[Item]) -> Iterator[Item]:
     """Yield the items with all that is stored counted, so that no two have one place in the file."""
     count = 0
     for item in items:

@@ -17,12 +17,12 @@ from cognition_engines.ingest.conversations.turn_drafts import (
     content_text,
     conversation_name,
     drafts,
+    drop_empty,
     listed_texts,
     member,
     objects,
     one_each,
-    required,
-    stated,
+    require_text,
     text,
     texts,
 )
@@ -87,7 +87,7 @@ class Workspace:
             return listed
         return Channel(folder, None, self.has_lists or _PRIVATE_FOLDER.fullmatch(folder) is not None)
 
-    def called(self, id: str) -> str | None:
+    def channel_name(self, id: str) -> str | None:
         user = self.users.get(id)
         return None if user is None else user.name
 
@@ -105,7 +105,7 @@ def _read(name: str, root: PurePosixPath, around: Neighbours) -> bytes | None:
 
 @lru_cache(maxsize=2)  # for all the days of an export
 def _workspace(lists: tuple[tuple[str, bytes | None], ...]) -> Workspace:
-    listed = {name: _listed(content) for name, content in lists}
+    listed = {name: _read_objects(content) for name, content in lists}
     found = {name: content or [] for name, content in listed.items()}
     users = dict(_users(found[USERS]))
     channels: dict[str, Channel] = {}
@@ -122,7 +122,7 @@ def _workspace(lists: tuple[tuple[str, bytes | None], ...]) -> Workspace:
     return Workspace(users, channels, broken, any(content is not None for name, content in lists if name != USERS))
 
 
-def _listed(content: bytes | None) -> list[dict[str, Value]] | None:
+def _read_objects(content: bytes | None) -> list[dict[str, Value]] | None:
     """Return the objects of a list; None if the content is no list of objects, or absent."""
     try:
         value: Value = None if content is None else json.loads(content)
@@ -160,10 +160,10 @@ def plain(written: str, workspace: Workspace) -> tuple[str, tuple[str, ...]]:
     """Return a text without marks, and the names of the users that it mentions."""
     mentioned: dict[str, None] = {}
 
-    def said(found: re.Match[str]) -> str:
+    def expand_mention(found: re.Match[str]) -> str:
         sign, target, label = found.groups()
         if sign == "@":
-            name = workspace.called(target)
+            name = workspace.channel_name(target)
             if name is not None:
                 mentioned[name] = None
             return f"@{name or label or target}"
@@ -175,7 +175,7 @@ def plain(written: str, workspace: Workspace) -> tuple[str, tuple[str, ...]]:
         address = target.removeprefix("mailto:")
         return address if label in (None, "", target, address) else f"{label} ({address})"
 
-    return unescape(_MARK.sub(said, written)), tuple(mentioned)
+    return unescape(_MARK.sub(expand_mention, written)), tuple(mentioned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ def _is_message(first: Value) -> bool:
 def _message(day: _Day, left_out: LeftOut, item: Value) -> Message | None:
     if not isinstance(item, dict):
         raise Unacceptable("a message must be an object")
-    ts, subtype, user = required(item, "ts"), text(item, "subtype"), text(item, "user")
+    ts, subtype, user = require_text(item, "ts"), text(item, "subtype"), text(item, "user")
     files = listed_texts(text(each, "name") or text(each, "title") for each in objects(item, "files"))
     content, mentions = plain(_words(item), day.workspace)
     if not content.strip():
@@ -260,8 +260,8 @@ def _metadata(day: _Day, item: dict[str, Value], files: list[Value], *, is_bot: 
     reactions: dict[str, Value] = {
         name: member(each, "count") for each in objects(item, "reactions") if (name := text(each, "name")) is not None
     }
-    members = listed_texts(day.workspace.called(id) or id for id in day.channel.members)
-    return stated(
+    members = listed_texts(day.workspace.channel_name(id) or id for id in day.channel.members)
+    return drop_empty(
         channel=day.channel.name or day.channel.id,
         members=members if day.channel.is_private else [],
         thread=text(item, "thread_ts"),

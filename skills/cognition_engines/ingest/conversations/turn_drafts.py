@@ -7,7 +7,7 @@ from hashlib import sha256
 from re import compile as compiled
 from typing import Final, TypeVar
 
-from cognition_engines.drafts.plain_values import Unacceptable, Value, named
+from cognition_engines.drafts.plain_values import Unacceptable, Value, safe_name
 from cognition_engines.ingest.items import Item, RecordDraft, rejected
 from cognition_engines.ingest.parse.json_values import BrokenJson
 from cognition_engines.ingest.structured.records import read_other
@@ -52,7 +52,7 @@ def texts(value: Value, *names: str) -> list[str]:
     return [each for each in found if isinstance(each, str) and each.strip()] if isinstance(found, list) else []
 
 
-def required(value: Value, *names: str) -> str:
+def require_text(value: Value, *names: str) -> str:
     """Return the same as `number_text`. Raises `Unacceptable` without one."""
     found = number_text(value, *names)
     if found is None:
@@ -68,7 +68,7 @@ def content_text(value: Value, name: str) -> str:
     return found or ""
 
 
-def stated(**members: Value) -> dict[str, Value]:
+def drop_empty(**members: Value) -> dict[str, Value]:
     """Return the members that say something."""
     return {name: value for name, value in members.items() if value not in (None, False, "", [], {})}
 
@@ -163,7 +163,7 @@ def draft(path: str, message: Message | Unacceptable, number: int, line: int | N
     try:
         record = read_other(Kind.TURN, members, named_kind=True).record
     except Unacceptable as error:
-        which = named(message.ids[-1].replace(".", "-"), "a message")
+        which = safe_name(message.ids[-1].replace(".", "-"), "a message")
         return rejected(path, f"{where}{which}: {error}", line)
     export = None if message.local else message.system
     return RecordDraft(record, message.place, line or number, export=export, guard=message.guard)

@@ -11,7 +11,13 @@ from typing import BinaryIO, Final
 
 from cognition_engines.drafts.plain_values import Unacceptable
 from cognition_engines.ingest.conversations.export_file import ExportFile, LeftOut
-from cognition_engines.ingest.conversations.turn_drafts import Message, conversation_name, draft, listed_texts, stated
+from cognition_engines.ingest.conversations.turn_drafts import (
+    Message,
+    conversation_name,
+    draft,
+    drop_empty,
+    listed_texts,
+)
 from cognition_engines.ingest.conversations.whatsapp_dates import MARKS, Order, Stamp, begun, moment, order_of
 from cognition_engines.ingest.items import Item
 from cognition_engines.open_file import LARGEST_WHOLE, lines_of
@@ -45,7 +51,7 @@ class _Entry:
     rest: str
 
     @property
-    def said(self) -> tuple[str | None, str]:
+    def author_and_text(self) -> tuple[str | None, str]:
         """The writer, None for the system, and the text."""
         found = _SPEAKER.fullmatch(self.rest)
         return (None, self.rest) if found is None else (found["name"].strip(MARKS + " "), found["text"])
@@ -61,7 +67,7 @@ class _Seen:
     def stamps(self, entries: Iterator[_Entry]) -> Iterator[Stamp]:
         for entry in entries:
             self.first = self.first or entry
-            speaker, said = entry.said
+            speaker, said = entry.author_and_text
             if speaker is not None and not said.startswith(_MARK):
                 self.voices.add(speaker)
             yield entry.stamp
@@ -80,12 +86,12 @@ class _Chat:
 
 def read(file: ExportFile) -> Iterator[Item] | None:
     """Return the messages of a chat; None for another text. A file that is called as a chat but is none is refused."""
-    is_called = _called(file) is not None or _UNNAMED.fullmatch(PurePosixPath(file.path).name) is not None
+    is_called = _chat_name(file) is not None or _UNNAMED.fullmatch(PurePosixPath(file.path).name) is not None
     if _begins(file.head.decode("utf-8-sig", errors="replace"), is_called):
         return _turns(file)
     if not is_called or not file.head.strip():
         return None
-    return file.refused("is called as a chat of WhatsApp is, but does not begin with a message whose date can be read")
+    return file.refuse("is called as a chat of WhatsApp is, but does not begin with a message whose date can be read")
 
 
 def _begins(head: str, is_called: bool) -> bool:
@@ -97,7 +103,7 @@ def _begins(head: str, is_called: bool) -> bool:
     return bool(speakers) and not any(name.strip().lower() in _LEVELS for name in speakers)
 
 
-def _called(file: ExportFile) -> str | None:
+def _chat_name(file: ExportFile) -> str | None:
     """Return what a chat is called by its file or its archive."""
     path = PurePosixPath(file.path)
     called = (found for each in _NAMES for at in (path.name, path.parent.name) if (found := each.fullmatch(at)))
@@ -109,10 +115,10 @@ def _turns(file: ExportFile) -> Iterator[Item]:
     try:
         order = order_of(seen.stamps(_entries(file.file)), file.left_out.texts.day_first)
     except UnicodeDecodeError:
-        yield from file.refused("the encoding must be UTF-8")
+        yield from file.refuse("the encoding must be UTF-8")
         return
     except ValueError as error:
-        yield from file.refused(str(error))
+        yield from file.refuse(str(error))
         return
     file.file.seek(0)
     assert seen.first is not None, "recognised by its first message"
@@ -148,8 +154,8 @@ def _name(file: ExportFile, first: _Entry, order: Order) -> str:
 
     Without any of these it is a digest of the first message, which a longer export begins with as well.
     """
-    name = _called(file)
-    speaker, said = first.said
+    name = _chat_name(file)
+    speaker, said = first.author_and_text
     if name is None and speaker is not None and said.startswith(_MARK):
         name = speaker
     digest = sha256(json.dumps([moment(first.stamp, order), first.rest]).encode()).hexdigest()[:12]
@@ -157,7 +163,7 @@ def _name(file: ExportFile, first: _Entry, order: Order) -> str:
 
 
 def _message(chat: _Chat, entry: _Entry, left_out: LeftOut, *, is_first: bool) -> Message | Unacceptable | None:
-    speaker, said = entry.said
+    speaker, said = entry.author_and_text
     content = said.replace(_MARK, "").strip()
     files = [match["ios"] or match["android"] for match in _ATTACHED.finditer(content)]
     is_media = bool(files) or _OMITTED.fullmatch(content) is not None
@@ -180,5 +186,5 @@ def _message(chat: _Chat, entry: _Entry, left_out: LeftOut, *, is_first: bool) -
         speaker=speaker,
         role="system" if speaker is None or is_program else None,
         place=chat.times[ts] - 1,  # a time has no seconds, or several messages
-        metadata=stated(chat=chat.name, files=listed_texts(files), media=is_media),
+        metadata=drop_empty(chat=chat.name, files=listed_texts(files), media=is_media),
     )

@@ -169,6 +169,6 @@ LISTED: Final = (
 )
 
 
-def recognised(value: Value) -> str | None:
+def recognise_system(value: Value) -> str | None:
     """Return the system whose object this is; None for one that may be of any."""
     return next((name for name, system in SYSTEMS.items() if system.is_one(value)), None)

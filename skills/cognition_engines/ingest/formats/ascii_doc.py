@@ -111,13 +111,13 @@ def _one_line_titles(lines: list[str]) -> list[str]:
 
 def _header(reader: _Reader) -> tuple[list[str], str | None]:
     """Read the attributes and the lines of author and revision that stand below the title, which stays."""
-    start = next((at for at, line in enumerate(reader.lines) if line.strip() and not _skipped(line)), None)
+    start = next((at for at, line in enumerate(reader.lines) if line.strip() and not _is_skipped(line)), None)
     for line in reader.lines[: start or 0]:
         _set(reader.attributes, line)
     if start is None or not (match := _HEADING.match(reader.lines[start])) or len(match[1]) > 1:
         return [], None
     end = next((at for at in range(start + 1, len(reader.lines)) if not reader.lines[at].strip()), len(reader.lines))
-    plain = [at for at in range(start + 1, end) if not _skipped(reader.lines[at])]
+    plain = [at for at in range(start + 1, end) if not _is_skipped(reader.lines[at])]
     authors: list[str] = []
     created: str | None = None
     taken: set[int] = set()
@@ -134,7 +134,7 @@ def _header(reader: _Reader) -> tuple[list[str], str | None]:
     return authors, created
 
 
-def _skipped(line: str) -> bool:
+def _is_skipped(line: str) -> bool:
     return bool(_ATTRIBUTE.match(line)) or (line.startswith("//") and not _COMMENT.match(line))
 
 

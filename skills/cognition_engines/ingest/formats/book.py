@@ -10,7 +10,7 @@ from lxml import etree
 
 from cognition_engines.ingest.formats.archives import element_of, opened_archive, part
 from cognition_engines.ingest.formats.converted import Converted, Mark, Unreadable, join_parts, members_of, right_of
-from cognition_engines.ingest.formats.web_page import decoded, markdown_of, parsed
+from cognition_engines.ingest.formats.web_page import decode_page, markdown_of, parse_html
 from cognition_engines.markdown.front_block import Member
 
 _CONTAINER: Final = "META-INF/container.xml"
@@ -26,7 +26,7 @@ def convert(content: bytes) -> Converted:
         package_name = _package_name(archive)
         package = element_of(part(archive, package_name))
         names = list(_spine(package, posixpath.dirname(package_name)))
-        text, _ = join_parts((markdown_of(parsed(decoded(part(archive, name)))), Mark()) for name in names)
+        text, _ = join_parts((markdown_of(parse_html(decode_page(part(archive, name)))), Mark()) for name in names)
         return Converted(text, _members(package))
 
 
@@ -34,7 +34,8 @@ def _check_encryption(archive: ZipFile) -> None:
     if _ENCRYPTION not in archive.namelist():
         return
     uris = [
-        str(element.get("URI") or "") for element in _all(element_of(part(archive, _ENCRYPTION)), "CipherReference")
+        str(element.get("URI") or "")
+        for element in _find_elements(element_of(part(archive, _ENCRYPTION)), "CipherReference")
     ]
     if any(not uri.lower().endswith(_FONTS) for uri in uris):
         raise Unreadable("is encrypted: only its reader can open it")
@@ -42,7 +43,7 @@ def _check_encryption(archive: ZipFile) -> None:
 
 def _package_name(archive: ZipFile) -> str:
     container = element_of(part(archive, _CONTAINER))
-    names = [str(element.get("full-path") or "") for element in _all(container, "rootfile")]
+    names = [str(element.get("full-path") or "") for element in _find_elements(container, "rootfile")]
     if not names:
         raise Unreadable("is broken: it names no package")
     return names[0]
@@ -50,9 +51,9 @@ def _package_name(archive: ZipFile) -> str:
 
 def _spine(package: etree._Element, folder: str) -> Iterator[str]:
     """Yield the names of its pages in the order of reading, each once, without the table of contents."""
-    items = {str(item.get("id")): item for item in _all(package, "item")}
+    items = {str(item.get("id")): item for item in _find_elements(package, "item")}
     seen: set[str] = set()
-    for reference in _all(package, "itemref"):
+    for reference in _find_elements(package, "itemref"):
         item = items.get(str(reference.get("idref")))
         if item is None or item.get("media-type") not in _PAGES or "nav" in str(item.get("properties") or "").split():
             continue
@@ -64,9 +65,9 @@ def _spine(package: etree._Element, folder: str) -> Iterator[str]:
 
 def _members(package: etree._Element) -> tuple[Member, ...]:
     named: dict[str, list[str]] = {}
-    for element in _all(package, "title", "creator", "date", "subject"):
+    for element in _find_elements(package, "title", "creator", "date", "subject"):
         named.setdefault(etree.QName(element).localname, []).append("".join(str(text) for text in element.itertext()))
-    for element in _all(package, "meta"):
+    for element in _find_elements(package, "meta"):
         name = str(element.get("property") or element.get("name") or "")
         named.setdefault(name, []).append(str(element.get("content") or element.text or ""))
     return members_of(
@@ -79,7 +80,7 @@ def _members(package: etree._Element) -> tuple[Member, ...]:
     )
 
 
-def _all(root: etree._Element, *names: str) -> Iterator[etree._Element]:
+def _find_elements(root: etree._Element, *names: str) -> Iterator[etree._Element]:
     """Yield the elements of these names, in whatever namespace."""
     for element in root.iter():
         if isinstance(element.tag, str) and etree.QName(element).localname in names:

@@ -47,11 +47,11 @@ def convert(content: bytes) -> Converted:
         [str(one.get("name") or "") for one in authors if isinstance(one, dict)] if isinstance(authors, list) else []
     )
     members = members_of(
-        _said(metadata, "title"),
+        _metadata_text(metadata, "title"),
         names,
-        _said(metadata, "date"),
-        project=_said(metadata, "project"),
-        sensitivity=_said(metadata, "sensitivity"),
+        _metadata_text(metadata, "date"),
+        project=_metadata_text(metadata, "project"),
+        sensitivity=_metadata_text(metadata, "sensitivity"),
     )
     return Converted(text, members, marks, front=bool(front))
 
@@ -86,7 +86,7 @@ def _inner(metadata: dict[str, Any], name: str, inner: str) -> object:
     return found.get(inner) if isinstance(found, dict) else None
 
 
-def _said(metadata: dict[str, Any], name: str) -> str | None:
+def _metadata_text(metadata: dict[str, Any], name: str) -> str | None:
     """A member of the metadata as it stands; a list or an object as JSON, so that a right is refused, not lost."""
     value = metadata.get(name)
     return None if value is None else value if isinstance(value, str) else json.dumps(value)

@@ -76,7 +76,7 @@ def _pages(
         if not lines and _has_picture(page):
             scanned.append(number + 1)
         page.close()
-        yield "\n".join(_headed(lines, entries.get(number, []))) if lines else "", Mark(page=number + 1)
+        yield "\n".join(_add_headings(lines, entries.get(number, []))) if lines else "", Mark(page=number + 1)
 
 
 def _lines(page: PdfPage) -> list[str]:
@@ -92,7 +92,7 @@ def _has_picture(page: PdfPage) -> bool:
     return next(iter(page.get_objects(filter=[FPDF_PAGEOBJ_IMAGE], max_depth=3)), None) is not None
 
 
-def _headed(lines: Sequence[str], entries: Iterable[_Entry]) -> list[str]:
+def _add_headings(lines: Sequence[str], entries: Iterable[_Entry]) -> list[str]:
     """Return the lines with a heading for each entry: in place of the line that says it, else above all."""
     found = list(lines)
     above: list[str] = []

@@ -134,7 +134,7 @@ class FormatReader:
             self._end()
         if self._process is None:
             self._start([each for each in Format if self.can_read(each)])
-        return self._within(self._limits.seconds, lambda process: _ask(process, format, content))
+        return self._ask_within(self._limits.seconds, lambda process: _ask(process, format, content))
 
     def missing_limits(self) -> tuple[str, ...]:
         """Return the limits that this system cannot set for the process that reads documents.
@@ -164,9 +164,9 @@ class FormatReader:
             start_new_session=True,
         )
         self._read = 0
-        return self._within(_LONGEST_START, lambda process: _START.validate_json(_receive(process))).missing
+        return self._ask_within(_LONGEST_START, lambda process: _START.validate_json(_receive(process))).missing
 
-    def _within(self, seconds: float, exchange: Callable[[subprocess.Popen[bytes]], T]) -> T:
+    def _ask_within(self, seconds: float, exchange: Callable[[subprocess.Popen[bytes]], T]) -> T:
         """Return what the process answers.
 
         Raises Unreadable if it ends first or takes longer, _Killed if something else has killed it.

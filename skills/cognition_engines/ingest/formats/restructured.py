@@ -15,7 +15,7 @@ from docutils.readers import doctree, standalone  # noqa: F401
 from docutils.writers import html5_polyglot, null  # noqa: F401
 
 from cognition_engines.ingest.formats.converted import Converted, Unreadable, members_of, right_of, split_front, text_of
-from cognition_engines.ingest.formats.web_page import markdown_of_part, parsed
+from cognition_engines.ingest.formats.web_page import markdown_of_part, parse_html
 from cognition_engines.markdown.front_block import Member
 
 _SETTINGS: Final = {
@@ -130,7 +130,7 @@ def convert(content: bytes) -> Converted:
     flaws = _without_messages(tree)
     members = _members(tree)
     page = publish_from_doctree(tree, writer=_Writer(), settings_overrides=_SETTINGS | {"warning_stream": said})
-    main = parsed(page if isinstance(page, str) else page.decode()).select_one("main")
+    main = parse_html(page if isinstance(page, str) else page.decode()).select_one("main")
     if main is None:
         raise Unreadable("is no sound rst")
     markdown = markdown_of_part(main)

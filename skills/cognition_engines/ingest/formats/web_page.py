@@ -72,7 +72,7 @@ class _Writer(MarkdownConverter):
         return text
 
 
-def parsed(html: str) -> BeautifulSoup:
+def parse_html(html: str) -> BeautifulSoup:
     """Return the elements of a page. Raises Unreadable where they are nested too deeply."""
     page = BeautifulSoup(html, "lxml")
     if _depth(page) > _DEEPEST:
@@ -148,14 +148,14 @@ def _depth(page: BeautifulSoup) -> int:
 
 def convert(content: bytes) -> Converted:
     """Return the page in a file. Raises Unreadable for an encoding that is not declared and not UTF-8."""
-    front, html = split_front(clean(decoded(content)))
-    page = parsed(html)
+    front, html = split_front(clean(decode_page(content)))
+    page = parse_html(html)
     members = _members(page)
     text = markdown_of(page)
     return Converted(front + "\n" + text if front else text, members, front=bool(front))
 
 
-def decoded(content: bytes) -> str:
+def decode_page(content: bytes) -> str:
     """Return the text of a page: as its byte order mark says, else as it declares, else UTF-8."""
     marked = next((name for mark, name in _BOMS if content.startswith(mark)), None)
     named = marked or EncodingDetector.find_declared_encoding(content[:_HEAD], is_html=True)
@@ -170,7 +170,7 @@ def decoded(content: bytes) -> str:
 
 
 def _members(page: BeautifulSoup) -> tuple[Member, ...]:
-    named = dict(_named(page))
+    named = dict(_meta_contents(page))
     first = page.find("h1")
     heading = line_of(first.get_text(" ")) if first is not None else ""
     heading = heading.rstrip("¶#").strip()
@@ -187,7 +187,7 @@ def _members(page: BeautifulSoup) -> tuple[Member, ...]:
     )
 
 
-def _named(page: BeautifulSoup) -> Iterator[tuple[str, list[str]]]:
+def _meta_contents(page: BeautifulSoup) -> Iterator[tuple[str, list[str]]]:
     """Yield the contents of the `meta` elements, by name."""
     found: dict[str, list[str]] = {}
     for element in page.find_all("meta"):

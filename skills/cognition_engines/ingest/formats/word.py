@@ -8,7 +8,7 @@ import mammoth
 
 from cognition_engines.ingest.formats.archives import office_members, opened_archive
 from cognition_engines.ingest.formats.converted import Converted
-from cognition_engines.ingest.formats.web_page import markdown_of_part, parsed
+from cognition_engines.ingest.formats.web_page import markdown_of_part, parse_html
 
 # the names that Word itself gives, which mammoth reads in any language
 _STYLES: Final = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh"
@@ -25,4 +25,4 @@ def convert(content: bytes) -> Converted:
         external_file_access=False,
         convert_image=mammoth.images.img_element(lambda image: {}),
     ).value
-    return Converted(markdown_of_part(parsed(page)), members)
+    return Converted(markdown_of_part(parse_html(page)), members)

@@ -5,10 +5,10 @@ from itertools import chain, islice
 from typing import BinaryIO, Final
 
 from cognition_engines.drafts.plain_values import LISTS, MalformedText, ParsedDocument, Value
-from cognition_engines.ingest.foreign.systems import LISTED, SYSTEMS, plain_members, recognised
+from cognition_engines.ingest.foreign.systems import LISTED, SYSTEMS, plain_members, recognise_system
 from cognition_engines.ingest.items import Item, warned
 from cognition_engines.ingest.maps.field_map import FieldMap, at
-from cognition_engines.ingest.maps.map_files import shipped
+from cognition_engines.ingest.maps.map_files import shipped_map
 from cognition_engines.ingest.maps.mapped import Found, MappedReader
 from cognition_engines.ingest.parse.json_values import parse_json
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
@@ -47,10 +47,10 @@ def read_dump(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Item]
 def _read_lines(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Item] | None:
     lines = parsed_lines(file)
     head = list(islice(lines, LOOKED_AT))
-    chosen = map or _recognised([candidate.value for candidate in head])
+    chosen = map or _recognise_map([candidate.value for candidate in head])
     if chosen is None:
         return None
-    return MappedReader(path, chosen).read(_found(chain(head, lines), chosen, of_lines=True))
+    return MappedReader(path, chosen).read(_find_objects(chain(head, lines), chosen, of_lines=True))
 
 
 def _read_whole(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Item] | None:
@@ -61,10 +61,10 @@ def _read_whole(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Ite
         documents = parsed_documents(content.decode("utf-8-sig"), yaml=map is not None)
     except (UnicodeDecodeError, MalformedText):
         return None
-    chosen = map or _recognised([document.value for document in documents])
+    chosen = map or _recognise_map([document.value for document in documents])
     if chosen is None:
         return None
-    items = MappedReader(path, chosen).read(_found(_candidates(documents), chosen, of_lines=False))
+    items = MappedReader(path, chosen).read(_find_objects(_candidates(documents), chosen, of_lines=False))
     return chain(items, _not_whole(path, documents))
 
 
@@ -78,13 +78,13 @@ def parsed_documents(text: str, *, yaml: bool) -> Sequence[ParsedDocument]:
     return parse_yaml(text)
 
 
-def _recognised(values: Sequence[Value]) -> FieldMap | None:
+def _recognise_map(values: Sequence[Value]) -> FieldMap | None:
     """Return the shipped map of the system that the first objects are of, unless one of them names a kind of ours."""
     objects = list(islice((one for value in values for one, _ in listed_objects(value, None)), LOOKED_AT))
     if any(isinstance(one, dict) and named_kind(one) in KIND_NAMES for one in objects):
         return None
-    name = next(filter(None, map(recognised, objects)), None)
-    return None if name is None else shipped(name)
+    name = next(filter(None, map(recognise_system, objects)), None)
+    return None if name is None else shipped_map(name)
 
 
 def listed_objects(value: Value, path: str | None) -> Iterator[tuple[Value, bool]]:
@@ -94,7 +94,7 @@ def listed_objects(value: Value, path: str | None) -> Iterator[tuple[Value, bool
         yield from ((one, True) for one in (inner if isinstance(inner, list) else [inner]))
     elif isinstance(value, list):
         yield from ((one, True) for one in value)
-    elif not isinstance(value, dict) or recognised(value) is not None:
+    elif not isinstance(value, dict) or recognise_system(value) is not None:
         yield value, False
     else:
         lists = [_list_of(at(value, name)) for name in (*LISTED, *LISTS)]
@@ -107,7 +107,7 @@ def listed_objects(value: Value, path: str | None) -> Iterator[tuple[Value, bool
 def _list_of(value: Value) -> list[Value] | None:
     """Return the objects of a list, or of an object that has them by their ids."""
     if isinstance(value, dict) and value and all(isinstance(one, dict) for one in value.values()):
-        return [*value.values()] if any(recognised(one) for one in value.values()) else None
+        return [*value.values()] if any(recognise_system(one) for one in value.values()) else None
     return value if isinstance(value, list) else None
 
 
@@ -119,7 +119,7 @@ def _candidates(documents: Iterable[ParsedDocument]) -> Iterator[Candidate]:
             yield Candidate(document.value, document.line)
 
 
-def _found(candidates: Iterable[Candidate], map: FieldMap, *, of_lines: bool) -> Iterator[Found]:
+def _find_objects(candidates: Iterable[Candidate], map: FieldMap, *, of_lines: bool) -> Iterator[Found]:
     """Yield the objects with plain values. Those of a list in a document are named, for its line is that of all."""
     members = plain_members() if map.system is None else SYSTEMS[map.system].members()
     for candidate in candidates:

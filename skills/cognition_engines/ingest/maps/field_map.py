@@ -77,7 +77,7 @@ def is_given(value: Value) -> bool:
     return value is not None and value != [] and value != {} and not (isinstance(value, str) and not value.strip())
 
 
-def without(value: Mapping[str, Value], paths: Iterable[str]) -> dict[str, Value]:
+def drop_paths(value: Mapping[str, Value], paths: Iterable[str]) -> dict[str, Value]:
     """Return a copy without what stands under the paths; what is empty then, or was, is left out. Lists stay whole."""
     inner: dict[str, list[str]] = {}
     gone = set(paths)
@@ -89,7 +89,7 @@ def without(value: Mapping[str, Value], paths: Iterable[str]) -> dict[str, Value
     for name, member in value.items():
         if name in gone:
             continue
-        kept = without(member, inner[name]) if name in inner and isinstance(member, dict) else member
+        kept = drop_paths(member, inner[name]) if name in inner and isinstance(member, dict) else member
         if is_given(kept):
             left[name] = kept
     return left

@@ -9,7 +9,7 @@ from typing import Final, cast, get_args
 
 import yaml
 
-from cognition_engines.drafts.plain_values import RIGHTS, Value, named
+from cognition_engines.drafts.plain_values import RIGHTS, Value, safe_name
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.foreign.systems import SYSTEMS
 from cognition_engines.ingest.maps.field_map import DETECTED, SKIP, Epoch, FieldMap, FieldRule, MapEntry
@@ -48,7 +48,7 @@ def shipped_names() -> tuple[str, ...]:
 
 
 @cache
-def shipped(name: str) -> FieldMap:
+def shipped_map(name: str) -> FieldMap:
     """Return a map that comes with the package."""
     return parsed_map((SHIPPED / f"{name}.yaml").read_text(encoding="utf-8"), name)
 
@@ -56,7 +56,7 @@ def shipped(name: str) -> FieldMap:
 def opened_map(text: str) -> FieldMap:
     """Return the shipped map of this name, else that of the file. Raises ConfigurationError."""
     if text in shipped_names():
-        return shipped(text)
+        return shipped_map(text)
     try:
         with open(text, "rb") as file:
             content = file.read(_LARGEST + 1)
@@ -154,7 +154,7 @@ def _fields(node: yaml.Node | None, kind: str) -> Iterator[tuple[str, yaml.Node]
     for key, name, value in _pairs(node, "fields"):
         if name not in _names_of(kind) - {"metadata"}:
             known = ", ".join(sorted(_names_of(kind) - {"metadata"}))
-            raise _Wrong(key, f"{named(name, 'that')} is not a field of the kind {kind}; there are {known}")
+            raise _Wrong(key, f"{safe_name(name, 'that')} is not a field of the kind {kind}; there are {known}")
         yield name, value
 
 
@@ -184,7 +184,7 @@ def _members(node: yaml.Node, what: str, names: tuple[str, ...]) -> Mapping[str,
     found: dict[str, yaml.Node] = {}
     for key, name, value in _pairs(node, what):
         if name not in names:
-            raise _Wrong(key, f"{named(name, 'that')} is no key of {what}; there are {', '.join(names)}")
+            raise _Wrong(key, f"{safe_name(name, 'that')} is no key of {what}; there are {', '.join(names)}")
         found[name] = value
     return found
 
@@ -198,7 +198,7 @@ def _pairs(node: yaml.Node | None, what: str) -> Iterator[tuple[yaml.Node, str, 
     for key, value in node.value:
         name = _text(key, "a name")
         if name in seen:
-            raise _Wrong(key, f"{named(name, 'that')} is given twice")
+            raise _Wrong(key, f"{safe_name(name, 'that')} is given twice")
         seen.add(name)
         yield key, name, value
 

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from cognition_engines.drafts.plain_values import RIGHTS, RefusedValue, Value, first_refusal, misspelled_right, named
+from cognition_engines.drafts.plain_values import (
+    RIGHTS,
+    RefusedValue,
+    Value,
+    first_refusal,
+    misspelled_right,
+    safe_name,
+)
 from cognition_engines.ingest.items import Item, RecordDraft, RejectedRecord, warned
 from cognition_engines.ingest.maps.field_map import (
     DETECTED,
@@ -19,8 +26,8 @@ from cognition_engines.ingest.maps.field_map import (
     FieldRule,
     MapEntry,
     at,
+    drop_paths,
     is_given,
-    without,
 )
 from cognition_engines.ingest.maps.map_files import text_of
 from cognition_engines.ingest.statuses import is_of_decisions
@@ -124,7 +131,9 @@ class MappedReader:
         for item in ObjectReader(self._path).read(self._candidates(objects)):
             name, vector = self._current.name, self._current.vector
             if isinstance(item, RejectedRecord) and name is not None:
-                yield RejectedRecord(replace(item.problem, reason=f"{named(name, 'an object')}: {item.problem.reason}"))
+                yield RejectedRecord(
+                    replace(item.problem, reason=f"{safe_name(name, 'an object')}: {item.problem.reason}")
+                )
             elif isinstance(item, RecordDraft) and vector is not None and isinstance(item.record, EMBEDDED):
                 yield replace(item, vectors=vector[None])
             else:
@@ -184,18 +193,18 @@ def is_detected(value: dict[str, Value]) -> bool:
 
 def _record(value: dict[str, Value], entry: MapEntry) -> Value:
     """Return the object of a record; what no field takes is in its metadata."""
-    given = {name: found for name, rule in entry.fields.items() if (found := _chosen(rule, value)) is not None}
+    given = {name: found for name, rule in entry.fields.items() if (found := _choose_path(rule, value)) is not None}
     taken = {path for name, (path, whole, _) in given.items() if whole and (name in RIGHTS or not is_right(path))}
     if entry.kind == DETECTED:
-        return without(value, [*taken, *entry.drop]) | {name: found for name, (_, _, found) in given.items()}
+        return drop_paths(value, [*taken, *entry.drop]) | {name: found for name, (_, _, found) in given.items()}
     try:
         rights = rights_of(value, entry, {name: (path, found) for name, (path, _, found) in given.items()})
     except RightsUnclear as error:
         return RefusedValue(str(error))
-    rest = _flat(without(value, [*taken, *entry.drop, *RIGHTS, *(f"metadata.{name}" for name in RIGHTS)]))
+    rest = _flat(drop_paths(value, [*taken, *entry.drop, *RIGHTS, *(f"metadata.{name}" for name in RIGHTS)]))
     for name, member in rest.items():
         if (refused := first_refusal(member)) is not None:
-            return RefusedValue(f"{named(name, 'a member')}: {refused.reason}")
+            return RefusedValue(f"{safe_name(name, 'a member')}: {refused.reason}")
     fields: dict[str, Value] = {name: found for name, (_, _, found) in given.items()}
     fields = {**fields, **entry.constants, **rights}
     vectors = {name: rest.pop(name) for name in sorted(VECTORS & rest.keys())}  # which are named as left out
@@ -213,7 +222,7 @@ def _flat(rest: dict[str, Value]) -> dict[str, Value]:
     return inner | rest | ({"metadata": twice} if twice else {})
 
 
-def _chosen(rule: FieldRule, value: dict[str, Value]) -> tuple[str, bool, Value] | None:
+def _choose_path(rule: FieldRule, value: dict[str, Value]) -> tuple[str, bool, Value] | None:
     """Return the path that gives the value of a field, whether all that stands there is taken, and the value."""
     for path in rule.paths:
         found = at(value, path)

@@ -11,10 +11,10 @@ import yaml
 from cognition_engines.drafts.plain_values import LISTS, MalformedText, RefusedValue, Value
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.dates import iso_date
-from cognition_engines.ingest.foreign.systems import LISTED, SYSTEMS, plain_members, recognised
+from cognition_engines.ingest.foreign.systems import LISTED, SYSTEMS, plain_members, recognise_system
 from cognition_engines.ingest.maps.dumps import listed_objects, parsed_documents, plain
 from cognition_engines.ingest.maps.field_map import DETECTED, at, is_given
-from cognition_engines.ingest.maps.map_files import SHIPPED, parsed_map, shipped
+from cognition_engines.ingest.maps.map_files import SHIPPED, parsed_map, shipped_map
 from cognition_engines.ingest.maps.mapped import is_detected, records_of
 from cognition_engines.ingest.structured.aliases import is_record, snake
 from cognition_engines.ingest.structured.reader import parsed_lines, starts_lines
@@ -86,7 +86,7 @@ def sample_of(path: Path) -> Sample:
 def _of_lines(file: BinaryIO) -> Sample:
     values = [candidate.value for candidate in islice(parsed_lines(file), MOST)]
     inner = [one for value in values for one, _ in listed_objects(value, None)]
-    return _sample(inner if any(map(recognised, inner)) else values)
+    return _sample(inner if any(map(recognise_system, inner)) else values)
 
 
 def _of_documents(path: Path, file: BinaryIO) -> Sample:
@@ -107,7 +107,7 @@ def _of_documents(path: Path, file: BinaryIO) -> Sample:
 
 def _list_path(value: Value, depth: int = 1) -> str | None:
     """Return the path to the longest list of objects in a document."""
-    if not isinstance(value, dict) or recognised(value) is not None or is_record(value):
+    if not isinstance(value, dict) or recognise_system(value) is not None or is_record(value):
         return None
     found: dict[str, int] = {}
     for name, member in value.items():
@@ -125,13 +125,13 @@ def _list_path(value: Value, depth: int = 1) -> str | None:
 
 
 def _sample(values: Sequence[Value], objects: str | None = None) -> Sample:
-    system = next(filter(None, map(recognised, values)), None)
+    system = next(filter(None, map(recognise_system, values)), None)
     members = SYSTEMS[system].members() if system else plain_members()
     plains = [plain(value, members) for value in values[:MOST] if not isinstance(value, RefusedValue)]
     return Sample(tuple(one for one in plains if isinstance(one, dict)), system, objects)
 
 
-def proposed(sample: Sample) -> str:
+def propose_map(sample: Sample) -> str:
     """Return a map as YAML: a shipped one where it fits most objects, else one by their members."""
     shipped_one = "published_cstp" if all(map(_is_published, sample.members)) else sample.system
     if shipped_one is not None and _fits_most(sample, shipped_one):
@@ -153,7 +153,7 @@ def _is_published(members: Mapping[str, Value]) -> bool:
 
 
 def _fits_most(sample: Sample, name: str) -> bool:
-    found = [record for one in sample.members for record in records_of(one, shipped(name))]
+    found = [record for one in sample.members for record in records_of(one, shipped_map(name))]
     refused = sum(isinstance(record, RefusedValue) for record in found)
     return refused <= len(found) / 2
 
@@ -180,7 +180,7 @@ def _entry(paths: Mapping[str, list[Value]]) -> dict[str, Value]:
     vectors: list[Value] = [path for path, values in paths.items() if all(map(_is_vector, values))]
     if not content:
         kind, fields = "entity", {"id": _IDS, **_ENTITY}
-    elif _named(paths, _TURN["conversation_id"], _is_text) and _named(paths, ("role",), _is_role):
+    elif _paths_named(paths, _TURN["conversation_id"], _is_text) and _paths_named(paths, ("role",), _is_role):
         kind, fields = "turn", {"id": _IDS, **_TURN}
     else:
         kind, fields = "artifact", {"id": _IDS, **_ARTIFACT}
@@ -188,7 +188,7 @@ def _entry(paths: Mapping[str, list[Value]]) -> dict[str, Value]:
     taken = set(content)
     for name, names in {**fields, **_RIGHTS}.items():
         usable = {path: values for path, values in paths.items() if path not in taken}
-        found = _named(usable, names, _CHECKS.get(name, _is_line))
+        found = _paths_named(usable, names, _CHECKS.get(name, _is_line))
         if name == "ts" and found:
             found = found[:1]
             chosen[name] = _time_rule(found[0], paths[found[0]])
@@ -222,7 +222,7 @@ def _one_or_all(paths: Sequence[str]) -> Value:
 def _contents(paths: Mapping[str, list[Value]]) -> list[str]:
     """Return the paths of the text: by their names, else that of the longest texts; none where there are only names."""
     texts = {path: values for path, values in paths.items() if all(isinstance(one, str) for one in values)}
-    if found := _named(texts, _TEXTS, lambda _: True):
+    if found := _paths_named(texts, _TEXTS, lambda _: True):
         return found
     long = {path: sum(len(str(one)) for one in values) / len(values) for path, values in texts.items()}
     path = max(long, key=lambda path: long[path], default=None)
@@ -230,7 +230,7 @@ def _contents(paths: Mapping[str, list[Value]]) -> list[str]:
     return [path] if path is not None and is_text else []
 
 
-def _named(paths: Mapping[str, list[Value]], names: Sequence[str], fits: Callable[[Value], bool]) -> list[str]:
+def _paths_named(paths: Mapping[str, list[Value]], names: Sequence[str], fits: Callable[[Value], bool]) -> list[str]:
     """The paths whose last part is one of the names, in their order, where all values fit; those nearest the root."""
     found = [
         (path.count("."), names.index(last), path)

@@ -87,10 +87,10 @@ _LONGEST_CLAUSE: Final = 100  # characters
 def in_english(text: str) -> str:
     """Return a statement with English words in place of those for statuses in other languages."""
     composed = normalize("NFC", text)
-    return text if _ANY.search(composed) is None else _ANY.sub(_translated, composed)
+    return text if _ANY.search(composed) is None else _ANY.sub(_translate, composed)
 
 
-def _translated(match: re.Match[str]) -> str:
+def _translate(match: re.Match[str]) -> str:
     if match["by"] is not None:
         return f"superseded by {match['by']} "
     start = max(match.start() - _LONGEST_CLAUSE, 0)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from cognition_engines.drafts.plain_values import MalformedText, RefusedValue, Value, labels, named
+from cognition_engines.drafts.plain_values import MalformedText, RefusedValue, Value, labels, safe_name
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
-from cognition_engines.markdown.front_block import Member, Notice, swallowed
+from cognition_engines.markdown.front_block import Member, Notice, may_hold_next
 from cognition_engines.markdown.inline import one_line
 
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
@@ -67,7 +67,7 @@ class FrontMatter:
     def lines_beside(self, consumed: frozenset[str]) -> Iterator[str]:
         """`name: value` for every member with a value that is not among the consumed ones."""
         for name, member in self.members.items():
-            shown = "" if name in consumed else _shown(member, self.values[name])
+            shown = "" if name in consumed else _show_member(member, self.values[name])
             if shown:
                 yield f"{member.name}: {shown}"
         for member in self.ignored:
@@ -79,7 +79,7 @@ def _source_text(member: Member) -> str:
     return "" if text in _EMPTY else text
 
 
-def _shown(member: Member, value: Value) -> str:
+def _show_member(member: Member, value: Value) -> str:
     if isinstance(value, str):
         return one_line(value)
     if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
@@ -118,12 +118,16 @@ def read_front_matter(members: Sequence[Member], flaw: Notice | None = None) -> 
         name = plain_name(member.name)
         value = _value(member)
         if name in _LABELS and isinstance(value, list) and not all(map(_says_something, value)):
-            notices.append(Notice(member.line, f"{named(member.name, 'a member')} has empty items: they are left out"))
+            notices.append(
+                Notice(member.line, f"{safe_name(member.name, 'a member')} has empty items: they are left out")
+            )
             value = list(filter(_says_something, value))
         if name in first:
-            flaw = flaw or Notice(member.line, f"{named(member.name, 'a member')} is given twice")
-        elif (isinstance(value, RefusedValue) or (name in _LENIENT and isinstance(value, dict))) and swallowed(member):
-            reason = f"{named(member.name, 'a member')} is no plain value: the line below may be a member"
+            flaw = flaw or Notice(member.line, f"{safe_name(member.name, 'a member')} is given twice")
+        elif (isinstance(value, RefusedValue) or (name in _LENIENT and isinstance(value, dict))) and may_hold_next(
+            member
+        ):
+            reason = f"{safe_name(member.name, 'a member')} is no plain value: the line below may be a member"
             flaw = flaw or Notice(member.line, reason)
         elif name in _LENIENT and isinstance(value, RefusedValue) and member.source.lstrip()[:1] in _OPENING:
             notices.append(Notice(member.line, "a quote or bracket is not closed: the member is not read"))

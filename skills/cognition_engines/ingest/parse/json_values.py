@@ -5,7 +5,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from typing import BinaryIO, Final
 
-from cognition_engines.drafts.plain_values import LISTS, MalformedText, ParsedDocument, RefusedValue, Value, named
+from cognition_engines.drafts.plain_values import LISTS, MalformedText, ParsedDocument, RefusedValue, Value, safe_name
 from cognition_engines.open_file import LARGEST_WHOLE
 
 _BLANK = " \t\n\r"
@@ -27,7 +27,7 @@ def _members(pairs: list[tuple[str, Value]]) -> dict[str, Value] | RefusedValue:
     members: dict[str, Value] = {}
     for name, value in pairs:
         if name in members:
-            return RefusedValue(f"{named(name, 'a member')} is given twice")
+            return RefusedValue(f"{safe_name(name, 'a member')} is given twice")
         members[name] = value
     return members
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import yaml
 
-from cognition_engines.drafts.plain_values import LISTS, MalformedText, ParsedDocument, RefusedValue, Value, named
+from cognition_engines.drafts.plain_values import LISTS, MalformedText, ParsedDocument, RefusedValue, Value, safe_name
 
 _DEEPEST = 64
 _LONGEST_INT = 400
@@ -61,7 +61,7 @@ class _Open:
         else:
             name = value if isinstance(value, str) else str(value).lower()
             if self.members is not None and name in self.members:
-                self.refused = self.refused or RefusedValue(f"{named(name, 'a member')} is given twice")
+                self.refused = self.refused or RefusedValue(f"{safe_name(name, 'a member')} is given twice")
             else:
                 self.key = name
 

@@ -96,7 +96,7 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
     """Return the members of a record of a kind by our names. Raises `Twice`."""
     known, others = own(given, own_names(kind))
     known = {name: value for name, value in known.items() if value is not None}
-    spelled = _spelled(others, SPECS[kind].aliases.keys())
+    spelled = _find_spellings(others, SPECS[kind].aliases.keys())
     for other, name in SPECS[kind].aliases.items():
         if other in spelled and known.get(name) is None and others[spelled[other]] is not None:
             known[name] = others.pop(spelled.pop(other))
@@ -105,10 +105,10 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
     if kind is Kind.TURN and others.get("context") == CONVERSATION:
         del others["context"]  # that of every turn
     others = {name: value for name, value in others.items() if value is not None}
-    return Members(known, others, frozenset(name for name in others if snake(name) in _tolerated(kind)))
+    return Members(known, others, frozenset(name for name in others if snake(name) in _tolerated_names(kind)))
 
 
-def _spelled(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str, str]:
+def _find_spellings(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str, str]:
     """Return how those of the names that are given are spelled. Raises `Twice`."""
     spelled: dict[str, str] = {}
     for spelling in members:
@@ -120,7 +120,7 @@ def _spelled(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str,
 
 
 @cache
-def _tolerated(kind: Kind) -> frozenset[str]:
+def _tolerated_names(kind: Kind) -> frozenset[str]:
     """Return other systems' names that may stand next to ours, so that both are given."""
     title = {_TITLE} if kind is Kind.EXTRACTION else frozenset()
     return _STORAGE | SPECS[kind].storage | title | SPECS[kind].aliases.keys() - {"text", "markdown"}
@@ -147,7 +147,7 @@ def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[di
         if inner.get(_CONTENT_NAMES[spelling]) is None:
             inner[_CONTENT_NAMES[spelling]] = strange.pop(spelling)
     heading = next(name for name in ("question", "name", "title", "role") if name in names)
-    for title in [of.pop(spelling) for of in (others, strange) for spelling in _spelled(of, {_TITLE}).values()]:
+    for title in [of.pop(spelling) for of in (others, strange) for spelling in _find_spellings(of, {_TITLE}).values()]:
         if title is None:
             continue
         if inner.get(heading) is None:

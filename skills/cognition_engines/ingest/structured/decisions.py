@@ -17,10 +17,10 @@ from cognition_engines.drafts.plain_values import (
     Unacceptable,
     Value,
     first_refusal,
-    joined,
+    join_reasons,
     labels,
     misspelled_right,
-    named,
+    safe_name,
     unsound,
     whole,
 )
@@ -30,7 +30,7 @@ from cognition_engines.ingest.structured.aliases import VECTORS, own_names, snak
 from cognition_engines.kinds.decisions import GivenDecision
 from cognition_engines.kinds.fields import Metadata
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import Record, validated
+from cognition_engines.kinds.registry import Record, validate_record
 from cognition_engines.models import Decision, Reason
 
 # In the order of the text. Of several names of one section each that is given has its own section.
@@ -61,7 +61,7 @@ _OF_OTHERS: Final = frozenset(
 
 def section(name: str, value: Value) -> str | None:
     """Return the section of a member that is part of the text; None for one without text."""
-    body = _body(value) or (_written(value) if _has_text(value) else None)
+    body = _body(value) or (_write_value(value) if _has_text(value) else None)
     return None if body is None else f"## {HEADINGS[name]}\n\n{body}"
 
 
@@ -69,7 +69,7 @@ def prose_section(name: str, value: Value) -> str | None:
     """Return the section of a member that no field or heading takes; None for a value without prose."""
     if not _has_prose(value) and not (name.casefold() in _OF_TEXTS and isinstance(value, str) and value.strip()):
         return None
-    return f"## {' '.join(name.split())}\n\n{_written(value)}"
+    return f"## {' '.join(name.split())}\n\n{_write_value(value)}"
 
 
 def _has_text(value: Value) -> bool:
@@ -87,14 +87,14 @@ def _has_prose(value: Value) -> bool:
     return isinstance(value, dict) and any(map(_has_prose, value.values()))
 
 
-def _written(value: Value, indent: str = "") -> str:
+def _write_value(value: Value, indent: str = "") -> str:
     """Return a value as text: a list and an object as a list of Markdown."""
     if isinstance(value, list):
-        return "\n".join(f"{indent}* {_written(item, indent + '  ').lstrip()}" for item in value)
+        return "\n".join(f"{indent}* {_write_value(item, indent + '  ').lstrip()}" for item in value)
     if isinstance(value, dict):
         breaks = {name: "\n" if isinstance(item, dict | list) else "" for name, item in value.items()}
         return "\n".join(
-            f"{indent}* {name}: {breaks[name]}{_written(item, indent + '  ')}" for name, item in value.items()
+            f"{indent}* {name}: {breaks[name]}{_write_value(item, indent + '  ')}" for name, item in value.items()
         )
     return value.strip() if isinstance(value, str) else json.dumps(value, default=str)
 
@@ -146,18 +146,18 @@ class _Members:
     wrong: list[str] = field(default_factory=list)
 
 
-def _sorted(record: Mapping[str, Value], *, strict: bool) -> _Members:
+def _sort_members(record: Mapping[str, Value], *, strict: bool) -> _Members:
     """Return the members of a record; with `strict` one that no field or other tool knows is wrong."""
     found, seen = _Members(), set[str]()
     for spelling, value in record.items():
         plain = snake(spelling)
         name = plain if plain in HEADINGS or plain in own_names(Kind.DECISION) else None
         if (name or plain) in seen:
-            found.wrong.append(f"{name or named(plain, 'an unknown member')} is given in both spellings")
+            found.wrong.append(f"{name or safe_name(plain, 'an unknown member')} is given in both spellings")
         elif (reason := misspelled_right(spelling)) is not None:
             found.wrong.append(reason)
         elif name is None and strict and plain not in _OF_OTHERS | VECTORS:
-            found.wrong.append(f"{named(spelling, 'an unknown member')} is not a field of a decision")
+            found.wrong.append(f"{safe_name(spelling, 'an unknown member')} is not a field of a decision")
         elif value is not None:
             place = found.others if name is None else found.sections if name in HEADINGS else found.known
             place[spelling if name is None else name] = value
@@ -195,7 +195,7 @@ def _metadata(found: _Members) -> dict[str, JsonValue]:
         found.wrong.append(_rules()["metadata"])
         return {}
     kept = {name: value for name, value in found.others.items() if name not in VECTORS}
-    twice = [named(name, "an unknown member") for name in kept if name in given]
+    twice = [safe_name(name, "an unknown member") for name in kept if name in given]
     found.wrong += [f"{name} is given in metadata and outside it" for name in twice]
     found.wrong += unsound({"metadata": given, **kept}).values()
     if found.wrong:
@@ -207,7 +207,7 @@ def _metadata(found: _Members) -> dict[str, JsonValue]:
         return {}
 
 
-def _tolerated(name: str, value: Value) -> Value:
+def _make_strict(name: str, value: Value) -> Value:
     """Return the value with what is read leniently made strict; see docs/decision-files.md."""
     if name == "tags":
         return labels(value)
@@ -236,7 +236,7 @@ def _rules() -> Mapping[str, str]:
     }
 
 
-def _checked(given: Mapping[str, Value], wrong: list[str]) -> GivenDecision | None:
+def _check_decision(given: Mapping[str, Value], wrong: list[str]) -> GivenDecision | None:
     """Return the members as a decision; None after adding to `wrong` what each must be that breaks its rule."""
     broken: dict[str, str] = {}
     for name, value in given.items():
@@ -244,10 +244,12 @@ def _checked(given: Mapping[str, Value], wrong: list[str]) -> GivenDecision | No
             broken[name] = f"{name}: {refused.reason}"
         elif unsound({name: value}) or (name == "date" and not (isinstance(value, str) and iso_date(value))):
             broken[name] = _rules()[name]
-    fine = {name: _tolerated(name, value) for name, value in given.items() if name not in broken}
+    fine = {name: _make_strict(name, value) for name, value in given.items() if name not in broken}
     read: GivenDecision | None = None
     try:
-        read = cast("GivenDecision", validated(Kind.DECISION, cast("Mapping[str, JsonValue]", {"title": "-", **fine})))
+        read = cast(
+            "GivenDecision", validate_record(Kind.DECISION, cast("Mapping[str, JsonValue]", {"title": "-", **fine}))
+        )
     except ValidationError as error:
         names = [to_snake(str(details["loc"][0])) for details in error.errors(include_url=False, include_input=False)]
         broken |= {name: _rules()[name] for name in names}
@@ -263,17 +265,17 @@ def read_decision(
     Members that no field holds go to the text or the metadata. In a record that names its kind (`named_kind`) one that
     no other tool is known to write is refused instead. `titled` says that it must have a title.
     """
-    found = _sorted(record, strict=named_kind)
+    found = _sort_members(record, strict=named_kind)
     found.wrong += unsound(found.sections).values()
     has_others = bool(found.others)
     _with_sections(found)
     metadata = _metadata(found)
-    read = _checked(found.known, found.wrong)
+    read = _check_decision(found.known, found.wrong)
     if titled and not {"title", "decision"} & (found.known.keys() | found.sections.keys()):
         of_another = "; a record of another kind names its kind" if has_others and not named_kind else ""
         found.wrong.append(f"title is required{of_another}")
     if found.wrong or read is None:
-        raise Unacceptable(joined(found.wrong))
+        raise Unacceptable(join_reasons(found.wrong))
     given = {field.name: getattr(read, field.name) for field in fields(read)}
     given |= {
         "reasons": tuple(Reason(one.type, one.text, one.strength) for one in read.reasons),

@@ -14,7 +14,7 @@ from cognition_engines.drafts.plain_values import (
     ParsedDocument,
     RefusedValue,
     Value,
-    listed,
+    list_names,
 )
 from cognition_engines.ingest.items import Item, rejected, warned
 from cognition_engines.ingest.parse.json_values import parse_json
@@ -64,7 +64,7 @@ def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | No
     first = next((candidate for candidate in head if candidate.broken), None)
     if first is None or not isinstance(first.value, RefusedValue):
         return None
-    return _broken(path, first.text, MalformedText(first.line, first.value.reason), explicit)
+    return _refuse_malformed(path, first.text, MalformedText(first.line, first.value.reason), explicit)
 
 
 def parsed_lines(file: BinaryIO) -> Iterator[Candidate]:
@@ -102,7 +102,7 @@ def read_json(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     try:
         return _read_whole(path, text, [parse_json(text)], explicit)
     except MalformedText as error:
-        return _broken(path, text, error, explicit)
+        return _refuse_malformed(path, text, error, explicit)
 
 
 def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
@@ -118,7 +118,7 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
         # the documents before the one that is broken are whole
         items = _read_documents(path, error.before, explicit)
         if items is None:
-            return _broken(path, text, error, explicit)
+            return _refuse_malformed(path, text, error, explicit)
         return chain(items, [rejected(path, error.reason, error.line)])
     return _read_whole(path, text, documents, explicit)
 
@@ -130,7 +130,7 @@ def _read_whole(path: str, text: str, documents: Sequence[ParsedDocument], expli
         return items
     for candidate in (candidate for parsed in documents for candidate in _candidates(parsed)):
         if isinstance(candidate.value, RefusedValue):
-            return _broken(path, text, MalformedText(candidate.line, candidate.value.reason), explicit)
+            return _refuse_malformed(path, text, MalformedText(candidate.line, candidate.value.reason), explicit)
     return None
 
 
@@ -182,7 +182,7 @@ def _left_out(path: str, documents: Sequence[ParsedDocument]) -> Iterator[Item]:
     for parsed in documents:
         name = _container(parsed)
         if name is not None and isinstance(parsed.value, dict) and len(parsed.value) > 1:
-            others = listed(member for member in parsed.value if member != name)
+            others = list_names(member for member in parsed.value if member != name)
             reason = f"only {name} is read here; the other members are left out: {others}"
             yield warned(path, reason, parsed.line)
 
@@ -192,7 +192,7 @@ def _is_empty_list(value: Value) -> bool:
     return value == [] or (isinstance(value, dict) and any(value == {name: []} for name in LISTS))
 
 
-def _broken(path: str, text: str, error: MalformedText, explicit: bool) -> Iterator[Item] | None:
+def _refuse_malformed(path: str, text: str, error: MalformedText, explicit: bool) -> Iterator[Item] | None:
     if explicit or any(mark.search(text) for mark in (_TITLE, _JSON_TITLE, _KIND)):
         return iter([rejected(path, error.reason, error.line)])
     return None

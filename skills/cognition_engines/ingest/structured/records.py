@@ -14,11 +14,11 @@ from cognition_engines.drafts.plain_values import (
     RefusedValue,
     Unacceptable,
     Value,
-    joined,
+    join_reasons,
     labels,
-    listed,
+    list_names,
     misspelled_right,
-    named,
+    safe_name,
     unsound,
     whole,
 )
@@ -39,7 +39,7 @@ from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_lists
 from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Source
-from cognition_engines.kinds.registry import NAMESAKES, OtherRecord, Record, validated
+from cognition_engines.kinds.registry import NAMESAKES, OtherRecord, Record, validate_record
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 # What an extraction says whose content is a mere text, by its type.
@@ -61,7 +61,7 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     wrong += twice.values()
     if named_kind:
         unknown = [name for name in members.others if name not in members.storage and misspelled_right(name) is None]
-        wrong += [f"{named(name, 'an unknown member')} is not a field of {a(kind)}" for name in unknown]
+        wrong += [f"{safe_name(name, 'an unknown member')} is not a field of {a(kind)}" for name in unknown]
     known = {name: value if name == "metadata" else whole(value) for name, value in members.known.items()}
     text = known.pop("content", None) if kind is Kind.SOURCE else None
     if text is not None and not isinstance(text, str):
@@ -71,14 +71,14 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
     except Unacceptable as error:
         wrong.append(str(error))
     try:
-        record = cast("OtherRecord", validated(kind, cast("Mapping[str, JsonValue]", _tolerated(kind, known))))
+        record = cast("OtherRecord", validate_record(kind, cast("Mapping[str, JsonValue]", _make_strict(kind, known))))
     except ValidationError as error:
         found = reasons(error, kind, known, absent={*map(snake, bad), *twice})
         if kind is Kind.EXTRACTION and known.get("type") not in EXTRACTION_TYPES:
             found += _wrong_beside_type(known)
-        raise Unacceptable(joined([*wrong, *found])) from None
+        raise Unacceptable(join_reasons([*wrong, *found])) from None
     if wrong:
-        raise Unacceptable(joined(wrong))
+        raise Unacceptable(join_reasons(wrong))
     left_out = tuple(name for name in members.others if name in VECTORS)
     return ReadRecord(record, tuple(kept), left_out, text if isinstance(text, str) else None)
 
@@ -104,7 +104,7 @@ def _wrong_beside_type(known: Mapping[str, Value]) -> list[str]:
     """Return other flaws of an extraction of no known type; its content could be anything."""
     others: dict[str, Value] = {**known, "type": "warning", "content": {"title": "-", "description": "-"}}
     try:
-        validated(Kind.EXTRACTION, cast("Mapping[str, JsonValue]", others))
+        validate_record(Kind.EXTRACTION, cast("Mapping[str, JsonValue]", others))
     except ValidationError as error:
         return reasons(error, Kind.EXTRACTION, others)
     return []
@@ -123,12 +123,12 @@ def into_metadata(known: dict[str, Value], others: Mapping[str, Value]) -> Itera
     if not kept or not isinstance(metadata, dict):
         return ()
     if both := sorted(kept.keys() & metadata.keys()):
-        raise Unacceptable(f"{named(both[0], 'an unknown member')} is given in metadata and outside it")
+        raise Unacceptable(f"{safe_name(both[0], 'an unknown member')} is given in metadata and outside it")
     known["metadata"] = {**metadata, **kept}
     return kept
 
 
-def _tolerated(kind: Kind, known: dict[str, Value]) -> dict[str, Value]:
+def _make_strict(kind: Kind, known: dict[str, Value]) -> dict[str, Value]:
     """Return the members with what is read leniently made strict; see docs/record-files.md."""
     known |= {name: labels(known[name]) for name in LABELS & known.keys()}
     if isinstance(card := known.get("knowledge_card"), dict) and "tags" in card:
@@ -193,9 +193,9 @@ class ObjectReader:
             except Unacceptable as error:
                 yield rejected(self._path, str(error), candidate.line)
         for kind, names in self._kept.items():
-            yield warned(self._path, f"members kept in the metadata of {kinds(kind)}: {listed(names)}")
+            yield warned(self._path, f"members kept in the metadata of {kinds(kind)}: {list_names(names)}")
         for kind, names in self._vectors.items():
-            yield warned(self._path, f"members of {kinds(kind)} that are not read: {listed(names)}")
+            yield warned(self._path, f"members of {kinds(kind)} that are not read: {list_names(names)}")
 
     def _read(self, candidate: Candidate, ordinal: int) -> Item:
         """Return the draft of a candidate. Raises `Unacceptable`."""
@@ -215,7 +215,7 @@ class ObjectReader:
             if kind is Kind.DECISION
             else read_other(kind, members, named_kind=named)
         )
-        draft = drafted(read, ordinal, candidate.line)
+        draft = draft_object(read, ordinal, candidate.line)
         if read.record.id is not None:
             seen, id = self._seen[NAMESAKES[0] if kind in NAMESAKES else kind], str(read.record.id)
             if id in seen:
@@ -227,7 +227,7 @@ class ObjectReader:
         return draft
 
 
-def drafted(read: ReadRecord[Record], ordinal: int, line: int) -> RecordDraft | DocumentDraft:
+def draft_object(read: ReadRecord[Record], ordinal: int, line: int) -> RecordDraft | DocumentDraft:
     """Return a record; or a document, where its text is to be cut. Raises `Unacceptable` for what no chunk can hold."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:

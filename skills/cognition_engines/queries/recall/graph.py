@@ -145,7 +145,7 @@ def mentions(
     The most named first, ties by name and id; at most MOST_ENTITIES.
     """
     mask = snapshot.mask((*conditions, _of_kinds(Kind.EVENT, *_NAMING)), viewer)
-    counted = [(entity, len(_naming(snapshot, mask, entity.names))) for entity in entities]
+    counted = [(entity, len(_rows_naming(snapshot, mask, entity.names))) for entity in entities]
     ordered = sorted(counted, key=lambda pair: (-pair[1], pair[0].name, str(pair[0].stored.record.id)))
     return [NamedCount(entity.stored, count) for entity, count in ordered if count][:MOST_ENTITIES]
 
@@ -154,7 +154,7 @@ def _of_kinds(*kinds: Kind) -> OneOf:
     return OneOf(("kind",), tuple(kind.label for kind in kinds))
 
 
-def _naming(snapshot: Snapshot, mask: Bools, names: Iterable[str]) -> Ints:
+def _rows_naming(snapshot: Snapshot, mask: Bools, names: Iterable[str]) -> Ints:
     """The rows under the mask that have one of the names as an actor or subject, ascending."""
     rows = _spelling(snapshot, names)
     return rows[mask[rows]]
@@ -229,8 +229,8 @@ def by_meaning(
     for rows, weight in ((near, 1.0), (far, EDGE_WEIGHT)):
         best = _nearest(snapshot, mask, rows, vector, budget, viewer)
         scored = {row: round(weight * max(0.0, cosine), DECIMALS) for row, cosine in best.items()}
-        found += _filled(snapshot, rows, scored, budget)
-    return _ordered(snapshot, found, budget)
+        found += _fill_with_newest(snapshot, rows, scored, budget)
+    return _sort_rows(snapshot, found, budget)
 
 
 def by_words(
@@ -240,13 +240,13 @@ def by_words(
     both = np.concatenate((near, far))
     rows = np.concatenate((both, passages(snapshot, mask, both)))
     keys, scores = words.search_among(query, snapshot.keys[rows].tolist())
-    best = _folded(snapshot, RankedRows(snapshot.rows_of(keys), scores))
+    best = _fold_scores(snapshot, RankedRows(snapshot.rows_of(keys), scores))
     top = max(best.values(), default=1.0)
     found: list[ScoredRow] = []
     for part, weight in ((near, 1.0), (far, EDGE_WEIGHT)):
         scored = {row: round(weight * best[row] / top, DECIMALS) for row in part.tolist() if row in best}
-        found += _filled(snapshot, part, scored, budget)
-    return _ordered(snapshot, found, budget)
+        found += _fill_with_newest(snapshot, part, scored, budget)
+    return _sort_rows(snapshot, found, budget)
 
 
 def by_time(snapshot: Snapshot, near: Ints, far: Ints, budget: int) -> list[ScoredRow]:
@@ -274,13 +274,13 @@ def _nearest(
     limit = budget
     while True:
         ranked = nearest_of(snapshot, chosen, vector, limit, viewer)
-        best = _folded(snapshot, ranked)
+        best = _fold_scores(snapshot, ranked)
         if len(best) >= budget or len(ranked.rows) < limit:
             return best
         limit *= 2
 
 
-def _folded(snapshot: Snapshot, ranked: RankedRows) -> dict[int, float]:
+def _fold_scores(snapshot: Snapshot, ranked: RankedRows) -> dict[int, float]:
     """The best score of each artifact and its chunks, by the artifact's row."""
     owners = snapshot.row_of[groups(snapshot, ranked.rows)]
     best: dict[int, float] = {}
@@ -289,7 +289,7 @@ def _folded(snapshot: Snapshot, ranked: RankedRows) -> dict[int, float]:
     return best
 
 
-def _filled(snapshot: Snapshot, rows: Ints, scored: dict[int, float], budget: int) -> list[ScoredRow]:
+def _fill_with_newest(snapshot: Snapshot, rows: Ints, scored: dict[int, float], budget: int) -> list[ScoredRow]:
     """The scored rows, and where they are fewer than `budget`, the newest of the others with a score of 0."""
     found = [ScoredRow(row, score) for row, score in scored.items()]
     if len(found) < budget:
@@ -307,5 +307,5 @@ def _newest(snapshot: Snapshot, rows: Ints, most: int) -> list[int]:
     return sorted(rows.tolist(), key=lambda row: (~int(at[row]), snapshot.ids[row]))[:most]
 
 
-def _ordered(snapshot: Snapshot, found: Sequence[ScoredRow], budget: int) -> list[ScoredRow]:
+def _sort_rows(snapshot: Snapshot, found: Sequence[ScoredRow], budget: int) -> list[ScoredRow]:
     return sorted(found, key=lambda one: (-(one.score or 0.0), snapshot.ids[one.row]))[:budget]

@@ -8,7 +8,7 @@ from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Entity, Event
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Cluster, Episode, Source
-from cognition_engines.kinds.registry import prefixed
+from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.models import Decision
 from cognition_engines.store.reads.memories import Place
 from cognition_engines.store.values import StoredRecord
@@ -39,8 +39,8 @@ def with_neighbours(stored: StoredRecord, found: Mapping[Place, StoredRecord]) -
         return passage.content
     kind, owner, index = place
     before, after = (_passage(found.get((kind, owner, at))) for at in (index - 1, index + 1))
-    joined = passage.content if before is None else _joined(before, passage, before.content)
-    return joined if after is None else _joined(passage, after, joined)
+    joined = passage.content if before is None else _join_passages(before, passage, before.content)
+    return joined if after is None else _join_passages(passage, after, joined)
 
 
 def _place(stored: StoredRecord) -> Place | None:
@@ -48,7 +48,7 @@ def _place(stored: StoredRecord) -> Place | None:
         case Chunk(source_id=str(source)) as chunk:
             return Kind.CHUNK, source, chunk.chunk_index
         case ArtifactChunk() as chunk:
-            return Kind.ARTIFACT_CHUNK, prefixed(Kind.ARTIFACT, chunk.artifact_id), chunk.chunk_index
+            return Kind.ARTIFACT_CHUNK, add_prefix(Kind.ARTIFACT, chunk.artifact_id), chunk.chunk_index
         case Chunk():
             return None
         case (
@@ -73,7 +73,7 @@ def _passage(stored: StoredRecord | None) -> Passage | None:
     return record if isinstance(record, Chunk | ArtifactChunk) else None
 
 
-def _joined(first: Passage, second: Passage, text: str) -> str:
+def _join_passages(first: Passage, second: Passage, text: str) -> str:
     """`text`, which ends with the first passage, and what the second one adds to it."""
     overlap = _stated_overlap(first, second)
     if overlap is None:

@@ -133,14 +133,14 @@ class Recall:
         sets = (range(documents), range(documents, len(parts)))
         said, happened = await self._searching.fuse_apart(call.caller, parts, query, vector, asked.limit, sets)
 
-        def counted() -> int:
+        def count_matching() -> int:
             if by_word:
                 return sum(map(worded_matches, parts))
             return sum(self._count(*each, asked.viewer) for each in zip(sought, parts, strict=True))
 
-        count = await self._pools.vectors.run(call.caller, counted)
+        count = await self._pools.vectors.run(call.caller, count_matching)
         selection = select(parts, said, happened, asked.limit)
-        results = await self._read(call, query, SearchHits(parts, selection.all, vector), set(selection.hits))
+        results = await self._read(call, query, SearchHits(parts, selection.all_hits, vector), set(selection.hits))
         if asked.min_score is not None:
             results = [result for result in results if (result.score or 0.0) >= asked.min_score]
         return await self._complete(replace(call, text=text, vector=vector), results, max(count, len(results)))
@@ -178,13 +178,13 @@ class Recall:
 
     async def _complete(self, call: _Call, found: Sequence[Result], total: int) -> RecallAnswer:
         """The results with their events and neighbours, what is related to them, and who is named."""
-        attached, results = await asyncio.gather(self._attached(call, found), self._joined(call, found))
+        attached, results = await asyncio.gather(self._attach_events(call, found), self._join_neighbours(call, found))
         results = _with_events(results, attached, call.asked.limit)
-        reached = await self._reached(call, results, attached)
-        related, entities = await self._named(call, results, reached)
+        reached = await self._reach_related(call, results, attached)
+        related, entities = await self._read_named(call, results, reached)
         return RecallAnswer(results, related, entities, total)
 
-    async def _attached(self, call: _Call, results: Sequence[Result]) -> AttachedEvents:
+    async def _attach_events(self, call: _Call, results: Sequence[Result]) -> AttachedEvents:
         """The events that may be attached to the results, and whom those of the first results name."""
         asked = call.asked
         owners = [owner for result in results if (owner := owner_of(result.stored)) is not None]
@@ -195,10 +195,16 @@ class Recall:
             return AttachedEvents({}, {})
         conditions = asked.filters.conditions()
         return await self._pools.records.run(
-            call.caller, self._records.conversations.attached, parents, seeded, conditions, asked.viewer, asked.limit
+            call.caller,
+            self._records.conversations.attached_events,
+            parents,
+            seeded,
+            conditions,
+            asked.viewer,
+            asked.limit,
         )
 
-    async def _joined(self, call: _Call, results: Sequence[Result]) -> list[Result]:
+    async def _join_neighbours(self, call: _Call, results: Sequence[Result]) -> list[Result]:
         """The results; with neighbours asked for, passages with theirs."""
         asked = call.asked
         places = places_beside([result.stored for result in results]) if asked.expand_neighbors else []
@@ -215,14 +221,18 @@ class Recall:
             for result in results
         ]
 
-    async def _reached(self, call: _Call, results: Sequence[Result], attached: AttachedEvents) -> list[ReachedRecord]:
+    async def _reach_related(
+        self, call: _Call, results: Sequence[Result], attached: AttachedEvents
+    ) -> list[ReachedRecord]:
         """The best related records: what names a node of the results, or one an edge away."""
         asked = call.asked
         refs = seeds((result.stored for result in results), attached.named) if asked.expand and asked.budget else {}
         if not refs:
             return []
-        around = await self._pools.records.run(call.caller, self._records.graph.around, list(refs), asked.viewer)
-        index, without = self._indexes[MEMORY], _shown(results)
+        around = await self._pools.records.run(
+            call.caller, self._records.graph.read_neighbourhood, list(refs), asked.viewer
+        )
+        index, without = self._indexes[MEMORY], _shown_keys(results)
         snapshot, nodes = index.snapshot, nodes_of(refs, around)
         compared = Comparison(call.vector, call.text)
         if call.text is not None and call.vector is None:
@@ -238,7 +248,7 @@ class Recall:
         space = next(space for space in SEARCHED if stored.kind in space.kinds)
         return mean_vector(self._indexes[space].snapshot, stored.key, viewer)
 
-    async def _named(
+    async def _read_named(
         self, call: _Call, results: Sequence[Result], reached: Sequence[ReachedRecord]
     ) -> tuple[list[RelatedRecord], list[NamedCount]]:
         """The related records as they are now, and the entities that anything in the answer names."""
@@ -272,7 +282,7 @@ def _result(stored: StoredRecord, score: float | None) -> Result:
     return Result(stored, content_of(stored), score)
 
 
-def _shown(results: Sequence[Result]) -> set[int]:
+def _shown_keys(results: Sequence[Result]) -> set[int]:
     """The keys of all that is in the answer already: results, the artifacts of chunks, attached events."""
     shown: set[int] = set()
     for result in results:

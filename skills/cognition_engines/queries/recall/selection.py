@@ -50,7 +50,7 @@ def embedded_matches(snapshot: Snapshot, mask: Bools) -> int:
 
     A chunked artifact without chunks has nothing to be found by.
     """
-    return _matching(snapshot, mask & (snapshot.counts > 0))
+    return _count_matching(snapshot, mask & (snapshot.counts > 0))
 
 
 def other_matches(part: Part) -> int:
@@ -69,10 +69,10 @@ def worded_matches(part: Part) -> int:
     """How many records the keyword leg holds, an artifact and its chunks being one."""
     found = np.zeros(len(part.mask), np.bool_)
     found[part.keyword.rows] = True
-    return _matching(part.snapshot, found)
+    return _count_matching(part.snapshot, found)
 
 
-def _matching(snapshot: Snapshot, chosen: Bools) -> int:
+def _count_matching(snapshot: Snapshot, chosen: Bools) -> int:
     parents = snapshot.numbers["parent"]
     rows = np.flatnonzero(chosen & (parents >= 0))
     rows = rows[is_kind(snapshot, rows, Kind.ARTIFACT_CHUNK)]
@@ -124,7 +124,7 @@ class Selection:
     events: Mapping[int, Sequence[Hit]]
 
     @property
-    def all(self) -> list[Hit]:
+    def all_hits(self) -> list[Hit]:
         """The hits, then those of events."""
         return [*self.hits, *(event for events in self.events.values() for event in events)]
 

@@ -150,7 +150,7 @@ class _Verification:
             gap = f"rows {self.number + 1} to {row.number - 1} are missing"
             self._note(row.number - 1, "missing", gap)
         elif row.hash != hash_after(self.hash, row.entry):
-            self._note(row.number, *_misplaced(row, page))
+            self._note(row.number, *_find_misplaced(row, page))
         if self.noted is not None and row.number == self.noted[0]:
             self.met = row.number
             if row.hash != self.noted[1]:
@@ -170,7 +170,9 @@ class _Verification:
             self.breaks.append(ChainBreak(number, problem, message))
 
 
-def verified(head: ChainHead, pages: Iterable[Sequence[AuditRow]], noted: tuple[int, str] | None = None) -> ChainReport:
+def verify_chain(
+    head: ChainHead, pages: Iterable[Sequence[AuditRow]], noted: tuple[int, str] | None = None
+) -> ChainReport:
     """Return what is wrong with the rows of a chain, given ascending from the first that there is.
 
     `noted` is the number and hash of a row, kept elsewhere. One that was pruned since proves nothing any more, unless
@@ -182,7 +184,7 @@ def verified(head: ChainHead, pages: Iterable[Sequence[AuditRow]], noted: tuple[
     return verification.end()
 
 
-def _misplaced(row: AuditRow, page: Sequence[AuditRow]) -> tuple[Problem, str]:
+def _find_misplaced(row: AuditRow, page: Sequence[AuditRow]) -> tuple[Problem, str]:
     """Return the problem of a row whose hash follows another row of the page than the one before it, or none."""
     if any(hash_after(one.hash, row.entry) == row.hash for one in page):
         return "reordered", f"row {row.number} stood elsewhere"

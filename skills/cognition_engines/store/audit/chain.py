@@ -19,10 +19,10 @@ from cognition_engines.store.audit.audit_rows import (
     ChainReport,
     entry_cells,
     hash_after,
-    verified,
+    verify_chain,
 )
 from cognition_engines.store.codec import moment
-from cognition_engines.store.database import REPLACED, WAIT, Store, failures, pages, reading, scanning
+from cognition_engines.store.database import REPLACED, WAIT, Store, begin_read, begin_scan, failures, pages
 from cognition_engines.store.schema import audit_head, audit_records, audit_rows, records, tombstones
 
 ROWS_AT_A_TIME: Final = 1000
@@ -64,7 +64,7 @@ class AuditChain:
         `attempts` is empty at first, and given again where these entries are given again after a failure: it notes
         what was tried, for a commit may have failed to be reported only.
         """
-        with _appending(self._store) as connection:
+        with _append_transaction(self._store) as connection:
             locked_head(connection)  # first: what was tried may be about to be committed
             if any(has_row(connection, one) for one in attempts):
                 return
@@ -72,13 +72,13 @@ class AuditChain:
 
     def head(self) -> ChainHead:
         """Return the head: the end of the chain, and up to which row it was pruned."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             return head_of(connection)
 
     def last_at(self) -> datetime | None:
         """Return the time of the last row; None without one."""
         newest = sa.select(audit_rows.c.at).order_by(audit_rows.c.number.desc()).limit(1)
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             at = connection.execute(newest).scalar()
         return None if at is None else moment(at)
 
@@ -87,16 +87,16 @@ class AuditChain:
         statement = _ROWS.where(*_conditions(filters)).order_by(audit_rows.c.number.desc()).limit(limit + 1)
         if before is not None:
             statement = statement.where(audit_rows.c.number < before)
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             found = _read(connection, statement)
             head = head_of(connection)
         rows = tuple(found[:limit])
         return AuditPage(rows, rows[-1].number if len(found) > limit else None, head)
 
     def verify(self, noted: tuple[int, str] | None = None) -> ChainReport:
-        """Return what is wrong with the chain; see `audit_rows.verified`."""
-        with scanning(self._store) as connection:
-            return verified(head_of(connection), rows_after(connection, -1), noted)
+        """Return what is wrong with the chain; see `audit_rows.verify_chain`."""
+        with begin_scan(self._store) as connection:
+            return verify_chain(head_of(connection), rows_after(connection, -1), noted)
 
     def prune(self, older_than: datetime) -> int:
         """Remove the oldest rows up to the first newer one; return their number. The head keeps the hash at the cut."""
@@ -106,7 +106,7 @@ class AuditChain:
         return removed
 
     def _prune_step(self, older_than: datetime) -> int:
-        with _appending(self._store) as connection:
+        with _append_transaction(self._store) as connection:
             head = locked_head(connection)
             kept = sa.select(audit_rows.c.number).where(audit_rows.c.at >= microseconds(older_than))
             first = connection.execute(kept.order_by(audit_rows.c.number).limit(1)).scalar()
@@ -195,7 +195,7 @@ def put_head(connection: sa.Connection, head: ChainHead) -> None:
 
 
 @contextmanager
-def _appending(store: Store) -> Iterator[sa.Connection]:
+def _append_transaction(store: Store) -> Iterator[sa.Connection]:
     """Begin a transaction that writes and does not hold the counter of changes."""
     if store.seen.replaced:
         raise ComponentFailed("records", REPLACED)

@@ -97,16 +97,16 @@ class AuditTrail:
         Waits while the queue is full. Raises ComponentFailed for a store that does not take it in the time of a call.
         """
         until = monotonic() + self._call_seconds
-        while (target := self._added(entry)) is None:
-            await self._reached(self._settled + 1, until)
+        while (target := self._add_entry(entry)) is None:
+            await self._await_row(self._settled + 1, until)
         if self.options.durable:
-            await self._reached(target, until)
+            await self._await_row(target, until)
 
     async def flush(self) -> None:
         """Wait until every row that was added is stored. Raise ComponentFailed if the store does not take it."""
         with self._changed:
             target = self._settled + len(self._queue)
-        await self._reached(target, monotonic() + self._call_seconds)
+        await self._await_row(target, monotonic() + self._call_seconds)
 
     def close(self, seconds: float) -> int:
         """Write the rows that wait, in this time; return how many are lost."""
@@ -124,7 +124,7 @@ class AuditTrail:
             self._thread = Thread(target=self._work, name="audit", daemon=True)
             self._thread.start()
 
-    def _added(self, entry: AuditEntry) -> int | None:
+    def _add_entry(self, entry: AuditEntry) -> int | None:
         """Return the number of this row; None if the queue has no place for it."""
         with self._changed:
             if self._closing:
@@ -138,7 +138,7 @@ class AuditTrail:
                 self._changed.notify()
             return self._settled + waiting + 1
 
-    async def _reached(self, target: int, until: float) -> None:
+    async def _await_row(self, target: int, until: float) -> None:
         loop = asyncio.get_running_loop()
         waiter = _Waiter(target, loop, loop.create_future())
         with self._changed:

@@ -78,7 +78,7 @@ class Erasable:
 
 def erasable(connection: sa.Connection, key: int, viewer: Viewer | None, *, with_files: bool = False) -> Erasable:
     """Return what goes with a record when this viewer forgets it; records of files go only `with_files`."""
-    (root,) = doomed(connection, records.c.key, [key])
+    (root,) = find_erased(connection, records.c.key, [key])
     gone = {root.key: root}
     kept: dict[int, Doomed] = {}
     sight = Sight(connection, viewer)
@@ -90,7 +90,7 @@ def erasable(connection: sa.Connection, key: int, viewer: Viewer | None, *, with
                 (gone if allowed else kept)[one.key] = one
 
     if root.kind in PARTS:
-        take(referring(connection, (PARTS[root.kind],), [root.id]))
+        take(find_referring(connection, (PARTS[root.kind],), [root.id]))
     take(drawn_from_only(sight, [one.id for one in gone.values() if one.kind is Kind.CHUNK]))
     if root.kind is Kind.ENTITY:
         take(edges_of(sight, root.key))
@@ -151,7 +151,7 @@ def _links(connection: sa.Connection, root: Doomed, viewer: Viewer | None) -> in
     return sum(connection.execute(statement).scalar_one() for statement in found)
 
 
-def doomed(connection: sa.Connection, column: sa.ColumnElement[Any], values: Sequence[Any]) -> list[Doomed]:
+def find_erased(connection: sa.Connection, column: sa.ColumnElement[Any], values: Sequence[Any]) -> list[Doomed]:
     """Return the records that have one of the values in a column of `records`."""
     found: list[Doomed] = []
     for page in pages(values):
@@ -172,8 +172,8 @@ def _keys(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[st
     return sorted(found)
 
 
-def referring(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[str]) -> list[Doomed]:
-    return doomed(connection, records.c.key, _keys(connection, roles, targets))
+def find_referring(connection: sa.Connection, roles: Sequence[Role], targets: Sequence[str]) -> list[Doomed]:
+    return find_erased(connection, records.c.key, _keys(connection, roles, targets))
 
 
 def _targets(connection: sa.Connection, roles: Sequence[Role], keys: Sequence[int]) -> set[str]:
@@ -196,11 +196,11 @@ def drawn_from_only(sight: Sight, ids: Sequence[str]) -> list[Doomed]:
             others = cited.difference(ids)
             if cited & shown and not judge.of(one.key for one in _passages(connection, others)):
                 found.append(key)
-    return doomed(connection, records.c.key, found)
+    return find_erased(connection, records.c.key, found)
 
 
 def _passages(connection: sa.Connection, ids: Iterable[str]) -> list[Doomed]:
-    return [one for one in doomed(connection, records.c.id, sorted(ids)) if one.kind is Kind.CHUNK]
+    return [one for one in find_erased(connection, records.c.id, sorted(ids)) if one.kind is Kind.CHUNK]
 
 
 def named_by_only(sight: Sight, gone: Sequence[int]) -> list[Doomed]:
@@ -211,7 +211,7 @@ def named_by_only(sight: Sight, gone: Sequence[int]) -> list[Doomed]:
             names = _targets(connection, (Role.NAME,), [key])
             if not judge.of(set(_keys(connection, _NAMING, sorted(names))).difference(gone)):
                 found.append(key)
-    return doomed(connection, records.c.key, found)
+    return find_erased(connection, records.c.key, found)
 
 
 def _entities_named(connection: sa.Connection, keys: Iterable[int]) -> list[int]:
@@ -228,4 +228,4 @@ def edges_of(sight: Sight, entity: int | None, *names: str) -> list[Doomed]:
             name for name in called if not judge.of(set(_keys(connection, (Role.NAME,), [name])).difference([entity]))
         ]
         found += keys.intersection(_keys(connection, (Role.FROM, Role.TO), own))
-    return doomed(connection, records.c.key, found)
+    return find_erased(connection, records.c.key, found)

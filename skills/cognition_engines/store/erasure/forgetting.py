@@ -14,12 +14,12 @@ import sqlalchemy as sa
 
 from cognition_engines.filters import microseconds
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import prefixed
+from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.models import Viewer
 from cognition_engines.store.codec import moment
-from cognition_engines.store.database import Store, count_rows, failures, pages, reading, scanning, writing
+from cognition_engines.store.database import Store, begin_read, begin_scan, begin_write, count_rows, failures, pages
 from cognition_engines.store.erasure.cascade import Doomed, erasable
-from cognition_engines.store.erasure.ledger import FORGET, Erasure, erase, erased, ledger, note
+from cognition_engines.store.erasure.ledger import FORGET, Erasure, erase, find_erasures, ledger, note
 from cognition_engines.store.reads.by_key import found_by_keys, only_given, visible
 from cognition_engines.store.schema import (
     TABLES,
@@ -57,15 +57,15 @@ def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[St
     """Return the records of any kind that an id means for the viewer; by the ids of files where no record has it."""
     found: list[StoredRecord] = []
     of_id = sa.select(records.c.key, records.c.kind, records.c.id).where(
-        records.c.id.in_(sorted({prefixed(kind, id) for kind in Kind})), *visible(viewer)
+        records.c.id.in_(sorted({add_prefix(kind, id) for kind in Kind})), *visible(viewer)
     )
     for key, kind, stored_id in connection.execute(of_id).all():
-        if stored_id == prefixed(Kind(kind), id):
+        if stored_id == add_prefix(Kind(kind), id):
             found += found_by_keys(connection, [key], viewer, (Kind(kind),)).values()
     found = [one for one in found if str(one.record.id) == id] or found  # before those that have a prefix
     if not found:
         for kind in Kind:
-            found += only_given(connection, kind, [prefixed(kind, id)], viewer).values()
+            found += only_given(connection, kind, [add_prefix(kind, id)], viewer).values()
     return found
 
 
@@ -77,45 +77,45 @@ class Forgetting:
 
     def erasures(self, after: int = 0) -> list[Erasure]:
         """Return the ledger of what was forgotten, from the `seq` above `after`."""
-        with scanning(self._store) as connection:
+        with begin_scan(self._store) as connection:
             return ledger(connection, after)
 
-    def erased(self, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
+    def find_erasures(self, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
         """Return the erasures of those of the records that were forgotten."""
-        with reading(self._store) as connection:
-            return erased(connection, names)
+        with begin_read(self._store) as connection:
+            return find_erasures(connection, names)
 
     def note(self, found: Sequence[Erasure]) -> None:
         """Add erasures to the ledger, such as those of its file; of one record the latest counts."""
-        with writing(self._store) as connection:
+        with begin_write(self._store) as connection:
             note(connection, found)
 
     def last_erasure(self) -> int:
         """Return the `seq` of the last erasure; 0 if nothing was ever forgotten."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             return int(connection.execute(sa.select(sa.func.max(erasures.c.seq))).scalar() or 0)
 
     def compact(self, most_bytes: int | None = None) -> CompactedDatabase:
         """Rewrite the database without what was deleted, unless it has more than `most_bytes`. Writers wait."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             seq = connection.execute(sa.select(counter.c.seq)).scalar_one()
         done = rewrite_database(self._store, most_bytes)
         if done.done:
-            with writing(self._store) as connection:
+            with begin_write(self._store) as connection:
                 connection.execute(sa.delete(meta).where(meta.c.name == _COMPACTED))
                 connection.execute(sa.insert(meta).values(name=_COMPACTED, value=str(seq)))
         return done
 
     def compacted_to(self) -> int:
         """Return the `seq` up to which the database holds nothing of what was forgotten; 0 before any compaction."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == _COMPACTED)).scalar()
         return 0 if noted is None else int(noted)
 
     def left_of(self, gone: Sequence[Doomed]) -> int:
         """Return how many rows of forgotten records are in any table, looked for by their keys and ids."""
         keys, ids = [one.key for one in gone], [one.id for one in gone]
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             found = sum(_count(connection, table, table.c.key, keys) for table in _BY_KEY)
             answered = receipts.c.answer.is_not(None), receipts.c.method != FORGET
             found += _count(connection, receipts, receipts.c.record, ids, *answered)
@@ -125,10 +125,10 @@ class Forgetting:
             )
             return found
 
-    def expired(self, now: datetime, most: int) -> list[int]:
+    def expired_keys(self, now: datetime, most: int) -> list[int]:
         """Return the keys of up to `most` records that have expired, the earliest first."""
         statement = sa.select(records.c.key).where(records.c.expires_at <= microseconds(now))
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             return list(
                 connection.execute(statement.order_by(records.c.expires_at, records.c.key).limit(most)).scalars()
             )
@@ -136,14 +136,14 @@ class Forgetting:
     def next_expiry(self) -> datetime | None:
         """Return when the next record expires; None if none does."""
         statement = sa.select(sa.func.min(records.c.expires_at)).where(records.c.expires_at.is_not(None))
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             found = connection.execute(statement).scalar()
         return None if found is None else moment(found)
 
     def expire(self, keys: Sequence[int], now: datetime) -> list[tuple[Kind, str]]:
         """Forget those of the records that still exist and have expired; return their kinds and ids."""
         done: list[tuple[Kind, str]] = []
-        with writing(self._store) as connection:
+        with begin_write(self._store) as connection:
             for key in keys:  # one may have taken another one along, and another server may have been first
                 due = sa.select(records.c.key).where(records.c.key == key, records.c.expires_at <= microseconds(now))
                 if connection.execute(due).scalar() is not None:

@@ -20,7 +20,15 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.store.database import pages
-from cognition_engines.store.erasure.cascade import PARTS, Doomed, Sight, doomed, drawn_from_only, edges_of, referring
+from cognition_engines.store.erasure.cascade import (
+    PARTS,
+    Doomed,
+    Sight,
+    drawn_from_only,
+    edges_of,
+    find_erased,
+    find_referring,
+)
 from cognition_engines.store.schema import counter, erasures, receipt_names, receipts, records
 from cognition_engines.store.write import bury
 
@@ -90,7 +98,7 @@ def ledger(connection: sa.Connection, after: int = 0) -> list[Erasure]:
     return [Erasure(Kind(kind), *rest) for kind, *rest in rows]
 
 
-def erased(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
+def find_erasures(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> dict[tuple[Kind, str], Erasure]:
     """Return the erasures of those of the records that were forgotten."""
     wanted = set(names)
     found: dict[tuple[Kind, str], Erasure] = {}
@@ -132,11 +140,13 @@ def read_locked(file: Path, begin: int = 0) -> tuple[list[Erasure], int]:
         content = opened.read()
         whole = content.rfind(b"\n") + 1
         place = f"{file}:" if begin == 0 else f"{file}, after byte {begin}:"
-        found = [_parsed(f"{place}{number}", line) for number, line in enumerate(content[:whole].splitlines(), 1)]
+        found = [
+            _parse_erasure(f"{place}{number}", line) for number, line in enumerate(content[:whole].splitlines(), 1)
+        ]
         if whole == len(content):
             return found, begin + whole
         try:
-            found.append(_parsed(str(file), content[whole:]))
+            found.append(_parse_erasure(str(file), content[whole:]))
             opened.write(b"\n")
         except ConfigurationError:
             opened.truncate(begin + whole)
@@ -146,7 +156,7 @@ def read_locked(file: Path, begin: int = 0) -> tuple[list[Erasure], int]:
         return found, opened.seek(0, os.SEEK_END)
 
 
-def _parsed(place: str, line: bytes) -> Erasure:
+def _parse_erasure(place: str, line: bytes) -> Erasure:
     try:
         given = json.loads(line)
         return Erasure(**{**given, "kind": KINDS[given["kind"]]})
@@ -195,12 +205,12 @@ def spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
             place = [receipts.c[name] == row[name] for name in _KEY]
             answer = connection.execute(sa.select(receipts.c.answer).where(*place)).scalar()
             if answer is not None:
-                left = _without(answer, row["record"])
+                left = _drop_quotes(answer, row["record"])
                 connection.execute(sa.update(receipts).where(*place).values(answer=left))
         connection.execute(sa.delete(receipt_names).where(receipt_names.c.record.in_(page)))
 
 
-def _without(answer: str, id: str) -> str | None:
+def _drop_quotes(answer: str, id: str) -> str | None:
     """Return an answer about another record without what it quotes of this one; None if all of it is about both."""
     members = json.loads(answer)
     members["duplicates"] = [one for one in members.get("duplicates", ()) if one["id"] != id]
@@ -218,20 +228,22 @@ def erase_again(connection: sa.Connection, found: Sequence[Erasure]) -> int:
     note(connection, found)
     entries = ledger(connection)
     named = {(one.kind, one.id): one for one in entries}
-    there = [one for one in doomed(connection, records.c.id, sorted({id for _, id in named})) if _name(one) in named]
+    there = [
+        one for one in find_erased(connection, records.c.id, sorted({id for _, id in named})) if _name(one) in named
+    ]
     back = {one.key: one for one in there if one.recorded_at <= named[_name(one)].at}
     alive = {_name(one) for one in there if one.key not in back}
     missing = [one for one in entries if (one.kind, one.id) not in alive]
     for owner in {one.written_by for one in missing}:
         roots = [one for one in missing if one.written_by == owner]
-        back |= {one.key: one for one in _belonging(connection, roots, list(back.values()), owner)}
+        back |= {one.key: one for one in _find_belonging(connection, roots, list(back.values()), owner)}
     ordered = sorted(back.values(), key=lambda one: one.kind in _LAST)
     bury(connection, [(one.kind, one.id, one.key) for one in ordered])
     spend(connection, ordered)
     return len(ordered)
 
 
-def _belonging(
+def _find_belonging(
     connection: sa.Connection, roots: Sequence[Erasure], back: Sequence[Doomed], owner: str | None
 ) -> list[Doomed]:
     """Return the records of the owner that belong to roots, none of which is in the store after the restore."""
@@ -242,7 +254,7 @@ def _belonging(
         gone.update((one.key, one) for one in found if one.updated_at <= last and (one.cut or one.owner == owner))
 
     for role in set(PARTS.values()):
-        take(referring(connection, (role,), [one.id for one in roots if PARTS.get(one.kind) is role]))
+        take(find_referring(connection, (role,), [one.id for one in roots if PARTS.get(one.kind) is role]))
     chunks = {one.id for one in roots if one.kind is Kind.CHUNK}
     chunks |= {one.id for one in gone.values() if one.kind is Kind.CHUNK}
     take(drawn_from_only(sight, sorted(chunks)))

@@ -12,11 +12,11 @@ from sqlalchemy.dialects import sqlite
 
 from cognition_engines.filters import microseconds
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import keyword_text, prefixed, spec_of
+from cognition_engines.kinds.registry import add_prefix, keyword_text, spec_of
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import SEARCHED, Space
-from cognition_engines.store.codec import COLUMNS, SPINE, matrix, stored
-from cognition_engines.store.database import Store, count_rows, is_plain, pages, reading, reading_plainly, scanning
+from cognition_engines.store.codec import COLUMNS, SPINE, matrix, stored_record
+from cognition_engines.store.database import Store, begin_read, begin_scan, count_rows, is_plain, pages, reading_plainly
 from cognition_engines.store.inheritance import neighbours
 from cognition_engines.store.schema import TABLES, dimension_name, meta, records, vectors
 from cognition_engines.store.values import FloatArray, StoredRecord, Text
@@ -76,12 +76,12 @@ class Reads:
     def windows(self, space: Space, model: str, up_to: int) -> int:
         """Return how many vectors of `model` a space has, without records that changed after the `seq` `up_to`."""
         chosen = vectors.c.model == model, records.c.seq <= up_to, records.c.kind.in_(space.kinds)
-        with scanning(self._store) as connection:
+        with begin_scan(self._store) as connection:
             return count_rows(connection, vectors.join(records), *chosen)
 
     def vectors_of(self, keys: Sequence[int], model: str) -> dict[int, FloatArray]:
         """Return the vectors of `model` (windows, dimensions) by key; keys without any are left out."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             return vectors_by_key(connection, keys, model)
 
     def find(self, ids: Sequence[tuple[Kind, str]], viewer: Viewer | None) -> list[StoredRecord]:
@@ -90,10 +90,10 @@ class Reads:
         The ids of artifacts, turns and events are known with and without their prefix. An id that no record has is
         looked for among those that files give; it means a record if the viewer sees no other that is given it.
         """
-        wanted = list(dict.fromkeys((kind, prefixed(kind, id)) for kind, id in ids))
+        wanted = list(dict.fromkeys((kind, add_prefix(kind, id)) for kind, id in ids))
         found: dict[tuple[Kind, str], StoredRecord] = {}
-        with reading(self._store) as connection:
-            for kind, names in _grouped(wanted).items():
+        with begin_read(self._store) as connection:
+            for kind, names in _group_by_kind(wanted).items():
                 named = found_by_ids(connection, kind, names, viewer)
                 found |= {(kind, id): one for id, one in named.items()}
                 given = only_given(connection, kind, [id for id in names if id not in named], viewer)
@@ -109,21 +109,21 @@ class Reads:
         """
         if keys and len(keys) <= _PLAINLY and is_plain(self._store) and self._store.read.has(keys):
             with reading_plainly(self._store) as plain:
-                found, lacking = _known(self._store, _plain_seqs(plain, keys, viewer), kinds)
+                found, lacking = _split_cached(self._store, _plain_seqs(plain, keys, viewer), kinds)
             if not lacking:
                 return found
         statement, seen = _seqs(guard_of(viewer)), rights_of(viewer)
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             rows = [
                 row
                 for page in (pages(keys) if keys else [()])
                 for row in connection.execute(statement, {"keys": [*page], **seen})
             ]
-            found, lacking = _known(self._store, rows, kinds)
+            found, lacking = _split_cached(self._store, rows, kinds)
             for kind, its in lacking.items():
                 for page in pages(its):
                     for row in connection.execute(_by_keys(kind, "none"), {"keys": [*page]}):
-                        found[row[0]] = one = stored(kind, row)
+                        found[row[0]] = one = stored_record(kind, row)
                         characters = sum(len(cell) for cell in row if isinstance(cell, str))
                         self._store.read.put(one, characters)
         return found
@@ -140,7 +140,7 @@ class Reads:
 
     def by_ids(self, kind: Kind, ids: Sequence[str]) -> dict[str, StoredRecord]:
         """Return the records that exist, by id, for the operator."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             return found_by_ids(connection, kind, ids, None)
 
     def texts(self, keys: Sequence[int]) -> list[Text]:
@@ -148,7 +148,7 @@ class Reads:
 
         A neighbour has the same conversation, session and project and is not more guarded than the turn.
         """
-        with scanning(self._store) as connection:
+        with begin_scan(self._store) as connection:
             found = found_by_keys(connection, keys, None)
             neighbouring = neighbours(connection, [key for key, one in found.items() if one.kind is Kind.TURN])
             others = {key for around in neighbouring.values() for away in around for key in away} - found.keys()
@@ -188,7 +188,7 @@ class Reads:
             .order_by(records.c.key)
             .limit(limit)
         )
-        with scanning(self._store) as connection:
+        with begin_scan(self._store) as connection:
             keys = list(connection.execute(statement).scalars())
             found = found_by_keys(connection, keys, None)
         return [found[key] for key in keys]
@@ -227,7 +227,7 @@ def found_by_ids(
     for page in pages(ids):
         chosen = records.c.kind == int(kind), records.c.id.in_(page)
         for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
-            one = stored(kind, row)
+            one = stored_record(kind, row)
             found[str(one.record.id)] = one
     return found
 
@@ -240,12 +240,12 @@ def only_given(
     for page in pages(ids):
         of_given = records.c.given.in_(page), records.c.kind == int(kind)
         for row in connection.execute(SELECT_STORED[kind].where(*of_given, *visible(viewer))):
-            one = stored(kind, row)
+            one = stored_record(kind, row)
             found.setdefault(one.origin.given or "", []).append(one)
     return {id: each[0] for id, each in found.items() if len(each) == 1}
 
 
-def _known(
+def _split_cached(
     store: Store, rows: Iterable[Sequence[Any]], kinds: Sequence[Kind] | None
 ) -> tuple[dict[int, StoredRecord], dict[Kind, list[int]]]:
     """Return the cached records of rows of `_seqs`, and the keys of the others by kind; those of `kinds` alone."""
@@ -265,7 +265,9 @@ def _plain_seqs(connection: sqlite3.Connection, keys: Sequence[int], viewer: Vie
     """Return the rows of `_seqs`, by SQLite's driver."""
     projects = () if viewer is None else sorted(viewer.projects or ())
     text = _seqs_text(guard_of(viewer), len(keys), len(projects))
-    return connection.execute(text, {**rights_of(viewer), **_numbered("keys", keys), **_numbered("projects", projects)})
+    return connection.execute(
+        text, {**rights_of(viewer), **_number_names("keys", keys), **_number_names("projects", projects)}
+    )
 
 
 @lru_cache(_TEXTS)
@@ -276,7 +278,7 @@ def _seqs_text(guard: Guard, keys: int, projects: int) -> str:
     return str(statement.compile(dialect=_NAMING, compile_kwargs={"render_postcompile": True}))
 
 
-def _numbered(name: str, values: Sequence[object]) -> dict[str, object]:
+def _number_names(name: str, values: Sequence[object]) -> dict[str, object]:
     """Return the names that a list of values has in a statement."""
     return {f"{name}_{place}": value for place, value in enumerate(values, 1)}
 
@@ -304,7 +306,7 @@ def found_by_keys(
         statement = _by_keys(kind, guard_of(viewer))
         for page in pages(its):
             for row in connection.execute(statement, {"keys": list(page), **seen}):
-                found[row[0]] = stored(kind, row)
+                found[row[0]] = stored_record(kind, row)
     return found
 
 
@@ -349,10 +351,10 @@ def rights_of(viewer: Viewer | None) -> dict[str, object]:
 
 def _by_kind(connection: sa.Connection, keys: Sequence[int], kinds: Sequence[Kind] | None) -> dict[Kind, list[int]]:
     rows = (row for page in pages(keys) for row in connection.execute(_seqs("none"), {"keys": list(page)}))
-    return _grouped((Kind(kind), key) for key, kind, _ in rows if kinds is None or kind in kinds)
+    return _group_by_kind((Kind(kind), key) for key, kind, _ in rows if kinds is None or kind in kinds)
 
 
-def _grouped(pairs: Iterable[tuple[Kind, T]]) -> dict[Kind, list[T]]:
+def _group_by_kind(pairs: Iterable[tuple[Kind, T]]) -> dict[Kind, list[T]]:
     grouped: dict[Kind, list[T]] = defaultdict(list)
     for kind, value in pairs:
         grouped[kind].append(value)

@@ -15,7 +15,7 @@ from cognition_engines.kinds.decisions import DecisionLink, LinkType, Review, Re
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, moment, record_of
-from cognition_engines.store.database import Store, pages, reading
+from cognition_engines.store.database import Store, begin_read, pages
 from cognition_engines.store.reads.by_key import Guard, found_by_ids, guard_of, guards, named_record, rights_of
 from cognition_engines.store.reads.supersession import Supersession, stated_ends, supersessions_of
 from cognition_engines.store.schema import TABLES, decision_links, ended_links, records, reviews, revisions
@@ -96,7 +96,7 @@ class DecisionReads:
 
         `id` may be one that a file gives if the viewer sees just one such decision.
         """
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             stored = named_record(connection, Kind.DECISION, id, viewer)
             if stored is None:
                 return None
@@ -114,18 +114,18 @@ class DecisionReads:
 
     def links(self, ids: Sequence[str], viewer: Viewer) -> list[DecisionLink]:
         """Return the links that agents made of these decisions, both ends of which the viewer sees, in order."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             return links_of(connection, ids, viewer)
 
     def graph(self, request: GraphRequest, viewer: Viewer) -> DecisionGraph | None:
         """Return the decisions around one, of those that the viewer sees; None if it does not see that one."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             center = named_record(connection, Kind.DECISION, request.id, viewer)
-            return None if center is None else DecisionWalk(connection, request, viewer).around(center)
+            return None if center is None else DecisionWalk(connection, request, viewer).read_graph(center)
 
     def supersessions(self, found: Sequence[StoredRecord], viewer: Viewer | None) -> dict[int, Supersession]:
         """Return which decisions each of these supersedes or is superseded by; see `supersessions_of`."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             return supersessions_of(connection, found, viewer)
 
 
@@ -144,13 +144,13 @@ class DecisionWalk:
         self._viewer = viewer
         self._truncated = False
 
-    def around(self, center: StoredRecord) -> DecisionGraph:
+    def read_graph(self, center: StoredRecord) -> DecisionGraph:
         """Return the decisions around this one, and their links."""
         found = {str(center.record.id): (center, 0)}
         latest = [center]
         for depth in range(1, self._request.depth + 1):
             ids = [str(one.record.id) for one in latest]
-            edges = {**self._stated(latest), **self._made(ids)}
+            edges = {**self._stated_edges(latest), **self._made_edges(ids)}
             near = self._next(edges, set(ids)) - found.keys()
             room = self._request.limit - len(found)
             self._truncated |= len(near) > room
@@ -168,13 +168,13 @@ class DecisionWalk:
 
     def _between(self, found: Mapping[str, tuple[StoredRecord, int]]) -> tuple[GraphEdge, ...]:
         """Return all links between the decisions found."""
-        stated = self._stated([one for one, _ in found.values()])
+        stated = self._stated_edges([one for one, _ in found.values()])
         inside = {name: edge for name, edge in stated.items() if {edge.source, edge.target} <= found.keys()}
-        edges = {**inside, **self._made(list(found), within=True)}
+        edges = {**inside, **self._made_edges(list(found), within=True)}
         self._truncated |= len(edges) > MOST_LINKS
         return tuple(edges[name] for name in sorted(edges)[:MOST_LINKS])
 
-    def _stated(self, decisions: Sequence[StoredRecord]) -> dict[tuple[str, str, str], GraphEdge]:
+    def _stated_edges(self, decisions: Sequence[StoredRecord]) -> dict[tuple[str, str, str], GraphEdge]:
         """Return the supersessions that files state of these decisions."""
         if self._request.types is not None and SUPERSEDES not in self._request.types:
             return {}
@@ -186,7 +186,7 @@ class DecisionWalk:
             pairs += [(other, id) for other in named.superseded_by]
         return {(one, SUPERSEDES, other): GraphEdge(one, other, SUPERSEDES, None) for one, other in pairs}
 
-    def _made(self, ids: Sequence[str], *, within: bool = False) -> dict[tuple[str, str, str], GraphEdge]:
+    def _made_edges(self, ids: Sequence[str], *, within: bool = False) -> dict[tuple[str, str, str], GraphEdge]:
         """Return the links that agents made of these decisions, in the direction asked for, or `within` them."""
         statements = _select_links(decision_links, guard_of(self._viewer))
         directions = {"outgoing": statements[:1], "incoming": statements[1:2], "both": statements[:2]}

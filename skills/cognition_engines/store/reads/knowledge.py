@@ -12,7 +12,7 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.models import Viewer
 from cognition_engines.store.codec import title_key
-from cognition_engines.store.database import Store, pages, reading
+from cognition_engines.store.database import Store, begin_read, pages
 from cognition_engines.store.reads.by_key import asked_by_keys, found_by_ids, only_given, vectors_by_key, visible
 from cognition_engines.store.schema import TABLES, records
 from cognition_engines.store.values import FloatArray, StoredRecord
@@ -59,7 +59,7 @@ class KnowledgeReads:
 
     def chunk(self, id: str, viewer: Viewer | None, model: str | None) -> ChunkFound | None:
         """Return a chunk with its source, its clusters and, with `model`, its vectors; None if there is none."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             found = found_by_ids(connection, Kind.CHUNK, _possible([id]), viewer).get(id)
             found = found or only_given(connection, Kind.CHUNK, _possible([id]), viewer).get(id)
             if found is None:
@@ -74,7 +74,7 @@ class KnowledgeReads:
 
     def sources(self, ids: Sequence[str], viewer: Viewer | None) -> dict[str, SourceName]:
         """Return the names of the sources that exist and that `viewer` sees, by id."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             return _source_names(connection, ids, viewer)
 
     def source_ids(self, title: str, viewer: Viewer | None) -> list[str]:
@@ -82,13 +82,13 @@ class KnowledgeReads:
         columns = records.c.id, _SOURCES.c.title, records.c.given
         statement = sa.select(*columns).join_from(records, _SOURCES)
         called = sa.or_(_SOURCES.c.title_key == title_key(title), records.c.given.in_(_possible([title])))
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             found = connection.execute(statement.where(called, *visible(viewer)).order_by(records.c.id)).all()
         return [id for id, its, given in found if given == title or fold_text(its) == fold_text(title)]
 
     def with_sources(self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None) -> WithSources:
         """Return records by key with the sources that they name and that `viewer` sees."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             found = asked_by_keys(connection, keys, viewer, kinds)
             return WithSources(found, _source_names(connection, [source_of(one) for one in found.values()], viewer))
 

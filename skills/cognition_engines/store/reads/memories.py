@@ -11,10 +11,10 @@ from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge, Entity
 from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.registry import prefixed
+from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.kinds.spec import Role
 from cognition_engines.models import Viewer
-from cognition_engines.store.database import Store, pages, reading
+from cognition_engines.store.database import Store, begin_read, pages
 from cognition_engines.store.filters_sql import where
 from cognition_engines.store.reads.by_key import found_by_keys, visible
 from cognition_engines.store.schema import TABLES, links, place_of, records
@@ -87,7 +87,7 @@ class ConversationReads:
             .order_by(*(each.desc() for each in place_of(_turns)))
             .limit(limit)
         )
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             total: int = connection.execute(counted).scalar_one()
             keys = list(connection.execute(latest).scalars())
             found = found_by_keys(connection, keys, viewer, (Kind.TURN,))
@@ -96,7 +96,7 @@ class ConversationReads:
         indices = [places[key] if (index := given[key]) is None else index for key in reversed(keys)]
         return TurnPage(total, [found[key] for key in reversed(keys)], indices)
 
-    def attached(
+    def attached_events(
         self, parents: Sequence[int], seeds: Sequence[int], conditions: Conditions, viewer: Viewer | None, most: int
     ) -> AttachedEvents:
         """Return of each of the artifacts `parents` its `most` newest events, those without a time last, ties by id.
@@ -105,7 +105,7 @@ class ConversationReads:
         meet the conditions.
         """
         chosen = ((records.c.kind + 0) == int(Kind.EVENT), *where(conditions), *visible(viewer))
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             events = _newest(connection, parents, chosen, viewer, most) if parents and most else {}
             named = _count_named(connection, seeds, chosen) if seeds else {}
         return AttachedEvents(events, named)
@@ -115,7 +115,7 @@ class ConversationReads:
     ) -> dict[Place, StoredRecord]:
         """Return the passages at these places that exist and meet the conditions; the oldest of several."""
         found: dict[Place, StoredRecord] = {}
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             for kind, owner in _OWNERS.items():
                 wanted = {place for place in places if place[0] is kind}
                 if not wanted:
@@ -135,7 +135,7 @@ class ConversationReads:
                 )
                 keys: dict[Place, int] = {}
                 for key, id, index in connection.execute(statement):
-                    place = (kind, prefixed(Kind.ARTIFACT, id) if kind is Kind.ARTIFACT_CHUNK else id, index)
+                    place = (kind, add_prefix(Kind.ARTIFACT, id) if kind is Kind.ARTIFACT_CHUNK else id, index)
                     if place in wanted:
                         keys.setdefault(place, key)
                 read = found_by_keys(connection, list(keys.values()), viewer, (kind,))
@@ -210,9 +210,9 @@ class GraphReads:
     def __init__(self, store: Store) -> None:
         self._store: Final = store
 
-    def around(self, nodes: Sequence[str], viewer: Viewer | None) -> Neighbourhood:
+    def read_neighbourhood(self, nodes: Sequence[str], viewer: Viewer | None) -> Neighbourhood:
         """Return the entities of these names, and those one edge away, both ways; names are `kinds.fields.normal`."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             here = _entities(connection, nodes, viewer)
             names = {name for entity in here for name in entity.names} | set(nodes)
             ends = _other_ends(_edges_of(connection, names, viewer), names)
@@ -227,7 +227,7 @@ class GraphReads:
         self, keys: Sequence[int], names: Iterable[str], viewer: Viewer | None, resolve: bool
     ) -> tuple[dict[int, StoredRecord], Sequence[NamedEntity]]:
         """Return records by key; with `resolve` also the entities of the names and those that these records name."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             found = found_by_keys(connection, keys, viewer)
             if not resolve:
                 return found, ()

@@ -81,7 +81,7 @@ def supersessions_of(
         one.key: Supersession(
             _both(one, decision, decision.supersedes, Role.SUPERSEDED_BY, named),
             _both(one, decision, decision.superseded_by, Role.SUPERSEDES, named),
-            tuple(reference for reference in decision.superseded_by if not _meant(one, reference, named)),
+            tuple(reference for reference in decision.superseded_by if not _find_meant(one, reference, named)),
         )
         for one, decision in decisions
     }
@@ -93,25 +93,27 @@ def _both(
     """Return the decisions that one names, and those that name it in the opposite role."""
     ids: list[str] = []
     for reference in references:
-        ids += _meant(one, reference, named)
-    back = {id for name in names_of(str(decision.id), one.origin) for id in _naming(name, one.origin, other, named)}
+        ids += _find_meant(one, reference, named)
+    back = {
+        id for name in names_of(str(decision.id), one.origin) for id in _find_naming(name, one.origin, other, named)
+    }
     return tuple(dict.fromkeys(id for id in [*ids, *sorted(back)] if id != decision.id))
 
 
-def _meant(one: StoredRecord, reference: str, named: _Named) -> Sequence[str]:
+def _find_meant(one: StoredRecord, reference: str, named: _Named) -> Sequence[str]:
     """Return the ids of the decisions that a reference means."""
-    return next(filter(None, (_called(name, named) for name in named_by(reference, one.origin))), ())
+    return next(filter(None, (_find_by_name(name, named) for name in named_by(reference, one.origin))), ())
 
 
-def _called(name: str, named: _Named) -> list[str]:
+def _find_by_name(name: str, named: _Named) -> list[str]:
     """Return the decisions of a name. One that a file gives, and that several have, means none of them."""
     ids = [id for id, _ in named.get((Role.CALLED, name), ())]
     return [] if name.startswith(ANYWHERE) and len(ids) > 1 else ids
 
 
-def _naming(name: str, origin: Origin, role: Role, named: _Named) -> Iterator[str]:
+def _find_naming(name: str, origin: Origin, role: Role, named: _Named) -> Iterator[str]:
     """Yield the decisions that mean one of this origin by one of its names, and none of their own repository."""
-    if name.startswith(ANYWHERE) and len(_called(name, named)) != 1:
+    if name.startswith(ANYWHERE) and len(_find_by_name(name, named)) != 1:
         return
     for id, repository in named.get((role, name), ()):
         nearer = _nearer(name, [(id, repository)]) if repository != origin.repository else []

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
-from cognition_engines.store.database import Store, reading
+from cognition_engines.store.database import Store, begin_read
 from cognition_engines.store.reads.by_key import visible
 from cognition_engines.store.schema import counter, departures, records, tombstones
 
@@ -51,7 +51,7 @@ class ViewerChanges:
         """
         if limit < 1:
             raise ValueError("limit: must be at least 1")
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             newest: int = connection.execute(sa.select(counter.c.seq)).scalar_one()
             if newest <= after:
                 return SeenChanges((), after, more=False)
@@ -69,7 +69,7 @@ class ViewerChanges:
 
     def last(self, viewer: Viewer) -> int:
         """Return the `seq` of the last change of what the viewer sees or saw; 0 if there is none."""
-        with reading(self._store) as connection:
+        with begin_read(self._store) as connection:
             return max(_last(connection, table, viewer) for table in (records, *_LEAVINGS))
 
 
@@ -85,11 +85,13 @@ def _left(
     later = [each.alias() for each in _LEAVINGS]
     again = (
         sa.exists().where(
-            each.c.id == table.c.id, each.c.kind == table.c.kind, each.c.seq > table.c.seq, *_seen(each, viewer)
+            each.c.id == table.c.id, each.c.kind == table.c.kind, each.c.seq > table.c.seq, *_visible_rows(each, viewer)
         )
         for each in later
     )
-    present = sa.exists().where(records.c.kind == table.c.kind, records.c.id == table.c.id, *_seen(records, viewer))
+    present = sa.exists().where(
+        records.c.kind == table.c.kind, records.c.id == table.c.id, *_visible_rows(records, viewer)
+    )
     statement = _next(table, viewer, after, kinds, limit).where(~present, *(~each for each in again))
     return connection.execute(statement).all()
 
@@ -99,17 +101,17 @@ def _next(
 ) -> sa.Select[tuple[int, int, str]]:
     chosen = [] if kinds is None else [(table.c.kind + 0).in_([int(kind) for kind in kinds])]  # in the order of seq
     statement = sa.select(table.c.seq, table.c.kind, table.c.id).where(
-        table.c.seq > after, *chosen, *_seen(table, viewer)
+        table.c.seq > after, *chosen, *_visible_rows(table, viewer)
     )
     return statement.order_by(table.c.seq).limit(limit + 1)
 
 
 def _last(connection: sa.Connection, table: sa.Table, viewer: Viewer) -> int:
-    statement = sa.select(table.c.seq).where(*_seen(table, viewer)).order_by(table.c.seq.desc()).limit(1)
+    statement = sa.select(table.c.seq).where(*_visible_rows(table, viewer)).order_by(table.c.seq.desc()).limit(1)
     return connection.execute(statement).scalar() or 0
 
 
-def _seen(table: sa.FromClause, viewer: Viewer) -> list[sa.ColumnElement[bool]]:
+def _visible_rows(table: sa.FromClause, viewer: Viewer) -> list[sa.ColumnElement[bool]]:
     """Return what a viewer may see, by the project and sensitivity of a row; of records none that has expired."""
     if table is records:
         return visible(viewer)

@@ -23,7 +23,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from cognition_engines.errors import BackupFailed, ComponentFailed, ConfigurationError
-from cognition_engines.store.database import Store, scanning, writing
+from cognition_engines.store.database import Store, begin_scan, begin_write
 from cognition_engines.store.erasure.ledger import Erasure, erase_again, sync_folder
 from cognition_engines.store.opening import create_tables, schema_of
 from cognition_engines.store.schema import HEAD
@@ -121,9 +121,9 @@ def restore_backup(
     for a store that holds records, unless `replace`.
     """
     if not replace:
-        with scanning(backup.store) as read, scanning(target) as compared:
+        with begin_scan(backup.store) as read, begin_scan(target) as compared:
             _refuse(loss(Source(read, "backup"), compared, watcher))
-    with scanning(backup.store) as read, writing(target) as write:
+    with begin_scan(backup.store) as read, begin_write(target) as write:
         source = Source(read, "backup")
         if not replace:
             _refuse(loss(source, write, watcher))
@@ -143,10 +143,10 @@ def opened_backup(file: Path, watcher: Watcher) -> Iterator[Backup]:
     file = file.absolute()
     _check_header(file)
     with ExitStack() as undo:
-        store = _opened(file, _READ_ONLY)
+        store = _open_copy(file, _READ_ONLY)
         undo.callback(store.reader.dispose)
         with _read_failures(file):
-            notes = _checked(file, store, watcher)
+            notes = _check_backup(file, store, watcher)
         yield Backup(notes, store)
 
 
@@ -172,7 +172,7 @@ def _refuse_to_empty(file: Path) -> None:
 
 def _noted_records(file: Path) -> int:
     """Return how many records a backup says it holds; 0 if it cannot be read."""
-    store = _opened(file, _READ_ONLY)
+    store = _open_copy(file, _READ_ONLY)
     try:
         with store.reader.begin() as connection:
             _check_schema(file, connection)
@@ -202,9 +202,9 @@ def _remove_leftovers(file: Path) -> None:
 def _fill(
     store: Store, file: Path, partial: Path, program: str, attached: Mapping[str, str], watcher: Watcher
 ) -> Notes:
-    target = _opened(partial, _WRITE_NEW)
+    target = _open_copy(partial, _WRITE_NEW)
     try:
-        with scanning(store) as read, _write_failures(file), target.writer.begin() as write:
+        with begin_scan(store) as read, _write_failures(file), target.writer.begin() as write:
             create_tables(write)
             done = transfer(Source(read), write, watcher)
             created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -239,7 +239,7 @@ def _application_id(file: Path) -> int:
     return int.from_bytes(header[68:]) if header.startswith(b"SQLite format 3\0") else 0
 
 
-def _opened(file: Path, options: str) -> Store:
+def _open_copy(file: Path, options: str) -> Store:
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(f"{file.as_uri()}?{options}", uri=True, isolation_level=None)
         if options == _WRITE_NEW:
@@ -254,7 +254,7 @@ def _opened(file: Path, options: str) -> Store:
     return Store(engine, engine, store_id="")
 
 
-def _checked(file: Path, store: Store, watcher: Watcher) -> Notes:
+def _check_backup(file: Path, store: Store, watcher: Watcher) -> Notes:
     """Return the notes of a backup whose every page and record is as it was written."""
     with store.reader.begin() as connection:
         _check_schema(file, connection)

@@ -18,7 +18,7 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.audit.chain import carry_audit, head_of
 from cognition_engines.store.codec import COLUMNS, ORIGIN, Cell, origin_of, record_of
-from cognition_engines.store.database import Store, count_rows, failures, pages, scanning, writing
+from cognition_engines.store.database import Store, begin_scan, begin_write, count_rows, failures, pages
 from cognition_engines.store.decision_state import show_all
 from cognition_engines.store.erasure.ledger import ledger, note
 from cognition_engines.store.schema import (
@@ -151,7 +151,7 @@ def copy_records(source: Store, target: Store, watcher: Watcher) -> Contents:
     Keys and `seq` are the target's own; all else is equal, and read back before it is committed. Raises
     `ConfigurationError` for a target that holds records; `ComponentFailed` naming `target` when that fails.
     """
-    with scanning(source) as read, writing(target, "target") as write:
+    with begin_scan(source) as read, begin_write(target, "target") as write:
         if held := count_rows(write, records):
             raise ConfigurationError(
                 f"the target holds {held} records already; name an empty database, or make that one equal to this "
@@ -172,7 +172,7 @@ def loss(source: Source, target: sa.Connection, watcher: Watcher) -> Loss:
     watcher.start("comparing", _source_count(source))
     common = differing = 0
     for page in _pages(source):
-        known = _known(target, page)
+        known = _find_known(target, page)
         common += len(known)
         differing += sum(one.content() != known[one.name].content() for one in page if one.name in known)
         watcher.advance(len(page))
@@ -190,7 +190,7 @@ def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> Transfe
     tally = _Tally()
     common = changed = 0
     for page in _pages(source):
-        known = _known(target, page) if held else {}
+        known = _find_known(target, page) if held else {}
         common += len(known)
         changed += _write(target, page, known)
         tally.add(page)
@@ -262,7 +262,7 @@ def _pages(source: Source) -> Iterator[list[_Record]]:
         after = page[-1].key
 
 
-def _known(target: sa.Connection, page: Sequence[_Record]) -> dict[tuple[Kind, str], _Record]:
+def _find_known(target: sa.Connection, page: Sequence[_Record]) -> dict[tuple[Kind, str], _Record]:
     """Return the target's records with the kinds and ids of a page."""
     found: list[_Record] = []
     for kind in dict.fromkeys(record.kind for record in page):

@@ -63,9 +63,9 @@ class EmbeddedChroma:
             self._damaged |= index is self._index
             raise
 
-    def held(self, keys: Sequence[int]) -> int | None:
+    def count_held(self, keys: Sequence[int]) -> int | None:
         index = self._usable
-        return None if index is None else index.held(keys)
+        return None if index is None else index.count_held(keys)
 
     def step(self) -> bool:
         if self._damaged:
@@ -99,7 +99,7 @@ class EmbeddedChroma:
         self._loaded = index
         self._failed_loads = 0
 
-    def failed(self) -> None:
+    def note_failure(self) -> None:
         self._damaged = True
 
     def exact_after(self, error: ComponentFailed | OSError) -> bool:

@@ -57,8 +57,8 @@ def take_folder(parent: Path, name: str, store_id: str, last_seq: int) -> Opened
         checkpoint is not None
         and (checkpoint.store_id, checkpoint.collection) == (store_id, name)
         and checkpoint.seq <= last_seq
-        and (folder := _numbered(parent).get(checkpoint.folder)) is not None
-        and (sums := _verified(folder, checkpoint.files)) is not None
+        and (folder := _numbered_folders(parent).get(checkpoint.folder)) is not None
+        and (sums := _verify_sums(folder, checkpoint.files)) is not None
     ):
         return OpenedFolder(folder, checkpoint.seq, sums)
     return OpenedFolder(_new_folder(parent), 0, {})
@@ -99,17 +99,17 @@ def file_signatures(folder: Path) -> Signatures:
 
 def has_folders(parent: Path) -> bool:
     """Whether `take_folder` made one there."""
-    return bool(_numbered(parent))
+    return bool(_numbered_folders(parent))
 
 
 def remove_folders(parent: Path) -> None:
     """Removes every folder that `take_folder` made; no process may be using one."""
     _mark(parent).unlink(missing_ok=True)
-    for folder in _numbered(parent).values():
+    for folder in _numbered_folders(parent).values():
         shutil.rmtree(folder)
 
 
-def _numbered(parent: Path) -> dict[str, Path]:
+def _numbered_folders(parent: Path) -> dict[str, Path]:
     """The folders by name, oldest first."""
     found = [path for path in parent.glob("chroma-*") if path.name.removeprefix("chroma-").isdecimal()]
     return {path.name: path for path in sorted(found, key=_number)}
@@ -121,7 +121,7 @@ def _number(folder: Path) -> int:
 
 def _new_folder(parent: Path) -> Path:
     """The next number's folder; of those before it, the latest is kept."""
-    existing = list(_numbered(parent).values())
+    existing = list(_numbered_folders(parent).values())
     for folder in existing[:-1]:
         shutil.rmtree(folder)
     folder = parent / f"chroma-{_number(existing[-1]) + 1 if existing else 1}"
@@ -131,7 +131,7 @@ def _new_folder(parent: Path) -> Path:
 
 def inspect_folder(parent: Path, name: str, store_id: str) -> FolderState | None:
     """Looks at the folders under `parent` as `take_folder` does, and opens and changes nothing; None without any."""
-    folders = _numbered(parent)
+    folders = _numbered_folders(parent)
     if not folders:
         return None
     checkpoint = _read_checkpoint(parent)
@@ -140,7 +140,7 @@ def inspect_folder(parent: Path, name: str, store_id: str) -> FolderState | None
     if (checkpoint.store_id, checkpoint.collection) != (store_id, name):
         return FolderState(0, "it belongs to another store or model", damaged=False)
     folder = folders.get(checkpoint.folder)
-    damaged = folder is None or _verified(folder, checkpoint.files) is None
+    damaged = folder is None or _verify_sums(folder, checkpoint.files) is None
     distrust = f"its files in {checkpoint.folder} differ from their sizes and checksums" if damaged else None
     return FolderState(checkpoint.seq, distrust, damaged)
 
@@ -170,7 +170,7 @@ def _checksums(folder: Path, known: Sums) -> dict[str, list[int]]:
     return found
 
 
-def _verified(folder: Path, files: dict[str, list[int]]) -> Sums | None:
+def _verify_sums(folder: Path, files: dict[str, list[int]]) -> Sums | None:
     """The checksums of the folder's files if it holds just these; else None.
 
     Sizes first: a damaged file may have grown to a terabyte.

@@ -65,7 +65,7 @@ class ChromaIndex:
         return self._seq
 
     @property
-    def noted(self) -> int:
+    def noted_seq(self) -> int:
         """The `seq` in the collection's metadata: less where later changes were none of it."""
         return self._noted
 
@@ -104,7 +104,7 @@ class ChromaIndex:
                 before_each()
                 self._collection.upsert(
                     ids=ids[part],
-                    embeddings=_apart(page.vectors[part], owners[part]),
+                    embeddings=_spread_apart(page.vectors[part], owners[part]),
                     metadatas=[{"key": key} for key in owners[part]],
                 )
             for part in _slices(len(changed), _LOOKED_UP):
@@ -134,7 +134,7 @@ class ChromaIndex:
                 return None
             return np.array([int(id.partition(":")[0]) for id in answer["ids"][0]], np.int64)
 
-    def held(self, keys: Sequence[int]) -> int | None:
+    def count_held(self, keys: Sequence[int]) -> int | None:
         """How many windows it has of these records; None when the collection is gone. Raises ComponentFailed."""
         found = 0
         with ForeignCalls(COMPONENT):
@@ -158,7 +158,7 @@ class ChromaIndex:
         try:
             self.load()
         except ComponentFailed as error:
-            if not refused(error):
+            if not is_missing_collection(error):
                 raise
             return not isinstance(error.__cause__, _GONE)
         return False
@@ -174,7 +174,7 @@ class ChromaIndex:
         self._seq = max(self._seq, seq)
 
 
-def refused(error: ComponentFailed) -> bool:
+def is_missing_collection(error: ComponentFailed) -> bool:
     """Whether Chroma answered that it has no such collection, or fails with it: which may be broken by itself.
 
     Not when it does not answer, or says that the caller may not ask, or not so often.
@@ -182,7 +182,7 @@ def refused(error: ComponentFailed) -> bool:
     return isinstance(error.__cause__, (InternalError, *_GONE)) or type(error.__cause__) is ChromaError
 
 
-def _apart(vectors: Floats, keys: Sequence[int]) -> Floats:
+def _spread_apart(vectors: Floats, keys: Sequence[int]) -> Floats:
     """The unit vectors, each moved a little, the same way each time for the same records."""
     noise = np.random.default_rng(keys).normal(scale=_APART / vectors.shape[1] ** 0.5, size=vectors.shape)
     return (vectors + noise).astype(np.float32)

@@ -22,7 +22,7 @@ from cognition_engines.errors import ComponentFailed, EngineError, ForeignCalls
 from cognition_engines.indexes.columns.snapshot import Floats, Ints
 from cognition_engines.indexes.vectors.backend import ServerState
 from cognition_engines.indexes.vectors.chroma.address import LEAST_DEADLINE, ServerAddress, server_address
-from cognition_engines.indexes.vectors.chroma.index import COSINE, ChromaIndex, refused
+from cognition_engines.indexes.vectors.chroma.index import COSINE, ChromaIndex, is_missing_collection
 from cognition_engines.indexes.vectors.collection import COMPONENT, PAGE, CollectionSpec, collection_name
 from cognition_engines.spaces import Space
 from cognition_engines.store.opening import SharedLock
@@ -73,7 +73,7 @@ class ChromaServer:
             seq = (model.metadata or {}).get(_SEQ)
             if not isinstance(seq, int) or model.dimension not in (None, dim):
                 return FoundCollection(model.id, None)
-            return FoundCollection(model.id, self._opened(model, seq))
+            return FoundCollection(model.id, self._open_index(model, seq))
 
     def replace(self, name: str, found: FoundCollection | None) -> ChromaIndex:
         """An empty collection of this name, in the place of the one that was found; fails if that is not there now."""
@@ -86,9 +86,9 @@ class ChromaServer:
                 with suppress(NotFoundError):
                     self._api._modify(found.identity, new_name=aside)
                     self._api.delete_collection(aside)
-            return self._opened(self._api.create_collection(name, configuration=COSINE, metadata={_SEQ: 0}), 0)
+            return self._open_index(self._api.create_collection(name, configuration=COSINE, metadata={_SEQ: 0}), 0)
 
-    def existing(self, name: str) -> Collection | None:
+    def find_collection(self, name: str) -> Collection | None:
         """The collection of this name, by whatever program it was filled."""
         with ForeignCalls(COMPONENT):
             try:
@@ -115,7 +115,7 @@ class ChromaServer:
             self._api._session.close()
             self._system.stop()
 
-    def _opened(self, model: Model, seq: int) -> ChromaIndex:
+    def _open_index(self, model: Model, seq: int) -> ChromaIndex:
         return ChromaIndex(Collection(self._api, model, embedding_function=None), seq)
 
 
@@ -181,16 +181,16 @@ class SharedChroma:
             self._next_check = 0.0
             raise
 
-    def held(self, keys: Sequence[int]) -> int | None:
+    def count_held(self, keys: Sequence[int]) -> int | None:
         index = self._index
-        return None if index is None else index.held(keys)
+        return None if index is None else index.count_held(keys)
 
     def step(self) -> bool:
         """Writes one page, or reads how far the writer is."""
         try:
             self._hold()
             index = self._index = self._index or self._open()
-            if self._broken(index):
+            if self._is_broken(index):
                 _log.warning("the vector collection %s cannot be searched; rebuilding", self._name)
                 self._hold()
                 index = self._index = self._server.replace(self._name, FoundCollection(index.identity, index))
@@ -203,7 +203,7 @@ class SharedChroma:
             self._next_check = monotonic() + CHECK_SECONDS
         return behind
 
-    def _broken(self, index: ChromaIndex) -> bool:
+    def _is_broken(self, index: ChromaIndex) -> bool:
         """Whether a collection that is there cannot be searched; asks after a search failed, and now and then."""
         failed, now = self._failed.count(index.identity), monotonic()
         if now >= self._next_probe:
@@ -219,12 +219,12 @@ class SharedChroma:
         since = self._refused_since = (now if self._refused_since is None else self._refused_since) if refuses else None
         return since is not None and now - since >= REFUSED_SECONDS
 
-    def failed(self) -> None:
+    def note_failure(self) -> None:
         self._index = None
         self._next_check = 0.0
 
     def exact_after(self, error: ComponentFailed | OSError) -> bool:
-        return isinstance(error, ComponentFailed) and refused(error)
+        return isinstance(error, ComponentFailed) and is_missing_collection(error)
 
     def close(self) -> None:
         """Lets another process write."""
@@ -238,7 +238,7 @@ class SharedChroma:
             return
         before, held = self.role, False
         try:
-            held = self._lock.held()
+            held = self._lock.is_held()
         finally:
             self.role = "writer" if held else "reader"
         if not held:
@@ -274,7 +274,7 @@ class SharedChroma:
         try:
             windows = index.windows()
         except ComponentFailed as error:
-            if not refused(error) or not self._hopeless(refuses=True):
+            if not is_missing_collection(error) or not self._hopeless(refuses=True):
                 raise
             return False
         return windows >= self._records.reads.windows(self._space, self._model, index.seq)
@@ -294,5 +294,5 @@ class SharedChroma:
         found = self._server.find(self._name, self._dim)
         if found is None or found.index is None or found.identity != index.identity:
             self._index = None
-        elif found.index.seq != index.noted:
+        elif found.index.seq != index.noted_seq:
             index.note()
