@@ -88,8 +88,7 @@ def ingest(
     run = _Run(options, records, formats, tally)
     places = Places(options.repository)
     known = _known_files(places, records)
-    files = files_of(paths, options, places, known, tally, formats)
-    files, changes, moved = _moved_files(files, known, run)
+    files, changes, moved = _moved_files(files_of(paths, options, places, known, tally, formats), known, run)
     if isinstance(records, Records) and changes and not (options.dry_run or options.strict):
         records.origins.relocate(changes)
     progress.start(Amount(sum(file.size for file in files), len(files)))
@@ -102,8 +101,7 @@ def ingest(
             progress.advance(ready.read)
     if options.strict and tally.rejected:
         tally.forget_copies()
-    tally.warnings += tally.notices()
-    tally.warnings += () if formats is None else formats.notices()
+    tally.warnings += [*tally.notices(), *(() if formats is None else formats.notices())]
     refused = options.strict and bool(tally.rejected)
     if isinstance(records, Records) and changes and options.strict and not (refused or options.dry_run):
         records.origins.relocate(changes)
