@@ -15,7 +15,7 @@ import pytest
 import structlog
 
 from cstp.errors import ERRORS
-from cstp_server.cli.common import FAMILIES, MEANINGS
+from cstp_server.cli.conventions import FAMILIES, MEANINGS
 from tests.http_servers import HttpServer, answering as answering_server
 from tests.quick_logs import log_quickly
 

@@ -19,7 +19,7 @@ import pytest
 import trustme
 
 from cstp_server.cli.commands.demo import demo_paths
-from cstp_server.cli.common import FAILED
+from cstp_server.cli.conventions import FAILED
 from cstp_server.cli.demo_calls import CALLS, STEPS
 from cstp_server.conformance.run import conversations
 from tests.cli.answers import Demo, demo, differences, replies, section, shown

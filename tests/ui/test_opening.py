@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cstp_server.cli.common import MISUSED, UNREACHABLE
+from cstp_server.cli.conventions import MISUSED, UNREACHABLE
 from tests.chaos.process import Served, run_cstp, start_cstp
 
 pytestmark = pytest.mark.timeout(300)

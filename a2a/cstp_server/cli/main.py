@@ -17,7 +17,7 @@ from typer.completion import get_completion_inspect_parameters
 from typer.core import TyperGroup
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
-from cstp_server.cli.common import (
+from cstp_server.cli.conventions import (
     FAILED,
     MISUSED,
     STOPPED,
@@ -193,7 +193,7 @@ def root(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code; see `cli.common`."""
+    """Run one command and return its exit code; see `cli.conventions`."""
     command = typer.main.get_command(app)
     if _COMPLETE in os.environ:
         get_completion_inspect_parameters()  # which makes the shells known, as add_completion would

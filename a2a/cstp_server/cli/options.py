@@ -17,7 +17,7 @@ from rich.text import Text
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.escapes import one_line
-from cstp_server.cli.common import (
+from cstp_server.cli.conventions import (
     CommonOptions as CommonOptions,
     ConfigOption as ConfigOption,
     DataDirOption as DataDirOption,

@@ -36,7 +36,7 @@ from cstp.errors import (
     UnexpectedAnswer,
 )
 from cstp.methods.registry import METHODS
-from cstp_server.cli.common import FAMILIES, Unreachable
+from cstp_server.cli.conventions import FAMILIES, Unreachable
 from cstp_server.terminal import say, say_lines
 
 R = TypeVar("R")

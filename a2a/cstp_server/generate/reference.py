@@ -15,7 +15,7 @@ import typer
 from pydantic.fields import FieldInfo
 
 from cstp.errors import ERRORS, CstpError
-from cstp_server.cli.common import FAMILIES, MEANINGS
+from cstp_server.cli.conventions import FAMILIES, MEANINGS
 from cstp_server.cli.main import app
 from cstp_server.describe.openrpc import document_text
 from cstp_server.generate import client_code

@@ -106,7 +106,7 @@ class _Process:
 
 
 class Crew:
-    """The workers of one server. Each exit code but 0 is an error's, as in `cli/common.py`."""
+    """The workers of one server. Each exit code but 0 is an error's, as in `cli/conventions.py`."""
 
     def __init__(
         self,

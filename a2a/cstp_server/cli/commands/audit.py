@@ -14,7 +14,7 @@ from cstp.errors import InvalidParams
 from cstp.fields import format_instant
 from cstp.methods.system import AuditParams
 from cstp.validation import parse_params
-from cstp_server.cli.common import DONE, FAILED
+from cstp_server.cli.conventions import DONE, FAILED
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, print_table, settings_for
 from cstp_server.cli.store import existing_records
 from cstp_server.handlers.system import audit_call

@@ -17,7 +17,7 @@ from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION, Reco
 from cstp.methods.memories import REMEMBER, RememberResult
 from cstp.methods.records import FORGET, ForgetResult
 from cstp_server.cli.commands.call import parse_params, read_params
-from cstp_server.cli.common import JsonOption, Unreachable, command_family
+from cstp_server.cli.conventions import JsonOption, Unreachable, command_family
 from cstp_server.cli.forms import filled_form
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, connect, print_error, required_token, show
 from cstp_server.terminal import say

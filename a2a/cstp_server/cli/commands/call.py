@@ -19,7 +19,7 @@ from cstp.errors import CstpError
 from cstp.fields import format_instant
 from cstp.methods.everything import FOUND_TYPES, SEARCH, SearchedRecord
 from cstp.methods.registry import METHODS
-from cstp_server.cli.common import JsonOption, command_family
+from cstp_server.cli.conventions import JsonOption, command_family
 from cstp_server.cli.remote import (
     Remote,
     TimeoutOption,

@@ -12,7 +12,7 @@ from cstp.client.sync_client import Client
 from cstp.errors import CstpError, TransportError
 from cstp.fields import format_instant
 from cstp.methods.records import CHANGES, NOW
-from cstp_server.cli.common import JsonOption, Unreachable, command_family
+from cstp_server.cli.conventions import JsonOption, Unreachable, command_family
 from cstp_server.cli.remote import TimeoutOption, TokenOption, base_of, print_error, required_token
 from cstp_server.terminal import say
 

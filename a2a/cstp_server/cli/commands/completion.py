@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
-from cstp_server.cli.common import command_family
+from cstp_server.cli.conventions import command_family
 from cstp_server.terminal import say_lines
 
 app = command_family()

@@ -17,7 +17,7 @@ from cognition_engines.ingest.maps.mapped import Found, MappedReader
 from cognition_engines.ingest.maps.suggest import MOST, Sample, propose_map, sample_of
 from cognition_engines.kinds.registry import adapter, kind_of
 from cognition_engines.models import Decision
-from cstp_server.cli.common import JsonOption, command_family
+from cstp_server.cli.conventions import JsonOption, command_family
 from cstp_server.terminal import say, say_lines
 
 app = command_family()

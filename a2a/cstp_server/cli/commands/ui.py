@@ -16,7 +16,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.index_folder import holder, is_address
 from cstp.errors import TransportError
 from cstp_server.cli.commands.token import parse_lifetime
-from cstp_server.cli.common import Unreachable
+from cstp_server.cli.conventions import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.cli.remote import base_of, connect
 from cstp_server.process.local_probe import probe

@@ -16,7 +16,7 @@ from cognition_engines.ingest.follow import ChangeEvents, WatchedPaths
 from cognition_engines.ingest.options import Options, Progress, Stopped, Summary, UntilStopped
 from cstp.errors import CstpError
 from cstp_server.cli import reading
-from cstp_server.cli.common import Unreachable
+from cstp_server.cli.conventions import Unreachable
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
 from cstp_server.cli.progress import reading_progress
 from cstp_server.cli.read_report import print_summary

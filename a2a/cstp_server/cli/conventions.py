@@ -1,19 +1,17 @@
-"""Options and exit codes of all commands.
+"""The conventions of all commands: exit codes, common options, groups of commands.
 
 `cstp --help` and shells that complete a line import this module, so it imports nothing that takes time.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
 
 if TYPE_CHECKING:  # the command line needs this module before anything that takes long to import
     from cstp.errors import Family
-
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated
-
-import typer
 
 DONE: Final = 0
 FAILED: Final = 1
@@ -30,7 +28,6 @@ FAMILIES: Final[Mapping["Family", int]] = {
     "later": 7,
     "broken": 8,
 }
-
 
 MEANINGS: Final[Mapping[int, str]] = {
     DONE: "done",
