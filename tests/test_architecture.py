@@ -387,7 +387,7 @@ def test_the_docstring_of_a_public_function_begins_in_the_imperative() -> None:
     assert not any(NOT_IMPERATIVE.match(text) for text in ("Return it.", "Pass it on.", "Address it."))
     found = [
         f"{name}: {function.name}: {first[0]}"
-        for name in (*of("cstp"), *of("cstp_server"))
+        for name in MODULES
         for function in _public_functions(MODULES[name].body)
         if not any(word in ast.unparse(each) for each in function.decorator_list for word in NO_CALLS)
         and (first := (ast.get_docstring(function) or "").splitlines()[:1])

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+import pytest
 from pydantic.alias_generators import to_camel
 
 from tests.docs.test_readme import PAGES, ROOT, prose
@@ -45,6 +46,12 @@ def known() -> frozenset[str]:
     for path in (*MODULES, *map(str, tests)):
         found |= set(re.findall(r"\w+", path))
     return frozenset(found | {to_camel(word) for word in found if "_" in word})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _known() -> None:
+    """Read all code before the first test, which would be the slow one."""
+    known()
 
 
 def words(node: ast.AST) -> Iterator[str]:

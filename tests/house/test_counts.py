@@ -1,5 +1,7 @@
 """What the table of sizes counts: a place, a name, a file and a shape of each sort, and the present state."""
 
+import pytest
+
 from tests.house.__main__ import Row, counted
 from tests.house.counts import MEMBERS, member_places, participles, patched_files
 from tests.house.walk import DECISION, shape_of, whole_shapes
@@ -53,6 +55,7 @@ def test_a_shape_holds_eight_members_and_is_no_part_of_another() -> None:
     assert whole_shapes([some, sent, all_]) == [sent, all_]
 
 
+@pytest.mark.long("counts all of the source")
 def test_every_figure_is_counted_and_marked_if_it_is_over_its_target() -> None:
     rows = list(counted())
     assert all(row.count > 0 for row in rows)

@@ -119,6 +119,7 @@ print(request_digest(PutRecords(records=(), replaces=(Replaces(Kind.SOURCE, "sou
 """
 
 
+@pytest.mark.long("starts two interpreters")
 def test_a_request_has_the_same_digest_in_every_process() -> None:
     digests = {
         subprocess.run(
