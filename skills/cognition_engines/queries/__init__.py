@@ -1,1 +1,1 @@
-"""What can be asked: each part is asked in its pool, within a deadline."""
+"""Queries: each part is asked in its pool, within a deadline."""

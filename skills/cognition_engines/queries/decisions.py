@@ -35,7 +35,7 @@ NEAR: Final = 0.12  # cosine distance
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a caller asks of the decisions; `include` is what is wanted besides the decisions themselves.
+    """A caller's question about decisions; `include` names the parts to return in addition to the decisions.
 
     `mode` None is the default mode of the engine.
     """
@@ -52,7 +52,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class FoundLinks:
-    """What a decision supersedes and is superseded by, as files and agents state it, and all links of agents."""
+    """The ids that a decision supersedes and is superseded by, from files and agents, and the first links of agents."""
 
     supersedes: tuple[str, ...]
     superseded_by: tuple[str, ...]
@@ -63,9 +63,9 @@ class FoundLinks:
 class Match:
     """A decision that a search found. `distance` is the cosine distance to the query, None when it has no vector.
 
-    `snippet`, `links` and `explanation` are None where they were not asked for; without a text, the snippet is empty.
-    `stored` is the decision with where it comes from, `window` that of its text which is nearest to the query, None
-    without vectors and where words alone decide.
+    `snippet`, `links` and `explanation` are None if they were not asked for; without a text, the snippet is empty.
+    `stored` is the decision with its origin, `window` the window of its text nearest to the query, None without vectors
+    or if words alone decide.
     """
 
     decision: Decision
@@ -91,7 +91,7 @@ class Decisions:
         self._pools = pools
 
     async def query(self, question: Question, agent: Agent = None) -> list[Match]:
-        """The best decisions, in order, for `agent`. Raises ComponentFailed naming the part that did not answer."""
+        """Return the best decisions for `agent`, best first. Raise ComponentFailed naming the part that fails."""
         caller = self._pools.caller(agent)
         sought = SearchScope(DECISIONS, question.filters.conditions())
         mode = question.mode or self._searching.modes[0]
@@ -143,7 +143,7 @@ def links_of(records: Records, found: Sequence[StoredRecord], viewer: Viewer) ->
 
 
 def joined_links(id: str, stated: Supersession, made: Sequence[DecisionLink]) -> FoundLinks:
-    """Return what files state and agents linked about one decision; a link to supersede it counts once in effect."""
+    """Return the links of one decision, by files and agents; a supersession by an agent counts once in effect."""
     edges = tuple(link for link in made if id in (link.source, link.target))
     effective = [link for link in edges if link.type == "supersedes" and link.effective_at is not None]
     return FoundLinks(
@@ -163,9 +163,9 @@ class DecisionRecords:
     async def get(
         self, id: str, viewer: Viewer = Viewer(), known_at: datetime | None = None, agent: Agent = None
     ) -> DecisionHistory | None:
-        """A decision with all that was written about it until `known_at`; None where the viewer sees none.
+        """Return a decision as known at `known_at`, by default now; None if unseen by the viewer or recorded later.
 
-        Raises ComponentFailed when the records do not answer.
+        Raise ComponentFailed when the records do not answer.
         """
         caller = self._pools.caller(agent)
         found = await self._pools.records.run(caller, self._records.decisions.history, id, viewer)
@@ -174,20 +174,20 @@ class DecisionRecords:
     async def graph(
         self, request: GraphRequest, viewer: Viewer = Viewer(), agent: Agent = None
     ) -> DecisionGraph | None:
-        """The decisions around one; None where the viewer sees no such decision.
+        """Return the decisions around one; None if the viewer sees no such decision.
 
-        Raises ComponentFailed when the records do not answer.
+        Raise ComponentFailed when the records do not answer.
         """
         return await self._pools.records.run(self._pools.caller(agent), self._records.decisions.graph, request, viewer)
 
 
 def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | None:
-    """What was known of a decision at a time; None before it was recorded.
+    """Return a decision as it was known at a time; None before it was recorded.
 
-    Of one that is read from a file only the present content is known, and only from when that was read; before that,
-    what an agent recorded of it.
+    Of a decision that is read from a file, only the present content is known, and only since it was read; before that,
+    only the revisions that an agent recorded.
     """
-    if not found.stored.origin.is_written and found.stored.updated_at <= moment:  # an agent's, which a file has by then
+    if not found.stored.origin.is_written and found.stored.updated_at <= moment:  # by then it is in a file
         found = replace(found, revisions=())
     revisions = tuple(one for one in found.revisions if one.at <= moment)
     since = found.stored.recorded_at if found.revisions else found.stored.updated_at
@@ -212,13 +212,13 @@ def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | N
 
 
 def _ended_by(link: DecisionLink, decision: Decision, moment: datetime) -> bool:
-    """Whether a link was a supersession of the decision that was in effect; all who see the decision see it."""
+    """Return whether a link supersedes the decision and was in effect then; all who see the decision see the link."""
     in_effect = link.effective_at is not None and link.effective_at <= moment
     return in_effect and link.type == SUPERSEDES and link.target == decision.id
 
 
 def nearest_decisions(indexes: Indexes, vector: Floats, viewer: Viewer) -> dict[int, float]:
-    """The keys of at most MOST decisions that the viewer sees and that are nearer than NEAR, with their distances."""
+    """Return the distances of at most MOST decisions that the viewer sees, by key, none farther than NEAR."""
     index = indexes[DECISIONS]
     snapshot = index.snapshot
     mask = snapshot.mask((), viewer)

@@ -21,7 +21,7 @@ from cognition_engines.store.values import StoredRecord
 
 @dataclass(frozen=True, slots=True)
 class EpisodeQuestion:
-    """What a caller asks of episodes. Rewards are -1 to 1, bounds inclusive; an episode has all of `tags`, exactly.
+    """A caller's question about episodes. Rewards are -1 to 1, bounds inclusive; a match has all of `tags`, exactly.
 
     `mode` None is the default mode of the engine.
     """
@@ -44,9 +44,9 @@ class EpisodeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeMatch:
-    """An episode that was found. `distance` is the cosine distance to the query, None where there is none.
+    """An episode that was found. `distance` is the cosine distance to the query, None if there is none.
 
-    `explanation` and its `window` are None where no explanation was asked for.
+    `explanation` and its `window` are None if no explanation was asked for.
     """
 
     episode: Episode
@@ -66,13 +66,13 @@ class Episodes:
         self._pools = pools
 
     async def get(self, id: int, viewer: Viewer = Viewer(), agent: Agent = None) -> StoredRecord | None:
-        """The episode of an id, or the only one that the viewer sees of those that files give it; None without one."""
+        """Return the episode with an id, else the only one that the viewer sees with it in files; None without one."""
         caller = self._pools.caller(agent)
         found = await self._pools.records.run(caller, self._records.reads.find, [(Kind.EPISODE, str(id))], viewer)
         return found[0] if found else None
 
     async def find(self, question: EpisodeQuestion, agent: Agent = None) -> list[EpisodeMatch]:
-        """The best episodes, in order, for `agent`."""
+        """Return the best episodes, in order, for `agent`."""
         caller = self._pools.caller(agent)
         conditions = question.conditions()
         mode = question.mode or self._searching.modes[0]

@@ -28,15 +28,15 @@ from cognition_engines.store.values import StoredRecord
 
 SNIPPET: Final = Room(600)  # characters
 FOUND: Final = tuple(kind for space in SEARCHED for kind in space.kinds if kind is not Kind.ARTIFACT_CHUNK)
-_NONE: Final = OneOf(("kind",), ())  # what no record meets
+_NONE: Final = OneOf(("kind",), ())  # a condition that no record meets
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What is searched for, among which records. `kinds` None is every kind of FOUND; `mode` None the default one.
+    """A search: its text and conditions. `kinds` None is every kind of FOUND; `mode` None the default one.
 
-    A time of which the text speaks is seen from `as_of`, by default now. A record has all of `tags`, topics of
-    extractions among them. A condition leaves out kinds that cannot meet it.
+    A time that the text mentions is relative to `as_of`, by default now. A record must have all of `tags`; topics of
+    extractions count as tags. A condition leaves out kinds that cannot meet it.
     """
 
     text: str
@@ -53,11 +53,11 @@ class SearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class FoundRecord:
-    """A record that was found: `kind` and `id` are those of its artifact where `stored` is a chunk of one.
+    """A record that was found: `kind` and `id` are those of its artifact if `stored` is a chunk of one.
 
-    `score` is 0 to 1, alike for all kinds and queries; `text` is what the record says, without a title; `source` is
-    known of chunks and extractions. `window` is the one of its text that is nearest to the query, None where there is
-    none or words alone decide. `superseded_by` are the ids of the successors of a decision out of force.
+    `score` is 0 to 1, comparable between all kinds and queries; `text` is without a title; only chunks and extractions
+    have a `source`. `window` is the window of its text nearest to the query, None if there is none or words alone
+    decide. `superseded_by` are the ids of the successors of a decision out of force.
     """
 
     kind: Kind
@@ -82,7 +82,7 @@ class Everything:
         self._pools = pools
 
     async def search(self, request: SearchRequest, agent: Agent = None) -> list[FoundRecord]:
-        """The best records for `agent`, the highest score first, ties by id. Raises NoGoodMatch where it abstains."""
+        """Return the best records for `agent`, highest score first, ties by id. Raise NoGoodMatch if it abstains."""
         caller = self._pools.caller(agent)
         mode = request.mode or self._searching.modes[0]
         query = Query(request.text, request.viewer, mode, [*_search_scopes(request)], request.abstain, request.as_of)
@@ -106,7 +106,7 @@ class Everything:
         return sorted(results, key=lambda each: (-each.score, each.id))
 
     async def _name_nearest(self, caller: Caller, none: NoGoodMatch, viewer: Viewer) -> NoGoodMatch:
-        """The same with the kind and the id that the nearest record would have as a result."""
+        """Return the error with the kind and the id that the nearest record would have as a result."""
         if none.key is None:
             return none
         read = await self._pools.records.run(caller, self._records.reads.by_keys, [none.key], viewer)
@@ -118,7 +118,7 @@ class Everything:
     async def _successors(
         self, caller: Caller, found: Sequence[StoredRecord], viewer: Viewer
     ) -> dict[int, tuple[str, ...]]:
-        """Return the ids of the successors of decisions that are out of force: a proposed one replaces nothing yet."""
+        """Return the ids of the successors of decisions out of force, by key: a proposed one replaces nothing yet."""
         decisions = [one for one in found if isinstance(one.record, Decision) and one.record.status in ENDED]
         if not decisions:
             return {}
@@ -139,7 +139,7 @@ _KINDS: Final = (*FOUND, Kind.ARTIFACT_CHUNK)
 
 
 def _search_scopes(request: SearchRequest) -> Iterator[SearchScope]:
-    """The spaces of the kinds, and what their records must meet."""
+    """Yield the spaces of the kinds, with the conditions on their records."""
     common = request.filters.conditions()
     wanted = {*(FOUND if request.kinds is None else request.kinds)}
     if Kind.ARTIFACT in wanted:
@@ -159,7 +159,7 @@ def _tag_conditions(space: Space, tags: tuple[str, ...]) -> Conditions:
 
 
 def text_of(record: Record, kind: Kind) -> str:
-    """What a record says, without its title where that is apart."""
+    """Return the text of a record, without its title if that is separate."""
     if isinstance(record, Decision):
         return record.text
     shown = SPECS[kind].shown_text
@@ -167,7 +167,7 @@ def text_of(record: Record, kind: Kind) -> str:
 
 
 def _shown_as(stored: StoredRecord) -> tuple[Kind, str]:
-    """The kind and the id of a result: those of its artifact for a chunk of one."""
+    """Return the kind and the id of a result: those of its artifact if it is a chunk of one."""
     record, kind, id = stored.record, stored.kind, str(stored.record.id)
     if not isinstance(record, ArtifactChunk):
         return kind, id

@@ -20,22 +20,22 @@ from cognition_engines.store.records import Records
 
 Ended: TypeAlias = Callable[[], bool]
 AHEAD: Final = 60_000_000  # microseconds that a cursor may be ahead of this clock, which need not be the database's
-_LOOK_SECONDS: Final = 0.25  # at the longest between two looks at whether to stop waiting
-_READ_SECONDS: Final = 1.0  # at the longest between two reads, should the indexes not follow
-_PAUSE_SECONDS: Final = 0.02  # at the least: many changes may be hidden
-_REMEMBERED: Final = 1024  # cursors after which it is known that nothing was to be seen for a while
+_LOOK_SECONDS: Final = 0.25  # the longest time between two checks whether to stop waiting
+_READ_SECONDS: Final = 1.0  # the longest time between two reads if the indexes do not follow
+_PAUSE_SECONDS: Final = 0.02  # the shortest time between two reads: many changes may be hidden
+_REMEMBERED: Final = 1024  # cursors that are known to be followed by hidden changes alone up to a `seq`
 _Kinds: TypeAlias = tuple[Kind, ...] | None
 WAIT_SECONDS: Final = 2.0
 COMPONENT: Final = "indexes"
 
 
 class UnknownCursor(EngineError):
-    """A cursor is of a time that has not come, so of another store or of a later state of this one."""
+    """A cursor is of a time that has not come: of another store or of a later state of this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class FollowedChanges:
-    """Changes by ascending `seq`. What comes after them comes after `cursor`; `more` says that there is something."""
+    """Changes by ascending `seq`. Later ones come after `cursor`; `more` says whether there are any."""
 
     changes: Sequence[SeenChange]
     cursor: int
@@ -52,22 +52,22 @@ class Following:
         self._covered: OrderedDict[tuple[Viewer, _Kinds, int], int] = OrderedDict()
 
     async def newest(self, viewer: Viewer, agent: Agent = None) -> int:
-        """The cursor after which comes what changes from now on. It depends on nothing that the viewer never saw."""
+        """Return the cursor for changes from now on. It depends on nothing that the viewer never saw."""
         caller = self._pools.caller(agent)
         return await self._pools.records.run(caller, self._records.viewer_changes.last, viewer)
 
     async def check(self, viewer: Viewer, since: int, agent: Agent = None) -> None:
-        """Raises UnknownCursor for one that this store cannot have given."""
+        """Raise UnknownCursor if this store cannot have given the cursor."""
         if since <= time_ns() // 1000 + AHEAD:
             return
-        # a clock that was set back leaves cursors that are ahead of it; whatever they were of is at them or later
+        # a clock that was set back leaves cursors that are ahead of it; their changes have that `seq` or a later one
         if await self.newest(viewer, agent) < since - BLOCK:
             raise UnknownCursor("a cursor of a time that has not come")
 
     async def read(
         self, viewer: Viewer, since: int, kinds: Sequence[Kind] | None = None, limit: int = 100, agent: Agent = None
     ) -> FollowedChanges:
-        """The next `limit` changes after `since`, of some kinds or of all."""
+        """Return the next `limit` changes after `since`, of some kinds or of all."""
         wanted = None if kinds is None else tuple(sorted(set(kinds)))
         after = self._covered.get((viewer, wanted, since), since)
         caller = self._pools.caller(agent)
@@ -87,7 +87,7 @@ class Following:
         limit: int = 100,
         agent: Agent = None,
     ) -> FollowedChanges:
-        """As `read`, waiting up to `seconds` for a change where there is none, or until `ended` says so."""
+        """Read as `read` does; if there is no change, wait for one up to `seconds` or until `ended` returns true."""
         until = monotonic() + seconds
         wanted = None if kinds is None else tuple(sorted(set(kinds)))
         while True:
@@ -104,7 +104,7 @@ class Following:
                 return found
 
     def _remember(self, cursor: tuple[Viewer, _Kinds, int], covered: int) -> None:
-        """Notes up to where nothing after a cursor is to be seen: what is hidden there is not read again and again."""
+        """Note up to which `seq` all changes after a cursor are hidden, so that they are not read again and again."""
         self._covered[cursor] = covered
         self._covered.move_to_end(cursor)
         if len(self._covered) > _REMEMBERED:
@@ -124,13 +124,13 @@ class ReachedSeq:
     async def wait(
         self, seq: int, agent: Agent = None, *, searched: bool = True, seconds: float = WAIT_SECONDS
     ) -> None:
-        """Returns when a read of `agent` shows all changes up to `seq`.
+        """Wait until a read of `agent` shows all changes up to `seq`.
 
         A read that is not `searched` looks at the records themselves, and does not wait for the indexes. A `seq`
-        between the last change and now is answered like the last change: else it would show when that was.
+        between the last change and now is answered like the last change: otherwise it would reveal when that was.
 
-        Raises UnknownChange at once for a `seq` of the future, ComponentFailed when `seconds` are over, ComponentBusy
-        where too many wait.
+        Raise UnknownChange at once if `seq` is in the future, ComponentFailed when `seconds` are over, ComponentBusy if
+        too many wait.
         """
         if self._published.seq >= seq:
             return
@@ -151,4 +151,4 @@ class ReachedSeq:
             yield
         finally:
             self._waiting[agent] -= 1
-            self._waiting += Counter()  # without those of none
+            self._waiting += Counter()  # drops the counts of 0

@@ -1,4 +1,4 @@
-"""The search of chunks and extractions, and chunks with those that are like them."""
+"""The search of chunks and extractions, and chunks with similar ones."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ _CHUNKS: Final = OneOf(("kind",), (Kind.CHUNK.label,))
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeQuestion:
-    """What a caller asks of chunks and extractions.
+    """A caller's question about chunks and extractions.
 
     `types` and `source` None, and an empty topic, are no condition. `mode` None is the default mode of the engine;
     `types` are "chunk" and types of extractions; `source` is a source's id, or its title in any case.
@@ -55,10 +55,10 @@ class KnowledgeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeMatch:
-    """A chunk or an extraction that was found, and what is known of its source.
+    """A chunk or an extraction that was found, and its source if known.
 
-    `distance` is the cosine distance to the query, None where there is none; `window` the one of its text that is
-    nearest, None where words alone decide, or where the text is not that of its vectors.
+    `distance` is the cosine distance to the query, None if there is none; `window` the nearest window of its text,
+    None if words alone decide or the text is no longer that of its vectors.
     """
 
     record: Chunk | Extraction
@@ -79,7 +79,7 @@ class KnowledgeSearch:
         self._pools = pools
 
     async def query(self, question: KnowledgeQuestion, agent: Agent = None) -> list[KnowledgeMatch]:
-        """The best of both, in order, for `agent`. Raises ComponentFailed naming the part that did not answer."""
+        """Return the best records for `agent`, best first. Raise ComponentFailed naming the part that fails."""
         caller = self._pools.caller(agent)
         conditions = (*one_of("type", question.types), *about(question.topic))
         if question.source is not None:
@@ -110,7 +110,7 @@ def _match(found: CurrentHit, read: WithSources) -> KnowledgeMatch:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """The key of a chunk near another, and the cosine between them: of its best window, -1 to 1."""
+    """The key of a chunk near another one, and the cosine of its best window, -1 to 1."""
 
     key: int
     cosine: float
@@ -127,7 +127,7 @@ class NearChunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkCluster:
-    """All ids of the clusters of a chunk, and what is known of the first one that is known."""
+    """The ids of all clusters of a chunk, and the name and description of the first one that is known."""
 
     ids: tuple[str, ...]
     name: str | None
@@ -135,9 +135,9 @@ class ChunkCluster:
 
 
 def nearest_chunks(index: SpaceIndex, key: int, windows: Floats, viewer: Viewer, limit: int) -> list[Neighbour]:
-    """The chunks nearest to the mean of these windows that the viewer sees, best first, without the one of `key`.
+    """Return the chunks that the viewer sees nearest to the mean of `windows`, best first, without the chunk `key`.
 
-    A few more than `limit`, where there are.
+    At most SPARE more than `limit`.
     """
     snapshot = index.snapshot
     mask = snapshot.mask((_CHUNKS,), viewer)
@@ -150,7 +150,7 @@ def nearest_chunks(index: SpaceIndex, key: int, windows: Floats, viewer: Viewer,
 
 
 def mean_direction(windows: Floats) -> Floats:
-    """The unit vector of the mean of unit vectors; the first of them where they cancel each other out."""
+    """Return the unit vector of the mean of unit vectors; the first of them if they cancel each other out."""
     mean = windows.astype(np.float64).mean(axis=0)
     length = float(np.linalg.norm(mean))
     direction: Floats = windows[0] if length < np.finfo(np.float32).eps else (mean / length).astype(np.float32)
@@ -158,7 +158,7 @@ def mean_direction(windows: Floats) -> Floats:
 
 
 def related_chunks(neighbours: Sequence[Neighbour], read: WithSources, limit: int) -> list[NearChunk]:
-    """The first `limit` of the neighbours that are still there."""
+    """Return the first `limit` neighbours that still exist."""
     found = []
     for neighbour in neighbours:
         stored = read.stored.get(neighbour.key)
@@ -169,19 +169,19 @@ def related_chunks(neighbours: Sequence[Neighbour], read: WithSources, limit: in
 
 
 def title(chunk: Chunk, source: SourceName | None) -> str | None:
-    """The chunk's own title, else its source's."""
+    """Return the title of the chunk, else the title of its source."""
     return source.title if chunk.title is None and source is not None else chunk.title
 
 
 def author(chunk: Chunk, source: SourceName | None) -> str | None:
-    """The chunk's own author, else its source's, separated by commas."""
+    """Return the author of the chunk, else the authors of its source, separated by commas."""
     if chunk.author is not None or source is None:
         return chunk.author
     return ", ".join(source.authors) or None
 
 
 def cluster(found: ChunkFound) -> ChunkCluster | None:
-    """The clusters of a chunk; None where it is in none."""
+    """Return the clusters of a chunk; None if it is in none."""
     ids = found.chunk.cluster_ids
     if not ids:
         return None
@@ -192,17 +192,17 @@ def cluster(found: ChunkFound) -> ChunkCluster | None:
 
 
 def place(chunk: Chunk | ArtifactChunk) -> str:
-    """Where in its source a chunk stands: "1/5" is the first of five."""
+    """Return the place of a chunk in its source: "1/5" is the first of five."""
     return f"{chunk.chunk_index + 1}/{chunk.total_chunks}"
 
 
 def snippet(text: str) -> str:
-    """The first characters, with "..." where there are more."""
+    """Return the first SNIPPET characters, with "..." if there are more."""
     return text if len(text) <= SNIPPET else text[:SNIPPET] + "..."
 
 
 class Chunks:
-    """Reads chunks with what is related to them. Raises ComponentFailed naming the part that did not answer."""
+    """Reads chunks with related ones. Raises ComponentFailed naming the part that did not answer."""
 
     def __init__(self, records: Records, indexes: Indexes, pools: Pools) -> None:
         self._records = records
@@ -212,9 +212,9 @@ class Chunks:
     async def read(
         self, id: str, viewer: Viewer = Viewer(), related_limit: int = 5, agent: Agent = None
     ) -> tuple[ChunkFound, list[NearChunk]] | None:
-        """A chunk and at most `related_limit` related ones, best first, for `agent`; None where there is no such chunk.
+        """Return a chunk and at most `related_limit` related ones, best first, for `agent`; None without such a chunk.
 
-        With a limit of 0 the vectors are not asked; nor are they where the chunk has none.
+        The vectors are not asked if the limit is 0 or the chunk has none.
         """
         caller = self._pools.caller(agent)
         model = self._index.model if related_limit else None

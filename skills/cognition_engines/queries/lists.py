@@ -42,7 +42,7 @@ _EPOCH: Final = date(1970, 1, 1)
 
 
 class Listings:
-    """What lists are made of. A list reads the records that it lacks in the call; `start` reads most of them before."""
+    """The listings behind lists. A call reads the records that a listing lacks; `start` reads most of them first."""
 
     def __init__(self, records: Records) -> None:
         self.decisions: Final = Listing(records, DECISIONS)
@@ -84,7 +84,7 @@ class EpisodeFilters:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """The source that a record names, None where it names none; where it is unknown, by its id."""
+    """The source that a record names, None if it names none; an unknown source without a title is cited by its id."""
 
     source_id: str | None
     title: str | None
@@ -92,7 +92,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class ListedExtraction:
-    """An extraction and where it was extracted from."""
+    """An extraction and its source."""
 
     extraction: Extraction
     citation: Citation
@@ -100,9 +100,9 @@ class ListedExtraction:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionPage:
-    """One page of a list of extractions, and how many the whole list has.
+    """One page of a list of extractions, and the length of the whole list.
 
-    `topics` are the most frequent ones of the type if the list was asked for by an empty topic, or by one without any.
+    `topics` are the most frequent topics of the type if the topic asked for is empty or has no extractions.
     """
 
     total: int
@@ -119,9 +119,9 @@ def extraction_page(
     offset: int,
     limit: int,
 ) -> ExtractionPage:
-    """The extractions of a type that the viewer sees, newest first, of a topic (in any case) or of all.
+    """Return the extractions of a type that the viewer sees, newest first, of a topic (in any case) or of all.
 
-    Three store calls, two for an empty page. Raises ComponentFailed when the records do not answer.
+    Make three store calls, two for an empty page. Raise ComponentFailed when the records do not answer.
     """
     of_type = one_of("type", type)
     page = listing.page((*of_type, *about(topic)), viewer, offset, limit)
@@ -136,12 +136,12 @@ def extraction_page(
 
 
 def about(topic: str | None) -> Conditions:
-    """The condition that a record is about a topic; none for None and for an empty one."""
+    """Return the condition that a record is about a topic; none if the topic is None or empty."""
     return (HasAny("topics", (topic,)),) if topic else ()
 
 
 def citation(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -> Citation:
-    """The title of the source if it is known, else the one that the record gives, else the source's id."""
+    """Cite the source of a record by its title if known, else by the title that the record gives, else by its id."""
     known = None if record.source_id is None else sources.get(record.source_id)
     if known is not None:
         return Citation(record.source_id, known.title)
@@ -150,7 +150,7 @@ def citation(record: Chunk | Extraction, sources: Mapping[str, SourceName]) -> C
 
 
 def titles(citations: Iterable[Citation]) -> list[str]:
-    """The titles that are cited, each once, sorted."""
+    """Return the titles in the citations, each once, sorted."""
     return sorted({each.title for each in citations if each.title is not None})
 
 
@@ -170,7 +170,7 @@ class Lists:
         limit: int = 50,
         agent: Agent = None,
     ) -> ListPage:
-        """The episodes from `offset` on, newest first, for `agent`."""
+        """Return the episodes from `offset` on, newest first, for `agent`."""
         caller = self._pools.caller(agent)
         page = self._listings.episodes.page
         return await self._pools.lists.run(caller, page, filters.conditions(), viewer, offset, limit)
@@ -183,7 +183,7 @@ class Lists:
         limit: int = 50,
         agent: Agent = None,
     ) -> ListPage:
-        """The artifacts and turns from `offset` on, newest first, for `agent`."""
+        """Return the artifacts and turns from `offset` on, newest first, for `agent`."""
         caller = self._pools.caller(agent)
         conditions = (*filters.conditions(), _MEMORIES)
         return await self._pools.lists.run(caller, self._listings.timeline.page, conditions, viewer, offset, limit)
@@ -197,7 +197,7 @@ class Lists:
         agent: Agent = None,
         order: Order | None = None,
     ) -> ListPage:
-        """The decisions from `offset` on, for `agent`: newest first, or in the order that is given."""
+        """Return the decisions from `offset` on, for `agent`: newest first, or in the given order."""
         caller = self._pools.caller(agent)
         page = self._listings.decisions.page
         return await self._pools.lists.run(caller, page, filters.conditions(), viewer, offset, limit, order)
@@ -211,7 +211,7 @@ class Lists:
         limit: int = 50,
         agent: Agent = None,
     ) -> ExtractionPage:
-        """The extractions of a type from `offset` on, newest first, of a topic or of all, for `agent`."""
+        """Return the extractions of a type from `offset` on, newest first, of a topic or of all, for `agent`."""
         caller = self._pools.caller(agent)
         listing = self._listings.extractions
         return await self._pools.lists.run(
@@ -221,9 +221,9 @@ class Lists:
 
 @dataclass(frozen=True, slots=True)
 class DecisionStatistics:
-    """Counts of decisions. Names are in lower case, but for agents; the most frequent come first, ties by name.
+    """Counts of decisions. Names are in lower case, except those of agents; the most frequent come first, ties by name.
 
-    Decisions that state no category, or another label, are in `total` alone. Days are in UTC, the earliest first;
+    A decision without a label (such as a category) is not in its counts. Days are in UTC, the earliest first;
     `last_day`, `last_week` and `last_month` (30 days) count by the decision's date, up to the moment of the call.
     `current` and `overdue` are those that these filters accept at that moment, `superseded` those of that status.
     """
@@ -244,7 +244,7 @@ class DecisionStatistics:
 
 
 def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: datetime) -> DecisionStatistics:
-    """Of the decisions that the viewer sees and the filters accept. Raises ComponentFailed as the listing does."""
+    """Count the decisions that the viewer sees and the filters accept. Raise ComponentFailed as the listing does."""
     snapshot = listing.follow().snapshot
     conditions = filters.conditions()
     mask = snapshot.mask(conditions, viewer)
@@ -285,6 +285,6 @@ class Statistics:
     async def decisions(
         self, filters: Filters = Filters(), viewer: Viewer = Viewer(), agent: Agent = None
     ) -> DecisionStatistics:
-        """Counts for `agent`. Raises ComponentFailed when the records do not answer."""
+        """Count the decisions for `agent`. Raise ComponentFailed when the records do not answer."""
         caller = self._pools.caller(agent)
         return await self._pools.lists.run(caller, count_decisions, self._listing, filters, viewer, datetime.now(UTC))

@@ -1,4 +1,4 @@
-"""Reads for the operator: what is stored already, for a program that reads files elsewhere, and pages of the audit."""
+"""Reads for the operator: records stored already, for a program that reads files elsewhere, and pages of the audit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from cognition_engines.store.values import GuardedFile, KnownRecord
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """What is asked: what is stored under ids, identities and places (repository and path), and the guards."""
+    """A question for the records stored under ids, identities and places (repository and path), and for the guards."""
 
     names: Sequence[tuple[Kind, str]] = ()
     identities: Sequence[str] = ()
@@ -25,7 +25,7 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class FoundBefore:
-    """What is stored already, and the levels that options of earlier runs gave, as of `seq`."""
+    """The records stored already, and the levels that options of earlier runs gave to files, as of `seq`."""
 
     known: Sequence[KnownRecord]
     guarded: Sequence[GuardedFile]
@@ -40,7 +40,7 @@ class Imports:
         self._pools = pools
 
     async def look_up(self, asked: LookUp, agent: Agent = None) -> FoundBefore:
-        """All that is asked, in one call of the pool."""
+        """Look up all that `asked` names, in one call of the pool."""
         return await self._pools.records.run(self._pools.caller(agent), self._find_before, asked)
 
     def _find_before(self, asked: LookUp) -> FoundBefore:
@@ -53,7 +53,7 @@ class Imports:
 
 
 class AuditPages:
-    """Reads the audit. Raises ComponentFailed where the records do not answer or take no rows."""
+    """Reads the audit. Raises ComponentFailed when the records do not answer or take no rows."""
 
     def __init__(self, chain: AuditChain, trail: AuditTrail, pools: Pools) -> None:
         self._chain: Final = chain
@@ -67,9 +67,9 @@ class AuditPages:
         limit: int = 50,
         agent: str | None = None,
     ) -> AuditPage:
-        """The `limit` newest rows that meet the conditions, of those with a number below `before`.
+        """Return the `limit` newest rows that meet the conditions, of those with a number below `before`.
 
-        Every call that this process answered before is among them; those of another one after 0.1 s.
+        They include every call that this process answered before, and calls of another process after 0.1 s.
         """
         await self._trail.flush()
         return await self._pools.records.run(self._pools.caller(agent), self._chain.page, filters, before, limit)

@@ -12,15 +12,15 @@ from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.relevance import Relevance
 from cognition_engines.retrieval.snippets import Room, Span, Window, passage
 
-TOKENISED: Final = 200_000  # characters in one call, which take 0.1 s; of what is beyond, windows are placed by length
+TOKENISED: Final = 200_000  # characters in one call, which take 0.1 s; beyond them, windows are placed by length
 _USUAL_WINDOW: Final = 1000  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class PassageRequest:
-    """A text that is to be cut to `room`. `window` None: by words alone.
+    """A text to be cut to `room`, by words alone if `window` is None.
 
-    `own` is the part of the record that `text` begins with or has in it, word by word as in what was embedded.
+    `own` is the part of the record that `text` contains, word by word as in the embedded text.
     """
 
     text: str
@@ -40,11 +40,11 @@ class Passages:
         self._queries = QueryAnalyzer(relevance)
 
     async def cut(self, caller: Caller, query: str, cuts: Sequence[PassageRequest]) -> list[str]:
-        """A passage of each text, in order. Raises ComponentFailed naming the part that did not answer."""
+        """Return a passage of each text, in order. Raise ComponentFailed naming the part that did not answer."""
         return await self._pools.keywords.run(caller, self._cut, query, cuts) if cuts else []
 
     async def cut_for(self, query: str, cuts: Sequence[PassageRequest], agent: Agent = None) -> list[str]:
-        """As `cut`, with all the time that a call may take."""
+        """Cut as `cut` does, with all the time that a call may take."""
         return await self.cut(self._pools.caller(agent), query, cuts)
 
     def _cut(self, query: str, cuts: Sequence[PassageRequest]) -> list[str]:
@@ -60,7 +60,7 @@ class Passages:
         return found
 
     def _span(self, cut: PassageRequest, window: Window, text: str, *, exact: bool) -> Span | None:
-        """Where the window is in the text that is cut; None where it is not in it."""
+        """Return the span of the window in the text that is cut; None if it is not in it."""
         start, end = self._place(window, text) if exact else _estimate_span(window, text)
         shift = text.rfind(cut.own) - cut.text.find(cut.own)
         start, end = max(0, start - shift), min(len(cut.text), end - shift)
@@ -69,12 +69,12 @@ class Passages:
     def _place(self, window: Window, text: str) -> Span:
         assert self._embeddings is not None  # without a model there are no windows
         spans = self._embeddings.spans(text)
-        # vectors that were stored with other windows are those of another length only
+        # only a different number of windows shows that the vectors were stored with others
         return spans[window.place] if len(spans) == window.total else _estimate_span(window, text)
 
 
 def _estimate_span(window: Window, text: str) -> Span:
-    """Windows are spread evenly from the start of a text to its end."""
+    """Estimate the span of a window, as if windows were spread evenly from the start of a text to its end."""
     width = min(len(text), _USUAL_WINDOW)
     start = (len(text) - width) * window.place // max(1, window.total - 1)
     return start, start + width

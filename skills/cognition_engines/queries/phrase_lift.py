@@ -16,7 +16,7 @@ from cognition_engines.retrieval.fusion import Hit, Part
 from cognition_engines.store.records import Records
 from cognition_engines.unicode_forms import fold_text
 
-BEST: Final = 20  # results that are looked at, of however many
+BEST: Final = 20  # results that are looked at
 LONGEST: Final = 1 << 16  # characters of a text that are looked at
 MOST_PAIRS: Final = 64
 _AROUND: Final = ".,;:!?()[]{}<>\"'“”‘’«»¿¡"  # around a word of a query
@@ -27,7 +27,7 @@ SHARES: Final = 8192  # of pairs in a record that are cached
 
 
 def pairs_of(query: str, is_content: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the pairs of words side by side in a query, each once, of which one at least `is_content`.
+    """Return the pairs of words side by side in a query, each once, if `is_content` holds for one of the two.
 
     A word that is a phrase by itself, such as `QD-4711`, comes after them.
     """
@@ -41,13 +41,13 @@ def pairs_of(query: str, is_content: Callable[[str], bool]) -> tuple[str, ...]:
 
 
 def share_of(pairs: Sequence[str], text: str) -> float:
-    """The share of the pairs that are in a text word for word, 0 to 1."""
+    """Return the share of the pairs that are in a text word for word, 0 to 1."""
     flat = fold_text(text[:LONGEST]).replace("\n", " ")
     return sum(pair in flat for pair in pairs) / len(pairs)
 
 
 def lift_hits(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: Callable[[Hit], str]) -> list[Hit]:
-    """The hits in a new order, best first: the first ones get `weight` for the share of pairs that they have.
+    """Return the hits in a new order, best first: the first ones gain `weight` times their share of pairs.
 
     `shares` are those of the first hits. The scores stay within 0 to 1: all are divided by 1 + `weight`.
     """
@@ -63,7 +63,7 @@ def lift_hits(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: 
 class Phrases:
     """Reads the texts of the best results. Any thread of the pool of records may ask.
 
-    What was found in a text is cached by the text's `seq`, so a query that is asked again reads none.
+    The share of pairs in a text is cached by the text's `seq`, so a query that is asked again reads no text.
     """
 
     def __init__(self, records: Records, relevance: Relevance) -> None:
@@ -74,14 +74,14 @@ class Phrases:
         self._shares: dict[tuple[tuple[str, ...], int, int], float] = {}  # by pairs, key and seq
 
     def lift(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[Hit]:
-        """The hits with those first that have words of the query side by side; as they are where none could."""
+        """Return the hits, raising those with words of the query side by side; unchanged if none could have any."""
         shares = self.shares(query, viewer, parts, hits)
         if not shares:
             return [*hits]
         return lift_hits(hits, shares, self._weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
 
     def shares(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[float]:
-        """The share of the query's pairs of words that each of the first hits has; empty where none could have one."""
+        """Return the share of the query's word pairs in each of the BEST first hits; empty if none could have one."""
         if not self._weight or not any(len(part.keyword.rows) for part in parts):
             return []
         pairs = self._pairs_of(query)
@@ -95,7 +95,7 @@ class Phrases:
         return found
 
     def _shares_of(self, pairs: tuple[str, ...], viewer: Viewer, records: Sequence[tuple[int, int]]) -> list[float]:
-        """The share of the pairs that each record has, given by key and seq; 0 for one that has changed since."""
+        """Return the share of the pairs in each record, given by key and seq; 0 for a record that has changed since."""
         known = [self._shares.get((pairs, *record)) for record in records]
         lacking = {key: seq for (key, seq), share in zip(records, known, strict=True) if share is None}
         read = self._records.reads.as_of(lacking, viewer) if lacking else {}
@@ -105,7 +105,7 @@ class Phrases:
         return [new.get(key, 0.0) if share is None else share for (key, _), share in zip(records, known, strict=True)]
 
     def sees(self, key: int, viewer: Viewer) -> bool:
-        """Whether a viewer sees a record now."""
+        """Return whether a viewer sees a record now."""
         return bool(self._records.reads.by_keys([key], viewer))
 
 

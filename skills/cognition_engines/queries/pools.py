@@ -2,7 +2,7 @@
 
 A call that misses its deadline fails at once; its thread continues alone and is not waited for, neither by a caller nor
 at exit. A pool whose calls are all past their deadline refuses new ones without delay, and from time to time gives one
-of them up: what hangs for ever must not keep a part down that works again.
+of them up: a call that hangs for ever must not keep a part down that works again.
 
 A call may go through several pools. It is then a generator that yields each pool in which it continues, and stays in
 one thread while the next pool has a place: to hand it over to another thread costs more than most steps.
@@ -27,7 +27,7 @@ from cognition_engines.queries.turns import Agent, Caller, FairQueue, RecentAgen
 
 GIVEN_UP_AFTER: Final = 6  # deadlines that a call may take before its thread is given up
 MOST_GIVEN_UP: Final = 8  # threads of a pool at a time
-LATEST_BEGIN: Final = 0.98  # of a call's time: what is begun later would only be reported as a part that failed
+LATEST_BEGIN: Final = 0.98  # of a call's time: a call begun later would only be reported as a part that failed
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,7 +42,7 @@ class _DeadlinePassed(ComponentFailed):
 
 @dataclass(frozen=True, slots=True)
 class _RunningCall:
-    """What a thread works on: whose call, and since when."""
+    """The call that a thread works on: its agent, and since when."""
 
     agent: Agent
     began: float
@@ -50,7 +50,7 @@ class _RunningCall:
 
 @dataclass(frozen=True, slots=True)
 class PoolLoad:
-    """Calls that may run at a time, that run, and that wait for a place."""
+    """Numbers of calls that may run at a time, that run, and that wait for a place."""
 
     threads: int
     running: int
@@ -59,7 +59,7 @@ class PoolLoad:
 
 @dataclass(frozen=True, slots=True)
 class _Stay:
-    """A call in a pool. Moments are monotonic; `finished` is what the pool had finished when the call came."""
+    """A call in a pool. Moments are monotonic; `finished` counts the calls that the pool had finished before."""
 
     pool: "Pool"
     seconds: float
@@ -68,7 +68,7 @@ class _Stay:
 
     @property
     def begins_until(self) -> float:
-        """It is not begun in the last moment of its time."""
+        """The moment after which the call is not begun: too little of its time is left."""
         return self.expires_at - self.seconds * (1 - LATEST_BEGIN)
 
 
@@ -76,7 +76,7 @@ class _Stay:
 class _Job:
     """A call on its way through pools, and the future in the caller's loop that waits for it.
 
-    `begin` begins the same call again; `name` is what a pool remembers its failure by.
+    `begin` begins the same call again; a pool remembers its failure by `name`.
     """
 
     caller: Caller
@@ -90,16 +90,16 @@ class _Job:
     passed: list["Pool"] = field(default_factory=list)  # in which it was
 
     def wanted(self) -> bool:
-        """Whether the caller still waits."""
+        """Return whether the caller still waits."""
         return not self.answer.done()
 
     def deliver(self, settle: Callable[[Any], object], value: object) -> None:
-        """From a thread: gives the caller a result or an exception, unless it has given up or its loop has ended."""
+        """Give the caller a result or an exception, from a thread, unless it has given up or its loop has ended."""
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self._settle, settle, value)
 
     def enter(self, stay: _Stay) -> None:
-        """From a thread: begins a stay in another pool, which may end before the one that is watched."""
+        """Begin a stay in another pool, from a thread; it may end before the stay that is watched."""
         sooner, self.stay = stay.expires_at < self.stay.expires_at, stay
         self.passed.append(stay.pool)
         if sooner:
@@ -107,7 +107,7 @@ class _Job:
                 self.loop.call_soon_threadsafe(self.watch)
 
     def watch(self) -> None:
-        """Fails the call at the deadline of its stay."""
+        """Fail the call at the deadline of its stay."""
         self.unwatch()
         if self.answer.done():
             return
@@ -138,7 +138,7 @@ class _Place:
 class Pool:
     """Runs blocking calls of one component, at most `threads` at a time, each for at most `deadline` seconds.
 
-    It has the component's name, unless the component has several. Its threads are its own unless they are `shared`.
+    It has the component's name, unless the component has several pools. Its threads are its own unless `shared`.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Pool:
         self._present = RecentAgents()
         self._numbers = count()
         self._given_up: set[int] = set()
-        self._refused: set[_Job] = set()  # those that a thread came to too late
+        self._refused: set[_Job] = set()  # calls that a thread came to too late
         self._running: dict[int, _RunningCall] = {}  # by the number of the place
         self._finished = 0  # calls that were not given up
         self._lock = Lock()
@@ -173,15 +173,15 @@ class Pool:
             return self._all_late(monotonic())
 
     async def run(self, caller: Caller, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """The result of `function`, run in a thread.
+        """Return the result of `function`, run in a thread.
 
-        Raises ComponentBusy when the deadline passes before a place is free, ComponentFailed when it passes later or
+        Raise ComponentBusy when the deadline passes before a place is free, ComponentFailed when it passes later or
         every call is stuck, and whatever `function` raises. A call that had no place in time never runs.
         """
         return await _answer(caller, function.__qualname__, lambda: self._alone(lambda _: function(*args, **kwargs)))
 
     async def run_while_wanted(self, caller: Caller, function: Callable[[Wanted], T]) -> T:
-        """As `run`, of a function that asks from time to time whether its result is still wanted."""
+        """Run, as `run` does, a function that asks from time to time whether its result is still wanted."""
         return await _answer(caller, type(function).__qualname__, lambda: self._alone(function))
 
     def _alone(self, function: Callable[[Wanted], T]) -> Work[T]:
@@ -189,20 +189,20 @@ class Pool:
         return function(wanted)
 
     async def retry(self, caller: Caller) -> None:
-        """Runs again, of each function, the call in which its part has failed, unless one has succeeded since.
+        """Run again, for each function, the call in which its part has failed, unless one has succeeded since.
 
-        Raises ComponentFailed while one fails. What is past its deadline has not failed.
+        Raise ComponentFailed while one fails. A call past its deadline has not failed.
         """
         for name, begin in list(self._failed.items()):
             with suppress(NoGoodMatch):  # which is an answer
                 await _answer(caller, name, begin)
 
     def close(self) -> None:
-        """Lets threads end that have nothing left to do; a stuck one ends with the process."""
+        """Let threads end that have nothing left to do; a stuck one ends with the process."""
         self._threads.close()
 
     def stay(self, caller: Caller) -> _Stay:
-        """A call's stay from now on. Raises ComponentFailed where every call is stuck. With the lock."""
+        """Return a call's stay from now on. Raise ComponentFailed if every call is stuck. Hold the lock."""
         if self._stuck():
             self.failing = True
             raise _DeadlinePassed(self.component, "every thread is past its deadline")
@@ -212,7 +212,7 @@ class Pool:
         return _Stay(self, seconds, now + seconds, self._finished)
 
     def begin(self, caller: Caller, name: str, begin: Callable[[], Work[Any]], work: Work[Any]) -> _Job:
-        """From the loop: lets a call in."""
+        """Let a call in, from the loop."""
         loop = asyncio.get_running_loop()
         with self._lock:
             job = _Job(caller, name, begin, work, loop.create_future(), loop, self.stay(caller))
@@ -222,7 +222,7 @@ class Pool:
         return job
 
     def enter(self, job: _Job) -> _Place | None:
-        """From a thread, which continues the call itself where there is a place at once."""
+        """Let a call in, from a thread; return its place if the thread can continue it at once, else None."""
         agent = job.caller.agent
         with self._lock:
             job.enter(self.stay(job.caller))
@@ -232,7 +232,7 @@ class Pool:
         return None
 
     def deadline_error(self, job: _Job, stay: _Stay) -> ComponentFailed:
-        """What a call at its deadline fails with."""
+        """Return the error with which a call fails at its deadline."""
         with self._lock:
             waited = self._jobs.discard(job.caller.agent, job) and self._finished > stay.finished
             busy = job in self._refused or waited
@@ -240,7 +240,7 @@ class Pool:
         return failure(self.component, f"no answer within {stay.seconds:.3g} s")
 
     def leave(self, job: _Job) -> None:
-        """Forgets a call that has ended."""
+        """Forget a call that has ended."""
         with self._lock:
             self._refused.discard(job)
             if job.answer.cancelled():
@@ -256,7 +256,7 @@ class Pool:
         self._failed.pop(job.name, None)
 
     def _stuck(self) -> bool:
-        """Whether every call is past its deadline; the one that is so for longest may be given up instead."""
+        """Return whether every call is past its deadline; give up the oldest one instead if it is late enough."""
         now = monotonic()
         if not self._all_late(now):
             return False
@@ -274,7 +274,7 @@ class Pool:
         return len(self._running) >= self._size and all(self._late(run, now) for run in self._running.values())
 
     def _may_run(self, agent: Agent) -> bool:
-        """Whether a free place may be this agent's: what is past its deadline counts for no agent."""
+        """Return whether a free place may be this agent's: a call past its deadline counts for no agent."""
         if not self._running:
             return True
         now = monotonic()
@@ -282,12 +282,12 @@ class Pool:
         return held < half(self._size) or not (self._jobs.others(agent) or self._present.others(agent, now))
 
     def _fill(self) -> None:
-        """Has threads take the calls that may run, as long as there are places."""
+        """Have threads take the calls that may run, as long as there are places."""
         while (place := self._next()) is not None:
             self._threads.begin(partial(_work, place), self._thread_name)
 
     def _next(self) -> _Place | None:
-        """The next call that may run, in its place."""
+        """Return the next call that may run, in its place; None if there is none."""
         if len(self._running) >= self._size or (taken := self._jobs.take(self._may_run)) is None:
             return None
         agent, job = taken
@@ -301,7 +301,7 @@ class Pool:
         return _Place(self, number, job)
 
     def serve(self, place: _Place) -> _Place | None:
-        """Runs a call until it leaves this pool; what the thread is to do next."""
+        """Run a call until it leaves this pool; return the next call for the thread, if any."""
         job = place.job
         current_thread().name = self._thread_name
         settle, value, following = self._outcome(job)
@@ -322,7 +322,7 @@ class Pool:
             return None
 
     def _outcome(self, job: _Job) -> "tuple[Callable[[Any], object], object, Pool | None]":
-        """What becomes of the caller's future, and with what; or the pool in which the call continues."""
+        """Return how to settle the caller's future, and with which value; or the pool in which the call continues."""
         if not job.wanted():
             return job.answer.set_result, None, None
         if job in self._refused:
@@ -341,13 +341,13 @@ class Pool:
 
 
 def _work(place: _Place | None) -> None:
-    """In a thread: a call, from pool to pool, and what waits for its places after it."""
+    """Serve a call in a thread, from pool to pool, and the calls that wait for its places after it."""
     while place is not None:
         place = place.pool.serve(place)
 
 
 async def run_through(caller: Caller, work: Callable[P, Work[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return the result of a call through several pools. Raises what `Pool.run` does, of the pool that it was in.
+    """Return the result of a call through several pools. Raise as `Pool.run` does, for the pool that it was in.
 
     Until it yields the first pool, it runs in the event loop.
     """
@@ -377,7 +377,7 @@ async def _answer(caller: Caller, name: str, begin: Callable[[], Work[T]]) -> T:
 class Pools:
     """One pool per component, and how many seconds a call may spend in all of them.
 
-    Lists wait for each other while one reads what changed, which must not keep other calls from the records.
+    Lists wait for each other while one reads changes, which must not keep other calls from the records.
     """
 
     call_seconds: float
@@ -389,7 +389,7 @@ class Pools:
     writes: Pool
 
     def caller(self, agent: Agent) -> Caller:
-        """An agent whose call begins now."""
+        """Return the caller of an agent whose call begins now."""
         return Caller(agent, monotonic() + self.call_seconds)
 
     def __iter__(self) -> Iterator[Pool]:

@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SearchScope:
-    """Which records of a space a search may find."""
+    """The records of a space that a search may find."""
 
     space: Space
     conditions: Conditions
@@ -60,10 +60,10 @@ class SearchScope:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for, by whom, how and where.
+    """A search: its text, viewer, mode and spaces.
 
-    With `abstain` a search by meaning fails with NoGoodMatch where nothing is near enough. A time of which the text
-    speaks is seen from `as_of`, by default now.
+    With `abstain` a search by meaning fails with NoGoodMatch if nothing is near enough. A time that the text
+    mentions is relative to `as_of`, by default now.
     """
 
     text: str
@@ -76,18 +76,18 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class SearchHits:
-    """The hits, best first, in the snapshots of `parts`; `vector` is the query's, None where there is none."""
+    """The hits, best first, in the snapshots of `parts`; `vector` is the query's, None if there is none."""
 
     parts: Sequence[Part]
     hits: Sequence[Hit]
     vector: Floats | None
 
     def keys(self) -> list[int]:
-        """The record's key for each hit."""
+        """Return the record's key for each hit."""
         return [int(self.parts[hit.part].snapshot.keys[hit.row]) for hit in self.hits]
 
     def windows(self) -> list[Window | None]:
-        """The window of each hit that is nearest to the query; None where there are no vectors."""
+        """Return the window of each hit that is nearest to the query; None if there are no vectors."""
         found: dict[tuple[int, int], Window] = {}
         for number, part in enumerate(self.parts):
             rows = np.array([hit.row for hit in self.hits if hit.part == number], np.int64)
@@ -99,7 +99,7 @@ class SearchHits:
         return [found.get((hit.part, hit.row)) for hit in self.hits]
 
     def seqs(self) -> list[int]:
-        """The `seq` of the record that was found, for each hit: another one in the store means that it changed."""
+        """Return the `seq` of the found record, for each hit: another one in the store means that it changed."""
         return [int(self.parts[hit.part].snapshot.seqs[hit.row]) for hit in self.hits]
 
 
@@ -113,7 +113,7 @@ class _View:
     neighbours: LiveVectors | None
 
     def part(self, viewer: Viewer) -> Part:
-        """The space before anything is found in it."""
+        """Return the part of the space, before anything is found in it."""
         mask = self.snapshot.mask(self.sought.conditions, viewer)
         return Part(viewer, self.snapshot, mask, self.words, EMPTY, EMPTY)
 
@@ -160,7 +160,7 @@ class Search:
     async def search_and_read(
         self, caller: Caller, query: Query, limit: int, read: Callable[[SearchHits], T]
     ) -> tuple[SearchHits, T]:
-        """The best `limit` records, and what `read` reads of the store for them, in its pool."""
+        """Return the best `limit` records, and the result of `read` for them, called in the pool of records."""
         vector = await self._embed(caller, query)
         return await run_through(caller, self._search_and_read, query, vector, limit, read)
 
@@ -183,7 +183,7 @@ class Search:
     async def search_calibrated(
         self, caller: Caller, query: Query, limit: int, read: Callable[[SearchHits], T]
     ) -> tuple[SearchHits, T]:
-        """As `search_and_read`, an artifact and its chunks being one record, by scores that depend on each alone."""
+        """Search as `search_and_read`, an artifact and its chunks as one record; each score depends on one record."""
         vector = await self._embed(caller, query)
         return await run_through(caller, self._search_calibrated, query, vector, limit, read)
 
@@ -211,7 +211,7 @@ class Search:
         return best, read(best)
 
     def _raise_scores(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
-        """The hits with the scores of those higher that have phrases of the query; for the pool of records."""
+        """Return the hits, with higher scores for those with phrases of the query; for the pool of records."""
         weight = self._calibration.of(query.mode).phrase
         if not weight or self._phrases is None:
             return hits
@@ -219,15 +219,15 @@ class Search:
         return raise_scores(hits, shares, weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
 
     async def parts(self, caller: Caller, query: Query, candidates: int) -> tuple[list[Part], Floats | None]:
-        """What the legs of the mode find in each space, at most `candidates` each, and the query's vector.
+        """Return a part for each space with at most `candidates` rows of each leg of the mode, and the query's vector.
 
-        The vector is None without a model, and in keyword mode also where the model does not answer.
+        The vector is None without a model, and in keyword mode also if the model does not answer.
         """
         vector = await self._embed(caller, query)
         return await run_through(caller, self._legs, query, vector, candidates), vector
 
     def _legs(self, query: Query, vector: Floats | None, limit: int) -> Work[list[Part]]:
-        """The masks and the legs of the mode; ends in the pool of the last leg."""
+        """Apply the masks and run the legs of the mode; end in the pool of the last leg."""
         views = [self._view(sought, query) for sought in query.sought]
         if query.mode is Mode.KEYWORD:
             yield self._pools.keywords
@@ -245,7 +245,7 @@ class Search:
         return [with_bm25(part, query.text) for part in found]
 
     def _check_nearest(self, query: Query, parts: Sequence[Part], least: float) -> Work[None]:
-        """Raises NoGoodMatch if no record is near enough; it names none that is gone or has expired since."""
+        """Raise NoGoodMatch if no record is near enough; it names none that is gone or has expired since."""
         firsts = [(float(part.semantic.scores[0]), part) for part in parts if len(part.semantic.rows)]
         if not firsts:
             raise NoGoodMatch
@@ -260,7 +260,7 @@ class Search:
         raise NoGoodMatch(part.snapshot.ids[row], round(cosine, 6), key)
 
     def _boost(self, query: Query) -> DateBoost | None:
-        """That of the time of which a hybrid search speaks."""
+        """Return the boost of the time that a hybrid search mentions; None without one."""
         if query.mode is not Mode.HYBRID or self._dates is None:
             return None
         return self._dates.boost(query.text, query.as_of)
@@ -274,9 +274,9 @@ class Search:
         limit: int,
         sets: Sequence[Sequence[int]],
     ) -> list[Sequence[Hit]]:
-        """The best of each set of parts, at least twice as many as `limit`, with scores on one scale.
+        """Return the best hits of each set of parts, up to max(2 * `limit`, BEST), with scores on one scale.
 
-        An artifact and its chunks are one hit: where that leaves fewer than `limit` in the first set, the legs are
+        An artifact and its chunks are one hit: if that leaves fewer than `limit` in the first set, the legs are
         asked for more.
         """
         return await run_through(caller, self._fuse_apart, parts, query, vector, limit, sets)
@@ -304,13 +304,13 @@ class Search:
         return [self._lift_phrases(query, parts, each) for each in hits]
 
     def _lift_phrases(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
-        """The hits of a hybrid search with those first that have phrases of the query; for the pool of records."""
+        """Return the hits of a hybrid search, raising those with phrases of the query; for the pool of records."""
         if query.mode is not Mode.HYBRID or self._phrases is None:
             return hits
         return self._phrases.lift(query.text, query.viewer, parts, hits)
 
     def _widen_candidates(self, parts: Sequence[Part], query: str, vector: Floats | None) -> Work[list[Part]]:
-        """The parts with legs of twice as many rows, as far as there are any; ends in the pool of words."""
+        """Return the parts with legs of up to twice as many rows; end in the pool of keywords."""
         limits = [wide(part) for part in parts]
         yield self._pools.vectors
         nearer = [more_meaning(part, limit, vector) for part, limit in zip(parts, limits, strict=True)]
@@ -328,7 +328,7 @@ class Search:
         windows: bool,
         explain: bool,
     ) -> list[CurrentHit]:
-        """The hits whose records are in `read`, by key, and still meet the conditions."""
+        """Return the hits whose records are in `read`, by key, and still meet the conditions."""
         absent = [None] * len(found.hits)
         nearest: Sequence[Window | None] = absent
         reasons: Sequence[Explanation | None] = absent
@@ -339,13 +339,13 @@ class Search:
         hits = []
         for hit, key, seq, window, reason in zip(found.hits, found.keys(), found.seqs(), nearest, reasons, strict=True):
             stored = read.get(key)
-            # a record may have changed since the snapshot: then the conditions are asked again
+            # a record may have changed since the snapshot: then the conditions are checked again
             if stored is not None and (stored.seq == seq or accepts(query.sought[hit.part].conditions, stored)):
                 hits.append(CurrentHit(hit, stored, window if stored.seq == seq else None, reason))
         return hits
 
     async def _nearest_windows(self, caller: Caller, found: SearchHits, mode: Mode) -> list[Window | None]:
-        """The window of each hit that is nearest to the query; None without vectors, and where words alone decide."""
+        """Return the window of each hit that is nearest to the query; None without vectors or if words alone decide."""
         if mode is Mode.KEYWORD or found.vector is None:
             return [None] * len(found.hits)
         if any(part.snapshot.fetch is not None for part in found.parts):
@@ -359,7 +359,7 @@ class Search:
         return _View(sought, snapshot, words, index.vectors)
 
     async def _embed(self, caller: Caller, query: Query) -> Floats | None:
-        """The query's vector; None where keyword search has to do without."""
+        """Return the query's vector; None if keyword search has to do without it."""
         if self._embeddings is None:
             return None
         known = self._embeddings.cached_vector(query.text)

@@ -1,4 +1,4 @@
-"""Callers that wait: whose turn it is among their agents, what one agent waits for in its order, and the threads."""
+"""Callers that wait: the turns of their agents, the order of the calls of one agent, and the threads."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -22,12 +22,12 @@ class Caller:
 
 
 def half(places: int) -> int:
-    """What one agent may have of them while others want some."""
+    """Return how many of the places one agent may have while others want some."""
     return max(1, places // 2)
 
 
 class FairQueue(Generic[T]):
-    """What waits, by agent. Not safe for threads."""
+    """Waiting items, by agent. Not safe for threads."""
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[Agent, deque[T]] = OrderedDict()
@@ -37,15 +37,15 @@ class FairQueue(Generic[T]):
         return self._length
 
     def of(self, agent: Agent) -> int:
-        """How many of an agent wait."""
+        """Return how many items of an agent wait."""
         return len(self._waiting.get(agent, ()))
 
     def others(self, agent: Agent) -> bool:
-        """Whether another agent waits."""
+        """Return whether an item of another agent waits."""
         return len(self._waiting) > (agent in self._waiting)
 
     def any(self, may: Callable[[Agent], bool]) -> bool:
-        """Whether one waits whose agent `may` have a place."""
+        """Return whether an item waits whose agent `may` have a place."""
         return any(may(agent) for agent in self._waiting)
 
     def add(self, agent: Agent, one: T) -> None:
@@ -53,7 +53,7 @@ class FairQueue(Generic[T]):
         self._length += 1
 
     def take(self, may: Callable[[Agent], bool]) -> tuple[Agent, T] | None:
-        """Removes the next one whose agent `may` have a place; that agent is the last from here on."""
+        """Remove and return the next item whose agent `may` have a place; that agent is the last from here on."""
         for agent, waiting in self._waiting.items():
             if may(agent):
                 one = waiting.popleft()
@@ -63,7 +63,7 @@ class FairQueue(Generic[T]):
         return None
 
     def discard(self, agent: Agent, one: T) -> bool:
-        """Removes one if it still waits; returns whether it did."""
+        """Remove an item if it still waits; return whether it did."""
         if agent not in self._waiting or one not in self._waiting[agent]:
             return False
         self._waiting[agent].remove(one)
@@ -71,14 +71,14 @@ class FairQueue(Generic[T]):
         return True
 
     def drop_newest(self) -> T:
-        """Removes the newest of the agent of which most wait."""
+        """Remove and return the newest item of the agent with the most items."""
         agent = max(self._waiting, key=self.of)
         one = self._waiting[agent].pop()
         self._shrink(agent)
         return one
 
     def most(self) -> int:
-        """How many of one agent wait at most."""
+        """Return how many items wait of the agent with the most items."""
         return max(map(len, self._waiting.values()), default=0)
 
     def _shrink(self, agent: Agent) -> None:
@@ -88,7 +88,7 @@ class FairQueue(Generic[T]):
 
 
 class RecentAgents:
-    """Which agents have asked of late, the latest last."""
+    """The agents that have asked recently, the latest last."""
 
     def __init__(self) -> None:
         self._asked: OrderedDict[Agent, float] = OrderedDict()
@@ -102,13 +102,13 @@ class RecentAgents:
             self._asked.popitem(last=False)
 
     def others(self, agent: Agent, now: float) -> bool:
-        """Whether another agent has."""
+        """Return whether another agent has asked within PRESENT_SECONDS."""
         latest = next((one for one in reversed(self._asked) if one != agent), None)
         return latest is not None and self._asked[latest] > now - PRESENT_SECONDS
 
 
 class Threads:
-    """Daemon threads that run what is begun, at once: an idle one, or a new one. At most `most` stay idle."""
+    """Daemon threads that run each function at once: an idle one, or a new one. At most `most` stay idle."""
 
     def __init__(self, most: int) -> None:
         self._most: Final = most
@@ -118,7 +118,7 @@ class Threads:
         self._lock: Final = Lock()
 
     def begin(self, run: Callable[[], None], name: str) -> None:
-        """Has a thread call `run`, which must not raise; a new one has that name."""
+        """Have a thread call `run`, which must not raise; give a new thread the name."""
         with self._lock:
             idle = self._idle > 0
             self._idle -= idle
@@ -128,7 +128,7 @@ class Threads:
             Thread(target=self._serve, args=(run,), daemon=True, name=name).start()
 
     def close(self) -> None:
-        """Lets idle threads end, and the others when they have nothing left to do."""
+        """Let idle threads end, and the others when they have nothing left to do."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, 0

@@ -1,1 +1,1 @@
-"""What was said, written, decided and read, and what is related to it: plain functions over snapshots and records."""
+"""Recall of turns, artifacts, decisions and chunks, and related ones: plain functions over snapshots and records."""

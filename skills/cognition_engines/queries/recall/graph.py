@@ -1,4 +1,4 @@
-"""From the results to whom and what they name, and on to other records that name the same or what an edge leads to."""
+"""From the results to the names in them, and on to other records with the same names or names one edge away."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,15 +27,15 @@ from cognition_engines.unicode_forms import fold_text
 SEEDS: Final = 5  # results whose events are looked at
 MOST_REFS: Final = 64  # names to start from
 MOST_ENTITIES: Final = 50
-# The kinds of memory that name people or things, besides events.
+# The kinds of memory that name people or things, apart from events.
 _NAMING: Final = tuple(kind for kind in MEMORY.kinds if SPECS[kind].names is not None and kind is not Kind.EVENT)
-EDGE_WEIGHT: Final = 0.8  # of what an edge leads to, relative to what names the same
+EDGE_WEIGHT: Final = 0.8  # of a record reached by an edge, relative to one with the same name
 DECIMALS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Someone or something in the graph, by all its names; `name` is its entity's, None where it has none."""
+    """A person or thing in the graph, by all its names; `name` is its entity's, None if it has no entity."""
 
     name: str | None
     names: frozenset[str]
@@ -43,7 +43,7 @@ class Node:
 
 
 def refs_of(record: Record) -> dict[str, str]:
-    """Whom and what a record names: as names are compared, each with its spelling there."""
+    """Return the actors and subjects that a record names: in the form to compare, each with its spelling there."""
     return {normal(ref): ref for _, ref in _refs(record)}
 
 
@@ -52,7 +52,7 @@ def _refs(record: Record) -> list[tuple[Role, str]]:
 
 
 def seeds(results: Iterable[StoredRecord], named: Mapping[tuple[str, Role], int]) -> dict[str, Reason]:
-    """The names to start from: those in the results and those that `named` counts, actors before subjects.
+    """Return the names to start from: those in the results and those that `named` counts, actors before subjects.
 
     At most MOST_REFS, the most frequent, ties by name; in that order.
     """
@@ -72,7 +72,7 @@ def seeds(results: Iterable[StoredRecord], named: Mapping[tuple[str, Role], int]
 
 
 def nodes_of(refs: Mapping[str, Reason], around: Neighbourhood) -> list[Node]:
-    """The nodes that names stand for, in their order, then those one edge away."""
+    """Return the nodes that the names stand for, in their order, then those one edge away."""
     entities: dict[str, list[NamedEntity]] = {}
     for entity in around.here:
         for name in entity.names:
@@ -96,10 +96,10 @@ def candidates(
     nodes: Sequence[Node],
     without: Iterable[int],
 ) -> tuple[Ints, Ints]:
-    """The rows that name a node, ascending, and the first node that each names, by its place in `nodes`.
+    """Return the rows that name a node, ascending, and the first node that each names, by its place in `nodes`.
 
-    Events of the categories, artifacts and turns, and the artifacts of such events. Only what the viewer sees and the
-    conditions accept, without the keys `without`.
+    Events of the categories, artifacts and turns, and the artifacts of such events. Only rows that the viewer sees and
+    the conditions accept, without the keys `without`.
     """
     wanted = () if categories is None else (OneOf(("category",), tuple(categories)),)
     events = snapshot.mask((*conditions, _of_kinds(Kind.EVENT), *wanted), viewer)
@@ -117,9 +117,9 @@ def candidates(
 
 
 def still_reached(record: Record, node: Node, categories: Sequence[str] | None) -> bool:
-    """Whether a record that changed since it was reached still names the node, in an event of the categories.
+    """Return whether a record that has changed still names the node; an event must be of the categories, too.
 
-    An artifact may be reached by what its events name, which is not looked at again.
+    An artifact may be reached by the names in its events, which are not looked at again.
     """
     if isinstance(record, Artifact):
         return True
@@ -130,7 +130,7 @@ def still_reached(record: Record, node: Node, categories: Sequence[str] | None) 
 
 
 def via(node: Node, record: Record, spelled: Mapping[str, str]) -> str:
-    """What a node is called: as its entity, else as the record spells it, else as others do."""
+    """Return the name of a node: as its entity, else as the record spells it, else as others do."""
     if node.name is not None:
         return node.name
     (name,) = node.names
@@ -140,7 +140,7 @@ def via(node: Node, record: Record, spelled: Mapping[str, str]) -> str:
 def mentions(
     snapshot: Snapshot, conditions: Conditions, viewer: Viewer, entities: Sequence[NamedEntity]
 ) -> list[NamedCount]:
-    """How many events, artifacts and turns name each entity; without those that none names.
+    """Return how many events, artifacts and turns name each entity; without entities that none names.
 
     The most named first, ties by name and id; at most MOST_ENTITIES.
     """
@@ -155,26 +155,26 @@ def _of_kinds(*kinds: Kind) -> OneOf:
 
 
 def _rows_naming(snapshot: Snapshot, mask: Bools, names: Iterable[str]) -> Ints:
-    """The rows under the mask that have one of the names as an actor or subject, ascending."""
+    """Return the rows under the mask that have one of the names as an actor or subject, ascending."""
     rows = _spelling(snapshot, names)
     return rows[mask[rows]]
 
 
 def _spelling(snapshot: Snapshot, names: Iterable[str]) -> Ints:
-    """The rows that have one of the names as an actor or subject, ascending."""
+    """Return the rows that have one of the names as an actor or subject, ascending."""
     texts = list(names)
     return np.union1d(snapshot.rows_with("actors", texts), snapshot.rows_with("subjects", texts))
 
 
 def passages(snapshot: Snapshot, mask: Bools, rows: Ints) -> Ints:
-    """The rows of the chunks under the mask of the artifacts at `rows`."""
+    """Return the rows of the chunks of the artifacts at `rows`, of those under the mask."""
     children = snapshot.children(snapshot.keys[rows].tolist())
     return children[mask[children] & is_kind(snapshot, children, Kind.ARTIFACT_CHUNK)]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What related records are compared with: a vector, or else the words of a text, or nothing."""
+    """The vector to compare related records with, or else the words of a text, or nothing."""
 
     vector: Floats | None
     text: str | None = None
@@ -193,7 +193,7 @@ class ReachedRecord:
 
 @dataclass(frozen=True, slots=True)
 class ScoredRow:
-    """A row and its score, 0.0 to 1.0; None where there is nothing to compare with."""
+    """A row and its score, 0.0 to 1.0; None if there is nothing to compare with."""
 
     row: int
     score: float | None
@@ -202,7 +202,7 @@ class ScoredRow:
 def reach(
     snapshot: Snapshot, asked: RecallRequest, nodes: Sequence[Node], without: Iterable[int], compared: Comparison
 ) -> list[ReachedRecord]:
-    """The best `asked.budget` records that name a node; without the keys `without`."""
+    """Return the best `asked.budget` records that name a node; without the keys `without`."""
     conditions, budget = asked.filters.conditions(), asked.budget
     rows, node_of = candidates(snapshot, conditions, asked.viewer, asked.categories, nodes, without)
     first = dict(zip(rows.tolist(), node_of.tolist(), strict=True))
@@ -224,7 +224,7 @@ def reach(
 def by_meaning(
     snapshot: Snapshot, mask: Bools, near: Ints, far: Ints, vector: Floats, budget: int, viewer: Viewer
 ) -> list[ScoredRow]:
-    """The best of both by cosine, at least 0; those of `far` weigh less. An artifact counts with its best chunk."""
+    """Return the best rows by cosine, at least 0; those of `far` weigh less. An artifact counts with its best chunk."""
     found: list[ScoredRow] = []
     for rows, weight in ((near, 1.0), (far, EDGE_WEIGHT)):
         best = _nearest(snapshot, mask, rows, vector, budget, viewer)
@@ -236,7 +236,7 @@ def by_meaning(
 def by_words(
     snapshot: Snapshot, mask: Bools, near: Ints, far: Ints, words: KeywordSource, query: str, budget: int
 ) -> list[ScoredRow]:
-    """As `by_meaning`, by BM25 scores, of which the highest is 1."""
+    """Return the best rows as `by_meaning` does, by BM25 scores, of which the highest is 1."""
     both = np.concatenate((near, far))
     rows = np.concatenate((both, passages(snapshot, mask, both)))
     keys, scores = words.search_among(query, snapshot.keys[rows].tolist())
@@ -250,12 +250,12 @@ def by_words(
 
 
 def by_time(snapshot: Snapshot, near: Ints, far: Ints, budget: int) -> list[ScoredRow]:
-    """The newest of both, unscored."""
+    """Return the newest of `near` and `far`, unscored."""
     return [ScoredRow(row, None) for row in _newest(snapshot, np.concatenate((near, far)), budget)]
 
 
 def mean_vector(snapshot: Snapshot, key: int, viewer: Viewer) -> Floats | None:
-    """The direction of a record's windows and those of its chunks that the viewer sees; None where there are none."""
+    """Return the mean direction of the windows of a record and its chunks that the viewer sees; None without any."""
     row = snapshot.rows_of(np.array([key], np.int64))
     rows = np.concatenate((row, passages(snapshot, snapshot.mask((), viewer), row)))
     windows, _ = snapshot.vectors_of(rows)
@@ -269,7 +269,7 @@ def mean_vector(snapshot: Snapshot, key: int, viewer: Viewer) -> Floats | None:
 def _nearest(
     snapshot: Snapshot, mask: Bools, rows: Ints, vector: Floats, budget: int, viewer: Viewer
 ) -> dict[int, float]:
-    """The cosines of at least the best `budget` of the rows that have vectors."""
+    """Return the cosines of at least the best `budget` of the rows that have vectors."""
     chosen = np.union1d(rows, passages(snapshot, mask, rows))
     limit = budget
     while True:
@@ -281,7 +281,7 @@ def _nearest(
 
 
 def _fold_scores(snapshot: Snapshot, ranked: RankedRows) -> dict[int, float]:
-    """The best score of each artifact and its chunks, by the artifact's row."""
+    """Return the best score of each artifact and its chunks, by the artifact's row."""
     owners = snapshot.row_of[groups(snapshot, ranked.rows)]
     best: dict[int, float] = {}
     for row, score in zip(owners.tolist(), ranked.scores.tolist(), strict=True):
@@ -290,7 +290,7 @@ def _fold_scores(snapshot: Snapshot, ranked: RankedRows) -> dict[int, float]:
 
 
 def _fill_with_newest(snapshot: Snapshot, rows: Ints, scored: dict[int, float], budget: int) -> list[ScoredRow]:
-    """The scored rows, and where they are fewer than `budget`, the newest of the others with a score of 0."""
+    """Return the scored rows and, if they are fewer than `budget`, the newest of the others with a score of 0."""
     found = [ScoredRow(row, score) for row, score in scored.items()]
     if len(found) < budget:
         others = rows[~np.isin(rows, list(scored))] if scored else rows
@@ -299,7 +299,7 @@ def _fill_with_newest(snapshot: Snapshot, rows: Ints, scored: dict[int, float], 
 
 
 def _newest(snapshot: Snapshot, rows: Ints, most: int) -> list[int]:
-    """The first `most` in order of time, those without one last, ties by id."""
+    """Return the `most` newest rows, newest first, those without a time last, ties by id."""
     at = snapshot.numbers["at"]
     if len(rows) > most > 0:
         moments = at[rows]

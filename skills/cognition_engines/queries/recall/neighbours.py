@@ -1,4 +1,4 @@
-"""Passages put together with those before and after them, without repeating what overlaps."""
+"""Passages put together with those before and after them, without repeating overlaps."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias, assert_never
@@ -21,7 +21,7 @@ Passage: TypeAlias = Chunk | ArtifactChunk
 
 
 def places_beside(results: Sequence[StoredRecord]) -> list[Place]:
-    """Where the neighbours of the passages among the results are."""
+    """Return the places of the neighbours of the passages among the results."""
     found: list[Place] = []
     for stored in results:
         place = _place(stored)
@@ -32,7 +32,7 @@ def places_beside(results: Sequence[StoredRecord]) -> list[Place]:
 
 
 def with_neighbours(stored: StoredRecord, found: Mapping[Place, StoredRecord]) -> str:
-    """The content of a passage with those before and after it, as far as they were found."""
+    """Return the content of a passage with the passages before and after it, if they were found."""
     place, passage = _place(stored), stored.record
     assert isinstance(passage, Chunk | ArtifactChunk)
     if place is None:
@@ -74,7 +74,7 @@ def _passage(stored: StoredRecord | None) -> Passage | None:
 
 
 def _join_passages(first: Passage, second: Passage, text: str) -> str:
-    """`text`, which ends with the first passage, and what the second one adds to it."""
+    """Return `text`, which ends with the first passage, and the rest of the second one."""
     overlap = _stated_overlap(first, second)
     if overlap is None:
         overlap = _seen_overlap(first.content, second.content)
@@ -84,7 +84,7 @@ def _join_passages(first: Passage, second: Passage, text: str) -> str:
 
 
 def _stated_overlap(first: Passage, second: Passage) -> int | None:
-    """How many characters both have by their positions; None where these do not say or are not true."""
+    """Return how many characters both share by their positions; None if these are missing or wrong."""
     if first.end_char is None or second.start_char is None or second.end_char is None:
         return None
     overlap = first.end_char - second.start_char
@@ -94,7 +94,7 @@ def _stated_overlap(first: Passage, second: Passage) -> int | None:
 
 
 def _seen_overlap(first: str, second: str) -> int:
-    """The longest end of the first text that begins the second; 0 below LEAST_OVERLAP, and below LEAST_WORDS."""
+    """Return the length of the longest end of `first` that begins `second`; 0 below LEAST_OVERLAP and LEAST_WORDS."""
     end = first[-MOST_OVERLAP:]
     head = second[:LEAST_OVERLAP]
     place = end.find(head) if len(head) == LEAST_OVERLAP else -1
@@ -107,7 +107,7 @@ def _seen_overlap(first: str, second: str) -> int:
 
 
 def _whole_words(first: str, second: str, size: int) -> bool:
-    """Whether what begins the second text, and ends the first, is several words that are whole in both."""
+    """Return whether the overlap of `size` characters is at least LEAST_WORDS words that are whole in both texts."""
     before, after = first[: len(first) - size][-1:], second[size:][:1]
     begins = not (before.isalnum() and second[0].isalnum())
     ends = not (second[size - 1].isalnum() and after.isalnum())

@@ -1,4 +1,4 @@
-"""Recall for an event loop: one search or read, then what belongs to it, each part in its own pool.
+"""Recall for an event loop: one search or read, then the records that belong to it, each part in its own pool.
 
 Five store calls at most, whatever the limit and the budget.
 """
@@ -58,7 +58,7 @@ _COUNTS_KEPT: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call: what is asked, by whom, and what related records are compared with (nothing for a plain list)."""
+    """One call: its request and caller, the text and vector to compare related records with (None for a plain list)."""
 
     asked: RecallRequest
     caller: Caller
@@ -79,7 +79,7 @@ class Recall:
         self._counted: dict[tuple[str, int, Conditions, Viewer], int] = {}
 
     async def answer(self, request: RecallRequest, agent: Agent = None) -> RecallAnswer | None:
-        """What the request selects, for `agent`; None when it names an id of which its viewer sees no record."""
+        """Return the records that the request selects, for `agent`; None if its viewer sees no record of the id."""
         if request.id is not None:
             return await self._by_id(request.id, request, agent)
         if request.query is not None:
@@ -90,7 +90,7 @@ class Recall:
         return await self._by_context(request, agent)
 
     async def _by_id(self, id: str, asked: RecallRequest, agent: Agent) -> RecallAnswer | None:
-        """The record of that id, if it meets the filters; None when the viewer sees none of that id."""
+        """Answer with the record of that id, if it meets the filters; return None if the viewer sees no such record."""
         call = self._call(asked, agent)
         found = await self._pools.records.run(call.caller, self._records.reads.find, named_by(id), asked.viewer)
         if not found:
@@ -104,20 +104,20 @@ class Recall:
         return await self._complete(call, results, len(kept))
 
     async def _conversation(self, id: str, asked: RecallRequest, agent: Agent) -> TurnPage:
-        """The latest turns of a conversation; none of one that there is not."""
+        """Return the latest turns of a conversation; none if there is no such conversation."""
         call, conditions = self._call(asked, agent), asked.filters.conditions()
         return await self._pools.records.run(
             call.caller, self._records.conversations.turns, id, conditions, asked.viewer, asked.limit
         )
 
     async def _by_context(self, asked: RecallRequest, agent: Agent) -> RecallAnswer:
-        """Artifacts, turns and decisions that meet the filters, newest first."""
+        """Answer with the artifacts, turns and decisions that meet the filters, newest first."""
         call, conditions = self._call(asked, agent), asked.filters.conditions()
         page = await self._pools.lists.run(call.caller, self._timeline.page, conditions, asked.viewer, 0, asked.limit)
         return await self._complete(call, [_result(stored, None) for stored in page.stored], page.total)
 
     async def _by_query(self, text: str, asked: RecallRequest, agent: Agent) -> RecallAnswer:
-        """What is most like `text`, an artifact and its chunks being one result, and its events with it."""
+        """Answer with the records most like `text`, an artifact and its chunks being one result, with its events."""
         call = self._call(asked, agent)
         sought = [
             SearchScope(*each) for each in sought_by_query(asked.filters, asked.conversation_id, asked.include_events)
@@ -146,7 +146,7 @@ class Recall:
         return await self._complete(replace(call, text=text, vector=vector), results, max(count, len(results)))
 
     def _count(self, sought: SearchScope, part: Part, viewer: Viewer) -> int:
-        """How many records of a space match."""
+        """Return how many records of a space match."""
         key = (sought.space.name, part.snapshot.seq, sought.conditions, viewer)
         count = self._counted.get(key)
         if count is None:
@@ -159,7 +159,7 @@ class Recall:
         return _Call(asked, self._pools.caller(agent))
 
     async def _read(self, call: _Call, query: Query, found: SearchHits, shown: Collection[Hit]) -> list[Result]:
-        """The records of the hits that are `shown`, with those of the others, which are events of theirs."""
+        """Return the records of the hits that are `shown`, with the records of the other hits as their events."""
         run = self._pools.records.run
         read = await run(call.caller, self._records.knowledge.with_sources, found.keys(), call.asked.viewer, None)
         results: list[Result] = []
@@ -177,7 +177,7 @@ class Recall:
         return [replace(result, events=events.pop(owner_of(result.stored) or 0, [])) for result in results]
 
     async def _complete(self, call: _Call, found: Sequence[Result], total: int) -> RecallAnswer:
-        """The results with their events and neighbours, what is related to them, and who is named."""
+        """Return the results with their events and neighbours, the related records, and the entities that are named."""
         attached, results = await asyncio.gather(self._attach_events(call, found), self._join_neighbours(call, found))
         results = _with_events(results, attached, call.asked.limit)
         reached = await self._reach_related(call, results, attached)
@@ -185,7 +185,7 @@ class Recall:
         return RecallAnswer(results, related, entities, total)
 
     async def _attach_events(self, call: _Call, results: Sequence[Result]) -> AttachedEvents:
-        """The events that may be attached to the results, and whom those of the first results name."""
+        """Return the events that may be attached to the results, and the names in events of the SEEDS first results."""
         asked = call.asked
         owners = [owner for result in results if (owner := owner_of(result.stored)) is not None]
         first = [owner for result in results[:SEEDS] if (owner := owner_of(result.stored)) is not None]
@@ -205,7 +205,7 @@ class Recall:
         )
 
     async def _join_neighbours(self, call: _Call, results: Sequence[Result]) -> list[Result]:
-        """The results; with neighbours asked for, passages with theirs."""
+        """Return the results; passages with their neighbours, if these are asked for."""
         asked = call.asked
         places = places_beside([result.stored for result in results]) if asked.expand_neighbors else []
         if not places:
@@ -224,7 +224,7 @@ class Recall:
     async def _reach_related(
         self, call: _Call, results: Sequence[Result], attached: AttachedEvents
     ) -> list[ReachedRecord]:
-        """The best related records: what names a node of the results, or one an edge away."""
+        """Return the best related records: those that name a node of the results, or a node one edge away."""
         asked = call.asked
         refs = seeds((result.stored for result in results), attached.named) if asked.expand and asked.budget else {}
         if not refs:
@@ -244,14 +244,14 @@ class Recall:
         return await pool.run(call.caller, reach, snapshot, asked, nodes, without, compared)
 
     def _direction(self, stored: StoredRecord, viewer: Viewer) -> Floats | None:
-        """What a record is about, as a vector; None without one."""
+        """Return the mean vector of a record; None without one."""
         space = next(space for space in SEARCHED if stored.kind in space.kinds)
         return mean_vector(self._indexes[space].snapshot, stored.key, viewer)
 
     async def _read_named(
         self, call: _Call, results: Sequence[Result], reached: Sequence[ReachedRecord]
     ) -> tuple[list[RelatedRecord], list[NamedCount]]:
-        """The related records as they are now, and the entities that anything in the answer names."""
+        """Return the related records as they are now, and the entities that anything in the answer names."""
         asked, conditions = call.asked, call.asked.filters.conditions()
         shown = [each for result in results for each in (result.stored, *result.events)]
         spelled = {name: ref for stored in shown for name, ref in refs_of(stored.record).items()}
@@ -283,7 +283,7 @@ def _result(stored: StoredRecord, score: float | None) -> Result:
 
 
 def _shown_keys(results: Sequence[Result]) -> set[int]:
-    """The keys of all that is in the answer already: results, the artifacts of chunks, attached events."""
+    """Return the keys of all records in the answer so far: results, the artifacts of chunks, attached events."""
     shown: set[int] = set()
     for result in results:
         owner = owner_of(result.stored)
@@ -293,7 +293,7 @@ def _shown_keys(results: Sequence[Result]) -> set[int]:
 
 
 def _with_events(results: Sequence[Result], attached: AttachedEvents, limit: int) -> list[Result]:
-    """The results with events, which fill what they leave of the limit, each event once; those found by a query first.
+    """Return the results with events, at most `limit` of both, each event once; those found by a query have priority.
 
     The events of a result are the newest first.
     """

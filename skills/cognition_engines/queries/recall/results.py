@@ -1,4 +1,4 @@
-"""What recall is asked for and what it gives: frozen values, free of any wire format."""
+"""The requests and answers of recall: frozen values, free of any wire format."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from cognition_engines.store.values import StoredRecord
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """What is recalled, and how much of it.
+    """A request for recall: which records, and how many.
 
-    `id` selects before all others, then `query`, within a conversation where `conversation_id` is given, too; then that
+    `id` selects before all others, then `query`, within a conversation if `conversation_id` is given, too; then that
     alone; without any of them `filters` do. `mode` is that of a query, None the engine's default.
     `limit` (1 to 50) bounds results and attached events together, `budget` (0 to 50) related items. `categories`
     are those of related events; None is every one. Of a query, `min_score` leaves out results below it.
@@ -44,7 +44,7 @@ class RecallRequest:
 
 
 class Reason(StrEnum):
-    """How a related item came to be one: what it names is an actor of a seed, a subject of one, or an edge away."""
+    """Why an item is related: it names an actor of a seed, a subject of one, or a node one edge away."""
 
     SAME_ACTOR = "same_actor"
     SAME_SUBJECT = "same_subject"
@@ -53,10 +53,10 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A record that was found. `content` is its own, or with its neighbours; `score` None where nothing is ranked.
+    """A record that was found. `content` is its own, or with its neighbours; `score` None if nothing is ranked.
 
-    `source` is what is cited of the source of a chunk. `explanation` is None where none was asked for. `window` is the
-    one of its text that is nearest to the query; None where there is none, or where words alone decide.
+    `source` names the source of a chunk. `explanation` is None if none was asked for. `window` is the window of its
+    text nearest to the query; None if there is none or words alone decide.
     """
 
     stored: StoredRecord
@@ -88,9 +88,9 @@ class NamedCount:
 
 @dataclass(frozen=True, slots=True)
 class RecallAnswer:
-    """The answer: results in order, what is related to them, who is named in all of it, and how many records match.
+    """The answer: results in order, related records, the entities that they name, and how many records match.
 
-    Of a conversation it is `turns` alone.
+    For a conversation it is `turns` and `total` alone.
     """
 
     results: Sequence[Result]

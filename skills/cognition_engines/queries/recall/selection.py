@@ -1,4 +1,4 @@
-"""What each selector of recall looks at, and what of a ranking is shown: documents first, each with its events."""
+"""The records that selectors of recall look at, and the part of a ranking to show: documents, each with its events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ EVENT_SHARE: Final = 3  # one place in three is for events of the documents
 
 
 def named_by(id: str) -> list[tuple[Kind, str]]:
-    """The records that an id may name, the likeliest first: those whose prefix it has, then by kind."""
+    """Return the records that an id may name, the likeliest first: those whose prefix it has, then by kind."""
     first = [kind for kind, spec in SPECS.items() if spec.prefix and id.startswith(spec.prefix)]
     return [(kind, id) for kind in dict.fromkeys([*first, *_PLAIN])]
 
@@ -28,9 +28,9 @@ def named_by(id: str) -> list[tuple[Kind, str]]:
 def sought_by_query(
     filters: MemoryFilters, conversation: str | None, include_events: bool
 ) -> list[tuple[Space, Conditions]]:
-    """The spaces that a query searches, and what their records must meet; events are the last of them.
+    """Return the spaces that a query searches, with the conditions on their records; events are the last of them.
 
-    Of a conversation it is the turns alone.
+    For a conversation it is the turns alone.
     """
     conditions = filters.conditions()
     said = OneOf(("kind",), _DOCUMENTS)
@@ -46,7 +46,7 @@ def sought_by_query(
 
 
 def embedded_matches(snapshot: Snapshot, mask: Bools) -> int:
-    """How many records under the mask have a vector, an artifact and its chunks being one.
+    """Return how many records under the mask have a vector, an artifact and its chunks being one.
 
     A chunked artifact without chunks has nothing to be found by.
     """
@@ -54,7 +54,7 @@ def embedded_matches(snapshot: Snapshot, mask: Bools) -> int:
 
 
 def other_matches(part: Part) -> int:
-    """How many records the keyword leg found in addition, for want of a vector."""
+    """Return how many records without a vector the keyword leg found in addition."""
     snapshot, rows = part.snapshot, part.keyword.rows
     found = 0
     for key in np.unique(groups(snapshot, rows[snapshot.counts[rows] == 0])).tolist():
@@ -66,7 +66,7 @@ def other_matches(part: Part) -> int:
 
 
 def worded_matches(part: Part) -> int:
-    """How many records the keyword leg holds, an artifact and its chunks being one."""
+    """Return how many records the keyword leg holds, an artifact and its chunks being one."""
     found = np.zeros(len(part.mask), np.bool_)
     found[part.keyword.rows] = True
     return _count_matching(part.snapshot, found)
@@ -87,13 +87,13 @@ def _count_matching(snapshot: Snapshot, chosen: Bools) -> int:
 
 
 def groups(snapshot: Snapshot, rows: Ints) -> Ints:
-    """The key of each row's artifact if it is a chunk of one, else its own."""
+    """Return the key of each row's artifact if it is a chunk of one, else its own."""
     parents = snapshot.numbers["parent"][rows]
     return np.where(is_kind(snapshot, rows, Kind.ARTIFACT_CHUNK) & (parents >= 0), parents, snapshot.keys[rows])
 
 
 def is_kind(snapshot: Snapshot, rows: Ints, kind: Kind) -> Bools:
-    """Which of the rows are of a kind."""
+    """Return for each row whether it is of a kind."""
     code = snapshot.codes["kind"].get(kind.label)
     if code is None:
         return np.zeros(len(rows), np.bool_)
@@ -102,7 +102,7 @@ def is_kind(snapshot: Snapshot, rows: Ints, kind: Kind) -> Bools:
 
 
 def content_of(stored: StoredRecord) -> str:
-    """The text of a record as recall shows it."""
+    """Return the text of a record as recall shows it. Raise ValueError if recall shows no such record."""
     spec = SPECS[stored.kind]
     if spec.shown_text is None:
         raise ValueError(f"{stored.kind.label}: recall shows no such record")
@@ -110,7 +110,7 @@ def content_of(stored: StoredRecord) -> str:
 
 
 def owner_of(stored: StoredRecord) -> int | None:
-    """The key of what events are attached to: a turn, an artifact, or that of a chunk."""
+    """Return the key of the record that events are attached to: a turn, an artifact, or the artifact of a chunk."""
     if stored.kind in (Kind.ARTIFACT, Kind.TURN):
         return stored.key
     return stored.facets.parent if stored.kind is Kind.ARTIFACT_CHUNK else None
@@ -130,10 +130,10 @@ class Selection:
 
 
 def select(parts: Sequence[Part], documents: Sequence[Hit], events: Sequence[Hit], limit: int) -> Selection:
-    """The best `limit` of two rankings with scores on one scale, documents and events together.
+    """Return the best `limit` of two rankings with scores on one scale, documents and events together.
 
-    A document has the score of its best event where that is higher than its own. An event of one of the documents is
-    shown with it and never by itself; all such events have a third of the limit, or what the documents leave of it. Any
+    A document has the score of its best event if that is higher than its own. An event of one of the documents is shown
+    with it and never by itself; all such events have a third of the limit, or the places that the documents leave. Any
     other event ranks as a document does.
     """
     own = {document_key(parts[hit.part], hit): hit for hit in documents}
@@ -154,7 +154,7 @@ def select(parts: Sequence[Part], documents: Sequence[Hit], events: Sequence[Hit
 
 
 def document_key(part: Part, hit: Hit) -> int:
-    """The key of a record, or of the artifact that it is a chunk of."""
+    """Return the key of a record, or of its artifact if it is a chunk of one."""
     snapshot = part.snapshot
     chunk = snapshot.codes["kind"].get(Kind.ARTIFACT_CHUNK.label)
     parent = _parent(part, hit)
@@ -163,5 +163,5 @@ def document_key(part: Part, hit: Hit) -> int:
 
 
 def _parent(part: Part, hit: Hit) -> int:
-    """The key of the artifact of an event or a chunk; negative where there is none."""
+    """Return the key of the artifact of an event or a chunk; negative if there is none."""
     return int(part.snapshot.numbers["parent"][hit.row])
