@@ -1,1 +1,1 @@
-"""Ranking: the two legs of a search, their fusion, and the snippets of what was found."""
+"""Ranking: the two legs of a search, their fusion, and the snippets of the hits."""

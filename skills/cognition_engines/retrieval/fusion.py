@@ -28,13 +28,13 @@ from cognition_engines.spaces import NO_NUMBER
 
 COLUMN: Final = "at"
 CANDIDATES: Final = 100  # of each leg
-# Of cosines, NaN where there is none, shares of BM25, and 1 for a record of the time that the query speaks of, else 0.
+# Takes cosines (NaN for none), shares of BM25, and 1 for a record of the time that the query speaks of, else 0.
 Scoring: TypeAlias = Callable[[Doubles, Doubles, Doubles], Doubles]
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """From the first moment to the last one, both inclusive; None is open."""
+    """A span from the first moment to the last one, both inclusive; None is open."""
 
     first: datetime | None
     last: datetime | None
@@ -42,13 +42,13 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class DateBoost:
-    """What a record of that time gets, its score being 0 to 1 before."""
+    """An interval, and the weight that is added to the score, 0 to 1, of a record within it."""
 
     interval: Interval
     weight: float
 
     def holds(self, snapshot: Snapshot, rows: Ints) -> Bools:
-        """Which of the rows are of that time."""
+        """Return a mask of the rows that are within the interval."""
         times = snapshot.numbers[COLUMN][rows]
         inside: Bools = times != NO_NUMBER
         if self.interval.first is not None:
@@ -59,19 +59,19 @@ class DateBoost:
 
 
 class QuestionDates:
-    """Reads the time that questions speak of."""
+    """A reader of the time that questions speak of."""
 
     def __init__(self, relevance: Relevance) -> None:
         self._language: Final[Language] = relevance.language
         self._weight: Final = relevance.date_weight
 
     def read(self, question: str, as_of: datetime | None = None) -> Interval | None:
-        """The time, seen from a moment, by default now; None where the question names none."""
+        """Return the time that the question names, seen from a moment, by default now; None if it names none."""
         days = read_days(question, as_of or datetime.now(UTC), self._language)
         return None if days is None else _interval(days)
 
     def boost(self, question: str, as_of: datetime | None) -> DateBoost | None:
-        """The boost that records of the time get; None without one."""
+        """Return the boost for records of the time that the question names; None if it names none."""
         found = self.read(question, as_of) if self._weight else None
         return None if found is None else DateBoost(found, self._weight)
 
@@ -89,12 +89,12 @@ def _moment(day: date, at: time) -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One space in a search: the rows that may be found, and what each leg found among them.
+    """One space in a search: the rows that may be found, and the rows that each leg found among them.
 
-    `words` is None where no words are searched; then `keyword` is empty. `viewer` is who searches. `worded` are
-    the rows that the semantic leg alone found, with their BM25, once `with_bm25` has asked for it. `dates` is what rows
-    of the time that the query speaks of get; None where it speaks of none. `highest` is what BM25 could be at most for
-    the query, once `with_highest` has.
+    `words` is None if no words are searched; then `keyword` is empty. `viewer` is the reader that searches. `worded`
+    are the rows that the semantic leg alone found, with their BM25, once `with_bm25` has asked for it. `dates` is the
+    boost for rows of the time that the query speaks of; None if it speaks of none. `highest` is the highest BM25 that
+    the query could reach, once `with_highest` has asked for it.
     """
 
     viewer: Viewer
@@ -110,10 +110,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A row of one part. `distance` is the cosine distance of its best window, 0 to 2; None where there is none.
+    """A row of one part. `distance` is the cosine distance of its best window, 0 to 2; None if it has no window.
 
-    `phrase` is the share of the query's pairs of words that its text has side by side; None where none was looked for.
-    `date` is 1 where it is of the time that the query speaks of, else 0; None where that was not looked for.
+    `phrase` is the share of the query's pairs of words that its text has side by side; None if none was looked for.
+    `date` is 1 if the row is of the time that the query speaks of, else 0; None if that was not looked for.
     """
 
     part: int
@@ -126,7 +126,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class _Union:
-    """Rows of all parts, one after the other; cosines are NaN where there is none. `dates` as in `Hit`, or nothing."""
+    """Rows of all parts, one after the other; cosines are NaN for none. `dates` are as in `Hit`, or None."""
 
     parts: Ints
     rows: Ints
@@ -140,8 +140,8 @@ class _Union:
 
 
 def with_bm25(part: Part, query: str) -> Part:
-    """The part with the BM25 of the rows that the semantic leg alone found: the one step here that asks for words."""
-    # where the leg found nothing, nothing has a word of the query
+    """Return the part with the BM25 of the rows that the semantic leg alone found, from the keyword index."""
+    # if the keyword leg found nothing, no row has a word of the query
     if part.words is None or not len(part.keyword.rows) or part.keyword.every is not None:
         return part
     lacking = np.setdiff1d(part.semantic.rows, part.keyword.rows, assume_unique=True)
@@ -152,14 +152,14 @@ def with_bm25(part: Part, query: str) -> Part:
 
 
 def with_highest(part: Part, query: str) -> Part:
-    """The part with the highest BM25 that the query could reach; it asks the keyword index."""
+    """Return the part with the highest BM25 that the query could reach, from the keyword index."""
     return part if part.words is None else replace(part, highest=part.words.highest(query))
 
 
 def rank_by_score(parts: Sequence[Part], vector: Floats | None, limit: int, scores: Scoring) -> list[Hit]:
-    """The best of all parts by what `scores` makes of the cosine, the share of BM25 and the time of each row by itself.
+    """Return the best hits of all parts; `scores` ranks each row by its cosine, its share of BM25 and its time alone.
 
-    For parts that have been through `with_bm25` and `with_highest`. An artifact and its chunks are one hit.
+    The parts must have been through `with_bm25` and `with_highest`. An artifact and its chunks are one hit.
     """
     union = _with_dates(parts, _union(parts, vector))
     dates = np.zeros(len(union.rows)) if union.dates is None else union.dates
@@ -169,19 +169,19 @@ def rank_by_score(parts: Sequence[Part], vector: Floats | None, limit: int, scor
 
 
 def fuse_parts(parts: Sequence[Part], vector: Floats | None, limit: int, groups: bool = False) -> list[Hit]:
-    """The best of all parts; see `fused_apart`."""
+    """Return the best hits of all parts; see `fused_apart`."""
     return fused_apart(parts, vector, limit, (range(len(parts)),), groups)[0]
 
 
 def fused_apart(
     parts: Sequence[Part], vector: Floats | None, limit: int, sets: Sequence[Sequence[int]], groups: bool = False
 ) -> list[list[Hit]]:
-    """The best `limit` of each set of parts, by their numbers, with scores on one scale.
+    """Return the best `limit` hits of each set of parts, given by their numbers, with scores on one scale.
 
-    Half cosine, half BM25 over the union of all legs of parts that have been through `with_bm25`.
+    A score is half cosine, half BM25 over the union of all legs; the parts must have been through `with_bm25`.
 
     A row that has none of the query's words scores 0, a row without a vector takes the lowest cosine of the union.
-    Where no row has a word of the query, cosines alone are the scores; without `vector`, BM25 alone, scaled.
+    If no row has a word of the query, cosines alone are the scores; without `vector`, BM25 alone, scaled.
     With `groups`, an artifact and its chunks are one hit, the best of them. Rows of the time that the query speaks of
     get the weight of `dates`; then all scores are divided by 1 + the weight, and stay within 0 to 1.
     """
@@ -202,7 +202,7 @@ def fused_apart(
 
 
 def _with_dates(parts: Sequence[Part], union: _Union) -> _Union:
-    """The union with which rows are of the time that the query speaks of; as it is where that is none."""
+    """Return the union with its rows of the time that the query speaks of marked; unchanged if it speaks of none."""
     boost = parts[0].dates
     if boost is None:
         return union
@@ -211,29 +211,29 @@ def _with_dates(parts: Sequence[Part], union: _Union) -> _Union:
 
 
 def wide(part: Part) -> int:
-    """How many rows to ask the legs of a part for that are to find more: twice as many."""
+    """Return how many rows to ask the legs of a part for so that they find more: twice as many."""
     return 2 * max(len(part.semantic.rows), len(part.keyword.rows), 1)
 
 
 def more_meaning(part: Part, limit: int, vector: Floats | None) -> Part:
-    """The part with a semantic leg of `limit` rows, as far as there are any."""
+    """Return the part with a semantic leg of `limit` rows, or of fewer if there are no more."""
     leg = EMPTY if vector is None else semantic_leg(part.snapshot, part.mask, vector, limit, None, part.viewer)
     return replace(part, semantic=leg)
 
 
 def more_words(part: Part, limit: int, query: str) -> Part:
-    """The part with a keyword leg of `limit` rows, as far as there are any; its `worded` has yet to be asked for."""
+    """Return the part with a keyword leg of `limit` rows, or of fewer if there are no more, and `worded` empty."""
     leg = EMPTY if part.words is None else keyword_leg(part.snapshot, part.mask, query, limit, part.words, part.viewer)
     return replace(part, keyword=leg, worded=EMPTY)
 
 
 def has_grown(before: Sequence[Part], after: Sequence[Part]) -> bool:
-    """Whether a leg has found more."""
+    """Return whether a leg has found more."""
     return any(_size(new) != _size(old) for old, new in zip(before, after, strict=True))
 
 
 def best_of(parts: Sequence[Part], legs: Sequence[RankedRows], vector: Floats | None, limit: int) -> list[Hit]:
-    """One leg of each part as one order, by its own scores."""
+    """Return the `limit` best hits of one leg of each part, by the scores of the leg."""
     union = _Union(
         _number_parts([len(leg.rows) for leg in legs]),
         np.concatenate([leg.rows for leg in legs]),
@@ -264,7 +264,7 @@ def _cosines_of(parts: Sequence[Part], rows: Sequence[Ints], vector: Floats | No
 
 
 def _row_cosines(part: Part, rows: Ints, vector: Floats | None) -> Doubles:
-    """The cosine of each row, ascending; the leg has computed most of them."""
+    """Return the cosine of each of the ascending rows, NaN for none; the leg has computed most of them."""
     found = np.full(len(rows), np.nan)
     if vector is not None:
         known = np.searchsorted(rows, part.semantic.rows)
@@ -275,7 +275,7 @@ def _row_cosines(part: Part, rows: Ints, vector: Floats | None) -> Doubles:
 
 
 def _bm25(part: Part, rows: Ints) -> Doubles:
-    """The score of each row, ascending; 0 for one that has none of the query's words."""
+    """Return the BM25 of each of the ascending rows; 0 for a row that has none of the query's words."""
     if (every := part.keyword.every) is not None:
         scores = np.zeros(len(part.snapshot.keys))
         scores[every.rows] = every.scores
@@ -287,20 +287,20 @@ def _bm25(part: Part, rows: Ints) -> Doubles:
 
 
 def _fill_missing(meaning: Doubles) -> Doubles:
-    """The lowest cosine where there is none; 0 where nothing has one."""
+    """Return the cosines with the lowest one in place of each NaN; all 0 if all are NaN."""
     if np.isnan(meaning).all():
         return np.zeros_like(meaning)
     return np.where(np.isnan(meaning), np.nanmin(meaning), meaning)
 
 
 def _scale_scores(scores: Doubles) -> Doubles:
-    """Min-max to 0..1; where all are equal, 1."""
+    """Scale the scores from min..max to 0..1; to 1 if all are equal."""
     low, high = scores.min(), scores.max()
     return np.ones_like(scores) if high == low else (scores - low) / (high - low)
 
 
 def _best_hits(parts: Sequence[Part], union: _Union, scores: Doubles, limit: int, groups: bool) -> list[Hit]:
-    """The `limit` best by score, ties by id."""
+    """Return the `limit` best hits by score, ties by id."""
     part_of, row_of, values = union.parts.tolist(), union.rows.tolist(), scores.tolist()
     group_of = _groups(parts, union) if groups else list(range(len(values)))
     most = limit
@@ -320,14 +320,14 @@ def _best_hits(parts: Sequence[Part], union: _Union, scores: Doubles, limit: int
 
 
 def _highest(scores: Doubles, count: int) -> Ints:
-    """The places of the `count` highest, with all that equal the last of them."""
+    """Return the places of the `count` highest scores, with all that equal the last of them."""
     if len(scores) <= count:
         return np.arange(len(scores))
     return np.flatnonzero(scores >= np.partition(scores, len(scores) - count)[len(scores) - count])
 
 
 def _groups(parts: Sequence[Part], union: _Union) -> list[int]:
-    """The key of each row's artifact if it is a chunk of one, else its own."""
+    """Return the key of each row's artifact if the row is a chunk of one, else the row's own key."""
     found: list[int] = []
     for number, part in enumerate(parts):
         rows = union.rows[union.parts == number]
@@ -339,7 +339,7 @@ def _groups(parts: Sequence[Part], union: _Union) -> list[int]:
 
 
 def _firsts(order: Sequence[int], groups: Sequence[int]) -> list[int]:
-    """The first of each group."""
+    """Return the first place of each group."""
     first: dict[int, int] = {}
     for place in order:
         first.setdefault(groups[place], place)

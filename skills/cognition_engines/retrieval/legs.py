@@ -1,7 +1,7 @@
-"""The legs of a search: what ranks best under a mask, by meaning and by words. Plain functions over a snapshot.
+"""The legs of a search: the rows that rank best under a mask, by meaning and by words. Plain functions over a snapshot.
 
-Semantic: cosine of a record's best window to the query. Keyword: BM25. Every order breaks ties by id. How both become
-one order: see fusion.py.
+Semantic: cosine of a record's best window to the query. Keyword: BM25. Every order breaks ties by id. fusion.py makes
+one order of both.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,12 +18,12 @@ from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snap
 from cognition_engines.indexes.keywords.text_documents import Marks, marks_for
 from cognition_engines.models import Viewer
 
-SMALL_SPACE: Final = 2000  # rows that the viewer sees: up to here all that have a word are asked for at once
+SMALL_SPACE: Final = 2000  # rows that the viewer sees: up to here all rows that have a word are asked for at once
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only
 LEAST_CANDIDATES: Final = 1000  # of the sketches, for exact ranking: see indexes/columns/sketches.py
 CANDIDATES_EACH: Final = 10
 TIE: Final = 1e-5  # cosines closer than this are compared again in double precision
-DECIMALS: Final = 6  # of a cosine: what single precision can distinguish
+DECIMALS: Final = 6  # of a cosine: as many as single precision can distinguish
 BLOCK: Final = 2048  # vectors gathered at a time
 
 # Costs in microseconds, as docs/benchmarks.md has them at 100,000 vectors; only their proportions matter.
@@ -32,15 +32,15 @@ FETCHED_VECTOR: Final = 4.0
 STREAMED_VECTOR: Final = 0.045
 NEIGHBOUR_CALL: Final = 1000.0
 NEIGHBOUR: Final = 4.5
-# Of what sketches cost: the neighbour index finds far fewer of the true nearest, so it must save the rest.
+# A share of the cost of sketches: the neighbour index finds far fewer of the true nearest, so it must save the rest.
 CLEARLY: Final = 0.2
 LEAST_NEIGHBOURS: Final = 300  # asked for ten among 200,000 it finds 0.88 of the true ten, asked for this many 0.94
-NAMING: Final = 2300  # to name rows to the keyword index costs as much as this number of hits,
+NAMING: Final = 2300  # naming rows to the keyword index costs as much as this number of hits,
 NAMING_EACH: Final = 2.7  # and this many more for each row
-# To be held to a label costs up to this many hits for each row that has it; taken as less than it is, for a filter may
-# be opposed to the query, and then most hits fall away.
+# Holding the index to a label costs up to this many hits for each row that has it; this is less than the real cost,
+# as a filter may be opposed to the query, and then most hits fall away.
 LABELLED_EACH: Final = 0.01
-SPARE: Final = 1.25  # hits beyond what the share of matching rows lets expect
+SPARE: Final = 1.25  # hits beyond the number that the share of matching rows predicts
 BOLDEST: Final = 8  # the number of hits asked for grows at most by this factor
 
 Doubles = NDArray[np.float64]
@@ -53,7 +53,7 @@ class Neighbours(Protocol):
     def seq(self) -> int: ...
 
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
-        """The keys of the records that own the nearest windows, repeated as they come; None when the index is lost."""
+        """Return the keys of the records that own the nearest windows, with repeats; None if the index is lost."""
 
 
 class KeywordSource(Protocol):
@@ -70,8 +70,8 @@ class KeywordSource(Protocol):
 class RankedRows:
     """Rows best first, each with its score: a cosine, a BM25 score or a fused one.
 
-    `every` has, where a leg knows all rows that have a score, all of them, in no order. `products` are those of the
-    query with all windows of the snapshot, in single precision, where a leg has computed them.
+    `every` has all rows that have a score, in no order, if a leg knows them. `products` are the products of the query
+    with all windows of the snapshot, in single precision, if a leg has computed them.
     """
 
     rows: Ints
@@ -84,9 +84,9 @@ EMPTY: Final = RankedRows(np.empty(0, np.int64), np.empty(0, np.float64))
 
 
 def _coarse_cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> tuple[Floats, Floats | None]:
-    """Each row's best window against `vector`, in single precision; every row must have a window.
+    """Return the cosine of each row's best window to `vector`, in single precision; every row must have a window.
 
-    And the products with all windows, where that was the way.
+    The products with all windows come second, None if they were not computed.
     """
     counts = snapshot.counts[rows]
     total = int(counts.sum())
@@ -105,7 +105,7 @@ def _coarse_cosines(snapshot: Snapshot, rows: Ints, vector: Floats) -> tuple[Flo
 
 
 def gathered_products(vectors: Floats, places: Ints, vector: Floats) -> Floats:
-    """`vectors[places] @ vector`, block by block: a copy of all of them would not fit the processor's cache."""
+    """Return `vectors[places] @ vector`, block by block: a copy of all would not fit the processor's cache."""
     products = np.empty(len(places), np.float32)
     block = np.empty((min(BLOCK, len(places)), vectors.shape[1]), np.float32)
     for start in range(0, len(places), BLOCK):
@@ -116,9 +116,9 @@ def gathered_products(vectors: Floats, places: Ints, vector: Floats) -> Floats:
 
 
 def cosines(snapshot: Snapshot, rows: Ints, vector: Floats, products: Floats | None = None) -> Doubles:
-    """Each row's best window against `vector`, in double precision and alike for alike vectors; NaN without one.
+    """Return the cosine of each row's best window to `vector`, in double precision; NaN for a row without a window.
 
-    `products` are those of RankedRows.
+    Equal vectors get equal cosines. `products` are as in `RankedRows`.
     """
     result = np.full(len(rows), np.nan)
     vectors, places, counts = snapshot.windows_at(rows)
@@ -136,7 +136,7 @@ def cosines(snapshot: Snapshot, rows: Ints, vector: Floats, products: Floats | N
 
 
 def _best(snapshot: Snapshot, rows: Ints, scores: Doubles, limit: int) -> RankedRows:
-    """The `limit` best by score, ties by id."""
+    """Return the `limit` best rows by score, ties by id."""
     if len(rows) > limit:
         threshold = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         near = scores >= threshold
@@ -146,7 +146,7 @@ def _best(snapshot: Snapshot, rows: Ints, scores: Doubles, limit: int) -> Ranked
 
 
 def rank_places(scores: Doubles, id_of: Callable[[int], str]) -> Ints:
-    """The places by score, the highest first, ties by `id_of` the place."""
+    """Return the places by score, the highest first, ties by `id_of` the place."""
     order = np.argsort(-scores, kind="stable")
     falling = scores[order]
     tied = np.flatnonzero(falling[1:] == falling[:-1])
@@ -166,7 +166,7 @@ def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) ->
         threshold = np.partition(coarse, len(coarse) - limit)[len(coarse) - limit]
         rows = rows[coarse >= threshold - TIE]
     scores = cosines(snapshot, rows, vector, products)
-    scored = ~np.isnan(scores)  # not where a fetched record is gone by now
+    scored = ~np.isnan(scores)  # false if a fetched record is gone by now
     if not scored.any():
         return EMPTY
     return replace(_best(snapshot, rows[scored], scores[scored], limit), products=products)
@@ -175,14 +175,14 @@ def _best_cosines(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int) ->
 def semantic_leg(
     snapshot: Snapshot, mask: Bools, vector: Floats, limit: int, neighbours: Neighbours | None, viewer: Viewer
 ) -> RankedRows:
-    """The `limit` rows under the mask whose best window is nearest, with their cosines.
+    """Return the `limit` rows under the mask whose best window is nearest, with their cosines.
 
-    Whichever costs least by the constants above: exact ranking where few rows match; the neighbour index where most
+    Use the way that costs least by the constants above: exact ranking if few rows match; the neighbour index if most
     do (a filter may be opposed to the query, and its neighbours then all fall away); sketches in between. Rows that
     the neighbour index has not seen yet are always ranked exactly.
 
-    What `viewer` may not see changes nothing: it has no part in the costs, and as the neighbour index is approximate
-    over all rows, only a viewer that sees all of them is answered by it.
+    Rows that `viewer` may not see change nothing: they have no part in the costs, and as the neighbour index is
+    approximate over all rows, it answers only a viewer that sees all of them.
     """
     accepted = snapshot.windows_of(mask)
     exact, sketched = _costs(snapshot, int(np.count_nonzero(accepted)), limit, viewer)
@@ -204,7 +204,7 @@ def semantic_leg(
 
 
 def nearest_of(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int, viewer: Viewer) -> RankedRows:
-    """As `semantic_leg`, among the given rows, ascending: without a mask where it is cheaper to rank them exactly."""
+    """Rank the given ascending rows as `semantic_leg` does, without a mask if exact ranking is cheaper."""
     exact, sketched = _costs(snapshot, int(snapshot.counts[rows].sum()), limit, viewer)
     if exact <= sketched:
         return _best_cosines(snapshot, rows, vector, limit)
@@ -214,9 +214,9 @@ def nearest_of(snapshot: Snapshot, rows: Ints, vector: Floats, limit: int, viewe
 
 
 def _costs(snapshot: Snapshot, matching: int, limit: int, viewer: Viewer) -> tuple[float, float]:
-    """Microseconds to rank `matching` windows exactly, and by sketches, as if the viewer's windows were all there are.
+    """Return the microseconds to rank `matching` windows exactly, and by sketches, counting the viewer's windows alone.
 
-    The same where there are no sketches.
+    Without sketches, the second is the first divided by CLEARLY.
     """
     windows = snapshot.window_count(viewer)
     each = GATHERED_VECTOR if snapshot.fetch is None else FETCHED_VECTOR
@@ -232,14 +232,14 @@ def _candidates(limit: int) -> int:
 
 
 def _candidate_counts(count: int, snapshot: Snapshot) -> Iterator[int]:
-    """How many windows to choose by their sketches; again more of them only where vectors must be fetched."""
+    """Yield how many windows to choose by their sketches; then more and more, only if vectors must be fetched."""
     yield count
     while snapshot.fetch is not None and (count := 4 * count) < len(snapshot.owners):
         yield count
 
 
 def _nearest_rows(snapshot: Snapshot, accepted: Bools, vector: Floats, count: int) -> Ints:
-    """The rows that own the `count` windows, among the accepted ones, whose signs differ least from the query's."""
+    """Return the rows that own the `count` accepted windows whose signs differ least from the query's."""
     nearest = sketches.nearest_sketches(snapshot.sketches, vector, accepted, count)
     owners = snapshot.owners[nearest]  # in order, as all windows of a row stand together
     return owners[np.flatnonzero(np.diff(owners, prepend=-1))]
@@ -248,7 +248,7 @@ def _nearest_rows(snapshot: Snapshot, accepted: Bools, vector: Floats, count: in
 def _approximate(
     snapshot: Snapshot, mask: Bools, matching: int, vector: Floats, limit: int, neighbours: Neighbours, budget: float
 ) -> RankedRows | None:
-    """Over-fetches by the share of rows that match, then by the share seen, while `budget` microseconds allow."""
+    """Over-fetch by the share of rows that match, then by the share seen, while `budget` microseconds allow."""
     fresh = snapshot.newer_than(neighbours.seq)
     budget -= int(snapshot.counts[fresh].sum()) * (GATHERED_VECTOR if snapshot.fetch is None else FETCHED_VECTOR)
     per_record = len(snapshot.owners) / max(1, len(snapshot.keys))
@@ -277,11 +277,11 @@ def keyword_leg(
     viewer: Viewer,
     labelled: Conditions = (),
 ) -> RankedRows:
-    """The `limit` rows under the mask with the best BM25 score; only rows that have a word of the query.
+    """Return the `limit` rows under the mask with the best BM25 score; only rows that have a word of the query.
 
-    `words` finds what `viewer` sees. `labelled` are conditions on labels and sets that every row under the mask meets.
-    The keyword index is held to the one that the fewest rows meet, where that costs less than the hits that would fall
-    away, and where too many did.
+    `words` finds rows that `viewer` sees. `labelled` are conditions on labels and sets that every row under the mask
+    meets. The keyword index is held to the condition that the fewest rows meet, if that costs less than the hits that
+    would fall away, or if too many did.
     """
     matching = int(np.count_nonzero(mask))
     if not matching:
@@ -315,7 +315,7 @@ def keyword_leg(
 
 
 def _wanted_hits(limit: int, matching: int, among: int) -> int:
-    """How many hits of `among` rows let expect `limit` of those that match."""
+    """Return how many hits of `among` rows are likely to include `limit` that match."""
     return int(limit * among / matching * SPARE) + 1
 
 
@@ -324,7 +324,7 @@ def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles], li
 
 
 def _accepted_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles]) -> tuple[Ints, Doubles]:
-    """The rows under the mask that were hit, and their scores."""
+    """Return the rows under the mask that were hit, and their scores."""
     keys, scores = hits
     within = (keys >= 0) & (keys < len(snapshot.row_of))
     rows = snapshot.row_of[keys[within]]
@@ -335,6 +335,6 @@ def _accepted_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles]) 
 
 
 def distances(meaning: Doubles) -> list[float | None]:
-    """Cosines as cosine distances, 0 to 2; None where there is none."""
+    """Return cosines as cosine distances, 0 to 2; None in place of NaN."""
     found: list[float] = np.round(1.0 - meaning, DECIMALS).tolist()
     return [None if isnan(distance) else min(2.0, max(0.0, distance)) for distance in found]

@@ -1,9 +1,9 @@
-"""Scores that mean the same in every space and for every query, and why a search ranks a record where it does.
+"""Scores that mean the same in every space and for every query, and explanations of the places of hits.
 
 A calibrated score is how likely a record is to answer, 0 to 1: a logistic function of the cosine, of BM25 as a share of
 the highest that the query could reach, of the share of the pairs of its words that the text has, and of the time that
-it speaks of. The weights of the first three were fitted once (`python -m benchmarks.quality.calibrating`); nothing in a
-score depends on what else was found. Plain functions.
+it speaks of. The weights of the first three were fitted once (`python -m benchmarks.quality.calibrating`); no score
+depends on the other hits. Plain functions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ SHOWN_DECIMALS = 6
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """The log-odds are `base` and each measure times its weight."""
+    """A logistic function: the log-odds are the sum of `base` and of each measure times its weight."""
 
     base: float
     cosine: float = 0.0
@@ -33,7 +33,7 @@ class Logistic:
     date: float = 0.0
 
     def scores(self, cosines: Doubles, shares: Doubles, dates: Doubles) -> Doubles:
-        """Before phrases are looked for, which is the same as that there are none."""
+        """Return the scores before phrases are looked for, as if there were none."""
         odds = self.base + self.words * shares + self.date * dates
         if self.cosine:
             odds = odds + self.cosine * cosines
@@ -43,7 +43,7 @@ class Logistic:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What scores are made by: meaning and words, meaning alone, and words alone, also for what has no vector."""
+    """The functions of scores: of meaning and words, of meaning alone, and of words alone (also without a vector)."""
 
     both: Logistic
     meaning: Logistic
@@ -53,17 +53,20 @@ class Calibration:
         return {Mode.HYBRID: self.both, Mode.SEMANTIC: self.meaning, Mode.KEYWORD: self.words}[mode]
 
     def scores(self, mode: Mode, cosines: Doubles, shares: Doubles, dates: Doubles) -> Doubles:
-        """Cosines are NaN where there is none; shares of BM25 are 0 to 1; dates 1 or 0, see `Hit.date`."""
+        """Return the scores in a mode, by words alone for each cosine of NaN.
+
+        Shares of BM25 are 0 to 1, dates 1 or 0, see `Hit.date`.
+        """
         found, by_words = (each.scores(cosines, shares, dates) for each in (self.of(mode), self.words))
         return found if mode is Mode.KEYWORD else np.where(np.isnan(cosines), by_words, found)
 
     def nearer(self, by: float) -> "Calibration":
-        """That of a model whose cosines are higher by so much."""
+        """Return the calibration of a model whose cosines are higher by `by`."""
         both, meaning = (replace(one, base=one.base - one.cosine * by) for one in (self.both, self.meaning))
         return Calibration(both, meaning, self.words)
 
 
-# Of the time that the query speaks of: half of what all of its phrases give, as in a hybrid search (decision 0058).
+# For the time that the query speaks of: half the weight of all its phrases, as in a hybrid search (decision 0058).
 BY_DATE: Final = 0.66
 
 
@@ -76,11 +79,11 @@ CALIBRATIONS: Final[Mapping[str, Calibration]] = {
 }
 
 
-_MEASURED: Final = ("minilm-", 0.43)  # for models that were not: moved by their least cosine
+_MEASURED: Final = ("minilm-", 0.43)  # for models that were not measured: moved by their least cosine
 
 
 def calibration_of(model: str | None, least_cosine: float | None) -> Calibration:
-    """That of a model. One that was not measured has that of the packaged model, moved to its `least_cosine`."""
+    """Return the calibration of a model; if it was not measured, the packaged model's, moved to `least_cosine`."""
     name, cosine = _MEASURED
     known = next((found for prefix, found in CALIBRATIONS.items() if model and model.startswith(prefix)), None)
     if known is not None:
@@ -89,7 +92,7 @@ def calibration_of(model: str | None, least_cosine: float | None) -> Calibration
 
 
 def raise_scores(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: Callable[[Hit], str]) -> list[Hit]:
-    """The hits in a new order, best first: the first ones get `weight` for the share of pairs that they have."""
+    """Return the hits in a new order, best first: the first hits get `weight` times their share of pairs."""
     first = [
         replace(hit, score=_raise_score(hit.score, weight * share), phrase=share)
         for hit, share in zip(hits, shares, strict=False)
@@ -98,7 +101,7 @@ def raise_scores(hits: Sequence[Hit], shares: Sequence[float], weight: float, id
 
 
 def _raise_score(score: float, by: float) -> float:
-    """A score whose log-odds are higher by so much."""
+    """Return the score whose log-odds are higher by `by`."""
     if not by:
         return score
     known = min(1 - _LEAST, max(_LEAST, score))
@@ -107,11 +110,11 @@ def _raise_score(score: float, by: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The scores of a hit, and its places among what each leg found, from 1.
+    """The scores of a hit, and its places among the rows of each leg, from 1.
 
-    `score` is what the mode ranks by, `phrase` and `date` as in `Hit`. `bm25` is 0 where the record has none of the
-    query's words, and None where words were not asked for; `cosine` is None without a vector. A place is None where the
-    leg did not find it, or was not asked.
+    `score` is the measure that the mode ranks by; `phrase` and `date` are as in `Hit`. `bm25` is 0 if the record has
+    none of the query's words, and None if words were not asked for; `cosine` is None without a vector. A place is None
+    if the leg did not find the record, or was not asked.
     """
 
     score: float
@@ -124,7 +127,7 @@ class Explanation:
 
 
 def explanations(parts: Sequence[Part], hits: Sequence[Hit], query: str) -> list[Explanation]:
-    """One for each hit. Asks the keyword index for the words of what the semantic leg alone found."""
+    """Return an explanation of each hit; ask the keyword index about rows that the semantic leg alone found."""
     worded = [with_bm25(part, query) for part in parts]
     return [_of(worded[hit.part], hit) for hit in hits]
 

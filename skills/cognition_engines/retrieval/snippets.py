@@ -14,7 +14,7 @@ Span: TypeAlias = tuple[int, int]  # from and to, in characters
 Analyze: TypeAlias = Callable[[str], Sequence[str]]  # the words of a text, as the keyword index has them
 Measure: TypeAlias = Callable[[str], int]  # how much of the room a text takes
 
-# What ends a sentence: a mark and a blank, an empty line, a line before a heading, an item, a quote or a row.
+# The end of a sentence: a mark and a blank, an empty line, a line before a heading, an item, a quote or a row.
 _END: Final = re.compile(
     r"[.!?…][\"'”’»)\]*_`]{0,4}\s+|[。！？][」』）]{0,2}\s*|\n[ \t]*\n\s*|"
     r"\n(?=[ \t]*(?:[-*+]|\d{1,9}[.)]|#{1,6}|>)[ \t]|\|)"
@@ -24,7 +24,7 @@ _LAST_HEADING: Final = re.compile(r"\n#{1,6} [^\n]*\Z")  # over a text for which
 
 
 class Window(NamedTuple):
-    """One window of a record's text: which one, from 0, of how many."""
+    """One window of a record's text: its place, from 0, among `total` windows."""
 
     place: int
     total: int
@@ -32,9 +32,9 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How long a passage may be: at most `most` of what `measure` counts.
+    """The room for a passage: at most `most`, as `measure` counts.
 
-    With `beyond`, sentences around the window fill what the window leaves.
+    With `beyond`, sentences around the window fill the room that the window leaves.
     """
 
     most: int
@@ -51,9 +51,9 @@ class _Sentence:
 
 
 def passage(text: str, window: Span | None, words: frozenset[str], analyze: Analyze, room: Room) -> str:
-    """The sentences of `window` (of the whole text, where it is None) that have most of `words`, in one piece.
+    """Return the sentences of `window` (of the whole text if it is None) that have most of `words`, in one piece.
 
-    It is a slice of the text without blanks at its ends; the whole text where that fits. Without any of the words it
+    It is a slice of the text without blanks at its ends; the whole text if that fits. Without any of the words it
     begins where the window begins.
     """
     if room.measure(text) <= room.most:
@@ -77,14 +77,14 @@ def passage(text: str, window: Span | None, words: frozenset[str], analyze: Anal
 
 
 def _sentences(text: str, start: int, end: int, room: Room) -> Iterator[Span]:
-    """The sentences that lie in `text[start:end]`, whole where they reach out of it; long ones in pieces."""
+    """Yield the sentences that lie in `text[start:end]`, whole even if they reach out of it; long ones in pieces."""
     for first, last in _whole(text, _sentence_start(text, start, room), end):
         if last > start:
             yield from _pieces(text, first, last, room)
 
 
 def _sentence_start(text: str, start: int, room: Room) -> int:
-    """Where the sentence begins that `start` is in, as far back as there would be room for it."""
+    """Return where the sentence around `start` begins, as far back as there would be room for it."""
     low = max(0, start - room.most)
     opening = start if low else 0
     for cut in _END.finditer(text, low, start):
@@ -103,7 +103,7 @@ def _whole(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _pieces(text: str, start: int, end: int, room: Room) -> Iterator[Span]:
-    """The sentence, or where there is no room for it pieces of it, cut between words where there are any."""
+    """Yield the sentence or, if there is no room for it, pieces of it, cut between words if there are any."""
     while start < end:
         stop = min(end, start + room.most)
         while (size := room.measure(text[start:stop])) > room.most and stop > start + 1:
@@ -115,9 +115,9 @@ def _pieces(text: str, start: int, end: int, room: Room) -> Iterator[Span]:
 
 
 def _best_run(sentences: Sequence[_Sentence], most: int) -> tuple[int, int]:
-    """The first and the last of the neighbours that fit together and have the words of most weight.
+    """Return the first and the last of the neighbours that fit together and have the words of most weight.
 
-    Of equal ones the last, so that it begins with a word that was asked for; the first where none has a word.
+    Of equal runs take the last, so that it begins with a word that was asked for; the first if none has a word.
     """
     having = Counter(word for one in sentences for word in one.words)
     weights = {word: log(1 + len(sentences) / count) for word, count in having.items()}
@@ -138,7 +138,7 @@ def _best_run(sentences: Sequence[_Sentence], most: int) -> tuple[int, int]:
 
 
 def _widen_span(text: str, span: Span, left: int, room: Room) -> Span:
-    """The span with the sentences after it, then those before it, as far as there is room."""
+    """Return the span with the sentences after it, then those before it, as far as there is room."""
     begin, finish = span
     for first, last in _sentences(text, finish, min(len(text), finish + left), room):
         size = room.measure(text[max(first, finish) : last])

@@ -1,7 +1,7 @@
-"""Which days a question speaks of: `in May 2023`, `last week`, `between March and June`, `2022-2024`, `mid-2023`.
+"""The days that a question speaks of: `in May 2023`, `last week`, `between March and June`, `2022-2024`, `mid-2023`.
 
-What is no clear expression of time gives nothing: a number is a year after `in`, not after `port`. Days are those of
-UTC. Plain functions.
+Only clear expressions of time count: a number is a year after `in`, not after `port`. Days are in UTC. Plain
+functions.
 """
 
 import re
@@ -37,14 +37,14 @@ from cognition_engines.retrieval.temporal_words import (
 LONGEST: Final = 2048  # characters of a question that are read
 _QUARTER: Final = re.compile(r"q([1-4])(?:[-/]((?:19|20)\d\d))?", re.ASCII)
 _DAY: Final = re.compile(r"(\d\d?)(st|nd|rd|th|er)?", re.ASCII)
-_OTHER_YEAR: Final = re.compile(r"\d{4}", re.ASCII)  # of another century: what it belongs to is not read
+_OTHER_YEAR: Final = re.compile(r"\d{4}", re.ASCII)  # of another century: its expression is not read
 _SHORT_YEAR: Final = re.compile(r"(?<!\w)['’](\d\d)(?!\w)", re.ASCII)
 _LEAP: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What was read, and the place of the first word after it. `opens` is a bound rather than a time."""
+    """The days that were read, and the place of the first word after them. `opens` marks a bound, not a time."""
 
     days: Days
     end: int
@@ -52,9 +52,9 @@ class _Read:
 
 
 def read_days(question: str, as_of: datetime, language: Language = "en") -> Days | None:
-    """The days that a question speaks of, seen from a moment; None where it names no time, or none that is clear.
+    """Return the days that a question speaks of, seen from a moment; None if it names no time, or no clear one.
 
-    Of several times the first day and the last one count; bounds such as `since May` narrow what is named as well.
+    Of several times the first day and the last one count; bounds such as `since May` narrow the named times.
     """
     tokens = tokens_of(_SHORT_YEAR.sub(lambda year: _century(as_of.year, year[1]), question[:LONGEST]))
     reader = _Reader(tokens, WORDS[language], as_of.astimezone(UTC).date(), language)
@@ -71,13 +71,13 @@ def read_days(question: str, as_of: datetime, language: Language = "en") -> Days
 
 
 def _century(now: int, digits: str) -> str:
-    """The year of two digits that is nearest to now, not more than ten years ahead."""
+    """Return the year of two digits in full: the nearest to `now`, at most ten years ahead."""
     year = 100 * (now // 100) + int(digits)
     return str(year if year <= now + 10 else year - 100)
 
 
 def _join_days(found: Sequence[_Read]) -> Days | None:
-    """Times as one span, within the bounds."""
+    """Join times into one span, within the bounds; return None if no day is left."""
     spans = [read.days for read in found if not read.opens]
     firsts = [span.first for span in spans if span.first is not None]
     lasts = [span.last for span in spans if span.last is not None]
@@ -92,7 +92,7 @@ def _join_days(found: Sequence[_Read]) -> Days | None:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """Reads the expression that begins at a place; each method gives None where there is no such one."""
+    """A reader of the expression that begins at a place; each method returns None if there is no such expression."""
 
     tokens: Sequence[Token]
     words: TemporalWords
@@ -118,7 +118,7 @@ class _Reader:
         return None
 
     def relative(self, place: int) -> _Read | None:
-        """`last week`, `this month`, `two weeks ago`, `in the last three months`, `the week before 7 May`."""
+        """Read `last week`, `this month`, `two weeks ago`, `in the last three months`, `the week before 7 May`."""
         text, unit = self.text(place), UNITS.get(self.text(place + 1), "")
         if text in ("last", "past") and (of_last := self.read_count(place + 1)) is not None:
             count, unit, end = of_last
@@ -143,13 +143,13 @@ class _Reader:
         return self.read_distance(count, unit, end)
 
     def read_count(self, place: int) -> tuple[int, str, int] | None:
-        """How many of which unit, and the place after it."""
+        """Return a count, its unit and the place after them."""
         text, unit = self.text(place), UNITS.get(self.text(place + 1))
         count = int(text) if text.isascii() and text.isdigit() and len(text) < 5 else COUNTS.get(text)
         return None if count is None or unit is None else (count, unit, place + 2)
 
     def read_distance(self, count: int, unit: str, place: int) -> _Read | None:
-        """`two weeks before 7 May`: the days between."""
+        """Read `two weeks before 7 May` as the days between."""
         side = self.text(place)
         named = self.resolve(place + 1, side) if side in ("before", "after") else None
         if named is None or named.days.first is None or named.days.last is None:
@@ -160,7 +160,7 @@ class _Reader:
         return replace(named, days=Days(move_day(last, 1, "day"), move_day(last, count, unit)))
 
     def span(self, place: int) -> _Read | None:
-        """`between March and June`, `in May and June`, `from March to June 2023`."""
+        """Read `between March and June`, `in May and June`, `from March to June 2023`."""
         words, lead = self.words, self.text(place)
         if (between := self.from_year(place)) is not None:
             return between
@@ -189,7 +189,7 @@ class _Reader:
         return _Read(Days(begin.first, finish.last), end)
 
     def from_year(self, place: int) -> _Read | None:
-        """`from 2022 to 2024`."""
+        """Read `from 2022 to 2024`."""
         lead, first, to, last = (self.text(each) for each in range(place, place + 4))
         if lead not in self.words.begin or to not in self.words.end or not (YEAR.fullmatch(first) and first < last):
             return None
@@ -198,7 +198,7 @@ class _Reader:
         return _Read(years(int(first), int(last)), place + 4)
 
     def bound(self, place: int) -> _Read | None:
-        """`since May`, `before last week`, `until the end of 2023`, `on or after 7 May`."""
+        """Read `since May`, `before last week`, `until the end of 2023`, `on or after 7 May`."""
         words, lead = self.words, self.text(place)
         if lead not in words.bounds:
             return None
@@ -219,11 +219,11 @@ class _Reader:
         return _Read(Days(None, last), named.end, opens=True)
 
     def read_relative(self, place: int) -> _Read | None:
-        """A time that is named by its distance from today."""
+        """Read a time that is named by its distance from today."""
         return (self.relative(place) if self.language == "en" else None) or self.deictic(place)
 
     def part(self, place: int) -> _Read | None:
-        """`end of 2023`, as its last day; so for the start and the middle."""
+        """Read `end of 2023` as its last day; likewise the start and the middle."""
         side, of = self.text(place), place + 1
         if self.language != "en" or side not in PARTS or self.text(of) != "of":
             return None
@@ -240,7 +240,7 @@ class _Reader:
         return _Read(Days(day, day), named.end)
 
     def plain(self, place: int) -> _Read | None:
-        """A time after a preposition, or one that is clear without; none after `not` and the like."""
+        """Read a time after a preposition, or a time that is clear without; none after `not` and the like."""
         before = place - 1
         if self.text(before) in ARTICLES:
             before -= 1
@@ -260,7 +260,7 @@ class _Reader:
         return None if days is None else _Read(days, end)
 
     def read_named(self, place: int, lead: str) -> tuple[NamedTime, int] | None:
-        """The time that is named at a place, after a word, and the place after it."""
+        """Return the time that is named at a place, after the word `lead`, and the place after it."""
         text = self.text(place)
         if text in THIRDS:
             text, lead, place = self.text(place + 1), text, place + 1
@@ -268,7 +268,7 @@ class _Reader:
         return year or self.month_first(place, lead) or self.day_first(place, lead)
 
     def third(self, place: int, lead: str) -> tuple[NamedTime, int] | None:
-        """`early 2023`, `mid-2023`: four months; the first word may be the one before the place."""
+        """Read `early 2023`, `mid-2023` as four months; the first word may stand before the place."""
         side, _, year = self.text(place).rpartition("-")
         third = THIRDS.get(side or lead)
         if third is None or self.language != "en" or not YEAR.fullmatch(year) or int(year) > self.today.year + 1:
@@ -276,7 +276,7 @@ class _Reader:
         return NamedTime(int(year), third=third), place + 1
 
     def numeric(self, text: str, place: int, lead: str) -> tuple[NamedTime, int] | None:
-        """`2023-05-07`, `2023-05`, `Q2 2023`, `2023 Q2`, `2023`, `2022-2024`."""
+        """Read `2023-05-07`, `2023-05`, `Q2 2023`, `2023 Q2`, `2023`, `2022-2024`."""
         words = self.words
         if not text[:1].isdigit() and text[:1] != "q":
             return None
@@ -295,7 +295,7 @@ class _Reader:
         return None
 
     def is_year(self, place: int, lead: str) -> bool:
-        """Whether a number of four digits by itself is a year: after a preposition, and it counts nothing."""
+        """Return whether a number of four digits by itself is a year: after a preposition, counting nothing."""
         words, token = self.words, self.tokens[place]
         of_it = lead in ("of", "from") and self.text(place - 2) in ("end", "beginning", "start", "middle", "year")
         if lead in YEAR_NOUNS or of_it:
@@ -305,21 +305,21 @@ class _Reader:
         return self.counts_nothing(place)
 
     def are_years(self, place: int, lead: str, last: int) -> bool:
-        """Whether two numbers of four digits are a span of years: nothing is numbered or counted by them."""
+        """Return whether two numbers of four digits are a span of years: nothing is numbered or counted by them."""
         return last <= self.today.year + 1 and not NUMBERED.fullmatch(lead) and self.counts_nothing(place)
 
     def counts_nothing(self, place: int) -> bool:
-        """Whether what follows a number is not what it counts."""
+        """Return whether a number does not count the word after it."""
         words, token = self.words, self.tokens[place]
         follower = None if token.closed else self.tokens[place + 1]
         if follower is None or follower.text in words.conjunction | words.end:
             return True
         if self.language == "en":
             return follower.capital or not COUNTED.fullmatch(follower.text)
-        return self.language == "de" and not follower.capital  # what is counted is a noun
+        return self.language == "de" and not follower.capital  # only nouns are counted
 
     def year(self, place: int) -> tuple[int | None, int]:
-        """The year at a place, with or without a joining word before it; and the place after it."""
+        """Return the year at a place, with or without a joining word before it, and the place after it."""
         at = place + 1 if self.text(place) in self.words.joins else place
         if YEAR.fullmatch(self.text(at)):
             return int(self.text(at)), at + 1
@@ -328,13 +328,13 @@ class _Reader:
         return None, place
 
     def month(self, place: int) -> tuple[int, str] | None:
-        """The number of the month that is named, and its name."""
+        """Return the number of the month that is named at a place, and its name."""
         name = self.text(place).removeprefix("mid-")
         number = self.words.months.get(name)
         return None if number is None else (number, name)
 
     def month_first(self, place: int, lead: str) -> tuple[NamedTime, int] | None:
-        """`May 2023`, `May 7, 2023`, `in May`."""
+        """Read `May 2023`, `May 7, 2023`, `in May`."""
         found = self.month(place)
         if found is None:
             return None
@@ -355,7 +355,7 @@ class _Reader:
         return NamedTime(year, None, number), end
 
     def is_other_day(self, place: int, month: int) -> bool:
-        """Whether a day that the month does not have stands next to its name."""
+        """Return whether a day that the month does not have stands next to its name."""
         before = place - 2 if self.text(place - 1) in self.words.joins else place - 1
         days = [_DAY.fullmatch(self.text(at)) for at in (before, place + 1)]
         if any(day and monthrange(_LEAP, month)[1] < int(day[1]) <= 31 for day in days):
@@ -369,7 +369,7 @@ class _Reader:
         return lead in self.words.leads or lead in self.words.end
 
     def is_month(self, place: int, name: str, lead: str) -> bool:
-        """Whether the name of a month by itself is one."""
+        """Return whether the name of a month by itself means the month."""
         words = self.words
         if name in words.clear:
             return True
@@ -382,7 +382,7 @@ class _Reader:
         return name not in words.weak or self.tokens[place].closed or self.text(place + 1) not in words.verbs
 
     def day_first(self, place: int, lead: str) -> tuple[NamedTime, int] | None:
-        """`7 May 2023`, `7th of May`."""
+        """Read `7 May 2023`, `7th of May`."""
         day = _DAY.fullmatch(self.text(place))
         at = place + 2 if self.text(place + 1) in self.words.joins else place + 1
         found = self.month(at) if day else None
@@ -395,5 +395,5 @@ class _Reader:
         return NamedTime(year, None, found[0], int(day[1])), end
 
     def is_day(self, place: int, year: int | None) -> bool:
-        """Whether the name of a month after a number is no verb."""
+        """Return whether the name of a month after a number is no verb."""
         return year is not None or self.tokens[place].closed or self.text(place + 1) not in self.words.verbs

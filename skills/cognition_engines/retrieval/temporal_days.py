@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """From the first day to the last one, both inclusive; None is open."""
+    """A span from the first day to the last one, both inclusive; None is open."""
 
     first: date | None
     last: date | None
@@ -17,7 +17,7 @@ class Days:
 class NamedTime:
     """A time as it is named; without a year it is the last one that has begun.
 
-    `third` is the first, second or third part of a year. With `last_year` all years from `year` to that one are meant.
+    `third` is the first, second or third part of a year. With `last_year` all years from `year` to that year are meant.
     """
 
     year: int | None = None
@@ -28,7 +28,7 @@ class NamedTime:
     last_year: int | None = None
 
     def in_year(self, year: int) -> Days | None:
-        """None where there is no such day in that year."""
+        """Return the days of the time in `year`; None if there is no such day in that year."""
         if self.month is not None and self.day is not None:
             if self.day > monthrange(year, self.month)[1]:
                 return None
@@ -46,7 +46,10 @@ class NamedTime:
         return (1, 12) if self.third is None else (4 * self.third - 3, 4 * self.third)
 
     def until(self, latest: date) -> Days | None:
-        """In its year, or the last one that has begun on a day; the 29th of February is not in every year."""
+        """Return the days of the time in its year; without one, the last that have begun on the day `latest`.
+
+        Nine years are tried, as the 29th of February is not in every year.
+        """
         if self.year is not None:
             return self.in_year(self.year)
         for year in range(latest.year, max(latest.year - 9, 0), -1):
@@ -57,12 +60,12 @@ class NamedTime:
 
 
 def years(first: int, last: int) -> Days:
-    """All days of the years from the first one to the last one."""
+    """Return all days of the years from the first one to the last one."""
     return Days(date(first, 1, 1), date(last, 12, 31))
 
 
 def period_of(unit: str, day: date) -> Days:
-    """The calendar's day, week (from Monday), month, quarter or year of a day."""
+    """Return the calendar's day, week (from Monday), month, quarter or year of a day."""
     if unit == "day":
         return Days(day, day)
     if unit == "week":
@@ -76,7 +79,7 @@ def period_of(unit: str, day: date) -> Days:
 
 
 def move_day(day: date, count: int, unit: str) -> date:
-    """The day that is `count` units later, or the last one of its month."""
+    """Return the day that is `count` units later, or the last day of that month if it has no such day."""
     if unit in ("day", "week"):
         return day + timedelta(days=count * (7 if unit == "week" else 1))
     months = 12 * day.year + day.month - 1 + count * {"month": 1, "quarter": 3, "year": 12}[unit]

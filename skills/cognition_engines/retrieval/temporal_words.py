@@ -17,7 +17,7 @@ _OPENING, _CLOSING = "\"'“”‘’«([{¿¡", "\"'“”‘’»)]}.;:?!…"
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, folded; `closed` where a comma, another mark or the end follows it."""
+    """A word, folded; `closed` if a comma, another mark or the end follows it."""
 
     text: str
     closed: bool
@@ -30,7 +30,7 @@ class TemporalWords:
 
     `within` stand before a time that is meant as it is, `year_after` before a year by itself. `joins` may stand between
     a day, a month and a year. `clear` months mean nothing else; one of `weak` is a month with a year, or after a
-    preposition where none of `verbs` follows. Months of three letters are weak, too.
+    preposition if none of `verbs` follows. Months of three letters are weak, too.
     """
 
     within: Words
@@ -75,7 +75,7 @@ class TemporalWords:
 
 
 def fold(text: str) -> str:
-    """In lower case, without accents."""
+    """Return the text in lower case, without accents."""
     if text.isascii():
         return text.lower()
     return "".join(each for each in normalize_text("NFKD", text.lower()) if not combining(each))
@@ -227,14 +227,14 @@ PARTICLES: Final = _set("log sign opt check plug logging signing checking pluggi
 NEGATIONS: Final = _set("not except excluding outside")
 PARTS: Final = _set("start beginning middle end")
 THIRDS: Final = {"early": 1, "mid": 2, "late": 3}  # of a year
-HYPHENATED: Final = ("q", *(f"{name}-" for name in THIRDS))  # what begins a time in one word
+HYPHENATED: Final = ("q", *(f"{name}-" for name in THIRDS))  # beginnings of a time in one word
 ROLLING: Final = _set("in over during within")
-# what a number counts that stands before it, so that it is no year: `in 2000 ms`, `in 2048 rows`
+# words that a number before them counts, so that it is no year: `in 2000 ms`, `in 2048 rows`
 COUNTED: Final = re.compile(
     r"(?!(?:was|is|has|does|this|us|its|as)\Z)(?:.*s|.*%|[kmg]b|px|bit|byte|row|dim|rpm|token|word|line|chunk|item|page"
     r"|of|or|and|x)\Z"
 )
-# before two numbers of four digits, which are no years then: `ports 2000-2010`, `a limit from 2000 to 2010`
+# words before two numbers of four digits, which are then no years: `ports 2000-2010`, `a limit from 2000 to 2010`
 NUMBERED: Final = re.compile(
     r"(?:v|id|rfc|pr|issue|ticket|version|release|build|port|code|error|http|status|line|page|row|byte|offset|range|size"
     r"|limit|timeout|width|height|server|office|windows|studio)(?:e?s)?"
@@ -242,7 +242,7 @@ NUMBERED: Final = re.compile(
 
 
 def tokens_of(text: str) -> list[Token]:
-    """The words of a question."""
+    """Return the words of a question."""
     found: list[Token] = []
     for word in re.split(r"(,)|\s+", text):
         if word == "," and found:
