@@ -22,13 +22,13 @@ _IDENTITY: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,58}[a-zA-Z0-9]")
 def windows(tokens: Sequence[T], size: int = WINDOW, step: int = STEP, most: int = MAX_WINDOWS) -> list[Sequence[T]]:
     """Cut token ids into 1 to `most` windows of at most `size` ids, in order, the last ending with the text.
 
-    Or what stands for them, such as their places.
+    `tokens` may also be items that stand for the ids, such as their places.
 
     A text that fits is one window, an empty one is one empty window. All windows of a longer text are full; they
     start `step` apart, the last one nearer. A text that would need more than `most` has that many spread evenly from
     its start to its end; beyond `most * size` tokens, gaps lie between them.
 
-    Raises ValueError unless 1 <= step <= size and most >= 2.
+    Raise ValueError unless 1 <= step <= size and most >= 2.
     """
     if not (1 <= step <= size and most >= 2):
         raise ValueError("windows: 1 <= step <= size and most >= 2 must hold")
@@ -42,7 +42,7 @@ def windows(tokens: Sequence[T], size: int = WINDOW, step: int = STEP, most: int
 
 
 def always() -> bool:
-    """For work whose result is always wanted."""
+    """Return True, for work whose result is always wanted."""
     return True
 
 
@@ -58,26 +58,26 @@ class Embedder(Protocol):
         """Length of a vector."""
 
     def expect(self, dim: int) -> None:
-        """Says how long the vectors are that it gave before: from here on others are refused as wrong answers."""
+        """Set the length of the vectors given before: from here on refuse other lengths as wrong answers."""
 
     def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
-        """One float32 unit vector of shape (dim,), of at most QUERY_WINDOWS windows of the text.
+        """Return one float32 unit vector of shape (dim,), of at most QUERY_WINDOWS windows of the text.
 
-        Raises ComponentFailed("embedder", ...), and NotWanted where `wanted` has become false between two windows.
+        Raise ComponentFailed("embedder", ...) if that fails, and NotWanted if `wanted` becomes false between windows.
         """
 
     def embed_text(self, text: str) -> FloatArray:
-        """One float32 unit vector per window, shape (windows, dim), windows >= 1. Raises ComponentFailed."""
+        """Return one float32 unit vector per window, shape (windows >= 1, dim); raise ComponentFailed if it fails."""
 
     def windows(self, text: str) -> int:
-        """How many windows `embed_text` makes of a text. Raises ComponentFailed."""
+        """Return how many windows `embed_text` makes of a text; raise ComponentFailed if that fails."""
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
-        """Where each window of `embed_text` begins and ends, in characters. Raises ComponentFailed."""
+        """Return the begin and end of each window of `embed_text`, in characters; raise ComponentFailed if it fails."""
 
 
 def checked_identity(model: str) -> str:
-    """`model` if it can name vectors and collections; else ConfigurationError."""
+    """Return `model` if it can name vectors and collections; else raise ConfigurationError."""
     if not _IDENTITY.fullmatch(model):
         raise ConfigurationError(
             f"embedding.model: {model!r} cannot name an index: "
@@ -87,9 +87,9 @@ def checked_identity(model: str) -> str:
 
 
 def unit_vectors(answer: ArrayLike, count: int, dim: int | None) -> FloatArray:
-    """A model's answer as float32 unit rows of shape (count, dim); `dim` None takes the answer's own.
+    """Return a model's answer as float32 unit rows of shape (count, dim); `dim` None takes the answer's length.
 
-    Raises ComponentFailed("embedder", ...) for another shape, a value that is not finite, or a zero vector.
+    Raise ComponentFailed("embedder", ...) if it has another shape, a value that is not finite, or a zero vector.
     """
     with ForeignCalls("embedder"):
         rows = np.asarray(answer, np.float64)

@@ -1,4 +1,4 @@
-"""The vectors of recent queries, each computed once, and where the windows of recent texts are."""
+"""The vectors of recent queries, each computed once, and the places of the windows of recent texts."""
 
 import hashlib
 import threading
@@ -11,30 +11,29 @@ from typing import Final, TypeAlias
 from cognition_engines.embedding.base import Embedder, FloatArray, Wanted, always
 from cognition_engines.errors import ComponentFailed
 
-SPANS: Final = 4096  # texts whose windows are cached: to place them takes a millisecond for each 1,500 characters
+SPANS: Final = 4096  # texts whose windows are cached: placing them takes a millisecond for each 1,500 characters
 
 _Spans: TypeAlias = Sequence[tuple[int, int]]
 
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """The vector of a text, or what becomes it, and who wants it: one of each caller that has asked meanwhile."""
+    """The vector of a text, done or yet to come, and the `wanted` of each caller that has asked for it meanwhile."""
 
     made: Future[FloatArray] = field(default_factory=Future)
     wanted: list[Wanted] = field(default_factory=list)
 
 
 class QueryCache:
-    """The query vectors of one embedder, the `size` most recently used ones. Holds no results of searches.
+    """The `size` most recently used query vectors of one embedder, without any results of searches.
 
-    Equal texts asked for at the same moment by several threads are embedded once; the others wait for the first, at
-    most `wait_seconds`, and it is embedded for as long as one of them wants it. A failure reaches all who waited and is
-    forgotten. `hits` counts calls that embedded nothing,
-    `misses` the rest.
+    If several threads ask for equal texts at the same moment, the first embeds the text for as long as one of them
+    wants it; the others wait for that, at most `wait_seconds`. A failure reaches all threads that waited and is
+    forgotten. `hits` counts calls that embedded nothing, `misses` the rest.
     """
 
     def __init__(self, embedder: Embedder, size: int = 1024, wait_seconds: float = 5.0) -> None:
-        """`size` is at least 1."""
+        """Raise ValueError if `size` is below 1."""
         if size < 1:
             raise ValueError("size must be at least 1")
         self._embedder = embedder
@@ -55,7 +54,7 @@ class QueryCache:
         return self._misses
 
     def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
-        """The read-only unit vector of `text`, shape (dim,). Raises as the embedder does."""
+        """Return the read-only unit vector of `text`, shape (dim,); raise as the embedder does."""
         with self._lock:
             entry = self._entries.get(text)
             first = entry is None
@@ -72,7 +71,7 @@ class QueryCache:
         return self._embed(text, entry) if first else self._await(text, entry)
 
     def cached_vector(self, text: str) -> FloatArray | None:
-        """The vector of `text` if it is cached; never blocks."""
+        """Return the vector of `text` if it is cached, else None; never block."""
         with self._lock:
             entry = self._entries.get(text)
             if entry is None or not entry.made.done() or entry.made.exception() is not None:
@@ -82,7 +81,7 @@ class QueryCache:
             return entry.made.result()
 
     def spans(self, text: str) -> _Spans:
-        """Where the windows of a text are, as the embedder reports them."""
+        """Return the places of the windows of a text, as the embedder reports them."""
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         with self._lock:
             found = self._spans.get(digest)
@@ -97,7 +96,7 @@ class QueryCache:
         return found
 
     def probe(self) -> None:
-        """Embeds a word without looking here first: raises as the embedder does when that does not work."""
+        """Embed a word without looking here first; raise as the embedder does if that does not work."""
         self._embedder.embed_query("ready")
 
     def __len__(self) -> int:
@@ -108,7 +107,7 @@ class QueryCache:
             return entry.made.result(self._wait_seconds)
         except TimeoutError as error:
             with self._lock:
-                self._forget(text, entry)  # it may never end; the next one who asks embeds the text again
+                self._forget(text, entry)  # it may never end; the next caller embeds the text again
             raise ComponentFailed("embedder", "the same text is still being embedded") from error
 
     def _embed(self, text: str, entry: _Entry) -> FloatArray:
@@ -128,7 +127,7 @@ class QueryCache:
         return vector
 
     def _still_wanted(self, text: str, entry: _Entry) -> bool:
-        """Whether a caller waits; if none does, the entry is dropped before another caller can join it."""
+        """Return whether a caller waits; if none does, drop the entry before another caller can join it."""
         with self._lock:
             entry.wanted = [wanted for wanted in entry.wanted if wanted()]
             if not entry.wanted:

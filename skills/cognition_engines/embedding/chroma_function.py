@@ -1,6 +1,6 @@
 """An embedding function of Chroma's registry as an Embedder.
 
-The only module here that imports chromadb, which takes seconds: `choice` loads it when it is asked for.
+The only module here that imports chromadb, which takes seconds: `open_embedder` loads it when it is asked for.
 """
 
 import hashlib
@@ -21,10 +21,10 @@ _PROBE: Final = "dimension"
 
 
 class RegistryEmbedder:
-    """Each text is one call and one window; its length is the function's own affair."""
+    """An Embedder over one function: each text is one call and one window, and only the function limits its length."""
 
     def __init__(self, function: EmbeddingFunction[Any], model: str) -> None:
-        """`model` is the identity, as `checked_identity` wants it."""
+        """Take `model` as the identity; raise ConfigurationError if `checked_identity` refuses it."""
         self._function = function
         self._model = checked_identity(model)
         self._dim: int | None = None
@@ -36,7 +36,7 @@ class RegistryEmbedder:
 
     @property
     def dim(self) -> int:
-        """Length of a vector: that of the first answer. Asks for one when there was none yet."""
+        """Length of a vector, as in the first answer; the function is asked for one if there was none yet."""
         if self._dim is None:
             self.embed_query(_PROBE)
         if self._dim is None:
@@ -76,10 +76,10 @@ class RegistryEmbedder:
 
 
 def open_registry(name: str, settings: Mapping[str, object]) -> RegistryEmbedder:
-    """The registry's function `name`, built with `settings` as its constructor's keyword arguments.
+    """Build the registry's function `name` with `settings` as its constructor's keyword arguments.
 
     Keys come from the environment only, under the names that the function documents (`api_key_env_var` names
-    another). Raises ConfigurationError naming the setting.
+    another). Raise ConfigurationError naming the setting if that fails.
     """
     kind = known_embedding_functions.get(name)
     if kind is None:

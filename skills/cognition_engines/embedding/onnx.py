@@ -42,7 +42,7 @@ _PACKAGED: Final = Path(__file__).parent / "minilm"
 
 @dataclass(frozen=True, slots=True)
 class PackagedFile:
-    """A file of the packaged model, and what it must hash to."""
+    """A file of the packaged model, and the hash that it must have."""
 
     name: str
     sha256: str
@@ -56,7 +56,7 @@ MINILM_TOKENIZER: Final = PackagedFile(
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """What an OnnxEmbedder is made of. `setting` is the one that named the files, for messages."""
+    """The content of the files of an OnnxEmbedder. `setting` is the setting that named the files, for messages."""
 
     name: str
     setting: str
@@ -65,9 +65,9 @@ class ModelFiles:
 
 
 def packaged_bytes(file: PackagedFile, folder: Path = _PACKAGED) -> bytes:
-    """The content of a file of the packaged model.
+    """Return the content of a file of the packaged model.
 
-    Raises ConfigurationError, with the command that helps, when it is absent or another file than expected.
+    Raise ConfigurationError, with the command that helps, if it is absent or another file than expected.
     """
     path = folder / file.name
     remedy = "install the server again from where it came, with pip install --force-reinstall"
@@ -82,12 +82,12 @@ def packaged_bytes(file: PackagedFile, folder: Path = _PACKAGED) -> bytes:
 
 
 def packaged_model() -> ModelFiles:
-    """all-MiniLM-L6-v2 in int8, 384 dimensions, as it comes with the server; see minilm/README.md."""
+    """Return all-MiniLM-L6-v2 in int8, 384 dimensions, as it comes with the server; see minilm/README.md."""
     return ModelFiles("minilm", "embedding.model", packaged_bytes(MINILM_WEIGHTS), packaged_bytes(MINILM_TOKENIZER))
 
 
 def model_folder(folder: Path) -> ModelFiles:
-    """The model of a folder. Raises ConfigurationError when one of its two files cannot be read."""
+    """Return the model of a folder; raise ConfigurationError if one of its two files cannot be read."""
     try:
         weights, tokenizer = ((folder / name).read_bytes() for name in ("model.onnx", "tokenizer.json"))
     except OSError as error:
@@ -102,7 +102,7 @@ class OnnxEmbedder:
     """An Embedder over one onnxruntime session. Several threads may call it; onnxruntime runs without the GIL.
 
     A text is cut into windows of 254 tokens, its prefix included. A query longer than that is the mean of its windows:
-    of all that it has, or of four, its first, its last and two evenly between them.
+    of all of them, or of four, namely the first, the last and two evenly between them.
     """
 
     def __init__(
@@ -115,8 +115,8 @@ class OnnxEmbedder:
     ) -> None:
         """Load the model and try it on a full window.
 
-        `threads` is what onnxruntime uses within one call, at least 1. Raises ConfigurationError naming the setting
-        when a file is no model, the two do not fit, or a prefix leaves no room for text.
+        `threads` is how many onnxruntime uses within one call, at least 1. Raise ConfigurationError naming the setting
+        if a file is no model, the two do not fit, or a prefix leaves no room for text.
         """
         self._setting = files.setting
         self._pooling = pooling
@@ -191,7 +191,7 @@ class OnnxEmbedder:
         return ids
 
     def _run(self, content: Sequence[int]) -> NDArray[np.float64]:
-        """The pooled answer for one window, not yet of unit length."""
+        """Return the pooled answer for one window, not yet of unit length."""
         ids = np.array([[*self._before, *content, *self._after]], np.int64)
         values = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         with ForeignCalls("embedder"):
@@ -215,7 +215,7 @@ def _tokenizer(content: bytes) -> Tokenizer:
 
 
 def _special_ids(tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
-    """The ids that the tokenizer puts before and after a text."""
+    """Return the ids that the tokenizer puts before and after a text."""
     encoding = tokenizer.encode("a")
     mask = encoding.special_tokens_mask
     first = mask.index(0)
@@ -236,7 +236,7 @@ def _session(weights: bytes, threads: int) -> onnxruntime.InferenceSession:
 
 
 def _signature(session: onnxruntime.InferenceSession, setting: str) -> tuple[list[str], str]:
-    """The graph's inputs, and the output with one vector per token."""
+    """Return the graph's inputs, and the output with one vector per token."""
     inputs = [str(value.name) for value in session.get_inputs()]
     unknown = sorted(set(inputs) - _KNOWN_INPUTS)
     if unknown or "input_ids" not in inputs:

@@ -1,4 +1,4 @@
-"""From the settings of the section `embedding` to a model."""
+"""The model that the settings of the section `embedding` choose."""
 
 import importlib
 from collections.abc import Mapping
@@ -17,11 +17,11 @@ _REGISTRY_PREFIX: Final = "chroma:"
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingChoice:
-    """Which model, and how.
+    """The choice of a model, and its options.
 
     `model` is "minilm" (packaged), "onnx" (the folder `path`), "none" (no vectors) or "chroma:<name>" (Chroma's
     registry, with `settings`). `pooling` ("mean" or "cls") and the prefixes belong to "onnx"; `threads` (at least 1)
-    is what one call of a local model may use.
+    is how many one call of a local model may use.
     """
 
     model: str = "minilm"
@@ -34,9 +34,9 @@ class EmbeddingChoice:
 
 
 def open_embedder(choice: EmbeddingChoice) -> Embedder | None:
-    """The chosen model, loaded; None for "none".
+    """Return the chosen model, loaded; None for "none".
 
-    Raises ConfigurationError naming the setting that is wrong, or that the chosen model does not have.
+    Raise ConfigurationError naming the setting if it is wrong, or if the chosen model does not have it.
     """
     if choice.threads < 1:
         raise ConfigurationError(f"embedding.threads: {choice.threads} is below 1")
