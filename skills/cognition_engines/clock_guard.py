@@ -1,7 +1,8 @@
 """A guard against clocks that jump: nothing is erased by a time that may be wrong.
 
-A jump forward would make records expire, and audit rows too old, that are neither. It stops the pass that sees it and
-those of the next hour, in which a clock is usually set right by a time server, or by an operator who reads the log.
+After a jump forward, records would seem expired, and audit rows too old, that are not. A jump stops the pass that sees
+it and those of the next hour, in which a clock is usually set right by a time server, or by an operator who reads the
+log.
 """
 
 import logging
@@ -21,9 +22,9 @@ def utc_now() -> datetime:
 
 
 class ClockGuard:
-    """Compares the time of each pass with the time of the pass before. For one thread.
+    """A comparison of the time of each pass with the time of the pass before. For one thread.
 
-    `steady` is in seconds, from any begin, and does not follow the clock.
+    `steady` is in seconds, from any start, and does not follow the clock.
     """
 
     def __init__(

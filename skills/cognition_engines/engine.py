@@ -1,4 +1,4 @@
-"""The engine: everything that is stored, what is derived from it, and every question that it answers.
+"""The engine: the stored records, everything derived from them, and all questions that it answers.
 
 `Engine` is for programs with an event loop, `SyncEngine` for notebooks and scripts.
 """
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartBounds:
-    """How many threads a part has, at least 1, and how many seconds a call of it may take."""
+    """The number of threads of a part, at least 1, and how many seconds a call of it may take."""
 
     threads: int
     seconds: float = 5.0
@@ -57,16 +57,16 @@ class PartBounds:
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """How much of each part works at a time and for how long.
+    """The bounds of the engine's parts, and its other settings.
 
     `call_seconds` bounds a call over all its parts, `waiting_reads` how many reads wait for a write at a time. Lists
-    have as many threads as `store`. `vector_index` is where nearest neighbours are looked for. `cache_size` is how many
-    texts of queries keep their vectors. `store_named` is what gave the URL of the store, for errors. `sources` are
-    collections that the engine follows: it reads them `source_seconds` after it has read them, or later where that
-    took longer. `ledger` is the file that notes what was forgotten, in addition to the database. `worker` is which of
-    several processes over one folder of indexes this is: only the first follows sources and forgets what has expired.
-    What is written waits for the indexes of `others`, too, before it is answered. `relevance` says how texts and
-    queries are weighed. `lock` is that of the folder if the caller has taken it; the engine closes it.
+    have as many threads as `store`. `vector_index` is the index of nearest neighbours. `cache_size` is how many texts
+    of queries keep their vectors. `store_named` names the origin of the store's URL, for errors. `sources` are
+    collections that the engine follows: it reads them `source_seconds` after it has read them, or later if that
+    took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker` numbers this
+    process among several over one folder of indexes: only the first follows sources and forgets expired records. A
+    write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts and
+    queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it.
     """
 
     call_seconds: float = 15.0
@@ -110,18 +110,18 @@ class _Ingest(Protocol):
 
 
 class Engine:
-    """Answers questions and ingests records. Close it in the end.
+    """All questions over the records, and ingest. The caller closes it in the end.
 
     Calls name the agent that asks: agents are served in turn. None is the program itself. Questions raise
-    ComponentFailed naming the part that did not answer, and NoGoodMatch where they `abstain`. `modes` are the modes of
-    search that there are, the default first; `least_cosine` is from where on a question counts as answered, None where
-    that is not known.
+    ComponentFailed naming the part that did not answer, and NoGoodMatch if they `abstain`. `modes` are the modes of
+    search that there are, the default first; `least_cosine` is the cosine from which on a question counts as answered,
+    None if it is not known.
     """
 
     def __init__(
         self, records: Records, indexes: Indexes, embedder: Embedder | None, options: EngineOptions = DEFAULTS
     ) -> None:
-        """Of records and indexes that are open; the engine closes them."""
+        """Take records and indexes that are open; the engine closes them."""
         self.records: Final = records
         self.indexes: Final = indexes
         self.listings: Final = Listings(records)
@@ -177,12 +177,12 @@ class Engine:
         embedder: Embedder | EmbeddingChoice | None = EmbeddingChoice(),
         options: EngineOptions = DEFAULTS,
     ) -> "Engine":
-        """Opens everything and catches up with the records.
+        """Open everything and catch up with the records.
 
         `store` is the URL of a database, `sqlite:////folder/file` or `postgresql://user:password@host/name`; `folder`
-        holds the indexes, for one process at a time, but for those that `options.worker` numbers. `embedder` None is
-        search by words alone; by default it is the model that comes with the package. Raises ConfigurationError,
-        FolderInUse or ComponentFailed, with nothing left open.
+        holds the indexes, for one process at a time, or for several that `options.worker` numbers. `embedder` None is
+        search by words alone; by default it is the model that comes with the package. Raise ConfigurationError,
+        FolderInUse or ComponentFailed if that fails, with nothing left open.
         """
         model = open_embedder(embedder) if isinstance(embedder, EmbeddingChoice) else embedder
         with ExitStack() as undo:
@@ -191,7 +191,7 @@ class Engine:
             records = open_records(store, bounds.seconds, options.store_named, calls)
             undo.callback(records.close)
             if model is not None and (dim := records.dimension(model.model)) is not None:
-                model.expect(dim)  # so that a model that is down needs not be asked
+                model.expect(dim)  # so that a model that is down need not be asked
             chosen = options.vector_index, options.worker, options.relevance, options.lock
             indexes = open_indexes(Path(folder), records, model, *chosen)
             undo.callback(indexes.close)
@@ -208,9 +208,9 @@ class Engine:
     async def ingest(
         self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()
     ) -> Summary:
-        """Reads files and folders, and brings the store in line with them; see `cognition_engines.ingest.run`.
+        """Read files and folders, and bring the store in line with them; see `cognition_engines.ingest.run`.
 
-        Searches find what it wrote when it returns. It continues in its thread when the caller is cancelled.
+        Searches find the new records when it returns. It continues in its thread if the caller is cancelled.
         """
         pool, caller = Pool("ingest", 1, inf), Caller(None, inf)
         try:
@@ -230,7 +230,7 @@ class Engine:
         return summary
 
     def close(self, wait_seconds: float = 5.0) -> None:
-        """Ends all. Threads of the indexes that do not end in `wait_seconds` are left to the next start."""
+        """Close everything; leave threads of the indexes that do not end in `wait_seconds` to the next start."""
         deadline = monotonic() + wait_seconds
         self.pools.close()
         self.audit_rows_lost = self.audit.close(wait_seconds / 2)

@@ -1,4 +1,4 @@
-"""What can go wrong below the wire.
+"""The errors below the wire.
 
 EngineError
 ├── ComponentFailed      a part (records, vectors, keywords, embedder) is down, timed out or answered wrongly
@@ -19,12 +19,12 @@ from typing import Final
 _REASONS: Final[Mapping[re.Pattern[str], str]] = {
     # of tantivy, of the system and of SQLite
     re.compile("StorageFull|No space left on device|database or disk is full"): "the disk is full",
-    re.compile("index writer was killed"): "the disk is full, or fails",  # which one tantivy keeps to itself
+    re.compile("index writer was killed"): "the disk is full, or fails",  # tantivy does not say which
 }
 
 
 class EngineError(Exception):
-    """Anything that the skills raise on purpose."""
+    """The base of all errors that the skills raise on purpose."""
 
 
 class ComponentFailed(EngineError):
@@ -50,7 +50,7 @@ class NotWanted(EngineError):
 class NoGoodMatch(EngineError):
     """Nothing is near enough to a question that wants no other answer.
 
-    `id` is of the nearest record, `cosine` its cosine to the question, -1 to 1; both None where nothing was found.
+    `id` is of the nearest record, `cosine` its cosine to the question, -1 to 1; both None if nothing was found.
     `kind` is the label of its kind, from a search over all kinds.
     """
 
@@ -81,7 +81,7 @@ class FolderInUse(EngineError):
 
 
 class ForeignCalls:
-    """A block in which whatever a library raises becomes ComponentFailed of the component named.
+    """A block in which every exception of a library becomes ComponentFailed of the named component.
 
     The detail is that the disk is full, or the exception's type alone: a message may quote a text or a key.
     """

@@ -1,6 +1,6 @@
-"""Texts of others made fit to be shown: what a terminal would obey, or what would reorder a line, is written out.
+"""Texts of others made fit to be shown: characters that a terminal would obey, or that reorder a line, are written out.
 
-The notation is that of JSON, so that JSON stays what it was: ESC is `\\u001b`, a newline within a line `\\n`.
+The notation is as in JSON, so that JSON keeps its meaning: ESC is `\\u001b`, a newline within a line `\\n`.
 """
 
 import re
@@ -18,12 +18,12 @@ _SHORT: Final = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def one_line(text: str) -> str:
-    """The text on one line; newlines and tabs are written out, too."""
+    """Return the text on one line; newlines and tabs are written out, too."""
     return _IN_ONE.sub(_written_out, text)
 
 
 def several_lines(text: str) -> str:
-    """The text with its newlines and tabs."""
+    """Return the text with its newlines and tabs; the other active characters are written out."""
     return _IN_LINES.sub(_written_out, text)
 
 

@@ -1,4 +1,4 @@
-"""What a record must meet, said once: read as a mask over columns, as a rule on one record, and as SQL.
+"""The conditions on a record, stated once: read as a mask over columns, as a rule on one record, and as SQL.
 
 Columns are named as the spaces name them (see spaces.py). `at` is microseconds since 1970, `sensitivity` the
 number of the level. Texts are compared as their column says: whole, in any case or exactly, and in NFKC but for ids and
@@ -71,13 +71,13 @@ Conditions: TypeAlias = tuple[Condition, ...]
 
 
 def between(column: str, least: float | None, most: float | None) -> Conditions:
-    """The bounds that are given, both inclusive."""
+    """Return conditions for the bounds that are given, both inclusive."""
     low = () if least is None else (AtLeast(column, least),)
     return low if most is None else (*low, AtMost(column, most))
 
 
 def between_dates(column: str, earliest: datetime | None, latest: datetime | None) -> Conditions:
-    """As `between`, of moments."""
+    """Return conditions as `between` does, for moments."""
     return between(
         column,
         None if earliest is None else microseconds(earliest),
@@ -86,7 +86,7 @@ def between_dates(column: str, earliest: datetime | None, latest: datetime | Non
 
 
 def one_of(columns: str | tuple[str, ...], texts: str | Sequence[str] | None) -> Conditions:
-    """The condition that a label, or one of several, is one of the texts; no condition for None."""
+    """Return the condition that a label, or one of several, is one of the texts; no condition for None."""
     if texts is None:
         return ()
     named = (columns,) if isinstance(columns, str) else columns
@@ -95,7 +95,7 @@ def one_of(columns: str | tuple[str, ...], texts: str | Sequence[str] | None) ->
 
 @dataclass(frozen=True, slots=True)
 class MemoryFilters:
-    """Conditions on what every kind of record has; an absent one is no condition.
+    """Conditions on fields that every kind of record has; an absent one is no condition.
 
     Bounds are inclusive. `context`, `source` and `author` match whole values in any case, `project` exactly, and
     `sensitivity` that level alone. All of `people` took part, as an author or otherwise. A given condition leaves out

@@ -26,7 +26,7 @@ from cognition_engines.filters import (
 
 
 class Sensitivity(IntEnum):
-    """How guarded a record is; a reader sees what is at or below its clearance."""
+    """The level at which a record is guarded; a reader sees records at or below its clearance."""
 
     NORMAL = 0
     SENSITIVE = 1
@@ -35,8 +35,8 @@ class Sensitivity(IntEnum):
 
 SENSITIVITIES: Final[Mapping[str, Sensitivity]] = {level.name.lower(): level for level in Sensitivity}
 
-SUPERSEDED: Final = "superseded"  # the status of what another decision has taken the place of
-# What a status is normalised to; anything else that is stated becomes "other".
+SUPERSEDED: Final = "superseded"  # the status of a decision that another one has replaced
+# The normalised statuses; any other status becomes "other".
 STATUSES: Final = (
     "proposed",
     "accepted",
@@ -55,7 +55,7 @@ _YES_OR_NO: Final = {True: "yes", False: "no"}  # the texts of `has_outcome`
 
 
 class Mode(StrEnum):
-    """Which legs a search runs."""
+    """The legs that a search runs."""
 
     HYBRID = "hybrid"
     SEMANTIC = "semantic"
@@ -64,7 +64,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a decision was taken: its kind (`pattern`, `analysis`, ...), its words and its strength, 0 to 1."""
+    """A reason for a decision: its kind (`pattern`, `analysis`, ...), its words and its strength, 0 to 1."""
 
     type: str
     text: str | None = None
@@ -73,7 +73,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """What else could have been decided, and why it was not."""
+    """Another option of a decision, and why it was not chosen."""
 
     option: str
     why: str | None = None
@@ -81,7 +81,7 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class AffectedPart:
-    """What a decision governs: the files, packages, interfaces or data that a pattern names."""
+    """The files, packages, interfaces or data that a decision governs, named by a pattern."""
 
     type: str  # path, package, api or data
     pattern: str
@@ -89,7 +89,7 @@ class AffectedPart:
 
 @dataclass(frozen=True, slots=True)
 class CitedSource:
-    """What a decision rests on; `hash` is of what was read there."""
+    """A source that a decision rests on; `hash` is the hash of the content that was read there."""
 
     uri: str
     quote: str | None = None
@@ -98,7 +98,7 @@ class CitedSource:
 
 @dataclass(frozen=True, slots=True)
 class DecisionDetails:
-    """What an agent states of a decision besides its fields, as it was sent.
+    """The statements of an agent about a decision in addition to its fields, as they were sent.
 
     `statement` is the decision in its own words, whose first line is the title. The last six are the agent's own
     account of how it decided, and are not searched.
@@ -125,9 +125,9 @@ class DecisionDetails:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One decision as it was recorded. What its source does not say is None or empty, never guessed.
+    """One decision as it was recorded. Fields that its source does not state are None or empty, never guessed.
 
-    A stored one has an id and a sensitivity; they are None where a file gives none.
+    A stored decision has an id and a sensitivity; they are None if a file gives none.
     """
 
     id: str | None
@@ -148,20 +148,20 @@ class Decision:
     pr: str | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
-    details: DecisionDetails | None = None  # of one that an agent recorded
+    details: DecisionDetails | None = None  # of a decision that an agent recorded
     project: str | None = None
     sensitivity: Sensitivity | None = Sensitivity.NORMAL
-    metadata: dict[str, JsonValue] = field(default_factory=dict)  # what its source keeps under its own names
+    metadata: dict[str, JsonValue] = field(default_factory=dict)  # other fields, under the names of its source
 
     @property
     def review_by(self) -> datetime | None:
-        """When to look at how it turned out."""
+        """The time to look at how the decision turned out."""
         return None if self.details is None else self.details.review_by
 
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """What a reader may see. `projects` None is no restriction; with a list, records without a project are hidden."""
+    """The rights of a reader. `projects` None is no restriction; with a list, records without a project are hidden."""
 
     clearance: Sensitivity = Sensitivity.NORMAL
     projects: frozenset[str] | None = None
@@ -178,9 +178,9 @@ EVERYTHING: Final = Viewer(clearance=max(Sensitivity))
 
 @dataclass(frozen=True, slots=True)
 class Overdue:
-    """Whether a decision is to be overdue for review at a moment, or is not to be.
+    """The condition that a decision is overdue for review at a moment, or is not if `wanted` is false.
 
-    It is where its `review_by` is earlier and it has no outcome, and is not superseded.
+    It is overdue if its `review_by` is earlier, it has no outcome, and it is not superseded.
     """
 
     at: datetime
@@ -199,10 +199,10 @@ class Overdue:
 class Filters:
     """Conditions that a decision must meet, all of them; an absent one is no condition.
 
-    Bounds are inclusive. A given bound leaves out decisions without the field. Texts match whole values, whatever
-    their case; `status` matches the normalised or the original text, `agent` who recorded it. A decision has all of
-    `tags`. `current` leaves out what is superseded, deprecated, rejected or expired at that moment; `as_of` keeps what
-    was in force then, and leaves out decisions without a date.
+    Bounds are inclusive. A given bound leaves out decisions without the field. Texts match whole values in any
+    case; `status` matches the normalised or the original text, `agent` the agent that recorded the decision. A
+    decision has all of `tags`. `current` leaves out decisions that are superseded, deprecated, rejected or expired at
+    that moment; `as_of` keeps decisions that were in force then, and leaves out decisions without a date.
     """
 
     category: str | None = None
@@ -243,13 +243,13 @@ class Filters:
 
 
 def in_force(column: str, moment: datetime | None) -> Conditions:
-    """That an end is later than a moment; no condition for None."""
+    """Return the condition that an end is later than a moment; no condition for None."""
     return () if moment is None else (AtLeast(column, microseconds(moment) + 1),)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something in an input file worth reporting: where it is and what to do about it."""
+    """A problem in an input file: its file and line, and the reason, with the remedy."""
 
     file: str
     line: int | None

@@ -1,4 +1,4 @@
-"""Opening files that others may have put there: no link, pipe or device is read where a file was found."""
+"""Opening files that others may have put there: no link, pipe or device is read in place of a file."""
 
 import os
 import stat
@@ -10,20 +10,21 @@ from typing import BinaryIO, Final
 
 LONGEST_LINE: Final = 16 * 2**20  # bytes of one line of JSONL
 LARGEST_WHOLE: Final = 64 * 2**20  # bytes of a file that is read at once
-# A pipe without a writer would keep the opening waiting; a terminal must not become ours.
+# A pipe without a writer would block the opening; a terminal must not become the process's terminal.
 _READ: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class NotAFile(Exception):
-    """What stands there is not read; the message says what it is."""
+    """A path leads to something other than a regular file, which is not read; the message names its kind."""
 
 
 def open_file(path: Path, below: Path | None = None) -> BinaryIO:
-    """A regular file, opened for reading.
+    """Open a regular file for reading.
 
-    `below` is the folder in which `path` was found: then no part of the path from there on may be a link, whatever
-    has changed since. One that a person named (None) may be a link. Raises NotAFile, and OSError like `open`.
+    `below` is the folder in which `path` was found: then no part of the path from there on may be a link, even if
+    files have changed since. A file that a person named (`below` is None) may be a link. Raise NotAFile if it is no
+    regular file, and OSError like `open`.
     """
     return _regular(os.open(path, _READ) if below is None else _open_below(below, path.relative_to(below).parts))
 
@@ -31,7 +32,7 @@ def open_file(path: Path, below: Path | None = None) -> BinaryIO:
 def open_in(folder: int, name: str) -> BinaryIO:
     """Return a regular file of a folder that is open as the descriptor `folder`, opened for reading.
 
-    Raises NotAFile for anything else, such as a link, and OSError like `open`.
+    Raise NotAFile if it is anything else, such as a link, and OSError like `open`.
     """
     return _regular(_open_unless_link(name, folder))
 
@@ -56,7 +57,7 @@ def _open_unless_link(name: str, folder: int) -> int:
 
 
 def kind_of_place(mode: int) -> str | None:
-    """Why something of this mode is not read; None for a regular file."""
+    """Return why something of this mode is not read; None for a regular file."""
     if stat.S_ISREG(mode):
         return None
     kinds = {
@@ -81,7 +82,7 @@ def _open_below(folder: Path, parts: tuple[str, ...]) -> int:
 
 
 def lines_of(file: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | None]]:
-    """The lines with their 1-based numbers; None for one of more than `longest` bytes, which is never held."""
+    """Yield the lines with their 1-based numbers; None for a line over `longest` bytes, which is never held."""
     number = 0
     while line := file.readline(longest + 1):
         number += 1

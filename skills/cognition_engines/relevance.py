@@ -1,6 +1,6 @@
-"""What makes a record a better answer than another one, in addition to the meaning and the words of the query.
+"""The settings that make a record a better answer, in addition to the meaning and the words of the query.
 
-Each part can be switched off: benchmarks show what each of them gives (docs/quality.md).
+Each of them can be switched off: benchmarks show the gain of each (docs/quality.md).
 """
 
 from collections.abc import Mapping
@@ -18,17 +18,17 @@ MOST_ADJACENT: Final = 3  # turns on each side of a turn, in whose words it may 
 
 @dataclass(frozen=True, slots=True)
 class Relevance:
-    """How texts and queries are weighed.
+    """The weights of texts and queries.
 
-    `language` is that of stop words, stems and months. Without `stop_words` every word of a query counts. Words of a
-    title count `title_weight` times. A turn is found by the words of the turns around it, which count as much as
-    `adjacent` has it: those one turn away, two turns away, and so on, at most MOST_ADJACENT. Those of a neighbour with
-    more than `long_turn` characters count less in proportion; in a turn with more, which carries its context itself,
-    they count less by the square. With `dates_in_words` a
-    turn is also found by its day, the name of its month, and its year. Of the best results of a hybrid search, those
-    that have words of the query side by side get up to `phrase_weight`, their scores being 0 to 1 before. In the same
-    way records of the time that a query speaks of, such as `in May 2023`, get `date_weight`.
-    `least_cosine` is that of the nearest record from which on a question counts as answered; None is that of the model.
+    `language` is the language of stop words, stems and months. Without `stop_words` every word of a query counts. Words
+    of a title count `title_weight` times. A turn is found by the words of the turns around it, which count by the
+    weights of `adjacent`: for turns at a distance of one, of two, and so on, at most MOST_ADJACENT. Words of a
+    neighbour with more than `long_turn` characters count less in proportion; in a turn with more, which carries its
+    context itself, they count less by the square. With `dates_in_words` a turn is also found by its day, the name of
+    its month, and its year. Of the best results of a hybrid search, those that have words of the query side by side get
+    up to `phrase_weight`, their scores being 0 to 1 before. In the same way records of the time that a query speaks of,
+    such as `in May 2023`, get `date_weight`. `least_cosine` is the cosine of the nearest record from which on a
+    question counts as answered; None stands for the model's.
     """
 
     language: Language = "en"
@@ -47,13 +47,13 @@ class Relevance:
 
     @property
     def of_texts(self) -> str:
-        """A digest of all that changes what an index holds of a text: another one needs another index."""
+        """A digest of all settings that change the content of an index: another digest needs another index."""
         parts = (self.language, self.title_weight, self.adjacent, self.long_turn, self.dates_in_words)
         return blake2b(repr(parts).encode(), digest_size=4).hexdigest()
 
 
 def least_cosine_of(relevance: Relevance, model: str | None) -> float | None:
-    """From which cosine of the nearest record on a question counts as answered; None where that is not known."""
+    """Return the cosine of the nearest record from which on a question counts as answered; None if it is not known."""
     if model is None or relevance.least_cosine is not None:
         return None if model is None else relevance.least_cosine
     return next((least for name, least in LEAST_COSINES.items() if model.startswith(name)), None)

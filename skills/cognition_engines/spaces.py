@@ -1,4 +1,4 @@
-"""What is searched or listed together, and the columns that each of it has.
+"""The kinds of records that are searched or listed together, and their columns.
 
 Kinds of one space share columns, a keyword index and a collection of vectors; a listing has columns alone.
 """
@@ -13,14 +13,14 @@ from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS
 from cognition_engines.unicode_forms import compose_text, fold_text, keep_text
 
-NO_NUMBER: Final = np.iinfo(np.int64).min  # in a column of whole numbers, where a record has none
+NO_NUMBER: Final = np.iinfo(np.int64).min  # in a column of whole numbers, if a record has none
 
-OPEN: Final = 2**62  # in the column `until`, where no end is known
+OPEN: Final = 2**62  # in the column `until`, if no end is known
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A column of texts, which are compared as `read` reads them: in which form, and whether with their case."""
+    """A column of texts; `read` gives the form in which they are compared, with or without their case."""
 
     name: str
     read: Callable[[str], str] = fold_text
@@ -28,7 +28,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A column of numbers: int64 with NO_NUMBER where there is none if `whole`, else float64 with NaN."""
+    """A column of numbers: int64 with NO_NUMBER for none if `whole`, else float64 with NaN for none."""
 
     name: str
     whole: bool = False
@@ -38,8 +38,8 @@ class Number:
 class Space:
     """Kinds that are searched or listed together.
 
-    `labels`, `numbers` and `sets` are what its pages have: the common columns first, then its own. A set holds for each
-    record any number of texts. with `texts`, words and vectors are searched; without it there are only lists.
+    `labels`, `numbers` and `sets` are the columns of its pages: first the common columns. A set holds any number of
+    texts for each record. With `texts`, words and vectors are searched; without it there are only lists.
     """
 
     name: str

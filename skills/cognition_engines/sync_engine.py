@@ -28,8 +28,8 @@ T = TypeVar("T")
 class SyncEngine:
     """An engine whose questions return their answers. A text stands for a question about it.
 
-    It has an event loop in a thread, so that it also works where a loop runs already. It is a context manager, which
-    closes it in the end.
+    It has an event loop in a thread, so that it also works if a loop runs already. As a context manager it is closed in
+    the end.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -46,35 +46,35 @@ class SyncEngine:
         embedder: Embedder | EmbeddingChoice | None = EmbeddingChoice(),
         options: EngineOptions = DEFAULTS,
     ) -> "SyncEngine":
-        """As `Engine.open`."""
+        """Open an engine as `Engine.open` does."""
         return cls(Engine.open(store, folder, embedder, options))
 
     def query_decisions(self, question: Question | str) -> list[Match]:
-        """The decisions that answer best, in order."""
+        """Return the decisions that answer best, in order."""
         asked = Question(question) if isinstance(question, str) else question
         return self._run(self.engine.query_decisions(asked))
 
     def search_knowledge(self, question: KnowledgeQuestion | str) -> list[KnowledgeMatch]:
-        """The chunks and extractions that answer best, in order."""
+        """Return the chunks and extractions that answer best, in order."""
         asked = KnowledgeQuestion(question) if isinstance(question, str) else question
         return self._run(self.engine.search_knowledge(asked))
 
     def get_chunk(
         self, id: str, viewer: Viewer = Viewer(), related_limit: int = 5
     ) -> tuple[ChunkFound, list[NearChunk]] | None:
-        """A chunk and at most `related_limit` that are like it, best first; None where there is no such chunk."""
+        """Return a chunk and at most `related_limit` that are like it, best first; None if there is no such chunk."""
         return self._run(self.engine.get_chunk(id, viewer, related_limit))
 
     def list_episodes(
         self, filters: EpisodeFilters = EpisodeFilters(), viewer: Viewer = Viewer(), offset: int = 0, limit: int = 50
     ) -> ListPage:
-        """The episodes from `offset` on, newest first."""
+        """Return the episodes from `offset` on, newest first."""
         return self._run(self.engine.list_episodes(filters, viewer, offset, limit))
 
     def list_memories(
         self, filters: MemoryFilters = MemoryFilters(), viewer: Viewer = Viewer(), offset: int = 0, limit: int = 50
     ) -> ListPage:
-        """The artifacts and turns from `offset` on, newest first."""
+        """Return the artifacts and turns from `offset` on, newest first."""
         return self._run(self.engine.list_memories(filters, viewer, offset, limit))
 
     def list_extractions(
@@ -85,26 +85,26 @@ class SyncEngine:
         offset: int = 0,
         limit: int = 50,
     ) -> ExtractionPage:
-        """The extractions of a type from `offset` on, newest first, of a topic or of all."""
+        """Return the extractions of a type from `offset` on, newest first, of a topic or of all."""
         return self._run(self.engine.list_extractions(type, topic, viewer, offset, limit))
 
     def recall(self, request: RecallRequest | str) -> RecallAnswer | None:
-        """What the request selects; None when it names an id of which its viewer sees no record."""
+        """Return the records that the request selects; None if it names an id of which its viewer sees no record."""
         return self._run(self.engine.recall(RecallRequest(query=request) if isinstance(request, str) else request))
 
     def search(self, request: SearchRequest | str) -> list[FoundRecord]:
-        """The records of all kinds that answer best, in order."""
+        """Return the records of all kinds that answer best, in order."""
         asked = SearchRequest(request) if isinstance(request, str) else request
         return self._run(self.engine.search(asked))
 
     def ingest(
         self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()
     ) -> Summary:
-        """Reads files and folders, and brings the store in line with them. Searches find them when it returns."""
+        """Read files and folders, and bring the store in line with them. Searches find them when it returns."""
         return self._run(self.engine.ingest(paths, options, progress))
 
     def close(self) -> None:
-        """Ends all."""
+        """Close the engine and end its thread."""
         self.engine.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -1,4 +1,4 @@
-"""Forms in which texts are compared: one text has several spellings in Unicode. What is shown stays as it is written.
+"""Forms in which texts are compared: one text has several spellings in Unicode. Shown texts stay as they are written.
 
 NFKC makes composed and decomposed letters, full width and ligatures the same. Plain functions.
 """
