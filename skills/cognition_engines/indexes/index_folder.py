@@ -23,7 +23,7 @@ _LOCK: Final = "lock"
 _LONGEST_NAME: Final = 1024
 _TRIES: Final = 10
 _PAUSE_SECONDS: Final = 0.05
-COPIES: Final = "copies"  # the folder of the copies, in that of the indexes
+COPIES: Final = "copies"  # the folder of the copies, in the folder of the indexes
 _MARKS: Final = "compacted.json"
 
 
@@ -31,10 +31,10 @@ class FolderLock:
     """Held from construction until `close`, or until the process ends however it ends."""
 
     def __init__(self, folder: Path, *, tries: int = _TRIES) -> None:
-        """Takes the lock of `folder`, made if missing.
+        """Take the lock of `folder`, which is made if it is missing.
 
-        Raises FolderInUse when another process has it, ConfigurationError if there are no locks or the folder cannot
-        be made.
+        Raise FolderInUse if another process has it, ConfigurationError if there are no locks or the folder cannot be
+        made.
         """
         try:
             for missing in (folder.parent, folder):  # a mode is the last folder's alone
@@ -47,17 +47,17 @@ class FolderLock:
             if not _taken_soon(self._file, folder, tries):
                 by = _describe_holder(_name_in(self._file))
                 raise FolderInUse(f"{folder} is held by another {by}; stop it, or name another --data-dir")
-            os.ftruncate(self._file, 0)  # whom a former holder named
+            os.ftruncate(self._file, 0)  # the name of a former holder
             undo.pop_all()
 
     def name_holder(self, name: str) -> None:
-        """Lets `holder` say who has the lock: the address of a server, or a command."""
+        """Write who has the lock, for `holder`: the address of a server, or a command."""
         with suppress(OSError):  # on a full disk it stays without a name
             os.pwrite(self._file, name.encode(), 0)
 
     @classmethod
     def from_received_file(cls, file: int) -> "FolderLock":
-        """Return the lock whose open file another process has sent, which held it until then."""
+        """Return the lock whose open file was sent by another process, which held it until then."""
         lock = cls.__new__(cls)
         lock._file = file
         os.ftruncate(file, 0)
@@ -68,16 +68,16 @@ class FolderLock:
         return os.dup(self._file)
 
     def close(self) -> None:
-        """Frees the folder; a second time changes nothing."""
+        """Free the folder; a second call changes nothing."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
 
 
 def holder(folder: Path) -> str | None:
-    """Who has the lock of `folder`, which need not exist: a name, "" without one, None if it is free. Creates nothing.
+    """Return the name of the holder of `folder`, "" if it has no name, None if the lock is free. Create nothing.
 
-    Raises ConfigurationError where there are no locks.
+    The folder need not exist. Raise ConfigurationError if there are no locks.
     """
     try:
         file = os.open(folder / _LOCK, os.O_RDONLY)
@@ -92,12 +92,12 @@ def holder(folder: Path) -> str | None:
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a process has the lock, as `holder` does."""
+    """Return whether a process has the lock of the folder, as `holder` finds it."""
     return holder(folder) is not None
 
 
 def is_address(name: str) -> bool:
-    """Whether a holder is a server, by its address."""
+    """Return whether the name of a holder is the address of a server."""
     return name.startswith(("http://", "https://"))
 
 
@@ -134,24 +134,24 @@ def _take_lock(file: int, how: int, folder: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class WorkerNumber:
-    """Which of `count` processes over one folder this is, from 1; the first one writes its files."""
+    """The number of this process among `count` processes over one folder, from 1; the first one writes its files."""
 
     number: int = 1
     count: int = 1
 
     @property
     def writes(self) -> bool:
-        """Whether this process does what is to be done once: index files, missing vectors, what expires."""
+        """Whether this process does the work that one of them does for all: index files, missing vectors, expiry."""
         return self.number == 1
 
     def folder(self, indexes: Path) -> Path:
-        """Where this process has its index files."""
+        """Return the folder in which this process has its index files."""
         return indexes if self.writes else indexes / COPIES / str(self.number)
 
     def choice(self, choice: VectorChoice, *, shared: bool) -> VectorChoice:
-        """Where this process looks for neighbours: one process has a folder of Chroma, so others rank in memory.
+        """Return the choice of this process: one process has a folder of Chroma, so the others rank in memory.
 
-        `shared` is whether the records have locks for several processes, one of which then writes to a server.
+        `shared` says whether the records have locks for several processes, one of which then writes to a server.
         """
         return choice if self.writes or (choice.url is not None and shared) else VectorChoice("memory")
 
@@ -160,9 +160,9 @@ ALONE: Final = WorkerNumber()
 
 
 def prepare_folder(indexes: Path, worker: WorkerNumber) -> None:
-    """Removes what is left of copies or, for one of them, begins it; the caller holds the lock of its folder.
+    """Remove unused copies if `worker` is the first one, else begin its copy; the caller holds the lock of its folder.
 
-    Words that cannot be copied are read from the records. Raises OSError for a folder that cannot be written.
+    Words that cannot be copied are read from the records. Raise OSError if a folder cannot be written.
     """
     if worker.writes:
         _remove_copies(indexes / COPIES)
@@ -175,7 +175,7 @@ def prepare_folder(indexes: Path, worker: WorkerNumber) -> None:
 
 
 def remove_copy(indexes: Path, worker: WorkerNumber) -> None:
-    """Removes the copy of a process that is about to end, or leaves it to the next start."""
+    """Remove the copy of a process that is about to end, or leave it to the next start."""
     if not worker.writes:
         shutil.rmtree(worker.folder(indexes), ignore_errors=True)
         with suppress(OSError):  # others are there
@@ -183,7 +183,7 @@ def remove_copy(indexes: Path, worker: WorkerNumber) -> None:
 
 
 def _remove_copies(copies: Path) -> None:
-    """Removes those that no process has: they may hold words of what was deleted since."""
+    """Remove the copies that no process has: they may hold words of records that were deleted since."""
     for copy in copies.glob("*"):
         if not is_held(copy):
             shutil.rmtree(copy, ignore_errors=True)
@@ -193,14 +193,14 @@ def _remove_copies(copies: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CompactionMarks:
-    """A `seq` each: of what was deleted up to it, no file of words or of vectors has anything."""
+    """A `seq` each: no file of words or of vectors has anything of the records that were deleted up to it."""
 
     keywords: int = 0
     vectors: int = 0
 
 
 def read_marks(folder: Path) -> CompactionMarks:
-    """What is noted in the folder of the indexes; zeros where nothing is, or nothing that can be read."""
+    """Return the marks in the folder of the indexes; zeros if there are none, or none that can be read."""
     try:
         found = CompactionMarks(**json.loads((folder / _MARKS).read_bytes()))
         return CompactionMarks(int(found.keywords), int(found.vectors))
@@ -209,7 +209,7 @@ def read_marks(folder: Path) -> CompactionMarks:
 
 
 def write_marks(folder: Path, marks: CompactionMarks) -> None:
-    """Notes it, whole or not at all. Raises OSError."""
+    """Write the marks, whole or not at all. Raise OSError if that fails."""
     draft = folder / f"{_MARKS}.new"
     with draft.open("w", encoding="utf-8") as file:
         json.dump(asdict(marks), file)
@@ -219,6 +219,6 @@ def write_marks(folder: Path, marks: CompactionMarks) -> None:
 
 
 def remove_set_aside(folder: Path) -> None:
-    """Removes the keyword indexes that were set aside as damaged. Raises OSError."""
+    """Remove the keyword indexes that were set aside as damaged. Raise OSError if that fails."""
     for damaged in folder.glob("*/keywords.damaged-*"):
         shutil.rmtree(damaged)

@@ -1,4 +1,4 @@
-"""The indexes of one store, one for each search space: who holds them, how they are started and closed."""
+"""The indexes of one store, one for each search space: how they are opened, started and closed."""
 
 import logging
 import shutil
@@ -38,7 +38,7 @@ FILL_SECONDS: Final = 2.0
 FILL_PAGE: Final = 16
 SAVE_SECONDS: Final = 15.0  # columns that did not change between two looks are saved
 SAVED_ROWS: Final = 1000  # that are not saved yet, at least
-SAVED_SECONDS: Final = 300.0  # between two times: where records expire all the time, each removes the file
+SAVED_SECONDS: Final = 300.0  # between two times: if records expire all the time, each removes the file
 PROBE: Final = "Does the model work?"
 _log = logging.getLogger(__name__)
 DEFAULT: Final = VectorChoice()
@@ -47,7 +47,7 @@ DEFAULT: Final = VectorChoice()
 class Indexes:
     """One index for each search space over one store, under one lock on their folder.
 
-    `folder` is that of the first of several workers; the others have their own in it.
+    `folder` belongs to the first of several workers; the others have theirs in it.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Indexes:
         return worst([index.vectors.state for index in self.all_spaces if index.vectors is not None])
 
     def start(self) -> None:
-        """Catches up with the store, then continues in the background. Raises ComponentFailed if it cannot."""
+        """Catch up with the store, then continue in the background. Raise ComponentFailed if that fails."""
         for index in self.all_spaces:
             index.start()
         self._watcher.start()
@@ -102,25 +102,25 @@ class Indexes:
             self._saver.start()
 
     def watch(self, published: Callable[[], object]) -> None:
-        """Calls `published` whenever an index shows more."""
+        """Call `published` from now on whenever an index shows more."""
         for index in self.all_spaces:
             index.watch(published)
 
     def follow_now(self) -> None:
-        """Lets all indexes look for changes at once."""
+        """Let all indexes look for changes at once."""
         for index in self.all_spaces:
             index.follow_now()
 
     def save_columns(self) -> None:
-        """Saves what the next start reads, where enough has changed since the last time."""
+        """Save the columns for the next start, of each index in which enough has changed since the last time."""
         if self._worker.writes:
             for index in self.all_spaces:
                 index.save_columns(SAVED_ROWS)
 
     def compact_words(self, most_texts: int) -> bool:
-        """Lets every index write its words again without those of deleted records, unless one has too many texts.
+        """Let every index write its words again without deleted records, unless one has more than `most_texts` texts.
 
-        Returns whether it was begun; `words_compacted` shows when it is done.
+        Return whether it was begun; `words_compacted` shows when it is done.
         """
         if any(index.keywords.count > most_texts for index in self.all_spaces):
             return False
@@ -130,12 +130,12 @@ class Indexes:
 
     @property
     def words_compacted(self) -> int:
-        """No file of words has any of records that were deleted up to this `seq`, for all that is known."""
+        """As far as is known, no file has words of records that were deleted up to this `seq`."""
         return max(self._marks.keywords, min(index.words_compacted for index in self.all_spaces))
 
     @property
     def vectors_compacted(self) -> int | None:
-        """The same of vectors in files of this process; None where there are none."""
+        """As `words_compacted`, of vectors in files of this process; None if there are no such files."""
         some = any(index.vectors is not None and index.vectors.in_folder for index in self.all_spaces)
         return self._marks.vectors if some else None
 
@@ -150,7 +150,7 @@ class Indexes:
         return any(index.vectors is not None and index.vectors.on_server for index in self.all_spaces)
 
     def note_compacted(self) -> None:
-        """Notes for the next start what was compacted, and removes what was set aside as damaged."""
+        """Note for the next start how far words were compacted, and remove indexes that were set aside as damaged."""
         words = self.words_compacted
         if words > self._marks.keywords:
             remove_set_aside(self._folder)
@@ -158,14 +158,14 @@ class Indexes:
             write_marks(self._folder, self._marks)
 
     def _follow_what_is_behind(self) -> None:
-        """As `follow_now`, of those that lack a change: what this process wrote, they have followed already."""
+        """Let those indexes follow that lack a change: the changes of this process, they have followed already."""
         last = self._records.last_seq()
         for index in self.all_spaces:
             if index.snapshot.seq < last:
                 index.follow_now()
 
     def name_holder(self, name: str) -> None:
-        """Says who has the folder: the address of a server, or a command."""
+        """Write who has the folder: the address of a server, or a command."""
         self._lock.name_holder(name)
 
     def copy_lock(self) -> int:
@@ -173,11 +173,11 @@ class Indexes:
         return self._lock.copy()
 
     def wait_until_vectors_are_ready(self) -> bool:
-        """Blocks until every record is covered; False when an index fails instead."""
+        """Wait until every record is covered, and return True; return False if an index fails instead."""
         return all(index.vectors is None or index.vectors.wait_until_ready() for index in self.all_spaces)
 
     def close(self, wait_seconds: float = 5.0) -> None:
-        """Stops following and releases the folder. A part that does not end in time is left to the next start."""
+        """Stop following and release the folder. A part that does not end in time is left to the next start."""
         deadline = monotonic() + wait_seconds
         self._stop.set()
         self._watcher.stop()
@@ -201,7 +201,7 @@ class Indexes:
                 next_time = monotonic() + SAVED_SECONDS
 
     def _fill(self) -> None:
-        """Embeds what was written without vectors of this model: by another configuration, or before a change of it."""
+        """Embed the records without vectors of this model: of another configuration, or from before a change of it."""
         outage = Outage("records without vectors cannot be embedded")
         filled = -1
         refused: set[tuple[int, int]] = set()
@@ -226,11 +226,11 @@ def fill_vectors(
     on_page: Callable[[int], object] = id,
     refused: set[tuple[int, int]] | None = None,
 ) -> int:
-    """Embeds every record of `space` that has no vectors of `embedder`'s model; how many there were.
+    """Embed every record of `space` that has no vectors of `embedder`'s model; return how many there were.
 
-    Ends early on `stop`. `on_page` is called with the number of records of each step. A text that the
-    model takes for none, though it works, ends this with ComponentFailed that names the record; with `refused`, the
-    keys and numbers of such records, it is noted there, logged and skipped from then on.
+    End early on `stop`. Call `on_page` with the number of records of each step. If the model works but refuses a text,
+    raise ComponentFailed, which names the record; with `refused`, a set of `key` and `seq` of such records, add the
+    record to it, log it and skip it from then on.
     """
     if embedder is None:
         return 0
@@ -254,14 +254,14 @@ def fill_vectors(
 
 
 def _embed_record(stored: StoredRecord, embedder: Embedder, refused: set[tuple[int, int]] | None) -> list[FloatArray]:
-    """The vectors of a record; none where it has no text, or one that is refused."""
+    """Return the vectors of a record; none if it has no text, or one that the model refuses."""
     text = embedding_text(stored.record)
     if text is None:
         return []
     try:
         return [embedder.embed_text(text)]
     except ComponentFailed as error:
-        embedder.embed_text(PROBE)  # raises when it is the model that fails, and not this text
+        embedder.embed_text(PROBE)  # raises if the model fails, and not only at this text
         said = f"{error} for the text of {stored.kind.label} {stored.record.id}"
         if refused is None:
             raise ComponentFailed(error.component, said.removeprefix(f"{error.component}: ")) from error
@@ -271,9 +271,9 @@ def _embed_record(stored: StoredRecord, embedder: Embedder, refused: set[tuple[i
 
 
 def remove_indexes(folder: Path) -> None:
-    """Removes the keyword and vector indexes in `folder`; the caller holds the lock on it or the one above it.
+    """Remove the keyword and vector indexes in `folder`; the caller holds its lock or the lock of its parent.
 
-    Raises ConfigurationError for a folder that cannot be written.
+    Raise ConfigurationError if the folder cannot be written.
     """
     keywords = folder / "keywords"
     try:
@@ -296,9 +296,9 @@ def open_indexes(
     relevance: Relevance = RELEVANCE,
     lock: FolderLock | None = None,
 ) -> Indexes:
-    """Takes the lock of `folder`, or of the copy of a `worker` in it, and opens the indexes there, not yet started.
+    """Take the lock of `folder`, or of the copy of a `worker` in it, and open the indexes there, not yet started.
 
-    A `lock` that the caller has taken already is closed with the indexes. Raises FolderInUse, ConfigurationError,
+    A `lock` that the caller has taken already is closed with the indexes. Raise FolderInUse, ConfigurationError or
     ComponentFailed.
     """
     place, chosen = worker.folder(folder), worker.choice(choice, shared=records.is_shared)

@@ -1,4 +1,4 @@
-"""How far all indexes of this process have followed the records, for those who wait for a change."""
+"""How far all indexes of this process have followed the records, for callers that wait for a change."""
 
 import asyncio
 from asyncio import AbstractEventLoop, Future
@@ -14,16 +14,16 @@ _LOOK_SECONDS: Final = 0.001  # between two looks at other workers; they need a 
 
 
 class OtherWorkers(Protocol):
-    """How far other processes have followed the records that answer the same callers as this one."""
+    """The other processes that answer the same callers as this one, and how far they have followed the records."""
 
     def note(self, seq: int) -> None:
-        """This process shows every change up to `seq`."""
+        """Note that this process shows every change up to `seq`."""
 
     def hurry(self) -> None:
-        """Lets the others look for changes at once, without waiting for them."""
+        """Let the others look for changes at once, without waiting for them."""
 
     def shown_seq(self) -> int:
-        """What all of them show at least, this process included."""
+        """Return the `seq` up to which all of them show every change, this process included."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,7 @@ class _Waiting:
 
 
 class PublishedSeq:
-    """Wakes those who wait as soon as every index shows the changes that they wait for."""
+    """The changes that every index of this process shows; callers can wait for one."""
 
     def __init__(self, indexes: Indexes, others: OtherWorkers | None = None) -> None:
         self._indexes: Final = indexes
@@ -46,11 +46,11 @@ class PublishedSeq:
 
     @property
     def seq(self) -> int:
-        """What every search shows at least."""
+        """Every search shows all changes up to here."""
         return min(index.snapshot.seq for index in self._indexes.all_spaces)
 
     async def wait_for(self, seq: int, seconds: float, *, hurry: bool = True) -> bool:
-        """Whether every index shows the changes up to `seq` within this time, looking for them at once or not."""
+        """Return whether every index shows the changes up to `seq` within this time; with `hurry`, look at once."""
         if self.seq >= seq:
             return True
         loop = asyncio.get_running_loop()
@@ -69,7 +69,7 @@ class PublishedSeq:
                 self._waiting.remove(waiting)
 
     async def reached_everywhere(self, seq: int, seconds: float) -> bool:
-        """Whether the indexes of this process and of all other workers show the changes up to `seq` in this time."""
+        """Return whether the indexes of all workers, this one included, show the changes up to `seq` in this time."""
         others, until = self._others, monotonic() + seconds
         if others is None:
             return await self.wait_for(seq, seconds)

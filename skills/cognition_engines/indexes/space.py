@@ -27,10 +27,10 @@ from cognition_engines.store.values import Page, Text
 
 PAGE: Final = 1000
 RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first
-IDLE_SECONDS: Final = 1.0  # between two looks, where the watcher finds no commit
+IDLE_SECONDS: Final = 1.0  # between two looks, if the watcher finds no commit
 LONGEST_PAUSE: Final = 2.0  # between two attempts to follow
 # After changes that came while others were applied: as long as that took, up to this, so that one commit of the words
-# takes in several writes. Who writes one thing after the other never waits for it.
+# takes in several writes. A caller that writes one thing after the other never waits for it.
 LONGEST_REST: Final = 0.1
 _ATTEMPTS: Final = 3  # to find the saved columns and the records at the same state
 _log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HeldKeys:
-    """How many texts and windows of some records are found; without `all_vectors` an index was not looked at."""
+    """The numbers of texts and windows of some records in the indexes; without `all_vectors`, one was not looked at."""
 
     texts: int
     windows: int
@@ -48,7 +48,7 @@ class HeldKeys:
 class SpaceIndex:
     """Columns, keywords and neighbours over the records of one space, following them until closed.
 
-    Every change is in the keyword index before it is in a snapshot, so whatever a snapshot shows can be found by its
+    Every change is in the keyword index before it is in a snapshot, so all that a snapshot shows can be found by its
     words. A keyword index that is rebuilt catches up in the background, and cannot be asked until it has.
     """
 
@@ -78,11 +78,11 @@ class SpaceIndex:
         self._thread = Thread(target=self._follow, name=f"{space.name}-follower", daemon=True)
 
     def watch(self, published: Callable[[], object]) -> None:
-        """Calls `published` from the index's thread whenever a newer snapshot is shown."""
+        """Call `published` from the index's thread whenever a newer snapshot is shown."""
         self._published = published
 
     def follow_now(self) -> None:
-        """Follows without waiting for the next look at the records."""
+        """Follow without waiting for the next look at the records."""
         self._wake.set()
 
     @property
@@ -100,11 +100,11 @@ class SpaceIndex:
         return "down" if ended or self._failure == "keywords" or self._words.seq < self.snapshot.seq else "ready"
 
     def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewerKeywords:
-        """What finds words in the records of `snapshot`. Raises ComponentFailed while it would not find all."""
+        """Return the searcher of words in the records of `snapshot`. Raise ComponentFailed if it would not find all."""
         return self._words.searcher_for(viewer, snapshot.seq)
 
     def start(self) -> None:
-        """Catches up with the store, then continues in the background. Raises ComponentFailed if it cannot.
+        """Catch up with the store, then continue in the background. Raise ComponentFailed if that fails.
 
         A keyword index that was set aside is rebuilt in the background.
         """
@@ -127,7 +127,7 @@ class SpaceIndex:
             self.vectors.start()
 
     def _agrees(self, saved: int, *, skip_words: bool) -> bool:
-        """Whether what was saved is of these records, and not of a copy with other changes."""
+        """Return whether the saved columns are of these records, and not of a copy with other changes."""
         for _ in range(_ATTEMPTS):  # others may write meanwhile
             if self.snapshot.fingerprint(saved) == self._records.changes.fingerprint(self.space, saved):
                 return True
@@ -135,16 +135,16 @@ class SpaceIndex:
         return False
 
     def _first_follow(self, windows: int, *, skip_words: bool) -> None:
-        """Brings words and columns up to the records, and shows them."""
+        """Bring words and columns up to the records, and show them."""
         self._columns.reserve(windows)
-        while not skip_words and self._rebuild_words():  # they may be behind what was saved
+        while not skip_words and self._rebuild_words():  # they may be behind the saved columns
             pass
         while self._step(skip_words=skip_words):
             pass
         self._publish()
 
     def _restore(self) -> int:
-        """Begins with the columns that were saved, if there are any; the `seq` that they reach to, or 0."""
+        """Begin with the saved columns, if there are any; return the `seq` up to which they reach, or 0."""
         saved = self._saved.read(self._records.last_seq())
         if saved is None:
             return 0
@@ -157,13 +157,13 @@ class SpaceIndex:
         return saved.seq
 
     def save_columns(self, least: int) -> None:
-        """Saves the columns for the next start where at least this many rows are not in what was saved."""
+        """Save the columns for the next start if at least `least` rows are not in the saved ones."""
         snapshot = self.snapshot
         if len(snapshot.newer_than(self._saved.seq)) >= least:
             self._saved.save(snapshot)
 
     def find_held(self, keys: Sequence[int]) -> HeldKeys:
-        """What the searches of this process have of these records, and whether all was looked at."""
+        """Return how many texts and windows of these records searches have, and whether all indexes were looked at."""
         shown = self.snapshot
         rows = [row for key in keys if key < len(shown.row_of) and (row := int(shown.row_of[key])) >= 0]
         windows = sum(int(shown.counts[row]) for row in rows if shown.alive[row])
@@ -171,19 +171,19 @@ class SpaceIndex:
         return HeldKeys(self._words.index.count_held(keys), windows + (near or 0), all_vectors=near is not None)
 
     def compact_words(self) -> None:
-        """Lets the thread that follows write the words again without those of deleted records."""
+        """Let the thread that follows write the words again without the words of deleted records."""
         self._compact = True
         self._wake.set()
 
     def stop(self) -> None:
-        """Asks the threads to end, without waiting for them."""
+        """Ask the threads to end, without waiting for them."""
         self._stop.set()
         self._wake.set()
         if self.vectors is not None:
             self.vectors.stop()
 
     def close(self, deadline: float) -> None:
-        """Stops following. What does not end by `deadline` (monotonic) is left to the next start."""
+        """Stop following. A part that does not end by `deadline` (monotonic) is left to the next start."""
         self.stop()
         if self._thread.ident is not None:
             self._thread.join(max(0.0, deadline - monotonic()))
@@ -222,13 +222,13 @@ class SpaceIndex:
                 self._stop.wait(min(LONGEST_REST, monotonic() - began))
 
     def _pause(self, seconds: float) -> bool:
-        """Waits, unless there is something to follow; whether to stop."""
+        """Wait, unless there is something to follow; return whether to stop."""
         self._wake.wait(seconds)
         self._wake.clear()
         return self._stop.is_set()
 
     def _catch_up(self) -> None:
-        # what an attempt that failed has applied is published by the next one
+        # changes that a failed attempt has applied are published by the next one
         if self._records.last_seq() > self.snapshot.seq:
             while self._step(skip_words=self._words.seq < self._columns.seq) and not self._stop.is_set():
                 pass
@@ -242,7 +242,7 @@ class SpaceIndex:
         self._published()
 
     def _leave_vectors(self, windows: int) -> None:
-        """Holds no vectors in memory once there are too many windows for it."""
+        """Hold no vectors in memory from now on if there are too many windows for it."""
         if self.vectors is not None and not self._columns.fetches and self.vectors.exceeds_memory(windows):
             self._columns.fetch_vectors(self._fetch)
 
@@ -251,14 +251,14 @@ class SpaceIndex:
         return self._records.reads.vectors_of(keys, self.model)
 
     def _rebuild_words(self) -> bool:
-        """Applies one page to a keyword index that is behind the columns; whether it still is."""
+        """Apply one page to a keyword index that is behind the columns; return whether it still is."""
         if self._words.seq >= self._columns.seq:
             return False
         self._apply_words(self._records.changes.page(self.space, self._words.seq, PAGE, None))
         return self._words.seq < self._columns.seq
 
     def _write_words_again(self) -> None:
-        """Replaces the files of the words where that was asked for and nothing is being rebuilt."""
+        """Replace the files of the words if that was asked for and nothing is being rebuilt."""
         if not self._compact or self._words.seq < self._columns.seq:
             return
         seq = self._words.seq
@@ -277,7 +277,7 @@ class SpaceIndex:
         raise ComponentFailed("keywords", "the index is being closed")
 
     def _step(self, *, skip_words: bool) -> bool:
-        """Applies one page of changes, to words and columns or to columns alone; whether there may be more."""
+        """Apply one page of changes, to words and columns or to columns alone; return whether there may be more."""
         page = self._records.changes.page(self.space, self._columns.seq, PAGE, self.model)
         if len(page.removed):
             self._saved.discard(page.seq)
@@ -287,7 +287,7 @@ class SpaceIndex:
         return len(page) == PAGE
 
     def _apply_words(self, page: Page) -> None:
-        """Gives the page's texts to the keyword index, or newer ones, unless it has them: then none is even read."""
+        """Give the page's texts, or newer ones, to the keyword index; read none that it has already."""
         if page.seq <= self._words.seq:
             return
         newer: list[int] = page.keys[page.seqs > self._words.seq].tolist()
@@ -311,9 +311,9 @@ def open_space(
     choice: VectorChoice,
     relevance: Relevance,
 ) -> SpaceIndex:
-    """Opens the index of `space` in `folder`, whose lock is held, not yet started; `saved_in` has its saved columns.
+    """Open the index of `space` in `folder`, whose lock is held, not yet started; `saved_in` has its saved columns.
 
-    Raises FolderInUse, ConfigurationError, ComponentFailed.
+    Raise FolderInUse, ConfigurationError or ComponentFailed.
     """
     side = None
     if embedder is not None and not choice.keeps_none:
@@ -326,5 +326,5 @@ def open_space(
 
 
 def worst(states: Sequence[str]) -> str:
-    """The state of several parts as one: `down` before `rebuilding` before `ready`."""
+    """Return the worst of several states: `down` before `rebuilding` before `ready`."""
     return next((state for state in ("down", "rebuilding") if state in states), "ready")

@@ -1,4 +1,4 @@
-"""Background work: a thread that notices what any process has written, and what is logged of work that fails."""
+"""Background work: a thread that notices the commits of any process, and the log lines of work that fails."""
 
 import logging
 from collections.abc import Callable
@@ -11,10 +11,10 @@ from typing import Final
 from cognition_engines.errors import ComponentFailed, EngineError
 from cognition_engines.store.change_feed import ChangeWatch
 
-QUIET_SECONDS: Final = 30.0  # between two lines about one outage, whatever its reason becomes
+QUIET_SECONDS: Final = 30.0  # between two lines about one outage, even if its reason changes
 _log = logging.getLogger(__name__)
 LOOK_SECONDS: Final = 0.05
-# Between two looks while every one finds something: indexes that follow each commit of a long run alone would cost more
+# Between two looks while each finds something: indexes that follow each commit of a long run alone would cost more
 # than the run.
 LONGEST_LOOK: Final = 0.1
 DOWN_SECONDS: Final = 2.0  # while the database does not answer
@@ -29,7 +29,7 @@ class Outage:
     _logged: float = 0.0
 
     def note(self, error: EngineError | OSError) -> None:
-        """The work failed once more."""
+        """Note that the work failed once more."""
         reason = str(error)
         if self._reason is None or (reason != self._reason and monotonic() - self._logged > QUIET_SECONDS):
             self._logged = monotonic()
@@ -37,16 +37,16 @@ class Outage:
             _log.warning("%s: %s", self.what, reason)
 
     def over(self) -> None:
-        """The work succeeded."""
+        """Note that the work succeeded."""
         if self._reason is not None:
             self._reason = None
             _log.warning("%s: that is over", self.what)
 
 
 class Watcher:
-    """Looks for commits until it is stopped, and calls `found`, which may raise ComponentFailed.
+    """A thread that looks for commits until it is stopped, and calls `found`, which may raise ComponentFailed.
 
-    What it misses, the indexes find by themselves a moment later.
+    A commit that it misses, the indexes find by themselves a moment later.
     """
 
     def __init__(self, watch: ChangeWatch, found: Callable[[], object]) -> None:
@@ -59,11 +59,11 @@ class Watcher:
         self._thread.start()
 
     def stop(self) -> None:
-        """Asks the thread to end, without waiting for it."""
+        """Ask the thread to end, without waiting for it."""
         self._stop.set()
 
     def close(self, seconds: float) -> None:
-        """Stops, and waits for so long."""
+        """Stop, and wait at most `seconds` for the thread to end."""
         self.stop()
         if self._thread.ident is not None:
             self._thread.join(seconds)

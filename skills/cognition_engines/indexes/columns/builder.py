@@ -26,7 +26,7 @@ _COMPACT_SHARE: Final = 0.25  # more dead rows than this share are dropped at th
 
 
 class _GrowingArray(Generic[S]):
-    """An array that grows by doubling. What was handed out keeps its content: only the free tail is written."""
+    """An array that grows by doubling. Earlier views keep their content: only the free tail is written."""
 
     def __init__(self, dtype: type[S], width: int | None = None) -> None:
         self.dtype = dtype
@@ -50,7 +50,7 @@ class _GrowingArray(Generic[S]):
         self._array = larger
 
     def hold(self, values: NDArray[S]) -> None:
-        """Hold these values and no others, without a copy: what is added later goes into a longer array."""
+        """Hold these values and no others, without a copy: later values go into a longer array."""
         self._array, self.size = values, len(values)
 
     def view(self) -> NDArray[S]:
@@ -76,7 +76,7 @@ class _Label:
         self.column.extend(np.array([code_of[text] for text in texts], np.int64))
 
     def hold(self, texts: Sequence[str], values: NDArray[Any]) -> None:
-        """Hold these codes and no others; `texts` are what they stand for, from 0 on."""
+        """Hold these codes and no others; `texts` are their meanings, from 0 on."""
         self.codes = {text: code for code, text in enumerate(texts)}
         self.column = _GrowingArray(values.dtype.type)
         self.column.hold(values)
@@ -109,7 +109,7 @@ def _capacity(array: NDArray[Any], needed: int) -> int:
 
 
 def _grow_array(array: NDArray[S], needed: int, fill: int | bool) -> NDArray[S]:
-    """`array`, or a longer copy with `fill` in the new places."""
+    """Return `array`, or a longer copy with `fill` in the new places."""
     if needed <= len(array):
         return array
     larger = np.full(_capacity(array, needed), fill, array.dtype)
@@ -148,7 +148,7 @@ class Columns:
 
     @property
     def windows(self) -> int:
-        """How many there are, those of dead rows among them."""
+        """How many windows there are, including windows of dead rows."""
         return self._owners.size
 
     @property
@@ -157,7 +157,7 @@ class Columns:
         return self._fetch is not None
 
     def fetch_vectors(self, fetch: Fetch) -> None:
-        """Snapshots hold no vectors from now on, but read them by `fetch`; short ones, without sketches, are held."""
+        """Let snapshots read vectors by `fetch` from now on and hold none; short ones, without sketches, are held."""
         if word_count(self._dim):
             self._fetch = fetch
             self._vectors = _GrowingArray(np.float32, self._dim)
@@ -173,7 +173,7 @@ class Columns:
                 words.reserve(windows)
 
     def apply(self, page: Page) -> None:
-        """Add the changes that come after `seq`. Raises ValueError for a page that begins elsewhere."""
+        """Add the changes that come after `seq`. Raise ValueError if the page begins elsewhere."""
         if page.after != self._seq:
             raise ValueError(f"page: begins after {page.after} instead of {self._seq}")
         if page:
@@ -187,7 +187,7 @@ class Columns:
         self._seq = page.seq
 
     def publish(self) -> Snapshot:
-        """Make visible what was applied. Copy one byte and one key-map entry per record, no vectors."""
+        """Make the applied changes visible. Copy one byte and one key-map entry per record, no vectors."""
         if not self._changed:
             self.snapshot = replace(self.snapshot, seq=self._seq)
             return self.snapshot

@@ -1,7 +1,7 @@
 """Lists: the records of a space in one order, filtered and cut to a page, exact at the moment of the call.
 
 A listing follows the records inside each call, so it needs no follower and no other index, and a page costs two store
-calls whatever its offset and conditions: one for what changed since the last call, one for the rows shown.
+calls at any offset and with any conditions: one for the changes since the last call, one for the rows shown.
 """
 
 from bisect import bisect_left
@@ -24,7 +24,7 @@ from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
 RECORDED: Final = "recorded"  # the order in which records were first stored
-# Of a label whose texts have an order of their own; all other texts come after these.
+# Labels whose texts have an order other than the alphabet; all other texts come after these.
 _RANKED: Final[Mapping[str, tuple[str, ...]]] = {"stakes": ("low", "medium", "high", "critical")}
 CHANGES: Final = 2000  # asked for at a time
 ATTEMPTS: Final = 3  # at a page whose records change while it is read
@@ -33,7 +33,7 @@ RESORT_SHARE: Final = 8  # one new row in this many, and sorting all is cheaper 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """By which column, a label or a number or RECORDED, and whether the lowest comes first.
+    """The column to sort by, a label or a number or RECORDED, and whether the lowest comes first.
 
     Records without a value come last either way. Equal ones are in the order of the list, the newest first.
     """
@@ -89,7 +89,7 @@ class _State:
 
 
 class Listing:
-    """The records of `space`, newest first by `at`, those without it last; equal ones by id, episodes by number down.
+    """The records of `space`, newest first by `at`, records without it last; equal ones by id, episodes by number down.
 
     Safe for use by several threads.
     """
@@ -106,9 +106,9 @@ class Listing:
     ) -> ListPage:
         """Return the records from `offset` on, at most `limit`, that the viewer sees and the conditions accept.
 
-        With `order` in that one, which sorts all of them.
+        With `order`, sort all of them by it first.
 
-        Raises ComponentFailed when the records do not answer.
+        Raise ComponentFailed if the records do not answer.
         """
         for _ in range(ATTEMPTS):
             state = self.follow()
@@ -124,7 +124,7 @@ class Listing:
         return ListPage(len(rows), [each for each in stored if accepts(conditions, each)])
 
     def follow(self) -> _State:
-        """Read what changed since the last time. Raises ComponentFailed when the records do not answer."""
+        """Read the changes since the last time. Raise ComponentFailed if the records do not answer."""
         with self._lock:
             if self._records.last_seq() == self._columns.seq:
                 return self._state
@@ -144,7 +144,7 @@ class Listing:
             return self._state
 
     def _sort_rows(self, snapshot: Snapshot, known: int) -> Ints:
-        """Return the order of all rows, given that of the first `known`."""
+        """Return the order of all rows, given the order of the first `known`."""
         at, ids, count = snapshot.numbers["at"], snapshot.ids, len(snapshot.keys)
 
         # of whole numbers, ~n is -n - 1: it turns the order around and has no overflow

@@ -1,4 +1,4 @@
-"""Conditions as a rule on one record: what the mask says of its row, said of the record itself."""
+"""Conditions as a rule on one record: the same answer as the mask gives for its row, from the record itself."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -71,7 +71,7 @@ def _members(stored: StoredRecord, name: str) -> tuple[str, ...]:
 
 @cache
 def _member(name: str) -> Callable[[StoredRecord], Any]:
-    """Read the member of this name; None for a kind that has none."""
+    """Return a reader of the member of this name; it returns None if a kind has none. Raise KeyError if all lack it."""
     having = {kind for kind, spec in SPECS.items() if name in spec.model.__dataclass_fields__}
     if not having:
         raise KeyError(name)
@@ -92,7 +92,7 @@ def _review_by(stored: StoredRecord) -> float | None:
 
 
 def _reference_reader(role: Role) -> Callable[[StoredRecord], tuple[str, ...]]:
-    """Return a reader of the references of a record in a role, which the columns are made of."""
+    """Return a reader of the references of a record in a role, from which the columns are made."""
     return lambda stored: tuple(
         each.target for each in references_of(stored.record, stored.origin) if each.role is role
     )

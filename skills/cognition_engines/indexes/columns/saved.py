@@ -1,7 +1,7 @@
-"""Columns in a file: a start reads them, and of the records only what changed since.
+"""Columns in a file: a start reads them, and of the records only later changes.
 
 The file is derived and can be thrown away: one that is damaged, or of another store, model, columns or format, is not
-read. It is read whole and not mapped, so what happens to it later changes no answer. It holds nothing of a record that
+read. It is read whole and not mapped, so later changes of it change no answer. It holds nothing of a record that
 was removed: a removal discards it before searches show that the record is gone.
 """
 
@@ -30,7 +30,7 @@ _LAYOUT: Final = "layout.json"
 _BLOCK: Final = 1 << 14  # rows written at a time: between two of them a removal can stop it
 _log = logging.getLogger(__name__)
 
-# what a damaged file may raise where it is read
+# errors that reading a damaged file may raise
 _DAMAGE: Final = (
     OSError,
     EOFError,
@@ -50,7 +50,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whose columns a file holds: all of it must agree."""
+    """The identity of the columns in a file: all of it must agree."""
 
     store_id: str
     columns: str
@@ -60,7 +60,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class SavedColumns:
-    """Columns up to `seq`, all rows alive. `codes` are the texts of each label by code, `posted` those of each set.
+    """Columns up to `seq`, all rows alive. `codes` are the texts of each label by code, `posted` the texts of each set.
 
     `arrays` has `keys`, `seqs`, `sensitivity`, `starts`, `counts`, `owners`, `vectors`, and by a prefix `number.`,
     `label.`, `sketch.`, `rows.` (of all postings of a set, one after the other) and `ends.` (of each in them).
@@ -87,12 +87,12 @@ class ColumnsFile:
         self._identity: Final = identity
         self._writing = Lock()
         self._removed = 0  # the seq of the last removal: an older snapshot is not saved
-        self.seq = 0  # what the file holds; 0 without one
+        self.seq = 0  # the last change in the file; 0 without one
 
     def read(self, last_seq: int) -> SavedColumns | None:
         """Return the columns of the file; None without one that can be used. Records of `last_seq` have all of them.
 
-        Raise ComponentFailed if one that is not to be used cannot be removed.
+        Raise ComponentFailed if a file that is not to be used cannot be removed.
         """
         _remove(self._new)  # of a process that was killed
         if not self._path.is_file():  # a pipe would be waited for
@@ -110,7 +110,7 @@ class ColumnsFile:
         return saved
 
     def save(self, snapshot: Snapshot) -> None:
-        """Replace the file by one of this snapshot, unless a record that it has was removed since."""
+        """Replace the file by one of this snapshot, unless a record in the snapshot was removed since."""
         with self._writing:
             try:
                 self._write(snapshot)
@@ -121,7 +121,7 @@ class ColumnsFile:
                     self._new.unlink(missing_ok=True)
 
     def discard(self, removed: int) -> None:
-        """Remove the file, and end the writing of one of a snapshot before the seq `removed`.
+        """Remove the file, and stop writing one of a snapshot before the seq `removed`.
 
         Raise ComponentFailed if it cannot be removed.
         """
@@ -159,7 +159,7 @@ class ColumnsFile:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file. What is a folder was not written here, and stays."""
+    """Remove a file. A folder was not written here, and stays."""
     try:
         path.unlink(missing_ok=True)
     except IsADirectoryError:
@@ -170,13 +170,13 @@ def _remove(path: Path) -> None:
 
 
 def remove_columns(folder: Path) -> None:
-    """Remove the saved columns in the folder of a space. Raises OSError."""
+    """Remove the saved columns in the folder of a space. Raise OSError if that fails."""
     for name in (NAME, f"{NAME}.new"):
         (folder / name).unlink(missing_ok=True)
 
 
 def _read(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
-    """Return the columns of a file; None for one of another store, model, columns or format. A wrong byte raises."""
+    """Return the columns of a file; None if it is of another store, model, columns or format. A wrong byte raises."""
     layout = json.loads(file.read(_LAYOUT))
     if (layout["format"], layout["of"]) != (FORMAT, [*astuple(identity)]):
         return None
@@ -190,7 +190,7 @@ def _read(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
 
 
 def _check(saved: SavedColumns) -> None:
-    """Raise ValueError or TypeError for columns that do not fit together."""
+    """Raise ValueError or TypeError if the columns do not fit together."""
     arrays, rows = saved.arrays, len(saved.ids)
     if any(len(arrays[name]) != rows for name in ("keys", "seqs", "sensitivity", "starts", "counts")):
         raise ValueError("its columns have different lengths")

@@ -5,7 +5,7 @@ differing bits finds a few thousand candidates among a million in a few millisec
 They are then ranked by their vectors. Measured with the texts of docs/benchmarks.md, 200,000 vectors: 1,000
 candidates hold 99.8 % of the true ten nearest and, in stores of all kinds, 98.1 % of the true hundred.
 
-Where there are many, the first 192 bits choose ten times as many, and the others choose among these: half of the
+If there are many, the first 192 bits choose ten times as many, and the others choose among these: half of the
 reading, and a million vectors lose 0.4 % of the true hundred by it and none of the true ten.
 """
 
@@ -47,13 +47,13 @@ def sketch(vectors: Floats) -> Words:
 
 
 def cost(sketches: int, matching: int, count: int) -> float:
-    """About how many microseconds `alike` takes to choose `count` of the `matching` ones among this many sketches."""
+    """Return about how many microseconds `nearest_sketches` takes for `count` of the `matching` among all sketches."""
     coarse = min(matching * GATHERED, sketches * STREAMED) * _COARSE
     return sketches * CHOSEN + coarse + min(matching, _KEPT * count) * GATHERED * _COARSE
 
 
 def nearest_sketches(columns: tuple[Words, ...], vector: Floats, accepted: Bools, count: int) -> Ints:
-    """Return the places, ascending, of about the `count` accepted sketches that are nearest to that of `vector` (dim,).
+    """Return the places, ascending, of about `count` accepted sketches that are nearest to the one of `vector` (dim,).
 
     All that equal the last of them are among them. The sketches are given word by word as columns.
     """
@@ -71,10 +71,10 @@ def nearest_sketches(columns: tuple[Words, ...], vector: Floats, accepted: Bools
 def _coarsely(
     columns: tuple[Words, ...], wanted: Words, accepted: Bools, matching: int, count: int
 ) -> tuple[Ints, Counts]:
-    """Accepted places that differ least in these words, about `count` and half of it at least, and in how many bits."""
+    """Return about `count` accepted places, at least half, that differ least in these words, and by how many bits."""
     places = np.flatnonzero(accepted) if matching * GATHERED < len(accepted) * STREAMED else None
     differing = differing_bits(columns, wanted, places)
-    # of the accepted ones alone: those that are not must not decide which are chosen
+    # only of accepted sketches: the others must not decide which are chosen
     step = max(1, matching // _SAMPLE)
     sample = differing[::step] if places is not None else differing[np.flatnonzero(accepted)[::step]]
     reached = np.cumsum(np.bincount(sample, minlength=1))
@@ -85,7 +85,7 @@ def _coarsely(
             near &= accepted
         if np.count_nonzero(near) >= count // 2:
             break
-        bound += 1  # a sample may have met other sketches than most are
+        bound += 1  # a sample may have other sketches than most
     chosen = np.flatnonzero(near)
     return chosen if places is None else places[chosen], differing[chosen]
 

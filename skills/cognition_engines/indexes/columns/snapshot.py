@@ -1,6 +1,6 @@
 """Records as columns in memory, as a query reads them: masks for conditions and isolation, and postings of sets.
 
-Computing a mask scans every record, and agents repeat the same filters, so that recent masks are cached. Threads that
+Computing a mask scans every record, and agents repeat the same filters, so recent masks are cached. Threads that
 need the same mask at the same time share one computation.
 """
 
@@ -27,14 +27,14 @@ Floats = NDArray[np.float32]
 Codes = NDArray[np.signedinteger[Any]]
 Postings = Mapping[str | int, Sequence[int]]
 Test = Callable[[slice], Bools | np.bool_]  # which rows of a part are accepted
-Fetch = Callable[[Sequence[int]], Mapping[int, Floats]]  # the vectors of those of the keys that have any
+Fetch = Callable[[Sequence[int]], Mapping[int, Floats]]  # the vectors of the keys that have any
 Readers = Mapping[str, Callable[[str], str]]  # how each label and set reads a text: folded, or as it is
 
 ABSENT: Final = -1  # the code of a label that a record does not have
 _BLOCK: Final = 1 << 16  # rows computed at a time: intermediate results stay in the processor's cache
 _COMPARED: Final = 8  # up to this many codes of a label, comparing with each is faster than a table of all
 MEGABYTES: Final = (
-    16  # of masks over rows, a byte for each; where rows have several windows, those over windows besides
+    16  # of masks over rows, a byte for each; if rows have several windows, masks over windows in addition
 )
 FEWEST: Final = 8  # masks, however large
 MOST: Final = 128
@@ -81,7 +81,7 @@ class MaskCache:
         return entry.rows.get(compute)
 
     def windows(self, rows: Bools, compute: Callable[[], Bools]) -> Bools:
-        """Return the mask over windows that belongs to one over rows; cached if that is."""
+        """Return the mask over windows that belongs to a mask over rows; it is cached if the mask over rows is."""
         with self._lock:
             entry = next((each for each in self._masks.values() if each.rows.mask is rows), None)
         return compute() if entry is None else entry.windows.get(compute)
@@ -103,12 +103,12 @@ class Snapshot:
     """One consistent view of all records of a space up to `seq`. Arrays are indexed by row; none is ever changed.
 
     `starts` and `counts` give each row's windows in `vectors` (W, dim), `owners` the row of each window, `single`
-    whether every row has just one, `sketches` the windows' signs, word by word (empty where vectors are short); in a
+    whether every row has just one, `sketches` the windows' signs, word by word (empty if vectors are short); in a
     listing all of them are empty. With `fetch`, `vectors` is empty and `fetch` reads them from the store. `row_of`
     maps a record's key to its row, or -1. `codes` maps a label's text to its code in the column of that name,
     `postings` a text of a set (or, for `parent`, a key) to the rows that hold it, ascending; `read` is how a column
     reads a text, folded or as it is.
-    `ids` holds each row's id, `masks` the cache of those that were computed last. Dictionaries, `ids` and postings may
+    `ids` holds each row's id, `masks` the cache of recent masks. Dictionaries, `ids` and postings may
     have grown since: no row beyond `keys` counts.
     """
 
@@ -138,7 +138,7 @@ class Snapshot:
         return int(np.count_nonzero(self.alive))
 
     def mask(self, conditions: Conditions, viewer: Viewer) -> Bools:
-        """Which rows the viewer may see and the conditions accept, exactly."""
+        """Return which rows the viewer may see and the conditions accept, exactly."""
         return self.masks.rows((conditions, viewer), lambda: self._mask(conditions, viewer))
 
     def _mask(self, conditions: Conditions, viewer: Viewer) -> Bools:
@@ -166,7 +166,7 @@ class Snapshot:
     def vectors_of(self, rows: Ints) -> tuple[Floats, Ints]:
         """Return the vectors of all windows of these rows, row after row, and how many each row has.
 
-        What is fetched may have changed since this snapshot: a record that is gone has none.
+        Vectors that are fetched may have changed since this snapshot: a record that is gone has none.
         """
         counts = self.counts[rows]
         if self.fetch is None:
@@ -179,9 +179,9 @@ class Snapshot:
         return stacked, np.array([0 if part is None else len(part) for part in parts], np.int64)
 
     def windows_at(self, rows: Ints) -> tuple[Floats, Ints, Ints]:
-        """Vectors, the places in them of all windows of these rows, row after row, and how many each row has.
+        """Return vectors, the places in them of all windows of these rows, row after row, and how many each row has.
 
-        As `vectors_of`, without a copy of vectors that are in memory.
+        Unlike `vectors_of`, copy no vectors that are in memory.
         """
         if self.fetch is None:
             counts = self.counts[rows]
@@ -190,7 +190,7 @@ class Snapshot:
         return vectors, np.arange(len(vectors), dtype=np.int64), counts
 
     def windows_of(self, mask: Bools) -> Bools:
-        """Which windows are those of rows under the mask."""
+        """Return which windows belong to rows under the mask."""
         return mask if self.single else self.masks.windows(mask, lambda: mask[self.owners])
 
     def rows_of(self, keys: Ints) -> Ints:
@@ -204,7 +204,7 @@ class Snapshot:
         return np.arange(np.searchsorted(self.seqs, seq, side="right"), len(self.seqs), dtype=np.int64)
 
     def fingerprint(self, seq: int) -> tuple[int, int]:
-        """Return what `ChangeFeed.fingerprint` has, of the living rows written up to `seq`."""
+        """Return the same as `ChangeFeed.fingerprint`, for the living rows written up to `seq`."""
         seqs = self.seqs[self.alive & (self.seqs <= seq)]
         return len(seqs), int((seqs % FINGERPRINT_PRIME).sum())
 
@@ -277,7 +277,7 @@ class Snapshot:
 
 
 def _any(tests: Sequence[Test]) -> Test:
-    """Return a test that accepts what one of the tests does; nothing without any."""
+    """Return a test that accepts all rows that one of the tests accepts; none without tests."""
     if not tests:
         return lambda part: np.False_
     return lambda part: reduce(np.logical_or, [test(part) for test in tests])

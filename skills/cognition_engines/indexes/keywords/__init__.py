@@ -1,1 +1,1 @@
-"""The keyword index: tantivy, and what words weigh for a reader."""
+"""The keyword index: tantivy, and the weights of words for a reader."""

@@ -1,7 +1,7 @@
 """The files of a keyword index: whether they are as they were written, and setting a damaged folder aside.
 
-tantivy writes a file of a segment once and reads past a changed byte without an error, and what it has mapped into
-memory it reads as it is now. So the folder has a list of these files with their sizes and SHA-256 digests.
+tantivy writes a file of a segment once and reads past a changed byte without an error, and it reads a file that it has
+mapped into memory as the file is now. So the folder has a list of these files with their sizes and SHA-256 digests.
 """
 
 import fcntl
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError, FolderInUse, ForeignCalls
 
-Signature = tuple[int, int, int]  # inode, size and time of change: another one after whatever was done to a file
+Signature = tuple[int, int, int]  # inode, size and time of change: another one after any change of a file
 COMPONENT: Final = "keywords"
 KEPT_ASIDE: Final = 3
 LIST: Final = "files.json"
@@ -38,7 +38,7 @@ _WRITER_BYTES: Final = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class SetAside:
-    """A folder that could not be used: where it is now, and why."""
+    """A folder that could not be used: its new place, and the reason."""
 
     folder: Path
     reason: str
@@ -58,7 +58,7 @@ Files = Mapping[str, Written]
 
 @contextmanager
 def writer_lock(folder: Path) -> Iterator[None]:
-    """tantivy's own lock, for a look at the files before it opens them. Raises FolderInUse when another has it."""
+    """Hold tantivy's lock, to look at the files before it opens them. Raise FolderInUse if another process has it."""
     lock = os.open(folder / ".tantivy-writer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -70,13 +70,13 @@ def writer_lock(folder: Path) -> Iterator[None]:
 
 
 def is_empty(folder: Path) -> bool:
-    """Whether nothing was ever committed to the folder."""
+    """Return whether nothing was ever committed to the folder."""
     some = [name for name in (TABLE, MANAGED) if (folder / name).exists()]
     return not some and next(folder.glob("*.store"), None) is None
 
 
 def read_list(folder: Path) -> dict[str, Written]:
-    """The files as the folder lists them; none without a list. Raises ComponentFailed for a damaged list."""
+    """Return the files as the folder lists them; none without a list. Raise ComponentFailed if the list is damaged."""
     try:
         _check_size(folder / LIST)
         listed = json.loads((folder / LIST).read_bytes())
@@ -88,17 +88,17 @@ def read_list(folder: Path) -> dict[str, Written]:
 
 
 def write_list(folder: Path, files: Files) -> None:
-    """Replaces the list. Raises OSError."""
+    """Replace the list. Raise OSError if that fails."""
     new = folder / f"{LIST}.new"
     new.write_text(json.dumps({name: [file.size, file.digest] for name, file in files.items()}), encoding="utf-8")
     new.replace(folder / LIST)
 
 
 def check_files(folder: Path, known: Files) -> dict[str, Written]:
-    """All files in use, of which those that are `known` are as they were written.
+    """Return all files in use, after a check that the `known` files among them are as they were written.
 
-    Reads the files that have another signature than the known one, or none. Raises ComponentFailed for a folder that
-    is damaged. A merge may replace files meanwhile.
+    Read the files that have another signature than the known one, or none. Raise ComponentFailed if the folder is
+    damaged. A merge may replace files meanwhile.
     """
     table = _table_of_contents(folder)
     for _ in range(_ATTEMPTS):
@@ -113,7 +113,7 @@ def check_files(folder: Path, known: Files) -> dict[str, Written]:
 
 
 def is_touched(folder: Path, files: Files) -> bool:
-    """Whether a file has lost its signature. One that a merge has removed has not."""
+    """Return whether a file has lost its signature. A file that a merge has removed has not."""
     prefix = os.path.join(folder, "")  # every search asks: to make a Path of each takes longer than the rest
     return any(_signature(prefix + name) not in (file.signature, None) for name, file in files.items())
 
@@ -127,7 +127,7 @@ def _signature(path: Path | str) -> Signature | None:
 
 
 def _table_of_contents(folder: Path) -> bytes:
-    """tantivy reads two small files whole, so they must be small."""
+    """Return the bytes of TABLE. Raise ComponentFailed if it or MANAGED is too large: tantivy reads both whole."""
     try:
         for name in (TABLE, MANAGED):
             _check_size(folder / name)
@@ -142,9 +142,9 @@ def _check_size(path: Path) -> None:
 
 
 def files_in_use(folder: Path, table: bytes, known: Iterable[str]) -> list[str]:
-    """The files of the segments that the table names: a merge may still be writing those of others.
+    """Return the files of the segments that the table names: a merge may still be writing files of other segments.
 
-    Those that are known are among them whether they are there or not, but for lists of deletions: they are replaced.
+    Files that are known are among them even if they are absent, except lists of deletions, which are replaced.
     """
     segments = {segment["segment_id"].replace("-", "") for segment in json.loads(table)["segments"]}
     names = {*os.listdir(folder), *(name for name in known if not name.endswith(".del"))}
@@ -171,7 +171,7 @@ def _digest(path: Path) -> str:
 
 
 def move_aside(folder: Path) -> Path:
-    """Renames the folder to `<folder>.damaged-<n>`, of which the newest few are kept. Raises ConfigurationError."""
+    """Rename the folder to `<folder>.damaged-<n>`; keep the newest few. Raise ConfigurationError if that fails."""
     numbered: dict[int, Path] = {}
     for path in folder.parent.glob(f"{folder.name}.damaged-*"):
         suffix = path.name.rpartition("-")[2]
@@ -190,10 +190,10 @@ def move_aside(folder: Path) -> Path:
 
 
 def copy_index(source: Path, target: Path) -> bool:
-    """Makes `target` a copy of the index in `source`, which another process may write; whether there is one now.
+    """Make `target` a copy of the index in `source`, which another process may write; return whether it is one now.
 
     It takes no time and hardly any space: a segment is written once, so its files are linked, and only the lists of
-    them are copied. Where it fails, `target` is absent. Raises OSError for a `target` that cannot be written.
+    them are copied. If that fails, `target` is absent. Raise OSError if `target` cannot be written.
     """
     for _ in range(_ATTEMPTS):
         if target.exists():
@@ -208,7 +208,7 @@ def copy_index(source: Path, target: Path) -> bool:
 
 
 def _copy_commit(source: Path, target: Path) -> bool:
-    """Whether all files of one commit are there."""
+    """Copy the files of one commit; return whether all of them are there."""
     try:
         table = (source / TABLE).read_bytes()
         names = files_in_use(source, table, ())
@@ -233,7 +233,7 @@ def _link(source: Path, target: Path) -> None:
 
 
 def index_in(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
-    """The index of a folder, new or as it is. Raises ComponentFailed."""
+    """Return the index of a folder, new or as it is. Raise ComponentFailed if that fails."""
     try:
         with ForeignCalls(COMPONENT):
             return tantivy.Index(schema, path=str(folder))
@@ -244,7 +244,7 @@ def index_in(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
 
 
 def writer_of(index: tantivy.Index, folder: Path) -> tantivy.IndexWriter:
-    """The one writer of a folder. Raises FolderInUse where another process has it, ComponentFailed."""
+    """Return the one writer of a folder. Raise FolderInUse if another process has it, or ComponentFailed."""
     try:
         with ForeignCalls(COMPONENT):
             return index.writer(_WRITER_BYTES, 1)
@@ -255,7 +255,7 @@ def writer_of(index: tantivy.Index, folder: Path) -> tantivy.IndexWriter:
 
 
 def any_of(schema: tantivy.Schema, field: str, numbers: Sequence[int]) -> tantivy.Query:
-    """The texts that have one of these numbers in the field."""
+    """Return a query for the texts that have one of these numbers in the field."""
     if len(numbers) > _NAMED:
         return tantivy.Query.term_set_query(schema, field, [int(number) for number in numbers])
     terms = [tantivy.Query.term_query(schema, field, int(one), index_option="basic") for one in numbers]
@@ -263,7 +263,7 @@ def any_of(schema: tantivy.Schema, field: str, numbers: Sequence[int]) -> tantiv
 
 
 def best_texts(searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> tuple[IntArray, DoubleArray]:
-    """The keys and sums of the best_texts `limit` texts, best_texts first."""
+    """Return the keys and sums of the best `limit` texts, best first."""
     hits = searcher.search(query, min(limit, max(1, searcher.num_docs)), count=False).hits
     if not hits:
         return NOTHING

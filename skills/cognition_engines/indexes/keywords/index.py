@@ -4,8 +4,8 @@ The folder is derived from the records and can be thrown away. Nothing of a text
 an integer key and a score. How far the index has followed the records (`seq`) is a document of the same commit as the
 changes, so the two cannot disagree, however the process ends.
 
-A score is computed from the text and from what its reader sees, with whole numbers that tantivy only adds up: nothing
-else in the index can change a digit of it (decision 0033).
+A score is computed from the text and from the texts that its reader sees, with whole numbers that tantivy only adds up:
+nothing else in the index can change a digit of it (decision 0033).
 
 Everything here raises `ComponentFailed("keywords", ...)` when tantivy fails or panics.
 """
@@ -60,7 +60,7 @@ from cognition_engines.store.values import Text
 
 @dataclass(frozen=True, slots=True)
 class ViewerKeywords:
-    """The index as one reader sees it: only the texts that the reader may see are found, and they alone are counted."""
+    """The index as one reader sees it: only texts that the reader may see are found, and only they are counted."""
 
     index: "KeywordIndex"
     viewer: Viewer
@@ -77,7 +77,7 @@ class ViewerKeywords:
 
 @dataclass(frozen=True, slots=True)
 class _Commit:
-    """What searches see: one state of the index and the counts over it."""
+    """One state of the index, as searches see it, and the counts over it."""
 
     searcher: tantivy.Searcher
     weights: KnownWeights
@@ -89,7 +89,7 @@ class _Commit:
 
 @dataclass(frozen=True, slots=True)
 class _Identity:
-    """Whose index it is: what a checkpoint must name."""
+    """The store and the columns of an index, which its checkpoint must name."""
 
     store_id: str
     columns: str
@@ -112,7 +112,7 @@ class KeywordIndex:
         set_aside: SetAside | None,
         relevance: Relevance,
     ) -> None:
-        """Not for callers: see `open`."""
+        """Take over the parts of an opened index; callers use `open`."""
         self._folder = folder
         self._files = files
         self._doubts = self._dispelled = 0
@@ -131,10 +131,10 @@ class KeywordIndex:
     def open(cls, folder: Path, store_id: str, columns: str = "", relevance: Relevance = RELEVANCE) -> "KeywordIndex":
         """Open the index in `folder`, or make an empty one there with `seq` 0.
 
-        `columns` identifies what the texts are marked with (see `columns_of`). A folder that is damaged, or of another
+        `columns` identifies the marks of the texts (see `columns_of`). A folder that is damaged, or of another
         store, columns, relevance or format, is renamed to `<folder>.damaged-<n>` (the newest three stay) and replaced
-        by an empty one; `set_aside` then has its new name and the reason. Raises FolderInUse when another writer holds
-        the folder, ConfigurationError when it cannot be written.
+        by an empty one; `set_aside` then has its new name and the reason. Raise FolderInUse if another writer holds the
+        folder, ConfigurationError if it cannot be written.
         """
         identity = _Identity(store_id, written_by(columns, relevance))
         try:
@@ -164,7 +164,7 @@ class KeywordIndex:
         A `seq` that is not above the current one changes nothing: those changes are in already. Removing an absent
         key is no error. On failure nothing of the call is kept.
 
-        Raises ValueError when a key is given twice, or both replaced and removed.
+        Raise ValueError if a key is given twice, or both replaced and removed.
         """
         texts = [Text(*upsert) for upsert in upserts]
         if len(set(keys := [*(text.key for text in texts), *deletes])) != len(texts) + len(deletes):
@@ -199,15 +199,15 @@ class KeywordIndex:
             self.check()  # before anything can happen to the new files
 
     def skip(self, seq: int) -> None:
-        """Notes that no change up to `seq` concerns a text. Nothing is written: the next start asks once more."""
+        """Note that no change up to `seq` concerns a text. Nothing is written: the next start asks once more."""
         with self._writing:
             self._seq = max(self._seq, seq)
 
     def rewrite(self, batches: Iterable[Sequence[Text]]) -> None:
-        """Puts these texts, all that there are up to `seq`, in the place of the files that there are.
+        """Replace all files by files of these texts, which must be all texts up to `seq`.
 
-        What was removed is then in no file; searches see one or the other. For the thread that applies changes. On
-        failure all stays as it is.
+        Removed texts are then in no file; a search sees the old state or the new one. For the thread that applies
+        changes. On failure all stays as it is.
         """
         with self._writing:
             writer = self._writer
@@ -234,7 +234,7 @@ class KeywordIndex:
             self.check()
 
     def count_held(self, keys: Sequence[int]) -> int:
-        """How many of the keys the index has a text of."""
+        """Return for how many of the keys the index has a text."""
         state = self._state()
         with ForeignCalls(COMPONENT):
             found = tantivy.Query.const_score_query(any_of(self._schema, "key", keys), 1.0)
@@ -243,14 +243,14 @@ class KeywordIndex:
     def search(
         self, query: str, limit: int, viewer: Viewer = EVERYTHING, marks: Marks = ()
     ) -> tuple[IntArray, DoubleArray]:
-        """Keys and BM25 scores (above 0) of the best `limit` texts that share a term with `query`.
+        """Return the keys and BM25 scores (above 0) of the best `limit` texts that share a term with `query`.
 
         Best first; equal scores come in any order, and of several with the last score any may be among them.
         `query` is plain text: no character in it is an operator, and a term that it repeats counts as often. Without
-        any term the answer is empty. Of many terms the rarest MOST_WORDS count, and among MANY_TEXTS a term of more
-        than half of those that the viewer sees does not count among rarer ones. `limit` is at least 1. Only texts that
-        `viewer` may see are found, and they alone are counted. With `marks`, only texts that have one of each are
-        found.
+        any term the answer is empty. Of many terms the rarest MOST_WORDS count, and from MANY_TEXTS texts on a term in
+        more than half of the texts that the viewer sees counts only if there are no rarer ones. `limit` is at least 1.
+        Only texts that `viewer` may see are found, and only they are counted. With `marks`, only texts that have one of
+        each are found.
         """
         if limit < 1:
             raise ValueError("limit must be at least 1")
@@ -264,9 +264,9 @@ class KeywordIndex:
     def search_among(
         self, query: str, keys: Sequence[int], viewer: Viewer = EVERYTHING
     ) -> tuple[IntArray, DoubleArray]:
-        """As `search`, over the texts of `keys` alone: those that share a term with `query`, all of them.
+        """Return the keys and scores of all texts among those of `keys` that share a term with `query`, best first.
 
-        The scores are those of `search`. A key that the index does not hold is no match.
+        The scores are the same as in `search`. A key that the index does not hold is no match.
         """
         if not len(keys):
             return NOTHING
@@ -277,13 +277,13 @@ class KeywordIndex:
         return found
 
     def highest(self, query: str, viewer: Viewer = EVERYTHING) -> float:
-        """The BM25 score of a text that had all of the query, at its best; 0 where no text has a word of it."""
+        """Return the highest BM25 score that a text with all of the query could have; 0 if no text has a word of it."""
         with ForeignCalls(COMPONENT):
             weights = self._state().weights.of(viewer, query, self._queries)
         return 0.0 if weights is None else weights.highest
 
     def check(self) -> None:
-        """Raises ComponentFailed when a file is not as it was written. Reads only those touched since the last time.
+        """Raise ComponentFailed if a file is not as it was written. Read only files touched since the last time.
 
         For the thread that applies changes.
         """
@@ -294,7 +294,7 @@ class KeywordIndex:
         self._dispelled = doubts
 
     def _confirm(self) -> None:
-        """What was found counts unless another process has written into the files: they are read as they are now."""
+        """Raise ComponentFailed if another process has written into the files, which are read as they are now."""
         if is_touched(self._folder, self._files):
             self._doubts += 1
         if self._doubts != self._dispelled:
@@ -332,7 +332,7 @@ class KeywordIndex:
     def _find_best(
         self, state: _Commit, query: str, viewer: Viewer, required: Sequence[tantivy.Query], limit: int
     ) -> tuple[IntArray, DoubleArray]:
-        """The best by the words of the query, of the texts that the viewer sees and that meet what is required."""
+        """Return the best texts by the words of the query, among those that the viewer sees and `required` accepts."""
         weights = state.weights.of(viewer, query, self._queries)
         if weights is None:
             return NOTHING
@@ -340,12 +340,12 @@ class KeywordIndex:
         every = [*required, *(visible_to(self._schema, viewer) if hidden else ())]
         musts = [(tantivy.Occur.Must, tantivy.Query.const_score_query(one, 0.0)) for one in every]
         keys, sums = best_texts(state.searcher, tantivy.Query.boolean_query([*musts, *weights.terms]), limit)
-        # Where something is required the terms only add to the sum, which is faster than to require one of them.
+        # If something is required, the terms only add to the sum, which is faster than to require one of them.
         matching = int(np.count_nonzero(sums > 0))
         return keys[:matching], sums[:matching] / weights.unit
 
     def _read_counts(self, keys: Sequence[int]) -> list[Counted]:
-        """What the texts of these keys have added to the counts; nothing where nothing was counted."""
+        """Return the counted parts of the texts of these keys; none if nothing was counted."""
         state = self._state()
         if not keys or not state.counts:
             return []

@@ -1,4 +1,4 @@
-"""Words of a language: how a text is taken apart into them, which of a query say nothing, and the names of months."""
+"""Words of a language: splitting texts and queries into them, stop words, and the names of months."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ from cognition_engines.unicode_forms import remove_accents
 ID_TIMES: Final = 8  # how much more the id of a record counts in a query than all its words
 PART: Final = 0.5  # how much a part of a word counts in a text
 EXTRA: Final = 0.1  # how much parts of a word count in a query, and names in one of many words
-_PASTED: Final = 3  # words of a query that may be what was pasted
+_PASTED: Final = 3  # words of a query that may be a pasted name
 _MOST_KNOWN: Final = 1 << 15  # words or chunks in a cache
 _LONGEST_KNOWN: Final = 40  # characters of a chunk in it
 
@@ -49,8 +49,8 @@ MONTHS: Final[Mapping[Language, str]] = {
     "pt": "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
     "nl": "januari februari maart april mei juni juli augustus september oktober november december",
 }
-# Question words, auxiliaries, pronouns, prepositions and what is left of contractions: those of the list of the English
-# Snowball stemmer. tantivy's own list for English has 33 words, its lists of other languages are Snowball's.
+# Question words, auxiliaries, pronouns, prepositions and remains of contractions: the list of the English Snowball
+# stemmer. tantivy's own list for English has 33 words, its lists of other languages are Snowball's.
 ENGLISH_STOP_WORDS: Final = """
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its
 itself they them their theirs themselves what which who whom whose this that these those am is are was were be been
@@ -155,13 +155,13 @@ def _stem_words(words: Words, stem: Callable[[str], str]) -> Words:
 
 
 def make_analyzer(language: Language = "en") -> Analyzer:
-    """Return what takes the texts apart."""
-    # No stop words: they are left out of queries, where that costs no rebuild.
+    """Return the analyzer of texts."""
+    # No stop words: they are left out of queries, which costs no rebuild.
     return Analyzer(language)
 
 
 class QueryAnalyzer:
-    """What takes queries apart: as texts, without stop words unless there are no others."""
+    """A splitter of queries: as of texts, without stop words unless there are no others."""
 
     def __init__(self, relevance: Relevance) -> None:
         self._all = make_analyzer(relevance.language)
@@ -181,7 +181,7 @@ class QueryAnalyzer:
         return [*plain, *others]
 
     def weigh(self, query: str) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """Return how much each plain word of the query counts, and what else may be had of it: names, parts, ids."""
+        """Return how much each plain word of the query counts, and how much its names, parts and ids count."""
         split = [(token, split_token(token)) for token in find_tokens(compose_words(query))]
         # parts of a long symbol do not outweigh it
         plain = [word for _, words in split for word in [*words.plain] * (1 + max(0, len(words.parts) - 1) // 2)]
@@ -208,7 +208,7 @@ class QueryAnalyzer:
 
 
 def in_words(day: date, language: Language) -> str:
-    """A date as it is spoken: `8 May 2023`."""
+    """Return a date as it is spoken: `8 May 2023`."""
     return f"{day.day} {MONTHS[language].split()[day.month - 1]} {day.year}"
 
 

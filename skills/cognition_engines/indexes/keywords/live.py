@@ -1,4 +1,4 @@
-"""The keyword side as a query sees it: an index that follows the records, or the reason why it cannot be asked.
+"""The keyword index as a query sees it: it follows the records, or fails with the reason why it cannot be asked.
 
 A damaged folder is set aside and rebuilt while queries are answered. Until it has reached the snapshot of a
 query, a query for words fails: it would find less than there is.
@@ -19,12 +19,12 @@ _log = logging.getLogger(__name__)
 
 
 class LiveKeywords:
-    """Owns the keyword index of one store. One thread applies, checks and closes; any may ask."""
+    """The owner of the keyword index of one store. One thread applies, checks and closes; any may ask."""
 
     def __init__(self, folder: Path, store_id: str, columns: str, last_seq: int, relevance: Relevance) -> None:
-        """Opens the index in `folder`, or begins a new one there when it is damaged or ahead of `last_seq`.
+        """Open the index in `folder`, or begin a new one there if it is damaged or ahead of `last_seq`.
 
-        Raises FolderInUse, ConfigurationError, ComponentFailed.
+        Raise FolderInUse, ConfigurationError or ComponentFailed.
         """
         self._folder = folder
         self._store_id = store_id
@@ -44,22 +44,22 @@ class LiveKeywords:
         return self._index.seq
 
     def searcher_for(self, viewer: Viewer, seq: int) -> ViewerKeywords:
-        """The words as `viewer` sees them. Raises ComponentFailed until every change up to `seq` can be found."""
+        """Return the words as `viewer` sees them. Raise ComponentFailed until every change up to `seq` can be found."""
         index = self._index
         if index.seq < seq:
             raise ComponentFailed(COMPONENT, "the index is being rebuilt")
         return ViewerKeywords(index, viewer)
 
     def start_over(self) -> None:
-        """Begins a new index, which has nothing."""
+        """Begin a new index, which is empty."""
         self._index.close()
         shutil.rmtree(self._folder)
         self._index = self._open()
 
     def check(self) -> None:
-        """Begins a new index when the files of this one are not as they were written.
+        """Begin a new index if the files of this one are not as they were written.
 
-        Raises ConfigurationError, ComponentFailed or OSError when that fails; then try again.
+        Raise ConfigurationError, ComponentFailed or OSError if that fails; then try again.
         """
         try:
             if self._index.is_open:

@@ -1,8 +1,8 @@
 """How rare a word is, counted over the texts that a reader may see.
 
 BM25 weighs a word by its rarity (Robertson and Walker 1994): idf = ln(1 + (N - n + 0.5) / (n + 0.5)) for n of N texts.
-A count is made when it is first asked for. From then on each commit adds the texts that it brings and takes away those
-that it removes, so the count stays exact and is not made again.
+A count is made when it is first asked for. From then on each commit adds its new texts and takes away the removed ones,
+so the count stays exact and is not made again.
 """
 
 from collections import Counter
@@ -21,23 +21,23 @@ COUNTS_KEPT: Final = 200_000
 _TEXTS: Final = ""  # no word: all texts that a reader sees
 _LISTED: Final = 64  # up to here, a query of a term for each project takes less than one of a set
 MOST_WORDS: Final = 64  # of a query, the rarest; the reference of the methods that search states it
-# From this many texts on, a word that one of two has is searched for only if the query has no other: to look through
-# the texts that have it takes longer than all else, and says next to nothing of them.
+# From this many texts on, a word that one of two texts has is searched for only if the query has no other: to look
+# through the texts that have it takes longer than all else, and says next to nothing about them.
 MANY_TEXTS: Final = 10_000
 COMMON: Final = 2
-QUERIES: Final = 256  # whose weights are cached; those of ten words take about 20 kB
+QUERIES: Final = 256  # whose weights are cached; the weights of ten words take about 20 kB
 LONGEST: Final = 512  # characters of one of them
 _WHOLE: Final = 1 << 23  # the highest score; single precision is exact up to twice as much
 Clauses = Sequence[tuple[tantivy.Occur, tantivy.Query]]
 
 
 def rarity(texts: int, containing: int) -> float:
-    """The idf of a word that is in `containing` of `texts` texts."""
+    """Return the idf of a word that is in `containing` of `texts` texts."""
     return log(1 + (texts - containing + 0.5) / (containing + 0.5))
 
 
 def visible_to(schema: tantivy.Schema, viewer: Viewer) -> list[tantivy.Query]:
-    """What a text must meet for `viewer` to see it; nothing for a viewer that is barred from none."""
+    """Return the queries that a text must match for `viewer` to see it; none for a viewer that may see all texts."""
     conditions = []
     if viewer.clearance < max(Sensitivity):
         conditions.append(_term(schema, "clearance", int(viewer.clearance)))
@@ -66,15 +66,15 @@ class WordCounts:
         self._size = sum(map(len, self._known.values()))
 
     def __bool__(self) -> bool:
-        """Whether anything was counted."""
+        """Return whether anything was counted."""
         return self._size > 0
 
     def texts(self, viewer: Viewer) -> int:
-        """How many texts the viewer sees."""
+        """Return how many texts the viewer sees."""
         return self.count_texts(viewer, _TEXTS)
 
     def count_texts(self, viewer: Viewer, word: str) -> int:
-        """How many texts that the viewer sees have the word."""
+        """Return how many texts that the viewer sees have the word."""
         counts = self._known.get(viewer)
         if counts is None:
             counts = self._known[viewer] = {}
@@ -88,7 +88,7 @@ class WordCounts:
         return found
 
     def after(self, searcher: tantivy.Searcher, gone: Iterable[Counted], new: Iterable[Counted]) -> "WordCounts":
-        """The counts of the next commit, which removed and added these texts."""
+        """Return the counts of the next commit, which removed and added these texts."""
         if not self:
             return WordCounts(searcher, self._schema)
         changes: dict[tuple[str | None, int], Counter[str]] = {}
@@ -129,8 +129,8 @@ def _term(schema: tantivy.Schema, field: str, value: int | str) -> tantivy.Query
 class Weights:
     """A term for each word and level, with its whole number. A score is the sum over `unit`.
 
-    `highest` is the score of a text that had every word of the query, each as often as counts at all; a word that no
-    text has is the rarest.
+    `highest` is the score that a text would have if it had every word of the query as often as counts at all; a word
+    that no text has is the rarest.
     """
 
     terms: Clauses
@@ -154,9 +154,9 @@ def weigh(
     words: Mapping[str, float],
     names: Mapping[str, float],
 ) -> Weights | None:
-    """Return the weights of what counts in a query; None where no text has any of it.
+    """Return the weights of the words that count in a query; None if no text has any of them.
 
-    `names` are other forms of words: one that no text has is not missed.
+    `names` are other forms of words: a name that no text has does not raise `highest`.
     """
     texts = counts.texts(viewer)
     times_of = {**words, **{name: times for name, times in names.items() if counts.count_texts(viewer, name)}}
@@ -195,7 +195,7 @@ class KnownWeights:
         self._known: dict[tuple[Viewer, str], Weights | None] = {}
 
     def of(self, viewer: Viewer, query: str, analyzer: QueryAnalyzer) -> Weights | None:
-        """As `weigh`, of the words of the query."""
+        """Return the weights of the words of the query, as `weigh` does."""
         key, known = (viewer, query), self._known
         if key in known:
             return known[key]

@@ -1,7 +1,7 @@
-"""What a keyword index holds: the fields of a text, how its words are taken apart, and the checkpoint.
+"""The documents of a keyword index: the fields of a text, the marks of its record, and the checkpoint.
 
 BM25 is computed when a text is written, except for the rarity of a word, and with a constant in place of the average
-length: a score must depend on nothing that its reader may not see. Each word of a text is a term that begins with the
+length: a score must not depend on texts that its reader may not see. Each word of a text is a term that begins with the
 letter of its level, which is how much the word counts in this text.
 """
 
@@ -41,18 +41,18 @@ LEVELS: Final = tuple(
 )
 HIGHEST_FACTOR: Final = LEVELS[-1][1]
 Marks: TypeAlias = tuple[tuple[int, ...], ...]  # a text must have one of each
-ID_WEIGHT: Final = 20.0  # how often the id of a text counts, so that it is first whatever names it
+ID_WEIGHT: Final = 20.0  # how often the id of a text counts, so that it comes before all texts that name it
 
 
 def make_splitter() -> tantivy.TextAnalyzer:
-    """What reads the fields of words: they are written as terms with blanks between."""
+    """Return the reader of the fields of words, which are written as terms with blanks between them."""
     return tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
 
 
 def make_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_integer_field("key", indexed=True, fast=True)
-    # stored in the order of the alphabet, for what a removed text takes from the counts of its words
+    # stored in the order of the alphabet: a removed text is taken from the counts of its words
     builder.add_text_field("word", stored=True, tokenizer_name="words", index_option="basic")
     builder.add_text_field("levelled", tokenizer_name="words", index_option="basic")
     builder.add_text_field("project", stored=True, tokenizer_name="raw", index_option="basic")
@@ -67,7 +67,7 @@ def make_schema() -> tantivy.Schema:
 
 
 def written_by(columns: str, relevance: Relevance) -> str:
-    """What a checkpoint names of the columns and the relevance that an index was written by."""
+    """Return how a checkpoint names the columns and the relevance by which an index was written."""
     return f"{columns} {relevance.of_texts}"
 
 
@@ -77,7 +77,7 @@ def write_checkpoint(writer: tantivy.IndexWriter, store_id: str, columns: str, s
 
 
 def read_checkpoint(searcher: tantivy.Searcher, schema: tantivy.Schema, store_id: str, columns: str) -> int:
-    """The `seq` of the checkpoint. Raises ComponentFailed for one of another store, format or columns, or none."""
+    """Return the `seq` of the checkpoint. Raise ComponentFailed without one of this store, format and columns."""
     query = tantivy.Query.term_query(schema, "kind", CHECKPOINT, index_option="basic")
     hits = searcher.search(query, 2).hits
     if len(hits) != 1:
@@ -99,10 +99,10 @@ class KeywordState:
 
 
 def inspect_keywords(folder: Path, store_id: str, columns: str, relevance: Relevance) -> KeywordState | None:
-    """The state of the index in `folder`, None without one.
+    """Return the state of the index in `folder`, None without one.
 
-    Every file is compared with the list of files. Raises ComponentFailed for an index that is damaged or belongs to
-    another store, other columns or another relevance.
+    Compare every file with the list of files. Raise ComponentFailed if the index is damaged or belongs to another
+    store, other columns or another relevance.
     """
     written = written_by(columns, relevance)
     if not (folder / "meta.json").exists():
@@ -123,18 +123,18 @@ def _inspect(folder: Path, store_id: str, columns: str) -> KeywordState:
 
 
 def mark(column: str, text: str) -> int:
-    """What stands for `text` in `column`: 0 to 2^63 - 1."""
+    """Return the number that stands for `text` in `column`: 0 to 2^63 - 1."""
     return int.from_bytes(blake2b(f"{column}\0{text}".encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 1
 
 
 def columns_of(space: Space) -> str:
-    """A digest of what the texts of a space are marked with: an index that was written under another one is rebuilt."""
+    """Return a digest of the columns that mark the texts of a space: an index written under another one is rebuilt."""
     columns = [(column.name, column.read.__name__) for column in (*space.labels, *space.sets)]
     return blake2b(repr(([int(kind) for kind in space.kinds], columns)).encode(), digest_size=8).hexdigest()
 
 
 def add_label_terms(texts: Sequence[Text], page: Page, readers: Readers) -> list[Text]:
-    """The texts with the marks of their records, which are in the page."""
+    """Return the texts with the marks of their records, which are in the page."""
     columns: dict[str, Sequence[Sequence[str]]] = {
         name: [() if text is None else (text,) for text in column] for name, column in page.labels.items()
     }
@@ -148,12 +148,12 @@ def _marks_at(place: int, columns: Mapping[str, Sequence[Sequence[str]]], reader
 
 
 def textual(conditions: Conditions) -> Conditions:
-    """What of the conditions is about labels and sets."""
+    """Return the conditions that are on labels or sets."""
     return tuple(each for each in conditions if isinstance(each, OneOf | HasAll | HasAny))
 
 
 def marks_for(condition: Condition, readers: Readers) -> Marks:
-    """What a text must have for its record to meet the condition; nothing for one on numbers or on what is not."""
+    """Return the marks that a text must have to meet the condition; none if it is on numbers, or negated."""
     match condition:
         case OneOf(columns, texts):
             return (tuple(mark(column, readers[column](text)) for column in columns for text in texts),)
@@ -169,7 +169,7 @@ def marks_for(condition: Condition, readers: Readers) -> Marks:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What of a text is counted: its words, each once, and who may see it."""
+    """The counted parts of a text: its words, each once, and the project and sensitivity that decide who may see it."""
 
     words: Sequence[str]
     project: str | None
@@ -180,14 +180,14 @@ class Counted:
 
 
 class DocumentMaker:
-    """Makes the documents of texts, weighed as `relevance` has it."""
+    """A maker of the documents of texts, weighed as `relevance` has it."""
 
     def __init__(self, relevance: Relevance) -> None:
         self._relevance = relevance
         self._analyzer = make_analyzer(relevance.language)
 
     def make(self, text: Text) -> tuple[tantivy.Document, Counted]:
-        """The document of a text, and what of it is counted."""
+        """Return the document of a text, and its counted parts."""
         counts, length = self._weigh(text)
         letters = _letters(counts.values(), length)
         document = tantivy.Document(key=text.key, word=" ".join(sorted(counts)))
@@ -214,7 +214,7 @@ class DocumentMaker:
         return counts, length
 
     def _parts(self, text: Text) -> Iterable[tuple[float, str]]:
-        """All that a text is found by, with the weight of each part."""
+        """Yield all parts by which a text is found, each with its weight."""
         relevance = self._relevance
         yield 1.0, text.body
         if text.title is not None and relevance.title_weight != 1:
@@ -227,7 +227,7 @@ class DocumentMaker:
 
 
 def _letters(counted: Iterable[float], length: float) -> dict[float, str]:
-    """The letter of the level of a word that counts this often in a text of `length` words."""
+    """Return, for each number of times that a word counts in a text of `length` words, the letter of its level."""
     norm = K1 * (1 - B + B * length / LENGTH)
     levels = {times: min(HIGHEST, max(LOWEST, round(log2(times / norm)))) for times in set(counted)}
     return {times: LETTERS[level - LOWEST] for times, level in levels.items()}

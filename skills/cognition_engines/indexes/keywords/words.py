@@ -1,7 +1,7 @@
 """Words of a text in any script: plain functions, the same for texts and queries.
 
-A word is a run of letters and digits. Scripts without blanks between words become pairs of characters. What is written
-in one piece, such as `QD-4711`, `2.14.3`, `tides/reader.py` or `getTideTable`, is a name: a word in addition to its
+A word is a run of letters and digits. Scripts without blanks between words become pairs of characters. A piece that is
+written as one, such as `QD-4711`, `2.14.3`, `tides/reader.py` or `getTideTable`, is a name: a word in addition to its
 parts.
 """
 
@@ -13,7 +13,7 @@ from unicodedata import category
 
 from cognition_engines.unicode_forms import JOINER, compose_text, fold_text, is_accent
 
-LONGEST: Final = 254  # characters of a word; what is longer is no word
+LONGEST: Final = 254  # characters of a word; a longer run is no word
 LONGEST_NAME: Final = 100  # characters
 _MOST_MARKS: Final = 8  # of a character
 # Vowels and other marks of scripts whose words would end at them; Python counts only letters and digits as \w.
@@ -42,7 +42,7 @@ _RUN: Final = re.compile(f"([{_UNSPACED}]+)")
 _UNSPACED_RUN: Final = re.compile(f"[{_UNSPACED}]+")
 _TYPOGRAPHIC: Final = (("’", "'"), ("‘", " "), ("“", " "), ("”", " "), ("–", " "), ("—", " "), ("…", " "), ("•", " "))
 _DECIMAL: Final = re.compile(r"\d+\.\d+", re.ASCII)
-# Blanks for what is neither in words nor in names.
+# Blanks for characters that are neither in words nor in names.
 _BLANKED: Final = bytes(
     code if code > 127 or chr(code).isalnum() or chr(code) in "-./:@\\',_+#" else 32 for code in range(256)
 )
@@ -69,7 +69,7 @@ _LAST: Final = range(4, 20)  # of the last
 class Words(NamedTuple):
     """The words of a text in lower case.
 
-    `plain` are its words, `names` what is written in one piece, `parts` what stands within a word.
+    `plain` are its words, `names` the pieces that are written as one, `parts` the words within a word.
     """
 
     plain: Sequence[str]
@@ -135,7 +135,7 @@ def split_text(text: str) -> list[str]:
 def split_chunk(chunk: str) -> str | Words:
     """Return the words of a chunk; a text if it is one plain word.
 
-    There is also each character of scripts without blanks: one may be all that is searched for.
+    Also return each character of scripts without blanks: a query may be a single one.
     """
     if chunk.isascii():
         if chunk.isalpha() and chunk.islower() and len(chunk) <= LONGEST:  # most are
@@ -150,13 +150,13 @@ def split_chunk(chunk: str) -> str | Words:
 
 
 def id_term(chunk: str) -> str | None:
-    """Return the term of the record whose id a chunk may be; None for one that can be no id, or is too long."""
+    """Return the term of the record whose id a chunk may be; None if it can be no id, or is too long."""
     bare = fold_text(chunk).strip(_AROUND)
     return f"={bare}" if bare and bare.isprintable() and len(bare) <= LONGEST else None
 
 
 def find_id_terms(query: str) -> list[str]:
-    """Return the terms of what may be ids in a query: all that is neither a word nor a number, or is the only chunk."""
+    """Return the terms of possible ids in a query: each chunk that is no word and no number, or is the only one."""
     chunks = query.split()
     alone = len(chunks) == 1
     ids = (id_term(each) for each in chunks if alone or not (bare := each.strip(_AROUND)).isalpha() | bare.isdigit())
@@ -192,9 +192,9 @@ def _split_unspaced(token: str) -> Words:
 
 
 def _names_in(token: str) -> list[str]:
-    """Return what a piece is called as a whole, and the names in it.
+    """Return the name of a piece as a whole, and the names in it.
 
-    `QD-4711` is `qd4711`; what stands between digits stays, as in `2.14.3`.
+    `QD-4711` is `qd4711`; a character between digits stays, as in `2.14.3`.
     """
     if _DECIMAL.fullmatch(token):
         return [token]
@@ -208,7 +208,7 @@ def _names_in(token: str) -> list[str]:
 
 
 def _humps_of(word: str) -> list[str]:
-    """Return the words of `getTideTable`; none of a word that is one, as `PDFs` is."""
+    """Return the words within a word such as `getTideTable`; none if it is a single word, as `PDFs` is."""
     if not _has_humps(word) or word[:-1].isupper() or not word.isalnum():
         return []
     humps: list[str] = _HUMPS.findall(word)
@@ -220,7 +220,7 @@ def _has_humps(token: str) -> bool:
 
 
 def _words_of_runs(part: str) -> Iterator[str]:
-    """Yield the words of what is partly in scripts without blanks, of which pairs of characters are words."""
+    """Yield the words of a part that is partly in scripts without blanks, in which pairs of characters are words."""
     for place, run in enumerate(_RUN.split(part)):
         if place % 2:
             characters = _characters(run)
@@ -250,12 +250,12 @@ def cut_plural(stem: str) -> str:
 
 
 def cut_endings(words: Sequence[str]) -> list[str]:
-    """Return those of the words, in lower case, that have an umlaut, without their endings."""
+    """Return the words with an umlaut among these, which are in lower case, without their endings."""
     return [_without_ending(word) for word in words if _is_german(word)]
 
 
 def with_german(words: Words) -> Words:
-    """Return the words, with German ones also without their endings, and what compounds may be made of."""
+    """Return the words, with German ones also without their endings, and possible parts of compounds."""
     compounds = [word for word in words.plain if len(word) in _COMPOUND and _is_german(word)]
     parts = [part for word in compounds for part in _parts_of(word)]
     return Words(words.plain, [*words.names, *cut_endings(words.plain)], [*words.parts, *parts])

@@ -1,1 +1,1 @@
-"""The nearest-neighbour index, and what writes it."""
+"""The nearest-neighbour index, and its writer."""

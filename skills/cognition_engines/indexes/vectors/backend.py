@@ -1,4 +1,4 @@
-"""What a backend of vectors is: what keeps an index up to date and searches it, and what is known of it unloaded."""
+"""The interfaces of a backend of vectors: of its index, of its server, and of the backend before it is loaded."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from cognition_engines.store.records import Records
 
 
 class VectorBackend(Protocol):
-    """Keeps one index of vectors up to date with the records, in one thread; any may search it."""
+    """The keeper of one index of vectors: one thread brings it up to date with the records, any may search it."""
 
     @property
     def seq(self) -> int:
@@ -30,33 +30,33 @@ class VectorBackend(Protocol):
         """Whether it failed so often that no caller should wait for it."""
 
     def can_answer(self) -> bool:
-        """Whether a search is answered at once; if not, a step loads the index once it is up to date."""
+        """Return whether a search is answered at once; if not, a step loads the index once it is up to date."""
 
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
-        """The keys of the records that own the `limit` nearest windows, nearest first; None while it cannot answer.
+        """Return the keys of the records that own the `limit` nearest windows, nearest first; None if it cannot answer.
 
-        After a failure the next step checks the index. Raises ComponentFailed.
+        Raise ComponentFailed if the search fails; the next step then checks the index.
         """
 
     def count_held(self, keys: Sequence[int]) -> int | None:
-        """How many windows it has of these records; None while it cannot be looked at. Raises ComponentFailed."""
+        """Return how many windows it has of these records; None if it cannot be looked at. Raise ComponentFailed."""
 
     def step(self) -> bool:
-        """Applies one page of changes; whether there may be more. Raises ComponentFailed or OSError."""
+        """Apply one page of changes; return whether there may be more. Raise ComponentFailed or OSError."""
 
     def note_failure(self) -> None:
-        """A step failed: the next one opens the index again."""
+        """Note that a step failed: the next one opens the index again."""
 
     def exact_after(self, error: ComponentFailed | OSError) -> bool:
-        """Whether searches can fall back to exact ranking after this error; otherwise they fail with it."""
+        """Return whether searches can fall back to exact ranking after this error; otherwise they fail with it."""
 
     def close(self) -> None:
-        """Releases the index. Raises ComponentFailed or OSError."""
+        """Release the index. Raise ComponentFailed or OSError."""
 
 
 @dataclass(frozen=True, slots=True)
 class FolderState:
-    """What the next start would find: the `seq` of a collection that it trusts, or the reason why it trusts none."""
+    """A folder as the next start would find it: the `seq` of a collection to trust, or the reason to trust none."""
 
     seq: int
     distrust: str | None
@@ -65,7 +65,7 @@ class FolderState:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """What a server has of a collection: the last change that it covers, and how many windows."""
+    """A collection on a server: the last change that it covers, and how many windows it has."""
 
     seq: int
     windows: int
@@ -76,18 +76,18 @@ class BackendServer(Protocol):
     """A connection to a backend's server, which changes nothing there."""
 
     def state(self, name: str, dim: int) -> ServerState | None:
-        """Of a collection; None where there is none of this name. Raises ComponentFailed."""
+        """Return the state of the collection of this name, None without one. Raise ComponentFailed."""
 
     def close(self) -> None:
-        """Ends the connection."""
+        """End the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedBackend:
-    """What needs the backend's library, in a module that is imported when it is first used.
+    """The functions that need the backend's library, in a module that is imported when it is first used.
 
     `make` opens and asks nothing yet; its last parameter is the change up to which no record had a vector. `start_over`
-    puts an empty collection in the place of one on a server; it raises ConfigurationError or ComponentFailed.
+    replaces a collection on a server by an empty one; it raises ConfigurationError or ComponentFailed.
     `open_server` takes a URL and the seconds that an answer may take, and sends nothing yet.
     """
 
@@ -100,7 +100,7 @@ class LoadedBackend:
 class BackendSpec:
     """One backend, as everything outside its folder knows it. Another one is a folder, and a line in `registry`.
 
-    `check_url` raises ConfigurationError for what cannot be the address of a server. The others look at the folder of a
+    `check_url` raises ConfigurationError if its argument is no address of a server. The others look at the folder of a
     space: whether an index is in it, its state for a collection and a store (None without an index), and its removal.
     `module` has the `LoadedBackend` as `LOADED`.
     """
@@ -113,6 +113,6 @@ class BackendSpec:
     module: str
 
     def load(self) -> LoadedBackend:
-        """Imports the backend's library, once."""
+        """Import the backend's library, once, and return the functions that need it."""
         loaded: LoadedBackend = import_module(self.module).LOADED
         return loaded

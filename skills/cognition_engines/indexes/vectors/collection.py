@@ -1,4 +1,4 @@
-"""Vectors of a collection: where neighbours are looked for, of what it is made, and whether there is need of one."""
+"""Vectors of a collection: the choice of an index, the parts of a collection, and whether one is needed."""
 
 import os
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from cognition_engines.store.records import Records
 VectorIndex: TypeAlias = Literal["auto", "memory", "chroma"]
 MEGABYTE: Final = 1_000_000
 BYTES: Final = 4  # of a number in a vector
-COMPONENT: Final = "vectors"  # what fails when an index of vectors does
+COMPONENT: Final = "vectors"  # the component that fails if an index of vectors does
 PAGE: Final = 1000
 
 
@@ -36,19 +36,19 @@ class VectorChoice:
         return self.index == "memory"
 
     def exceeds_memory(self, windows: int, dim: int) -> bool:
-        """Whether this many vectors are searched by an index, and not held in memory."""
+        """Return whether this many vectors are searched by an index, and not held in memory."""
         return not self.keeps_none and windows * dim * BYTES > self.most_bytes
 
     @property
     def most_bytes(self) -> int:
-        """How many bytes of vectors a search space has before an index is kept; 0 is from the first vector on."""
+        """How many bytes of vectors a search space has before an index is kept; 0: from the first vector on."""
         if self.index not in ("auto", "memory") or self.url is not None:
             return 0
         return machine_memory() // 4 if self.memory_mb is None else int(self.memory_mb * MEGABYTE)
 
 
 def machine_memory() -> int:
-    """Bytes."""
+    """Return the bytes of memory of this machine."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
@@ -66,27 +66,27 @@ class CollectionSpec:
 
     @property
     def name(self) -> str:
-        """The collection's."""
+        """The name of the collection."""
         return collection_name(self.space.name, self.model, self.records.store_id)
 
 
 def collection_name(kind: str, model: str, store_id: str) -> str:
-    """Names what is in it, so that vectors of two models, or of two stores, never meet."""
+    """Return a name by space, model and store, so that vectors of two models, or of two stores, never meet."""
     return f"{kind}-{model}-{store_id[:12]}"
 
 
 class CollectionNeed:
-    """Whether a collection is needed: not as long as few records have a vector, nor one is left of before."""
+    """Whether a collection is needed: not as long as there are few vectors, or no vectors and no earlier index."""
 
     def __init__(self, spec: CollectionSpec, is_left: Callable[[Path], bool], *, few: bool) -> None:
-        """`is_left` finds out whether an earlier process has left an index in a folder."""
+        """Begin before the first record; `is_left` says whether an earlier process has left an index in a folder."""
         self._spec = spec
         self._is_left = is_left
         self.seq = 0  # up to here no record has a vector
-        self.few = few  # so few vectors that memory holds them
+        self.few = few  # whether memory holds all vectors
 
     def look(self) -> bool:
-        """Looks one page further; whether a collection is needed from now on. Raises ComponentFailed."""
+        """Look one page further; return whether a collection is needed from now on. Raise ComponentFailed."""
         spec = self._spec
         if self.few:
             return False

@@ -1,9 +1,9 @@
-"""The nearest-neighbour side as a query sees it: an index that follows the records in its own thread, or the reason
-why there is none.
+"""The nearest-neighbour index as a query sees it: it follows the records in its own thread, or has the reason why it
+cannot.
 
-An index in the data folder that is new, behind or damaged is no failure: what it does not cover is ranked exactly while
-it is brought up to date or rebuilt. So it is with a collection that cannot be searched on a server, and while a server
-does not answer.
+An index in the data folder that is new, behind or damaged is no failure: records that it does not cover are ranked
+exactly while it is brought up to date or rebuilt. The same holds if a collection on a server cannot be searched, or if
+the server does not answer.
 """
 
 import logging
@@ -22,7 +22,7 @@ from cognition_engines.store.opening import SharedLock, shared_lock
 from cognition_engines.store.records import Records
 
 RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first
-IDLE_SECONDS: Final = 1.0  # between two looks at the records, where nothing asks for one
+IDLE_SECONDS: Final = 1.0  # between two looks at the records, if nothing asks for one
 LEAST_SECONDS: Final = 0.05  # between two looks, however many searches ask for one
 LONGEST_PAUSES: Final = {"folder": 30.0, "server": 1.0}  # seconds between two attempts after failures
 MOST_DOUBLINGS: Final = 10  # of that pause
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 class LiveVectors:
-    """Owns the index of one space of a store and one model. Its backend is loaded when there are vectors for it."""
+    """The owner of the index of one space and model of a store. Its backend is loaded when there are vectors for it."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class LiveVectors:
         folder: Path,
         choice: VectorChoice,
     ) -> None:
-        """Without a server the index is below `folder`. Raises ConfigurationError for a URL that is no address."""
+        """Choose an index on the server or below `folder`. Raise ConfigurationError if the URL is no address."""
         self._kind = backend_of(choice)
         if choice.url is not None:
             self._kind.check_url(choice.url)
@@ -64,24 +64,24 @@ class LiveVectors:
         self._thread.start()
 
     def expect(self, seq: int) -> None:
-        """Searches show every change up to `seq` from now on."""
+        """Note that searches show every change up to `seq` from now on."""
         self._expected = seq
         self._wake.set()
 
     def exceeds_memory(self, windows: int) -> bool:
-        """Whether there are more vectors than memory is to hold; once there are, the index is built and used."""
+        """Return whether there are too many vectors for memory; once there are, the index is built and used."""
         if self._need.few and self._choice.exceeds_memory(windows, self._spec.dim):
             self._need.few = False
             _log.info("%s has %d vectors, more than vectors.memory_mb: using an index", self._spec.space.name, windows)
         return not self._need.few
 
     def stop(self) -> None:
-        """Asks the thread to end, without waiting for it."""
+        """Ask the thread to end, without waiting for it."""
         self._stop.set()
         self._wake.set()
 
     def close(self, wait_seconds: float) -> None:
-        """Stops following and lets go: of a folder with the mark of a clean shutdown, if that succeeds in time."""
+        """Stop following and close the index: a folder with the mark of a clean shutdown, if that succeeds in time."""
         self.stop()
         if self._thread.ident is not None:
             self._thread.join(wait_seconds)
@@ -97,7 +97,7 @@ class LiveVectors:
 
     @property
     def role(self) -> str:
-        """`writer`, or `reader` while another process writes what several share."""
+        """`writer`, or `reader` while another process writes the collection that several share."""
         if self._backend is None:
             return "writer" if self._lock is None else "reader"
         return self._backend.role
@@ -110,9 +110,9 @@ class LiveVectors:
         return "ready" if self.seq >= self._expected else "rebuilding"
 
     def wait_until_ready(self) -> bool:
-        """Blocks until every record is covered and can be asked for; False when the index fails instead.
+        """Wait until every record is covered and can be asked for; return True then, False if the index fails instead.
 
-        Raises ComponentFailed.
+        Raise ComponentFailed.
         """
         while self._failure is None and not (self.seq >= self._records.last_seq() and self._can_be_asked()):
             unloadable = self._backend is not None and self._backend.unloadable
@@ -123,7 +123,7 @@ class LiveVectors:
 
     def _can_be_asked(self) -> bool:
         able = self._backend is None or self._backend.can_answer()
-        if not able:  # the thread loads what is asked for
+        if not able:  # the thread loads the index
             self._wake.set()
         return able
 
@@ -135,9 +135,9 @@ class LiveVectors:
         return self._expected if self._need.few else self._need.seq
 
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
-        """See `VectorBackend.nearest`.
+        """Return the keys of the nearest records, or None, as `VectorBackend.nearest` does.
 
-        None also when an embedded index is yet to be loaded, when a collection fails, which is then rebuilt, and while
+        Return None also if an embedded index is yet to be loaded, if a collection fails, which is then rebuilt, and if
         its server does not answer.
         """
         backend = self._backend
@@ -149,12 +149,12 @@ class LiveVectors:
             if not backend.exact_after(error):
                 self._failure = _reason(error)
             return None
-        if found is None:  # the thread loads what is asked for
+        if found is None:  # the thread loads the index
             self._wake.set()
         return found
 
     def count_held(self, keys: Sequence[int]) -> int | None:
-        """How many windows the index has of these records; None where it cannot be looked at now."""
+        """Return how many windows the index has of these records; None if it cannot be looked at now."""
         backend = self._backend
         if self._failure is not None:
             return None
@@ -190,7 +190,7 @@ class LiveVectors:
                     self._wake.clear()
 
     def _step(self) -> bool:
-        """Goes one page further; whether there may be more."""
+        """Go one page further; return whether there may be more."""
         if self._backend is None:
             if not self._need.look():
                 return not self._need.few and self._need.seq < self._records.last_seq()

@@ -20,5 +20,5 @@ BACKENDS: Final[Mapping[str, BackendSpec]] = {"chroma": CHROMA}
 
 
 def backend_of(choice: VectorChoice) -> BackendSpec:
-    """The backend that a choice means: the one it names, else the default one."""
+    """Return the backend that a choice names, else the default one."""
     return BACKENDS.get(choice.index, CHROMA)

@@ -1,4 +1,4 @@
-"""Where a Chroma server is, as the setting gives it."""
+"""The address of a Chroma server, as the setting gives it."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +11,7 @@ LEAST_DEADLINE: Final = 5.0  # of a request, in seconds: adding vectors takes lo
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """Where a Chroma server listens."""
+    """The address at which a Chroma server listens."""
 
     host: str
     port: int
@@ -19,7 +19,7 @@ class ServerAddress:
 
 
 def server_address(url: str) -> ServerAddress:
-    """Reads `vectors.url`. Raises ConfigurationError for one that cannot be the address of a server."""
+    """Read `vectors.url`. Raise ConfigurationError if it cannot be the address of a server."""
     try:
         parts = urlsplit(url)
         port = parts.port

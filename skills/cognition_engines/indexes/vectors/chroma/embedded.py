@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class EmbeddedChroma:
-    """A collection in a folder that only this process uses. One that fails stays as it is, and a new one is built.
+    """A collection in a folder that only this process uses. If it fails, it stays as it is, and a new one is built.
 
     No record had a vector up to the change `covered`.
     """
@@ -89,7 +89,7 @@ class EmbeddedChroma:
         return len(page) == PAGE
 
     def _load(self, index: ChromaIndex) -> None:
-        """Lets Chroma read the folder, gigabytes in seconds, by a search: a write would hold up the whole process."""
+        """Let Chroma read the folder, gigabytes in seconds, by a search: a write would hold up the whole process."""
         try:
             index.load()
         except ComponentFailed:
@@ -106,7 +106,7 @@ class EmbeddedChroma:
         return True
 
     def close(self) -> None:
-        """Leaves the mark of a clean shutdown, unless the collection is in doubt."""
+        """Close the collection; leave the mark of a clean shutdown, unless the collection is in doubt."""
         if self._index is not None and self._damaged:
             self._index.close()
         elif self._index is not None:
@@ -114,7 +114,7 @@ class EmbeddedChroma:
             close_folder(self._index, self._name, self._records.store_id)
 
     def _check(self, index: ChromaIndex) -> None:
-        """Chroma has most of a file in memory: what becomes of the file shows when it is read again, if ever."""
+        """Raise ComponentFailed if the files were changed: Chroma, which has most of them in memory, may not notice."""
         if _signatures(index) != self._files:
             raise ComponentFailed(COMPONENT, "another process has changed its files")
 

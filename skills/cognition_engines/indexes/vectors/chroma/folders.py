@@ -1,8 +1,8 @@
-"""The folders of embedded Chroma, without Chroma: which one is trusted, and the marks that decide.
+"""The folders of embedded Chroma, without Chroma: the one to trust, and the marks that decide.
 
 A folder is trusted only with the mark that a clean shutdown left, since Chroma loses data silently when killed while it
-persists. One that is not is left as it is, and the next number gets a new folder: Chroma keeps hold of a path for as
-long as the process lives, so a folder that failed can neither be moved nor built again in its place.
+persists. A folder that is not trusted is left as it is, and the next number gets a new folder: Chroma keeps hold of a
+path as long as the process lives, so a folder that failed can neither be moved nor built again in its place.
 """
 
 import json
@@ -27,7 +27,7 @@ _LARGE: Final = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a clean shutdown leaves next to a collection; the next start trusts the folder only if all of it holds."""
+    """The mark that a clean shutdown leaves next to a collection; a start trusts the folder only if all of it holds."""
 
     store_id: str
     collection: str
@@ -46,10 +46,10 @@ class OpenedFolder:
 
 
 def take_folder(parent: Path, name: str, store_id: str, last_seq: int) -> OpenedFolder:
-    """The folder under `parent` if its last user closed it cleanly and nothing changed since; else a new, empty one.
+    """Return the folder under `parent` if it was closed cleanly and not changed since; else a new, empty one.
 
-    One that is ahead of `last_seq`, the records' own, follows another history and is not trusted either. Of the folders
-    that are not trusted the latest is kept. Raises ComponentFailed, or OSError for a folder that cannot be made.
+    A folder ahead of `last_seq`, the last change of the records, follows another history and is not trusted either. Of
+    the folders that are not trusted the latest is kept. Raise ComponentFailed, or OSError if none can be made.
     """
     checkpoint = _read_checkpoint(parent)
     _mark(parent).unlink(missing_ok=True)
@@ -65,7 +65,7 @@ def take_folder(parent: Path, name: str, store_id: str, last_seq: int) -> Opened
 
 
 def leave_mark(taken: OpenedFolder, name: str, store_id: str, seq: int) -> None:
-    """Leaves the mark of a clean shutdown next to a folder that is no longer written. Raises ComponentFailed, OSError.
+    """Leave the mark of a clean shutdown next to a folder that is no longer written. Raise ComponentFailed or OSError.
 
     Only files that were written since they were opened are read: at a million vectors all of them are two gigabytes,
     and a shutdown has seconds.
@@ -82,10 +82,10 @@ def leave_mark(taken: OpenedFolder, name: str, store_id: str, seq: int) -> None:
 
 
 def file_signatures(folder: Path) -> Signatures:
-    """Inode, size and time of change of every file: another one after whatever was done to it.
+    """Return inode, size and time of change of every file: any change of a file gives another signature.
 
-    Raises ComponentFailed for a large file that is mostly holes: Chroma, once killed while it persisted, may go on
-    writing a terabyte further. Raises OSError.
+    Raise ComponentFailed if a large file is mostly holes: Chroma, once killed while it persisted, may go on writing a
+    terabyte further. Raise OSError if a file cannot be read.
     """
     found: Signatures = {}
     for path in folder.rglob("*"):
@@ -98,19 +98,19 @@ def file_signatures(folder: Path) -> Signatures:
 
 
 def has_folders(parent: Path) -> bool:
-    """Whether `take_folder` made one there."""
+    """Return whether `take_folder` made a folder under `parent`."""
     return bool(_numbered_folders(parent))
 
 
 def remove_folders(parent: Path) -> None:
-    """Removes every folder that `take_folder` made; no process may be using one."""
+    """Remove every folder that `take_folder` made; no process may be using one."""
     _mark(parent).unlink(missing_ok=True)
     for folder in _numbered_folders(parent).values():
         shutil.rmtree(folder)
 
 
 def _numbered_folders(parent: Path) -> dict[str, Path]:
-    """The folders by name, oldest first."""
+    """Return the folders by name, oldest first."""
     found = [path for path in parent.glob("chroma-*") if path.name.removeprefix("chroma-").isdecimal()]
     return {path.name: path for path in sorted(found, key=_number)}
 
@@ -120,7 +120,7 @@ def _number(folder: Path) -> int:
 
 
 def _new_folder(parent: Path) -> Path:
-    """The next number's folder; of those before it, the latest is kept."""
+    """Make the folder of the next number and return it; keep only the latest of the earlier ones."""
     existing = list(_numbered_folders(parent).values())
     for folder in existing[:-1]:
         shutil.rmtree(folder)
@@ -130,7 +130,7 @@ def _new_folder(parent: Path) -> Path:
 
 
 def inspect_folder(parent: Path, name: str, store_id: str) -> FolderState | None:
-    """Looks at the folders under `parent` as `take_folder` does, and opens and changes nothing; None without any."""
+    """Return the state that `take_folder` would find under `parent`, None without folders; open and change nothing."""
     folders = _numbered_folders(parent)
     if not folders:
         return None
@@ -159,9 +159,9 @@ def _read_checkpoint(parent: Path) -> Checkpoint | None:
 
 
 def _checksums(folder: Path, known: Sums) -> dict[str, list[int]]:
-    """Size and CRC-32 of every file: Chroma reads damaged ones without a word, or until it crashes.
+    """Return size and CRC-32 of every file: Chroma reads damaged ones without an error, or until it crashes.
 
-    Those that are as `known` has them are not read again.
+    Files with the signature in `known` are not read again.
     """
     found = {}
     for name, signature in sorted(file_signatures(folder).items()):
@@ -171,14 +171,14 @@ def _checksums(folder: Path, known: Sums) -> dict[str, list[int]]:
 
 
 def _verify_sums(folder: Path, files: dict[str, list[int]]) -> Sums | None:
-    """The checksums of the folder's files if it holds just these; else None.
+    """Return the checksums of the folder's files if it has exactly these; else None.
 
-    Sizes first: a damaged file may have grown to a terabyte.
+    Compare sizes first: a damaged file may have grown to a terabyte.
     """
     sizes = {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
     if sizes != {name: size for name, (size, _) in files.items()}:
         return None
-    signatures = file_signatures(folder)  # before the reading: what is written meanwhile is read again at the end
+    signatures = file_signatures(folder)  # before the reading: files written meanwhile are read again at the end
     if any(_crc(folder / name) != files[name][1] for name in sizes):
         return None
     return {name: (signature, files[name][1]) for name, signature in signatures.items()}

@@ -1,8 +1,8 @@
 """Nearest neighbours in Chroma: one collection of windows, ids `<record key>:<seq>:<window>`, vectors always ours.
 
-The collection is derived from the records and can be thrown away. Its folder: see chroma_folders.py. Collections on a
-server: see chroma_server.py. What imports this imports Chroma, a fifth of all that a start imports: neighbours.py does
-so with the first vector.
+The collection is derived from the records and can be thrown away. Its folder: see folders.py. Collections on a server:
+see server.py. To import this module is to import Chroma, a fifth of all that a start imports: `BackendSpec.load` does
+so when there are vectors for it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,13 +27,13 @@ from cognition_engines.indexes.vectors.collection import COMPONENT
 from cognition_engines.store.values import Page
 
 _OPENING: Final = Lock()  # of the process, as the list that Chroma keeps of open folders
-_GONE: Final = (NotFoundError, InvalidArgumentError)  # what Chroma answers about no collection, or another's
-# Where hundreds of texts are nearly alike, fewer neighbours leave parts of the graph unreachable: see docs/vectors.md.
+_GONE: Final = (NotFoundError, InvalidArgumentError)  # raised by Chroma if a collection is absent, or has other vectors
+# If hundreds of texts are nearly alike, fewer neighbours leave parts of the graph unreachable: see docs/vectors.md.
 COSINE: Final = CreateCollectionConfiguration(
     hnsw={"space": "cosine", "max_neighbors": 100, "ef_construction": 200, "ef_search": 300}
 )
 # Chroma compares each copy of a vector with every other one: thousands would hold up the process for minutes.
-_APART: Final = 1e-4  # length of what is added to unit vectors, far below what two texts differ by
+_APART: Final = 1e-4  # length of the noise added to unit vectors, far below the distance of two texts
 _ADDED: Final = 250  # vectors a call: a server answers it well within its deadline
 _ADDED_HERE: Final = 50  # vectors a call to a folder: embedded Chroma lets no thread run meanwhile
 _REMOVED: Final = 100  # ids a call: likewise; it fails with many thousands
@@ -43,8 +43,8 @@ _LOOKED_UP: Final = 200  # keys a call, each with up to 64 windows in one or two
 class ChromaIndex:
     """One open collection. `seq`: every change up to it is in. One thread applies; any may ask.
 
-    Each version of a record has its own ids, and adding one removes only older ones. So whatever a writer adds or
-    removes too late, it never replaces newer by older: at worst windows of an older version stay next to the others.
+    Each version of a record has its own ids, and adding one removes only older ones. So a writer that is late never
+    replaces newer by older: at worst windows of an older version stay next to the others.
     """
 
     def __init__(
@@ -66,32 +66,32 @@ class ChromaIndex:
 
     @property
     def noted_seq(self) -> int:
-        """The `seq` in the collection's metadata: less where later changes were none of it."""
+        """The `seq` in the collection's metadata: less than `seq` if later changes did not concern the collection."""
         return self._noted
 
     @property
     def identity(self) -> UUID:
-        """Another one for every collection that was ever made, whatever its name."""
+        """The id of the collection: another one for every collection that was ever made, even of the same name."""
         return self._collection.id
 
     def windows(self) -> int:
-        """How many there are. Not for a folder in a server: Chroma counts for seconds and lets no thread run."""
+        """Return how many there are. Not for a folder in a server: Chroma counts for seconds and lets no thread run."""
         with ForeignCalls(COMPONENT):
             return int(self._collection.count())
 
     def apply(self, page: Page, before_each: Callable[[], object] = int) -> None:
-        """Adds the changes after `seq`, with `before_each` ahead of every request that changes the collection.
+        """Add the changes after `seq`; call `before_each` ahead of every request that changes the collection.
 
         A page without changes asks Chroma nothing.
 
-        Raises ComponentFailed, and whatever `before_each` does; then what was added is unknown, and apply again.
+        Raise ComponentFailed, or any error of `before_each`; then it is unknown how much was added: apply again.
         """
         if not page:
             self._seq = page.seq
             return
         ids: list[str] = []
         owners: list[int] = []
-        # seq by key, of what may have older versions: a record has none before its first seq
+        # seq by key, of records that may have older versions: a record has none before its first seq
         changed = dict.fromkeys(page.removed.tolist(), page.seq)
         columns = page.keys.tolist(), page.seqs.tolist(), page.first_seqs.tolist(), page.counts.tolist()
         for key, seq, first_seq, count in zip(*columns, strict=True):
@@ -123,9 +123,9 @@ class ChromaIndex:
             self._collection.delete(ids=older[part])
 
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
-        """The keys of the records that own the `limit` nearest windows, nearest first.
+        """Return the keys of the records that own the `limit` nearest windows, nearest first.
 
-        None when the collection is gone, or is none for such vectors. Raises ComponentFailed.
+        Return None if the collection is gone, or is not for such vectors. Raise ComponentFailed.
         """
         with ForeignCalls(COMPONENT):
             try:
@@ -135,7 +135,7 @@ class ChromaIndex:
             return np.array([int(id.partition(":")[0]) for id in answer["ids"][0]], np.int64)
 
     def count_held(self, keys: Sequence[int]) -> int | None:
-        """How many windows it has of these records; None when the collection is gone. Raises ComponentFailed."""
+        """Return how many windows it has of these records; None if the collection is gone. Raise ComponentFailed."""
         found = 0
         with ForeignCalls(COMPONENT):
             for part in _slices(len(keys), _LOOKED_UP):
@@ -147,14 +147,14 @@ class ChromaIndex:
         return found
 
     def load(self) -> None:
-        """Searches once, for which Chroma reads its files. Raises ComponentFailed."""
+        """Search once, for which Chroma reads its files. Raise ComponentFailed."""
         with ForeignCalls(COMPONENT):
             known = self._collection.get(limit=1, include=["embeddings"])["embeddings"]
             if known is not None and len(known):
                 self._collection.query(query_embeddings=np.asarray(known[0], np.float32), n_results=1, include=[])
 
     def fails(self) -> bool:
-        """Whether Chroma fails to search it, by one search; not when it is gone. Raises ComponentFailed."""
+        """Search once; return whether Chroma fails with the collection, False if it is gone. Raise ComponentFailed."""
         try:
             self.load()
         except ComponentFailed as error:
@@ -164,26 +164,26 @@ class ChromaIndex:
         return False
 
     def note(self) -> None:
-        """Writes `seq` into the collection's metadata, for the next process that reads or opens it."""
+        """Write `seq` into the collection's metadata, for the next process that reads or opens it."""
         with ForeignCalls(COMPONENT):
             self._collection.modify(metadata={"seq": self._seq})
         self._noted = self._seq
 
     def skip(self, seq: int) -> None:
-        """No change up to `seq` is one of this collection."""
+        """Note that no change up to `seq` concerns this collection."""
         self._seq = max(self._seq, seq)
 
 
 def is_missing_collection(error: ComponentFailed) -> bool:
-    """Whether Chroma answered that it has no such collection, or fails with it: which may be broken by itself.
+    """Return whether Chroma answered that it has no such collection, or fails with it, so that it may be broken.
 
-    Not when it does not answer, or says that the caller may not ask, or not so often.
+    Return False if Chroma does not answer, or says that the caller may not ask, or not so often.
     """
     return isinstance(error.__cause__, (InternalError, *_GONE)) or type(error.__cause__) is ChromaError
 
 
 def _spread_apart(vectors: Floats, keys: Sequence[int]) -> Floats:
-    """The unit vectors, each moved a little, the same way each time for the same records."""
+    """Return the unit vectors, each moved a little, the same way each time for the same records."""
     noise = np.random.default_rng(keys).normal(scale=_APART / vectors.shape[1] ** 0.5, size=vectors.shape)
     return (vectors + noise).astype(np.float32)
 
@@ -196,8 +196,8 @@ def _slices(count: int, size: int) -> Iterator[slice]:
 def open_client(folder: Path) -> Client:
     """Return a client of a folder; `close_client` ends it.
 
-    All clients of a folder in a process share what the first one opened. Chroma keeps that in a list which two threads
-    at once corrupt: one of them would be given what the other has not started yet, or has just closed.
+    All clients of a folder in a process share the opened database. Chroma keeps it in a list which two threads at once
+    corrupt: one would get a client that the other has not started yet, or has just closed.
     """
     with _OPENING:
         settings = Settings(anonymized_telemetry=False)
@@ -205,13 +205,13 @@ def open_client(folder: Path) -> Client:
 
 
 def close_client(client: Client) -> None:
-    """Close a client that `open_client` gave."""
+    """Close a client that `open_client` returned."""
     with _OPENING:
         client.close()
 
 
 def open_folder(parent: Path, name: str, store_id: str, last_seq: int) -> ChromaIndex:
-    """The collection in the folder that `take_folder` gives. Raises what that raises."""
+    """Open the collection in the folder that `take_folder` returns. Raise the same errors, or ComponentFailed."""
     taken = take_folder(parent, name, store_id, last_seq)
     with ForeignCalls(COMPONENT):
         client = open_client(taken.folder)
@@ -225,7 +225,7 @@ def open_folder(parent: Path, name: str, store_id: str, last_seq: int) -> Chroma
 
 
 def close_folder(index: ChromaIndex, name: str, store_id: str) -> None:
-    """Closes the collection and leaves the mark of a clean shutdown. Raises ComponentFailed or OSError."""
+    """Close the collection and leave the mark of a clean shutdown. Raise ComponentFailed or OSError."""
     assert index.taken is not None
     index.close()
     leave_mark(index.taken, name, store_id, index.seq)

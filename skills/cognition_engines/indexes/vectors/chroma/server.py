@@ -1,7 +1,7 @@
 """Collections on a Chroma server, which several processes read and one writes.
 
-The metadata of a collection has the last change that it covers. Everything is addressed by the collection's own id, so
-that what a process sends too late cannot reach a collection that was made since.
+The metadata of a collection has the last change that it covers. Requests address a collection by its id, so a
+request that a process sends too late cannot reach a collection that was made since.
 """
 
 import logging
@@ -31,24 +31,24 @@ from cognition_engines.store.records import Records
 _SEQ: Final = "seq"
 CHECK_SECONDS: Final = 1.0
 PROBE_SECONDS: Final = 30.0  # between searches that only check whether a collection can be searched
-REFUSED_SECONDS: Final = 3.0  # of refusals after which it is the collection that fails, and not the moment
+REFUSED_SECONDS: Final = 3.0  # of refusals, after which the collection counts as broken
 SEARCHES: Final = 10  # that may fail between two of them: a torn index fails for some queries only
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCollection:
-    """A collection on a server. `index` covers what its writer noted; None when it is none that this program filled."""
+    """A collection on a server. `index` covers the changes that its writer noted; None if another program filled it."""
 
     identity: UUID
     index: ChromaIndex | None
 
 
 class ChromaServer:
-    """A Chroma server over HTTP. Its methods raise ComponentFailed when it refuses or does not answer in time."""
+    """A Chroma server over HTTP. Its methods raise ComponentFailed if it refuses or does not answer in time."""
 
     def __init__(self, address: ServerAddress, deadline_seconds: float) -> None:
-        """Nothing is sent yet. No request waits longer than `deadline_seconds` for a sign of life."""
+        """Prepare requests and send none. No request waits longer than `deadline_seconds` for a sign of life."""
         host = f"[{address.host}]" if ":" in address.host else address.host
         settings = Settings(
             anonymized_telemetry=False,
@@ -64,7 +64,7 @@ class ChromaServer:
             self._api._session.timeout = deadline_seconds
 
     def find(self, name: str, dim: int) -> FoundCollection | None:
-        """The collection of this name, if there is one."""
+        """Return the collection of this name, if there is one."""
         with ForeignCalls(COMPONENT):
             try:
                 model = self._api.get_collection(name)
@@ -76,7 +76,7 @@ class ChromaServer:
             return FoundCollection(model.id, self._open_index(model, seq))
 
     def replace(self, name: str, found: FoundCollection | None) -> ChromaIndex:
-        """An empty collection of this name, in the place of the one that was found; fails if that is not there now."""
+        """Make an empty collection of this name in place of `found`. Raise ComponentFailed if another one was made."""
         aside = f"{name}-aside"
         with ForeignCalls(COMPONENT):
             with suppress(NotFoundError):  # left by a process that ended in between
@@ -89,7 +89,7 @@ class ChromaServer:
             return self._open_index(self._api.create_collection(name, configuration=COSINE, metadata={_SEQ: 0}), 0)
 
     def find_collection(self, name: str) -> Collection | None:
-        """The collection of this name, by whatever program it was filled."""
+        """Return the collection of this name, whichever program filled it; None without one."""
         with ForeignCalls(COMPONENT):
             try:
                 return Collection(self._api, self._api.get_collection(name), embedding_function=None)
@@ -97,12 +97,12 @@ class ChromaServer:
                 return None
 
     def names(self) -> list[str]:
-        """Those of all collections."""
+        """Return the names of all collections."""
         with ForeignCalls(COMPONENT):
             return [model.name for model in self._api.list_collections()]
 
     def state(self, name: str, dim: int) -> ServerState | None:
-        """What it has of a collection."""
+        """Return the state of the collection of this name, None without one."""
         found = self.find(name, dim)
         if found is None:
             return None
@@ -120,9 +120,9 @@ class ChromaServer:
 
 
 def start_over(records: Records, space: Space, model: str, dim: int, url: str) -> None:
-    """Puts an empty collection in the place of the one on the Chroma server at `url`; its writer fills it.
+    """Replace the collection on the Chroma server at `url` by an empty one, which its writer fills.
 
-    Raises ConfigurationError or ComponentFailed.
+    Raise ConfigurationError or ComponentFailed.
     """
     server = ChromaServer(server_address(url), LEAST_DEADLINE)
     try:
@@ -138,7 +138,7 @@ class _NotTheWriter(EngineError):
 
 
 class SharedChroma:
-    """A collection on a Chroma server, or what another process writes there: the holder of `lock` writes.
+    """A collection on a Chroma server, which this process or another one writes: the holder of `lock`.
 
     Without a lock, as over SQLite, this process is the only one. A writer holds its lock before every request that
     changes the collection; one that was paused in between and continues after another has taken over does no harm (see
@@ -186,7 +186,7 @@ class SharedChroma:
         return None if index is None else index.count_held(keys)
 
     def step(self) -> bool:
-        """Writes one page, or reads how far the writer is."""
+        """Write one page, or read how far the writer is."""
         try:
             self._hold()
             index = self._index = self._index or self._open()
@@ -204,7 +204,7 @@ class SharedChroma:
         return behind
 
     def _is_broken(self, index: ChromaIndex) -> bool:
-        """Whether a collection that is there cannot be searched; asks after a search failed, and now and then."""
+        """Return whether an existing collection cannot be searched; ask after a failed search, and now and then."""
         failed, now = self._failed.count(index.identity), monotonic()
         if now >= self._next_probe:
             self._failed.clear()
@@ -214,7 +214,7 @@ class SharedChroma:
         return failed >= SEARCHES or self._hopeless(refuses=index.fails())
 
     def _hopeless(self, *, refuses: bool) -> bool:
-        """Notes whether Chroma refuses; whether it has done so for too long."""
+        """Note whether Chroma refuses; return whether it has done so for too long."""
         now = monotonic()
         since = self._refused_since = (now if self._refused_since is None else self._refused_since) if refuses else None
         return since is not None and now - since >= REFUSED_SECONDS
@@ -227,13 +227,13 @@ class SharedChroma:
         return isinstance(error, ComponentFailed) and is_missing_collection(error)
 
     def close(self) -> None:
-        """Lets another process write."""
+        """Let another process write, and end the connection."""
         if self._lock is not None:
             self._lock.close()
         self._server.close()
 
     def _hold(self) -> None:
-        """Raises _NotTheWriter unless this process may write now, and ComponentFailed when that is unknown."""
+        """Raise _NotTheWriter unless this process may write now, and ComponentFailed if that is unknown."""
         if self._lock is None:
             return
         before, held = self.role, False
@@ -245,7 +245,7 @@ class SharedChroma:
             raise _NotTheWriter
         if before != self.role:
             _log.info("this process writes the vector collection %s from now on", self._name)
-            self._index = None  # what another process wrote last is read again
+            self._index = None  # read again, since another process may have written
 
     def _read(self) -> None:
         found = self._server.find(self._name, self._dim)
@@ -270,7 +270,7 @@ class SharedChroma:
         return self._server.replace(self._name, found)
 
     def _holds_all(self, index: ChromaIndex) -> bool:
-        """Whether there are as many windows as unchanged records need, at least; there may be others."""
+        """Return whether there are at least as many windows as unchanged records need; there may be others."""
         try:
             windows = index.windows()
         except ComponentFailed as error:
@@ -290,7 +290,7 @@ class SharedChroma:
         return len(page) == PAGE
 
     def _check(self, index: ChromaIndex) -> None:
-        """Notices that the collection was deleted, or that a former writer noted an older state late."""
+        """Notice if the collection was deleted, or if a former writer noted an older state late."""
         found = self._server.find(self._name, self._dim)
         if found is None or found.index is None or found.identity != index.identity:
             self._index = None
