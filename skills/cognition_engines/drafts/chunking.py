@@ -47,7 +47,7 @@ class Piece:
 
     @property
     def place(self) -> Place | None:
-        """Where its chunk begins; None where nothing is known of that."""
+        """Where its chunk begins; None if nothing is known of that."""
         place = Place(section=self.section, page=self.page, slide=self.slide, cell=self.cell, headings=self.headings)
         return None if place == Place() else place
 
@@ -85,7 +85,7 @@ class _Chunk:
 
 
 def count_tokens(text: str) -> int:
-    """How many tokens a text has: words and marks, roughly what a model would count."""
+    """Count the tokens of a text: words and marks, roughly as a model would count."""
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
@@ -98,7 +98,7 @@ def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code:
     tokens, unless it ends in code or a table. All but blanks is in some piece, and each has something that the one
     before has not; a text of blanks has none.
 
-    Raises ValueError unless 0 <= overlap < size.
+    Raise ValueError unless 0 <= overlap < size.
     """
     shortened = without_blobs(text)
     pieces = cut(shortened.text, blocks(shortened.text, indented_code=indented_code), size, overlap)
@@ -106,12 +106,12 @@ def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code:
 
 
 def in_whole(piece: Piece, shortened: Shortened) -> Piece:
-    """The piece of a text without blobs with its place in the whole text."""
+    """Return a piece of a text without blobs with its place in the whole text."""
     return replace(piece, start=shortened.in_whole(piece.start), end=shortened.in_whole(piece.end))
 
 
 def cut(text: str, found: Sequence[Block], size: int = SIZE, overlap: int = OVERLAP) -> list[Piece]:
-    """As `split`, of a text whose blocks are known."""
+    """Cut a text whose blocks are known, as `split` does."""
     if not 0 <= overlap < size:
         raise ValueError("split: 0 <= overlap < size must hold")
     pieces: list[Piece] = []
@@ -134,7 +134,7 @@ def cut(text: str, found: Sequence[Block], size: int = SIZE, overlap: int = OVER
 
 
 def too_long(text: str, pieces: Sequence[Piece]) -> str | None:
-    """Which of the pieces of a text no chunk can hold, by its line in it; None when all fit."""
+    """Return the reason if no chunk can hold one of the pieces, with its line in the text; None if all fit."""
     long = next((piece for piece in pieces if len(piece.text) > LONGEST), None)
     if long is None:
         return None
@@ -171,7 +171,7 @@ def _units(text: str, found: Sequence[Block], size: int) -> Iterator[_Unit]:
 
 
 def _spans(text: str, block: Block, size: int) -> Iterator[tuple[int, int]]:
-    """The block, or where it has more than `size` tokens its sentences, lines, words, or parts of words."""
+    """Yield the block, or, if it exceeds `size` tokens, its sentences, lines, words or parts of words."""
     waiting = [(block.start, block.end, 0)]
     while waiting:
         start, end, depth = waiting.pop()
@@ -188,9 +188,9 @@ def _spans(text: str, block: Block, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _find_overlap(text: str, chunk: _Chunk, room: int) -> tuple[int, int] | None:
-    """Where the last whole sentences of a chunk begin that have up to `room` tokens, and how many they have.
+    """Find the last whole sentences of a chunk within `room` tokens; return their start and number of tokens.
 
-    Its last words, where these would be less than half of that.
+    Take its last words if the sentences have less than half of `room`; return None if there is no room.
     """
     starts = [token.start() for token in _TOKEN.finditer(text, chunk.open_from, chunk.end)][-room:] if room > 0 else []
     if not starts:
@@ -206,7 +206,7 @@ def _find_overlap(text: str, chunk: _Chunk, room: int) -> tuple[int, int] | None
 
 
 def pieces_of(content: str) -> tuple[Piece, ...]:
-    """Cut the text of a document. Raises `Unacceptable` for a piece that no chunk can hold."""
+    """Cut the text of a document. Raise `Unacceptable` for a piece that no chunk can hold."""
     pieces = split(content)
     if (reason := too_long(content, pieces)) is not None:
         raise Unacceptable(f"content: {reason}")

@@ -25,17 +25,17 @@ _EPISODE_BITS: Final = 52  # what every JSON reader takes as a whole number
 
 
 def given_identity(kind: Kind, repository: str, id: str) -> str:
-    """The identity of a record whose file gives it an id; kinds that share their ids share these, too."""
+    """Return the identity of a record whose file gives it an id; kinds that share their ids share these, too."""
     return _identity("given", namesakes(kind)[0].label, repository, id)
 
 
 def path_identity(kind: Kind, repository: str, path: str, ordinal: int) -> str:
-    """The identity of a record by its position in its file."""
+    """Return the identity of a record by its position in its file."""
     return _identity("path", kind.label, repository, path, ordinal)
 
 
 def made_id(kind: Kind, identity: str, project: str | None) -> str:
-    """The id of a record that is given none; not for episodes and artifact chunks."""
+    """Make the id of a record without one. Raise ValueError for episodes and artifact chunks."""
     prefix = SPECS[kind].made_prefix
     if prefix is None:
         raise ValueError(f"id: none is made for the kind {kind.label} alone")
@@ -43,22 +43,22 @@ def made_id(kind: Kind, identity: str, project: str | None) -> str:
 
 
 def episode_number(text: str) -> int:
-    """An id for an episode, from 1 to 2^52-1."""
+    """Make the id of an episode out of a text, from 1 to 2^52-1."""
     return int(sha256_hex(text), 16) >> (256 - _EPISODE_BITS) or 1
 
 
 def conversation_id(repository: str, project: str | None, path: str, name: str) -> str:
-    """The name of the conversation that a file is: by the file's name, and by where it is."""
+    """Return the name of the conversation in a file: by the name and by the place of the file."""
     return f"{name[:_LONGEST_NAME]}-{sha256_hex(json.dumps(['conversation', repository, project, path]))[:16]}"
 
 
 def episode_text(episode: Episode) -> str:
-    """What distinguishes episodes that are given no id, but for equal ones."""
+    """Hash the members that distinguish episodes without an id; equal episodes have the same hash."""
     return sha256_hex(_text_of(episode, "query", "reward", "reflection", "created_at"))
 
 
 def content_identity(record: OtherRecord, repository: str) -> str:
-    """The identity of a record out of what it says; not for episodes, turns and artifact chunks."""
+    """Return the identity of a record by its content. Raise ValueError for episodes, turns and artifact chunks."""
     made = spec_of(record).identity
     if made is None:
         raise ValueError("id: that of this kind depends on the others of its file, or on its artifact")
@@ -67,14 +67,14 @@ def content_identity(record: OtherRecord, repository: str) -> str:
 
 
 def episode_identity(repository: str, text: str, equal: int) -> str:
-    """The identity of an episode out of its text; `equal` is how many equal ones came before."""
+    """Return the identity of an episode by its text; `equal` is the number of equal ones before it."""
     return _identity("content", Kind.EPISODE.label, repository, text, equal)
 
 
 def turn_identity(turn: Turn, repository: str, place: int | None, distinguished: bool = False) -> str:
-    """The identity of a turn that was given no id; `place` is its index, or what is counted where it has none.
+    """Return the identity of a turn without an id; `place` is its index, or the counted one if it has none.
 
-    With `distinguished` that of one of two equal turns, of which one counts its place and the other states it.
+    With `distinguished`, keep two equal turns apart if one counts its place and the other states it.
     """
     text = _text_of(replace(turn, turn_index=place), *_TOLD_APART)
     return _identity(
@@ -83,7 +83,7 @@ def turn_identity(turn: Turn, repository: str, place: int | None, distinguished:
 
 
 def artifact_chunk_id(chunk: ArtifactChunk) -> str:
-    """The id of an artifact chunk that was given none."""
+    """Make the id of an artifact chunk without one."""
     artifact = add_prefix(Kind.ARTIFACT, chunk.artifact_id)
     place = f"::chunk::{chunk.chunk_index:03d}::{sha256_hex(chunk.content)[:8]}"
     if len(artifact) + len(place) > MAX_REF:  # so that an event's evidence may name it
@@ -92,7 +92,7 @@ def artifact_chunk_id(chunk: ArtifactChunk) -> str:
 
 
 def part_id(part: OtherRecord, repository: str) -> str:
-    """The id of what a document was cut into."""
+    """Make the id of a part of a document."""
     if isinstance(part, ArtifactChunk):
         return artifact_chunk_id(part)
     return made_id(Kind.CHUNK, content_identity(part, repository), part.project)
@@ -114,12 +114,12 @@ def _dump_record(record: OtherRecord, names: set[str] | None = None) -> str:
 
 
 def sha256_hex(text: str) -> str:
-    """SHA-256, 64 hexadecimal digits."""
+    """Return the SHA-256 of a text as 64 hexadecimal digits."""
     return sha256(text.encode()).hexdigest()
 
 
 def digest(record: Record, ordinal: int = 0) -> str:
-    """Of all content but the id, so that any edit is a change: 32 hexadecimal digits.
+    """Hash all content but the id, so that any edit is a change: 32 hexadecimal digits.
 
     A turn without an index is ordered by its place in its file, the `ordinal`, so another place is a change too.
     """
@@ -130,7 +130,7 @@ def digest(record: Record, ordinal: int = 0) -> str:
 
 
 def decision_digest(decision: Decision) -> str:
-    """As `digest`."""
+    """Return the `digest` of a decision."""
     # without what is not stated, so that a member added to reasons changes no digest
     reasons = [
         (one.type, one.text) if one.strength is None else (one.type, one.text, one.strength) for one in decision.reasons
@@ -140,7 +140,7 @@ def decision_digest(decision: Decision) -> str:
 
 
 def with_place(origin: Origin) -> Origin:
-    """The origin with its digest, so far of the content, made that of where it is from, too, after a dot."""
+    """Return the origin with a hash of its place added to the digest of the content, after a dot."""
     guarded = None if origin.guarded_as is None else int(origin.guarded_as)
     where = [*origin.place, origin.ingested_as, origin.project_scope, guarded, origin.guard_scope]
     return replace(origin, digest=f"{origin.digest}.{sha256_hex(json.dumps(where))[:8]}")

@@ -56,7 +56,7 @@ class MalformedText(Exception):
 
 
 def first_refusal(value: Value) -> RefusedValue | None:
-    """The first refused part anywhere inside `value`, in order of appearance."""
+    """Return the first refused part anywhere inside `value`, in order of appearance; None without one."""
     waiting: list[Value] = [value]
     while waiting:
         current = waiting.pop()
@@ -70,7 +70,7 @@ def first_refusal(value: Value) -> RefusedValue | None:
 
 
 def whole(value: Value) -> Value:
-    """The value with every float that is a whole number an integer, for 10 and 10.0 are the same number."""
+    """Replace every float that is a whole number with an integer, for 10 and 10.0 are the same number."""
     if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
         return int(value)
     if isinstance(value, list):
@@ -100,13 +100,13 @@ def _label(value: Value) -> str | None:
 
 
 def safe_name(name: str, fallback: str) -> str:
-    """`name` where it is a plain word of at most 64 characters, fit to repeat in a message; else `fallback`."""
+    """Return `name` in quotes if it is a plain word of at most 64 characters, fit for a message; else `fallback`."""
     plain = name.replace("_", "a").replace("-", "a")
     return f"'{name}'" if len(name) <= LONGEST_NAME and plain.isascii() and plain.isalnum() else fallback
 
 
 def list_names(names: Iterable[str]) -> str:
-    """Members in a warning; those that are not fit to repeat once as unknown."""
+    """List members for a warning; name those that are not fit to repeat once, as unknown."""
     return ", ".join(dict.fromkeys(safe_name(name, "an unknown member").replace("'", "") for name in names))
 
 
@@ -115,19 +115,19 @@ class Unacceptable(Exception):
 
 
 def unsound(given: Mapping[str, Value]) -> dict[str, str]:
-    """Why members cannot be stored as they are, by their name as given; the reason begins with a printable name."""
+    """Return the reasons why members cannot be stored, by given name; each begins with a printable name."""
     found = {name: reason for name, value in given.items() if (reason := _unsound_value(value)) is not None}
     return {name: f"{safe_name(name, 'a member')}: {reason}".replace("'", "") for name, reason in found.items()}
 
 
 def misspelled_right(name: str) -> str | None:
-    """Why a name is refused that gives a right in a spelling that nothing heeds; None for any other."""
+    """Return the reason to refuse a right in a spelling that nothing heeds; None for any other name."""
     right = name.casefold()
     return f"{name} must be written {right}" if name not in RIGHTS and right in RIGHTS else None
 
 
 def join_reasons(reasons: Iterable[str]) -> str:
-    """All that is wrong with a record as one sentence, each reason once."""
+    """Join the faults of a record into one sentence, each fault once."""
     found = list(dict.fromkeys(reasons))
     more = [f"and {len(found) - _MOST} more"] if len(found) > _MOST else []
     return "; ".join([*found[:_MOST], *more])

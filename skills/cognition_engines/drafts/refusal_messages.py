@@ -39,9 +39,9 @@ _OURS: Final = {"line", "text", "id", "instant", "sensitivity", "metadata"}
 def reasons(
     error: ValidationError, kind: Kind, members: Mapping[str, Value], absent: AbstractSet[str] = frozenset()
 ) -> list[str]:
-    """All that is wrong with a record, `members` being what was given under our names or others.
+    """Return the faults of a record in words; `members` are the given ones, under our names or others.
 
-    That those in `absent` are missing is not said: they were given, and are refused for another reason.
+    Members in `absent` are not called missing: they were given, and are refused for another reason.
     """
     found = [
         details
@@ -96,13 +96,13 @@ def _describe_violation(details: ErrorDetails, kind: Kind, members: Mapping[str,
 
 
 def a(kind: Kind) -> str:
-    """A kind in a sentence: `an artifact chunk`."""
+    """Return a kind with its article, for a sentence: `an artifact chunk`."""
     words = kind.label.replace("_", " ")
     return f"an {words}" if words[0] in "aeiou" else f"a {words}"
 
 
 def kinds(kind: Kind, count: int = 2) -> str:
-    """The plural of a kind in a sentence: `artifact chunks`."""
+    """Return the plural of a kind for a sentence, or the singular if `count` is 1: `artifact chunks`."""
     words = kind.label.replace("_", " ")
     if count == 1:
         return words
@@ -110,7 +110,7 @@ def kinds(kind: Kind, count: int = 2) -> str:
 
 
 def _path(details: ErrorDetails, members: Mapping[str, Value]) -> str:
-    """Where it is, as the file spells it; the steps by which pydantic distinguishes a union's parts are left out."""
+    """Return the path of a fault as the file spells it, without pydantic's steps between the parts of a union."""
     path = ""
     current: Value | Mapping[str, Value] = members
     steps: Sequence[int | str] = details["loc"]
