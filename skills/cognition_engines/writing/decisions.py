@@ -100,7 +100,7 @@ def record(
 def _targets(
     transaction: WriteTransaction, writer: WriteCaller, asked: RecordDecision
 ) -> list[tuple[str, StoredRecord, LinkType, str | None]]:
-    """Return the links of a new decision: member, target, type and context. Raises as `link` does."""
+    """Return the links of a new decision: member, target, type and context. Raise as `link` does."""
     targets = [
         (f"supersedes[{place}]", decision_of(transaction, writer, id), SUPERSEDES, None)
         for place, id in enumerate(asked.supersedes)
@@ -120,7 +120,7 @@ def _targets(
 def update(
     transaction: WriteTransaction, writer: WriteCaller, asked: UpdateDecision, made: Prepared
 ) -> UpdatedDecision:
-    """Store another content of a decision; the ones before are kept."""
+    """Store another content of a decision; keep the earlier ones."""
     stored = decision_of(transaction, writer, asked.id)
     check_owner(stored, writer)
     id = str(stored.record.id)
@@ -208,7 +208,7 @@ def set_status(transaction: WriteTransaction, writer: WriteCaller, asked: SetSta
 
 
 def link(transaction: WriteTransaction, writer: WriteCaller, asked: LinkDecisions, _: Prepared) -> LinkedDecisions:
-    """Link two decisions that the writer sees. Raises WriteConflict for a circle of a type that must have none."""
+    """Link two decisions that the writer sees. Raise WriteConflict for a circle of a type that must have none."""
     source = decision_of(transaction, writer, asked.source_id)
     target = decision_of(transaction, writer, asked.target_id)
     if source.key == target.key:
@@ -229,7 +229,7 @@ def link(transaction: WriteTransaction, writer: WriteCaller, asked: LinkDecision
 
 
 def unlink(transaction: WriteTransaction, writer: WriteCaller, asked: UnlinkDecisions, _: Prepared) -> LinkedDecisions:
-    """End a link between two decisions. Raises WriteConflict if there is none."""
+    """End a link between two decisions. Raise WriteConflict if there is none."""
     source = decision_of(transaction, writer, asked.source_id)
     target = decision_of(transaction, writer, asked.target_id)
     id = str(source.record.id)
@@ -298,7 +298,7 @@ def _link(
 
 
 def own_content(transaction: WriteTransaction, stored: StoredRecord) -> Decision:
-    """Return what a decision states itself, whatever reviews and successors make of it."""
+    """Return the content that a decision states itself, without the effects of reviews and successors."""
     found = transaction.revisions(stored)[-1].record
     assert isinstance(found, Decision)
     return found

@@ -35,7 +35,7 @@ RATIFY: Final = "ratify"
 def project_for(writer: WriteCaller, asked: str | None, level: Sensitivity) -> str | None:
     """Return the project of a new record: the one asked for, or the only one that the writer has.
 
-    Raises WriteRefused for another one, and for a level above the writer's clearance: it would not see its own record.
+    Raise WriteRefused for another one, and for a level above the writer's clearance: it would not see its own record.
     """
     allowed = writer.viewer.projects
     project = asked
@@ -51,7 +51,7 @@ def project_for(writer: WriteCaller, asked: str | None, level: Sensitivity) -> s
 
 
 def decision_of(transaction: WriteTransaction, writer: WriteCaller, id: str) -> StoredRecord:
-    """Return the decision that the writer means. Raises RecordNotFound if it sees none."""
+    """Return the decision that the writer means. Raise RecordNotFound if it sees none."""
     found = transaction.find(Kind.DECISION, id, writer.viewer)
     if found is None:
         raise RecordNotFound(id)

@@ -109,7 +109,7 @@ class LedgerFile:
         self._begin = 0  # the size of the file then, in bytes
 
     def sync(self, records: Records) -> None:
-        """Adds what the database has and the file has not. Raises ComponentFailed, ConfigurationError or OSError."""
+        """Add the erasures that the file lacks. Raise ComponentFailed, ConfigurationError or OSError."""
         if self._path is None:
             return
         with self._lock:
@@ -130,7 +130,7 @@ class LedgerFile:
 
 
 def forget(transaction: WriteTransaction, writer: WriteCaller, request: Forget, _: Prepared) -> Forgotten:
-    """Forgets a record that the writer sees and owns, or may amend."""
+    """Forget a record that the writer sees and owns, or may amend."""
     seen = transaction.of_any_kind(request.id, writer.viewer)
     found = [one for one in seen if request.kind is None or one.kind is request.kind]
     if not found:
@@ -156,7 +156,7 @@ def forget(transaction: WriteTransaction, writer: WriteCaller, request: Forget, 
 
 
 def _forgotten_again(_: WriteTransaction, writer: WriteCaller, done: Forgotten) -> Forgotten:
-    """Raise what a token gets that asks for an answer about an erasure again, and may not have it."""
+    """Raise the error for a token that repeats a request about an erasure and may not have its answer."""
     if not writer.viewer.covers(done.viewer):
         raise RecordNotFound(done.id)
     if done.gone[0].owner != writer.agent and AMEND_OTHERS not in writer.scopes:
@@ -188,7 +188,7 @@ class ErasureCheck:
         self._ledger = ledger
 
     async def verify(self, caller: Caller, done: Forgotten) -> Forgotten:
-        """The answer with its receipt. What cannot be looked at is pending; nothing fails any more."""
+        """Return the answer with its receipt; a part that cannot be looked at is pending, and nothing fails."""
         indexed = await self._published.reached_everywhere(done.seq, FOLLOW_SECONDS)
         followed = indexed and await self._vectors_follow(done.seq)
         pending: list[PendingErasure] = []
@@ -232,7 +232,7 @@ class ErasureCheck:
         return replace(done, indexed=indexed, receipt=receipt)
 
     async def _vectors_follow(self, seq: int) -> bool:
-        """Whether the indexes of vectors cover the deletion in time."""
+        """Return whether the indexes of vectors cover the deletion in time."""
         sides = [index.vectors for index in self._indexes.all_spaces if index.vectors is not None]
         until = monotonic() + FOLLOW_SECONDS
         while any(side.seq < seq for side in sides):
@@ -242,7 +242,7 @@ class ErasureCheck:
         return True
 
     def _find_uncompacted(self, seq: int) -> list[PendingErasure]:
-        """Which files may hold bytes of what was deleted up to this change."""
+        """List the files that may hold bytes of records deleted up to this change."""
         left: list[PendingErasure] = []
         if self._records.forgetting.compacted_to() < seq:
             left.append(PendingErasure("database", _FREED if self._records.is_shared else _COMPACTION))
@@ -288,7 +288,7 @@ class Retention:
         self._thread.start()
 
     def close(self, wait_seconds: float) -> None:
-        """Ends the thread between two pieces of work."""
+        """End the thread between two pieces of work."""
         self._closing.set()
         if self._thread.ident is not None:
             self._thread.join(wait_seconds)
@@ -308,7 +308,7 @@ class Retention:
                 self._outage.note(error)
 
     def sweep(self) -> int:
-        """Forgets what has expired by now, and logs its ids; how many records that were: 0 if the clock jumped."""
+        """Forget the expired records, log their ids and return their number: 0 if the clock jumped."""
         count = 0
         last = self._records.last_seq()
         at = self._clock.trusted_now(moment(last) if last else None)
@@ -321,7 +321,7 @@ class Retention:
         return count
 
     def compact(self) -> None:
-        """Compacts what was forgotten since the last time where that is soon done; the pause grows with the time."""
+        """Compact the bytes of forgotten records if that is soon done; the pause grows with the time."""
         self._indexes.note_compacted()
         if monotonic() < self._next_compaction:
             return

@@ -48,7 +48,7 @@ Fault = tuple[str, str]
 
 
 def read_given(sent: Sequence[Mapping[str, JsonValue]]) -> tuple[GivenRecord, ...]:
-    """Return the records that objects state. Raises WritesRefused with what is wrong, by the path of each member.
+    """Return the records that objects state. Raise WritesRefused with what is wrong, by the path of each member.
 
     Once a hundred faults are found, later records are not looked at.
     """
@@ -104,12 +104,12 @@ def _read(kind: Kind, members: Mapping[str, JsonValue]) -> tuple[GivenRecord | N
 
 
 def _show_name(name: str) -> str:
-    """A name of a member as violations show it, where it can be shown."""
+    """Return the name of a member as violations show it; "a member" if it cannot be shown."""
     return safe_name(name, "a member").strip("'")
 
 
 def _bounds(value: JsonValue, path: str = "") -> Iterator[Fault]:
-    """What is longer than a call may send."""
+    """Yield a fault for each value that is longer than a call may send."""
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
         yield path, f"must have at most {LONGEST_TEXT} characters"
     elif isinstance(value, list):
@@ -136,7 +136,7 @@ class _Call:
 
 
 def knowledge_stated(asked: StoreKnowledge) -> list[OtherRecord]:
-    """The records that a request states, those that texts are cut into among them, for their texts."""
+    """Return the records that a request states, each followed by the chunks of its text, for their texts."""
     found: list[OtherRecord] = []
     for one in asked.records:
         found += [one.record, *_chunks(one.record, _pieces(one))]
@@ -146,7 +146,7 @@ def knowledge_stated(asked: StoreKnowledge) -> list[OtherRecord]:
 def store_knowledge(
     transaction: WriteTransaction, writer: WriteCaller, asked: StoreKnowledge, made: Prepared
 ) -> StoredKnowledge:
-    """Stores all records, or none. Raises WritesRefused with all that is wrong with their rights."""
+    """Store all records, or none. Raise WritesRefused with all faults of their rights."""
     records = _with_rights(writer, asked)
     call = _Call(transaction, writer, made)
     done: dict[int, KnowledgeRecord] = {}
@@ -159,7 +159,7 @@ def store_knowledge(
 
 
 def _with_rights(writer: WriteCaller, asked: StoreKnowledge) -> list[GivenRecord]:
-    """The records with projects and levels, which the writer may give."""
+    """Return the records with projects and levels. Raise WritesRefused if the writer may not give them."""
     found, faults = [], []
     for place, one in enumerate(asked.records):
         record = one.record
@@ -210,9 +210,9 @@ def _store_chunks(call: _Call, source: OtherRecord, pieces: Sequence[Piece], kno
 
 
 def _find_known(call: _Call, kind: Kind, named: str | None, project: str | None, identity: str) -> StoredRecord | None:
-    """The record that is meant, of those that the writer sees in the project; its own before others.
+    """Return the record that is meant, of those that the writer sees in the project; its own before others.
 
-    That of the id that is given, else an equal one of the writer.
+    It has the given id, or without one it is an equal record of the writer.
     """
     found = call.transaction.find_by_name(kind, named, call.writer.viewer) if named else ()
     if not named:
@@ -223,7 +223,7 @@ def _find_known(call: _Call, kind: Kind, named: str | None, project: str | None,
 
 
 def _resolve_references(call: _Call, record: OtherRecord) -> OtherRecord:
-    """The record with the ids that what it refers to is stored under. Raises RecordNotFound for what is not seen."""
+    """Return the record with the stored ids of its references. Raise RecordNotFound if one is not seen."""
     changed: dict[str, str | tuple[str, ...]] = {}
     for member, role in SPECS[kind_of(record)].ids.items():
         value = getattr(record, member)
@@ -245,7 +245,7 @@ def _id_of(call: _Call, kind: Kind, id: str) -> str:
 
 
 def _pieces(given: GivenRecord) -> Sequence[Piece]:
-    """What the text of a source is cut into, as on ingest."""
+    """Cut the text of a source into pieces, as on ingest."""
     return () if given.text is None else pieces_of(given.text.replace("\r\n", "\n"))
 
 
@@ -254,20 +254,20 @@ def _chunks(record: OtherRecord, pieces: Sequence[Piece]) -> list[Chunk | Artifa
 
 
 def _whole(digest: str, pieces: Sequence[Piece]) -> str:
-    """The digest of a source with its text, which it does not hold."""
+    """Return the digest of a source with its text, which it does not hold."""
     return sha256_hex("\0".join([digest, *(piece.text for piece in pieces)]))[:32]
 
 
 def check_import(writer: WriteCaller) -> None:
-    """Raises WriteRefused for a token that does not see everything: taken ids would show what is hidden."""
+    """Raise WriteRefused for a token that does not see everything: taken ids would show hidden records."""
     if writer.viewer != EVERYTHING:
         raise WriteRefused("records", "need a token of the highest clearance that has no list of projects")
 
 
 def put_records(transaction: WriteTransaction, writer: WriteCaller, asked: PutRecords, made: Prepared) -> PutOutcomes:
-    """Puts records as `Records.put` does; what is stored already as it is sent is left alone.
+    """Put records as `Records.put` does; leave those alone that are stored as sent.
 
-    Raises WritesRefused for a record that no file can own, and WriteConflict for an id that another origin has.
+    Raise WritesRefused for a record that no file can own, and WriteConflict for an id that another origin has.
     """
     check_import(writer)
     faults = [
@@ -290,7 +290,7 @@ def put_records(transaction: WriteTransaction, writer: WriteCaller, asked: PutRe
 
 
 def _entry(entry: Entry, writer: WriteCaller, made: Prepared) -> Entry:
-    """An entry with its vectors, and with who sent it."""
+    """Return an entry with its vectors and its sender."""
     origin = replace(entry.origin, recorded_by=writer.agent, via=INGESTED)
     return replace(entry, origin=origin, vectors=made.vectors_of(entry.record), updated_at=None)
 

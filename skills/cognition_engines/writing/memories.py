@@ -113,7 +113,7 @@ def _as_stored(memory: Memory, known: StoredRecord) -> Memory:
 
 
 def _is_same(transaction: WriteTransaction, memory: Memory, known: StoredRecord) -> bool:
-    """Return whether nothing of a memory differs from what is stored."""
+    """Return whether a memory equals the stored one."""
     stored = known.record
     assert isinstance(stored, Turn | Artifact)
     if digest(stored) != digest(memory.head):

@@ -78,7 +78,7 @@ def _reasons(reasons: Sequence[Reason]) -> Iterator[str]:
 
 
 def completeness(decision: Decision, details: DecisionDetails) -> CompletenessScore:
-    """Return how much a decision has of what makes it useful later: RULE, whose parts add up to 1."""
+    """Return how much a decision has of the parts that make it useful later: RULE, whose parts add up to 1."""
     types = {reason.type for reason in decision.reasons}
     places = (decision.project, decision.feature, decision.pr, details.file)
     parts = (

@@ -169,9 +169,9 @@ class Writer:
 def _read_answer(
     transaction: WriteTransaction, writer: WriteCaller, request: Request[A], key: str, digest: str
 ) -> A | None:
-    """What the agent was answered under a key, without what it sees no longer.
+    """Return the answer that the agent got under a key, without records that it no longer sees; None for a new key.
 
-    Raises WriteConflict where it asked something else under the key, or the record is gone, or hidden by now, and as
+    Raise WriteConflict if it asked something else under the key, or the record is gone, or hidden by now, and as
     the request itself does for a token that may not ask it any more.
     """
     known = transaction.receipt(type(request).__name__, key)
