@@ -127,7 +127,7 @@ def _hit(match: re.Match[str], text: str) -> Hit | None:
 
 
 def find_dates(text: str) -> Iterator[Hit]:
-    """Everything in the text that has the shape of a full date, whether or not it can be one, from left to right."""
+    """Yield each part of the text with the shape of a full date, valid or not, from left to right."""
     for match in _DATE.finditer(text):
         hit = _hit(match, text)
         if hit is not None:

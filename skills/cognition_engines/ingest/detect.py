@@ -56,7 +56,7 @@ def read(
     `path` serves its extension and name, and stands verbatim in every problem. `explicit` says that a person named
     this very file, so that one that is broken is refused rather than passed over. JSONL is read as it is asked for,
     all else at once, up to LARGEST_WHOLE bytes. `file` is seekable. `formats` reads documents that are no text; without
-    it they are read as text. `below` is the folder whose other files may be read with it. Raises OSError where it does.
+    it they are read as text. `below` is the folder whose other files may be read with it. Raise OSError if it fails.
     """
     suffix = _suffix(path)
     if formats is not None and (format := FORMATS.get(suffix)) is not None:
@@ -279,7 +279,7 @@ class Stream:
     formats: FormatReader | None = None
 
     def items(self) -> Iterator[Item]:
-        """Yield the items, read as those of a file that a person named. Raises OSError."""
+        """Yield the items, read as those of a file that a person named. Raise OSError."""
         found = read(self.name, self.file, explicit=True, texts=self.texts, formats=self.formats)
         if found is None:
             yield rejected(self.name, "holds no record in a format that is known")

@@ -65,7 +65,7 @@ def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
     """Return every file below the folder whose extension can hold records, and that no pattern leaves out.
 
     Hidden files and folders, `node_modules` and virtual environments are left out and not counted. No link is followed.
-    A folder whose `.cstpignore` is no list of patterns is refused. Raises BadPattern for a pattern of `selection`.
+    A folder whose `.cstpignore` is no list of patterns is refused. Raise BadPattern for a pattern of `selection`.
     """
     any_extension = selection.any_extension and bool(selection.include)
     found = Walked()
@@ -106,7 +106,7 @@ def _list(folder: _Folder, found: Walked, *, any_extension: bool) -> list[_Folde
 
 @contextmanager
 def _open_folder(folder: _Folder) -> Iterator[int]:
-    """Give a descriptor of the folder. Raises OSError, also if something else stands in its place by now."""
+    """Give a descriptor of the folder. Raise OSError, also if something else stands in its place by now."""
     named = folder.identity is None
     descriptor = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if named else os.O_NOFOLLOW))
     try:
@@ -153,7 +153,7 @@ def files_of(
     tally: Tally,
     formats: FormatReader | None,
 ) -> list[RunFile]:
-    """Return the files to read, each once; what folders hold besides goes to the tally. Raises FileNotFoundError."""
+    """Return the files to read, each once; note other content of folders in the tally. Raise FileNotFoundError."""
     paths = [Path(os.path.abspath(path)) for path in paths]
     selection = options.selection
     for path in paths:

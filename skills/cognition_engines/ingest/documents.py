@@ -133,7 +133,7 @@ def read(
 
 
 def _check(text: str, pieces: Sequence[Piece]) -> None:
-    """Raise `Unacceptable` for what no chunk can hold."""
+    """Raise `Unacceptable` for a text that no chunk can hold."""
     if not sound(text):
         raise Unacceptable("the text must have no NUL")
     if (reason := too_long(text, pieces)) is not None:
@@ -157,7 +157,7 @@ def _properties(document: Document, front: FrontMatter, *, aliases: bool) -> Ite
 
 
 def _spans(document: Document, starts: Sequence[int], begins: Collection[int]) -> Iterator[tuple[int, int]]:
-    """The lines of some members (0-based, end exclusive); those of members that follow each other are one span."""
+    """Yield the lines of some members (0-based, end exclusive), those of adjacent members as one span."""
     first = end = -1
     for start in starts:
         if start != end:

@@ -94,7 +94,7 @@ def _of_sources(
 
 
 def _holds(row: KnownRecord, read: Mapping[str, FilePlace], tally: Tally) -> bool:
-    """Return whether the record may still be where it was read."""
+    """Return whether the record may still be at the place where it was read."""
     place = tally.places.get(row.origin.place) or read.get(row.origin.source)
     if place is None:
         source = Path(row.origin.source)
@@ -133,7 +133,7 @@ def _kept_text(count: int) -> str:
 
 
 def pointing_nowhere(found: DanglingReferences, records: RecordSink) -> Problem:
-    """`12 chunks name a source that is not here, for example 'src-9'`."""
+    """Report dangling references: `12 chunks name a source that is not here, for example src-9`."""
     many = f"{found.count} {kinds(found.kind, found.count)} {'names' if found.count == 1 else 'name'}"
     target, of = _TARGETS[found.role]
     reason = f"{many} {target} that is not here, for example {found.example}"
@@ -145,7 +145,7 @@ def pointing_nowhere(found: DanglingReferences, records: RecordSink) -> Problem:
 
 
 def less_guarded(found: ExposedRecords) -> Problem:
-    """`2 chunks are less sensitive than the source that they name, for example src-9`."""
+    """Report exposed records: `2 chunks are less sensitive than the source named there, for example src-9`."""
     many = f"{kinds(found.kind, found.count)} {'is' if found.count == 1 else 'are'}"
     said = f"{found.count} {many} less sensitive than the source named there, for example {found.example}"
     return Problem(found.source, None, said)

@@ -59,7 +59,7 @@ class WatchedPaths:
     def read_changes(self, run: Run) -> Summary | None:
         """Read what changed, with `run`; None when nothing did.
 
-        Raises FileNotFoundError when one of the paths is away, which is an outage and no reason to delete its records,
+        Raise FileNotFoundError when one of the paths is away, which is an outage and no reason to delete its records,
         OSError, and what `run` raises; then the same is read again the next time.
         """
         found = file_states(self._paths, self._options.selection)
@@ -116,7 +116,7 @@ class ChangeEvents:
 
 
 def _places_of(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield a file, or a folder with all below it that a walk may list, each with its inode. Raises OSError.
+    """Yield a file, or a folder with all below it that a walk may list, each with its inode. Raise OSError.
 
     An editor puts another file in place of one, and a path that is away may come back: the inode differs then.
     """
@@ -130,7 +130,7 @@ def _places_of(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def file_states(paths: Sequence[Path], selection: Selection) -> States:
-    """Return the state of each file that a run over the paths reads. Raises OSError, BadPattern."""
+    """Return the state of each file that a run over the paths reads. Raise OSError, BadPattern."""
     found: dict[Path, FileState] = {}
     for path in paths:
         if path.is_dir():

@@ -97,7 +97,7 @@ class Settling:
         self._waiting: dict[str, list[Identified]] = {}  # children whose artifact may still come, by its id
 
     def identify_next(self, drafts: Sequence[AnyDraft]) -> list[Identified]:
-        """Return the next records of the file, in order, and what the store has of them."""
+        """Return the next records of the file, in order, and their stored versions."""
         found = [Identified(draft, self._identity(draft)) for draft in drafts]
         waiting = {one.identity: self._before[one.identity] for each in self._waiting.values() for one in each}
         self._before = {**waiting, **self._look_up([one.identity for one in found])}
@@ -133,7 +133,7 @@ class Settling:
         self._waiting.clear()
 
     def _make_units(self, item: Identified, rights: Rights, *, inherits: bool) -> Iterator[Unit]:
-        """`inherits` says that the record has its artifact's project and is given no other."""
+        """Yield the units of an item; with `inherits`, a record has its artifact's project and is given no other."""
         draft = item.draft
         if isinstance(draft, DocumentDraft):
             self._note(rights, draft.head.project, draft.head.sensitivity)

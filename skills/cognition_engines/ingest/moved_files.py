@@ -173,7 +173,7 @@ def recognise_moved(
 
 
 def _likeliest(folder: str, here: dict[str, RunFile], by_name: dict[str, list[str]]) -> list[str]:
-    """Return the folders with the most names in common, of these the ones whose paths end alike."""
+    """Return the folders with the most names in common, of these the folders whose paths end alike."""
     common = Counter(other for name in here for other in by_name.get(name, ()))
     return sorted(common, key=lambda other: (-common[other], -_common_end(folder, other), other))[:_CANDIDATES]
 
@@ -225,7 +225,7 @@ def _common_end(one: str, other: str) -> int:
 def move_records(records: Records, old: Path, new: Path, *, over: bool, dry_run: bool) -> tuple[int, int]:
     """Move the records of `old` to `new`; return how many were moved, and how many were deleted there.
 
-    With `over`, records that the files have at `new` are deleted. Raises ConfigurationError if `old` is still there,
+    With `over`, records that the files have at `new` are deleted. Raise ConfigurationError if `old` is still there,
     `new` is not, no record is of `old`, or `new` has records and `over` is not given.
     """
     old, new = Path(os.path.abspath(old)), Path(os.path.abspath(new))

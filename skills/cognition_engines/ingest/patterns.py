@@ -81,7 +81,7 @@ class Pattern:
 
 
 def parse_patterns(lines: Sequence[str]) -> tuple[Pattern, ...]:
-    """Return the patterns of lines; blank ones and comments have none. Raises BadPattern."""
+    """Return the patterns of lines; blank ones and comments have none. Raise BadPattern."""
     found: list[Pattern] = []
     for number, line in enumerate(lines, start=1):
         text = _trim_line(line)
@@ -186,7 +186,7 @@ def _characters(text: str, at: int) -> tuple[str | None, int]:
 
 
 def _character(text: str, at: int) -> tuple[int, int]:
-    """Return a code point of a set, and where the next one begins; a backslash only stands in front of one."""
+    """Return a code point of a set, and the start of the next one; a backslash only stands in front of one."""
     at += text[at] == "\\"
     return (ord(text[at]) if at < len(text) else 0), at + 1
 
@@ -211,7 +211,7 @@ class Filter:
     rules: tuple[_Rules, ...] = ()
 
     def with_folder(self, base: str, lines: Sequence[str]) -> "Filter":
-        """Return the same with the patterns of one folder more. Raises BadPattern."""
+        """Return the same with the patterns of one folder more. Raise BadPattern."""
         rules = (*self.rules, _Rules(base, parse_patterns(lines)))
         if sum(len(each.patterns) for each in rules) > _MOST_IN_FORCE:
             raise BadPattern(f"with those of the folders above it has more than {_MOST_IN_FORCE:,} patterns")
@@ -251,7 +251,7 @@ def _includes(patterns: Sequence[Pattern], path: str) -> bool:
 
 
 def filter_of(selection: Selection) -> Filter:
-    """Return the filter of a run. Raises BadPattern."""
+    """Return the filter of a run. Raise BadPattern."""
     include = parse_patterns(selection.include) if selection.include else None
     return Filter(include, parse_patterns(selection.exclude))
 
@@ -259,7 +259,7 @@ def filter_of(selection: Selection) -> Filter:
 def patterns_in(folder: int) -> list[str]:
     """Return the lines of the ignore file of a folder, which is open as this descriptor; none without a regular file.
 
-    Raises OSError, and BadPattern if it is no text in UTF-8 or too large.
+    Raise OSError, and BadPattern if it is no text in UTF-8 or too large.
     """
     try:
         with open_in(folder, IGNORE_FILE) as opened:

@@ -79,7 +79,7 @@ class Batch:
     refused: list[tuple[Candidate, str]] = field(default_factory=list)
 
     def add(self, candidate: Candidate, stored: KnownRecord | None, *, again: bool) -> None:
-        """`again` says that the run has met the record before, in an earlier export."""
+        """Add a candidate; `again` says that the run has met the record before, in an earlier export."""
         if stored is None:
             self.fresh.append(Fresh(candidate, Outcome.CHANGED if again else Outcome.NEW))
         elif stored.origin.is_written:  # handed over
@@ -116,7 +116,7 @@ class _Store:
         return self._by_id.get((namesakes(kind)[0], id))
 
     def recorded_decision(self, candidate: Candidate) -> KnownRecord | None:
-        """Return the decision of an agent that the file was written from; None where it is that of a file, or gone."""
+        """Return the decision of an agent that the file was written from; None if it is that of a file, or gone."""
         given = candidate.origin.given
         found = None if candidate.handover is None or given is None else self.under(candidate.name[0], given)
         return found if found is not None and found.origin.is_written else None
@@ -191,7 +191,7 @@ def _all_named(unit: Unit, store: _Store, tally: Tally) -> list[tuple[Candidate,
 
 
 def _name_candidate(candidate: Candidate, store: _Store, tally: Tally) -> tuple[Candidate, KnownRecord | None]:
-    """Return the candidate under the id that it has or gets, and what the store has of it. Raises `_Conflict`."""
+    """Return the candidate under the id that it has or gets, and its stored version. Raise `_Conflict`."""
     kind = candidate.name[0]
     stored = store.same(candidate, tally)
     if stored is not None:

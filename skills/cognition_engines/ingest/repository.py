@@ -172,7 +172,7 @@ def _names(folder: Path, root: Path) -> bool:
 
 
 def _join_path(folder: Path, written: str) -> Path:
-    """Return a path that a file of git's gives, without a look at what is there."""
+    """Return a path that a file of git's gives, without a look at the disk."""
     return Path(os.path.normpath(folder / written.strip()))
 
 

@@ -47,9 +47,9 @@ class Guards:
                 self._levels[place] = max(each.level, self._levels.get(place, each.level))
 
     def over(self, place: FilePlace) -> tuple[Sensitivity, str] | None:
-        """The level that holds for what is new in a file, and its scope as runs name scopes: that of the nearest path.
+        """Return the level of new records in a file, and its scope as runs name scopes, by the nearest path.
 
-        None where no option was given for the file or for a folder above it.
+        None if no option was given for the file or for a folder above it.
         """
         path = PurePosixPath(place.source)
         for each in (place.source, *map(str, path.parents)):
@@ -81,7 +81,7 @@ def named_scope(place: FilePlace, folder: PurePosixPath) -> str:
 
 
 def rights_of(asked: RunOptions, before: Sequence[KnownRecord], guard: tuple[Sensitivity, str] | None = None) -> Rights:
-    """Return the rights of a record; `before` is what the store has of it, in whatever project. Raises `Ambiguous`.
+    """Return the rights of a record; `before` is what the store has of it, in whatever project. Raise `Ambiguous`.
 
     `guard` holds for what the store does not have yet: see `Guards.over`.
     """

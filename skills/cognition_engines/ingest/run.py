@@ -77,11 +77,11 @@ def ingest(
     collections: Sequence[Collection] = (),
     formats: FormatReader | None = None,
 ) -> Summary:
-    """Read every file under `paths` and all of `collections`, and brings the store in line with them.
+    """Read every file under `paths` and all of `collections`, and bring the store in line with them.
 
     `formats` reads documents that are no text; without it they are skipped.
 
-    Raises FileNotFoundError for a path that is not there, before anything is read, unless the options let it be gone;
+    Raise FileNotFoundError for a path that is not there, before anything is read, unless the options let it be gone;
     ComponentFailed when the store, the embedder or a collection fails, with what was committed before kept.
     """
     tally = Tally()

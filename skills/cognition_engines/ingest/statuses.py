@@ -122,7 +122,7 @@ def _flat(words: str) -> str:
 
 
 def _lead(gap: str, own: bool, related: bool) -> tuple[bool, bool]:
-    """Whether the clause is still about the record itself after `gap`, and whether it names a relation to another."""
+    """Return whether the clause is still about the record after `gap`, and whether it names a relation to another."""
     for token in _TOKEN.findall(gap.lower()):
         if not token.isalnum():
             own = True
@@ -248,7 +248,7 @@ def normalise_status(text: str) -> str:
 
 
 def is_of_decisions(text: str) -> bool:
-    """Whether a stated status is one that few texts but decisions have: `accepted`, but not `done` or `draft`."""
+    """Return whether few texts but decisions have a stated status: `accepted`, but not `done` or `draft`."""
     first = next(meanings(text), None)
     return first is not None and first.status in _OF_DECISIONS and first.strong
 

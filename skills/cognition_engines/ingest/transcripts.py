@@ -161,7 +161,7 @@ def _read_turns(lines: Sequence[str], certain: bool) -> _Spoken | None:
 
 
 def _read_log(lines: Sequence[str], log: Log, certain: bool) -> _Spoken | None:
-    """Return what was said in a log of IRC; None if names in angle brackets alone are likelier those of fields."""
+    """Return the speech in a log of IRC; None if names in angle brackets alone are likelier those of fields."""
     said = [_Header(each.line, each.nick, each.time, each.text, first=True) for each in log.messages]
     if not (certain or log.is_timed):
         fields = any(header.speaker in _FIELDS or f"</{header.name}" in lines[header.line] for header in said)
@@ -198,7 +198,7 @@ def _is_first(lines: Sequence[str], at: int) -> bool:
 
 
 def _preamble(lines: Sequence[str], certain: bool) -> tuple[int | None, datetime | None]:
-    """The line after the fields that the text begins with, and the day they give; None for those of another form."""
+    """Return the line after the fields that the text begins with, and their day; None if they have another form."""
     start = next((at for at, line in enumerate(lines) if line.strip()), 0)
     end = next((at for at in range(start, len(lines)) if not lines[at].strip()), len(lines))
     fields = [match for line in lines[start:end] if (match := _FIELD.fullmatch(line.rstrip())) is not None]
@@ -290,7 +290,7 @@ def _times(spoken: _Spoken) -> list[datetime | None]:
 
 
 def _moment(match: re.Match[str], day: datetime | None) -> datetime | None:
-    """The time of day in UTC, on the day that it names or on `day`; None without one, and for what is no time."""
+    """Return the time of day in UTC, on the day that it names or on `day`; None without a day or for no valid time."""
     if match["date"] is not None:
         day = iso_date(match["date"])
     hour, minute, second = int(match["hour"]), int(match["minute"]), int(match["second"] or 0)

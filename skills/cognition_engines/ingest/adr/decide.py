@@ -56,7 +56,7 @@ def _is_superseding(text: str) -> bool:
 
 
 def _is_guidance(text: str) -> bool:
-    """Return whether a statement may be what a form says about its status."""
+    """Return whether a statement may be the guidance of a form about its status."""
     plain = text.strip(" *_>()[]{}")
     states = begins_with_status(plain) and drop_choices(text) is not None
     prose = len(plain.split()) >= _PROSE_WORDS or plain.endswith(("?", ":")) or _GUIDANCE.search(plain) is not None
@@ -110,7 +110,7 @@ def decide_status(statements: Sequence[StatedText]) -> Status | Notice | None:
 
 
 def changed_status(changes: Sequence[StatedText]) -> Status | None:
-    """The status of the latest entry of a change log that says nothing but a status and a date: that of an approval."""
+    """Return the status of the latest log entry with only a status and a date; keep the date of an approval alone."""
     entries = [(hit.date, each) for each in changes if (hit := first_date(bare(each.text))) is not None and hit.date]
     found = [(date, each) for date, each in entries if _says_status(each.text)]
     latest = max((date for date, _ in found), default=None)

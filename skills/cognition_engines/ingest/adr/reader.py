@@ -87,7 +87,7 @@ class _Title:
 
 
 def _title(file: _File) -> _Title | None:
-    """The title, from front matter, else a heading, else the words of the file name; None when there is none at all."""
+    """Return the title from front matter, else a heading, else the words of the file name; None if all lack one."""
     member = file.front.text("title")
     heading = file.heading
     form = heading if heading is not None and _is_unfilled(file.front, heading) else None
@@ -170,13 +170,13 @@ def _stated_statuses(file: _File) -> list[str]:
 
 
 def _is_empty_form(file: _File, title: _Title | None) -> bool:
-    """Whether the file was never filled in: by its name, or by its title where it states no status and date either."""
+    """Return whether the file was never filled in: by its name, or by its title if it lacks a status or a date."""
     known = any(normalise_status(text) != "other" for text in _stated_statuses(file))
     return file.name.template or (title is not None and title.from_form and not (known and _states_date(file)))
 
 
 def _is_decision(file: _File, title: _Title, folders: Collection[str]) -> bool:
-    """Whether the front matter says so, or the place and name of the file, or a status and the sections together."""
+    """Return whether the front matter, the place and name, or a status and the sections make it a decision."""
     if file.front.has(_EXPORTED):
         return True
     if any(plain_name(file.front.text(name)) in _DECISION_NAMES for name in _KIND_MEMBERS):
@@ -208,7 +208,7 @@ def _body(file: _File, title: _Title, consumed: frozenset[str]) -> str:
 
 
 def _check_front_matter(front: FrontMatter) -> Decision:
-    """Return the fields that front matter gives; its other members are in the metadata, too. Raises `Unacceptable`."""
+    """Return the fields that front matter gives; its other members are in the metadata, too. Raise `Unacceptable`."""
     given: dict[str, Value] = {name: front.value(name) for name in _CHECKED if front.has(name)}
     if front.tags_in_line():
         given["tags"] = list(front.tags())
@@ -219,7 +219,7 @@ def _check_front_matter(front: FrontMatter) -> Decision:
 
 
 def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
-    """Return the members with a value that are not among some, as they are written where they are no plain value."""
+    """Return the members with a value that are not among some, as they are written if they are no plain value."""
     found = {name: front.value(name) for name in front.members if name not in besides and front.text(name)}
     return {
         front.members[name].name: front.text(name) if isinstance(value, RefusedValue) else value
@@ -262,7 +262,7 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
 
 
 def _fields(front: FrontMatter, title: str, text: str) -> Decision:
-    """Return the fields of the record. Raises `Unacceptable` with all that is wrong."""
+    """Return the fields of the record. Raise `Unacceptable` with all that is wrong."""
     wrong = []
     if not title.strip() or len(title) > TITLE_LENGTH or not sound(title):
         wrong.append(f"title must be one line of text, not blank, of at most {TITLE_LENGTH} characters")

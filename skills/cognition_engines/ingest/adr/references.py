@@ -91,7 +91,7 @@ def _of_text(text: str) -> str | None:
 
 
 def _of_link(link: re.Match[str]) -> str | None:
-    """The target's name, else what the text begins with; without a target the text must be a name and nothing else."""
+    """Return the target's name, else one at the start of the text; without a target the text must be just a name."""
     target, text = link[2] or link[3], link[1].strip()
     if target is not None:
         return _of_target(target) or _of_text(text)
@@ -166,7 +166,7 @@ def open_phrase(text: str) -> str | None:
 
 
 def item_references(item: str, *, below: bool) -> str | None:
-    """Return the item of a list from its reference on; None where it names no record.
+    """Return the item of a list from its reference on; None if it names no record.
 
     In a list `below` a phrase it may be any link of the item; elsewhere it must be what the item begins with.
     """

@@ -94,7 +94,7 @@ def is_named(text: str) -> bool:
 
 
 def link_targets(lines: Sequence[str]) -> Mapping[str, str]:
-    """Return the target of each label that the lines define, the first where one is defined twice."""
+    """Return the target of each label that the lines define, the first one if it is defined twice."""
     found: dict[str, str] = {}
     for line in lines:
         match = _DEFINED.match(line) if len(line) <= LONGEST_LINE else None

@@ -115,7 +115,7 @@ def file_name(path: str) -> FileName:
 
 
 def name_of_text(path: str) -> str:
-    """Return what a text without a title is called: its file's whole name, or the folder's for a README or an index."""
+    """Return the name of a text without a title: its file's whole name, or the folder's for a README or an index."""
     stem = re.split(r"[/\\]", path)[-1].rpartition(".")[0]
     return stem if stem.lower() in _FOLDER_FILES - LISTING_FILES else file_name(path).stem
 
@@ -134,7 +134,7 @@ def typical_name(heading: Heading) -> str | None:
 
 
 def is_minutes(document: Document) -> bool:
-    """Return whether the headings are those of the minutes of a meeting."""
+    """Return whether the headings belong to the minutes of a meeting."""
     return any(name_of(heading.text) in _MINUTES_HEADINGS for heading in document.headings)
 
 
@@ -143,7 +143,7 @@ def _is_section(heading: Heading) -> bool:
 
 
 def title_heading(document: Document) -> Heading | None:
-    """The heading that is the title: the file's first, or its first of level 1 below lesser ones; never a section's."""
+    """Return the title: the first heading, or the first of level 1 below lesser ones; never a section's."""
     if not document.headings:
         return None
     if not _is_section(document.headings[0]):

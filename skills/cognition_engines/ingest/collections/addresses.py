@@ -64,7 +64,7 @@ def shown_address(address: str) -> str:
 
 
 def http_place(text: str, system: LiveSystem) -> HttpPlace:
-    """Raises ConfigurationError."""
+    """Parse the address of a collection over HTTP. Raise ConfigurationError for any other text."""
     try:
         parts = urlsplit(text.removeprefix(f"{system}:"))
         port = parts.port
@@ -86,7 +86,7 @@ def _is_part(part: str) -> bool:
 
 
 def mongo_place(text: str) -> MongoPlace:
-    """Raises ConfigurationError."""
+    """Parse the address of a collection of MongoDB. Raise ConfigurationError for any other text."""
     url = text.removeprefix("mongodb:") if text.startswith(tuple(f"mongodb:{each}" for each in _MONGODB)) else text
     scheme, _, rest = url.partition("://")
     authority, _, path = rest.partition("/")
@@ -117,7 +117,7 @@ def is_address(path: str) -> bool:
 def parsed_address(text: str) -> str:
     """Return the address in the form in which it is kept; it may hold a password.
 
-    Raises ConfigurationError, which never quotes a password.
+    Raise ConfigurationError, which never quotes a password.
     """
     system = live_system(text)
     if system == "mongodb":
@@ -136,7 +136,7 @@ def parsed_address(text: str) -> str:
 
 
 def checked_address(text: str) -> str:
-    """Return the same as `parsed_address`. Raises ConfigurationError for a folder that Chroma never wrote, too."""
+    """Return the same as `parsed_address`. Raise ConfigurationError for a folder that Chroma never wrote, too."""
     address = parsed_address(text)
     if address.startswith(CHROMA):
         place = chroma_place(address)[0]
@@ -146,13 +146,13 @@ def checked_address(text: str) -> str:
 
 
 def chroma_place(address: str) -> tuple[Path | ServerAddress, str]:
-    """Return the folder or server of a Chroma collection, and its name. Raises ConfigurationError."""
+    """Return the folder or server of a Chroma collection, and its name. Raise ConfigurationError."""
     place, _, name = address.removeprefix(CHROMA).rpartition("/")
     return _chroma_server(address, place) if place.startswith(("http://", "https://")) else Path(place), name
 
 
 def _chroma_server(text: str, place: str) -> ServerAddress:
-    """Return the server at a place of the address `text`. Raises ConfigurationError."""
+    """Return the server at a place of the address `text`. Raise ConfigurationError."""
     try:
         return server_address(place)
     except ConfigurationError:

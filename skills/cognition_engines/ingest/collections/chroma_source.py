@@ -67,7 +67,7 @@ class ChromaSource:
         self._reusing: bool | None = None  # None as long as there was no text to compare
 
     def count(self) -> int:
-        """Return how many items there are. Raises `ComponentFailed`."""
+        """Return how many items there are. Raise `ComponentFailed`."""
         with _calls(self.address):
             return self._collection.count()
 
@@ -87,7 +87,7 @@ class ChromaSource:
         return found.digest()
 
     def items(self) -> Iterator[Item]:
-        """Yield the items in the order of the collection, then what was noticed. Raises `ComponentFailed`."""
+        """Yield the items in the order of the collection, then the notices. Raise `ComponentFailed`."""
         kept: dict[str, None] = {}
         ordinal = 0
         for page in self._pages():
@@ -143,14 +143,14 @@ class ChromaSource:
         yield draft
 
     def _reuses(self, item: _Item, read: ReadRecord[OtherRecord]) -> bool:
-        """Return whether the vector is what the embedder would give for the document, but for a title above it."""
+        """Return whether the embedder would give the vector for the document, but for a title above it."""
         if not self._reusing or item.vector is None or not isinstance(read.record, Chunk | ArtifactChunk | Artifact):
             return False
         return self._embedder is not None and self._embedder.windows(item.document or "") == 1
 
 
 def _check_item(item: _Item) -> ReadRecord[OtherRecord]:
-    """Return the record that an item is. Raises `Unacceptable`."""
+    """Return the record that an item is. Raise `Unacceptable`."""
     check_rights(item.metadata)  # before any refusal leaves a member to the metadata
     members = {name: value for name, value in item.metadata.items() if name not in ("id", "content", "metadata")}
     others = {name: value for name, value in item.metadata.items() if name not in members}
@@ -196,7 +196,7 @@ def _is_chunk(members: Mapping[str, Value]) -> bool:
 
 @contextmanager
 def _calls(address: str) -> Iterator[None]:
-    """Calls of Chroma, whose failures name the address."""
+    """Name the address in the failures of calls of Chroma."""
     try:
         with ForeignCalls(COMPONENT):
             yield
@@ -209,7 +209,7 @@ def _calls(address: str) -> Iterator[None]:
 def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float = 30.0) -> Iterator[ChromaSource]:
     """Give the collection at an address that `checked_address` gave.
 
-    Raises ConfigurationError when there is none of that name, with the names there are; ComponentFailed when Chroma
+    Raise ConfigurationError when there is none of that name, with the names there are; ComponentFailed when Chroma
     does not answer, or not within `deadline_seconds`.
     """
     place, name = chroma_place(address)

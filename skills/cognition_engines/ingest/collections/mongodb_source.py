@@ -71,7 +71,7 @@ def open_mongodb(
 ) -> Iterator[LiveSource]:
     """Give the collection at an address, whose password is in no message and no record.
 
-    Raises ConfigurationError when there is none of that name, with the names there are; ComponentFailed when the
+    Raise ConfigurationError when there is none of that name, with the names there are; ComponentFailed when the
     server does not answer or refuses.
     """
     place = mongo_place(address)
@@ -121,7 +121,7 @@ def _check_there(place: MongoPlace, list_names: Any) -> None:
 
 @contextmanager
 def _calls(address: str) -> Iterator[None]:
-    """Calls of pymongo; failures name the address without its password, and not what they quote."""
+    """Name the address, without its password, in the failures of pymongo's calls; drop the texts that they quote."""
     try:
         yield
     except OperationFailure as error:

@@ -78,11 +78,11 @@ class Pages(Protocol):
     """The objects of one collection, in an order that stays the same."""
 
     def pages(self, vectors: Wanted) -> Iterator[Sequence[LiveObject]]:
-        """Return all of them. Raises ComponentFailed."""
+        """Return all of them. Raise ComponentFailed."""
         ...
 
     def count(self) -> int:
-        """Return how many there are, or about as many. Raises ComponentFailed."""
+        """Return how many there are, or about as many. Raise ComponentFailed."""
         ...
 
 
@@ -104,11 +104,11 @@ class LiveSource:
         self._reusing: bool | None = None  # None as long as there was no text to compare
 
     def count(self) -> int:
-        """Return how many objects there are, or about as many. Raises ComponentFailed."""
+        """Return how many objects there are, or about as many. Raise ComponentFailed."""
         return self._collection.count()
 
     def digest(self) -> bytes:
-        """Return a digest of all that `items` depends on, but the vectors. Raises ComponentFailed."""
+        """Return a digest of all that `items` depends on, but the vectors. Raise ComponentFailed."""
         found = sha256()
         for one in self.objects():
             text = json.dumps([one.id, one.members], sort_keys=True, default=_reason)
@@ -116,11 +116,11 @@ class LiveSource:
         return found.digest()
 
     def objects(self) -> Iterator[LiveObject]:
-        """Return the objects without vectors. Raises ComponentFailed."""
+        """Return the objects without vectors. Raise ComponentFailed."""
         return chain.from_iterable(self._collection.pages(lambda: False))
 
     def items(self) -> Iterator[Item]:
-        """Yield the objects in the order of the collection, then what was noticed. Raises ComponentFailed."""
+        """Yield the objects in the order of the collection, then the notices. Raise ComponentFailed."""
         noticed: list[Warned] = []
         for item in MappedReader(self.address, self._map).read(self._find_records(noticed)):
             yield from noticed
@@ -160,11 +160,11 @@ class OpenCollection(Collection, Protocol):
     """A collection that is open."""
 
     def count(self) -> int:
-        """Return how many items there are, or about as many. Raises `ComponentFailed`."""
+        """Return how many items there are, or about as many. Raise `ComponentFailed`."""
         ...
 
     def digest(self) -> bytes:
-        """Return a digest of all that `items` depends on, but vectors. Raises `ComponentFailed`."""
+        """Return a digest of all that `items` depends on, but vectors. Raise `ComponentFailed`."""
         ...
 
 

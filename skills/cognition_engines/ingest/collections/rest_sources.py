@@ -52,7 +52,7 @@ class _JsonApi:
     def call(
         self, verb: str, path: str, body: Mapping[str, Value] | None = None, query: Mapping[str, str] | None = None
     ) -> dict[str, Value]:
-        """Return the object that the server answers. Raises NotThere, and ComponentFailed for any other failure."""
+        """Return the object that the server answers. Raise NotThere, and ComponentFailed for any other failure."""
         try:
             with self._http.stream(verb, path, json=body, params=query) as response:
                 content = self._content(response)
@@ -159,7 +159,7 @@ def open_qdrant(
 ) -> Iterator[LiveSource]:
     """Give the collection at an address.
 
-    Raises ConfigurationError when there is none of that name, with the names there are; ComponentFailed when the
+    Raise ConfigurationError when there is none of that name, with the names there are; ComponentFailed when the
     server does not answer.
     """
     place, secret = http_place(address, "qdrant"), os.environ.get(QDRANT_KEY)
@@ -221,7 +221,7 @@ def open_firestore(
 ) -> Iterator[LiveSource]:
     """Give the collection at an address; one that is not there has no documents.
 
-    Without a token a server without TLS is taken for the emulator. Raises ComponentFailed when it does not answer.
+    Without a token a server without TLS is taken for the emulator. Raise ComponentFailed when it does not answer.
     """
     place = http_place(address, "firestore")
     token = os.environ.get(FIRESTORE_KEY) or (_OWNER if place.base.startswith("http://") else "")

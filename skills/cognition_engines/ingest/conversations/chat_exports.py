@@ -48,7 +48,7 @@ def read_export(
     """Return the turns of an export; None for a file that is none, which is at its start again.
 
     Lists of names are looked for inside the folder `below`, and nowhere without one.
-    Read as they are asked for, from `file`, which is seekable. Raises OSError.
+    Read as they are asked for, from `file`, which is seekable. Raise OSError.
     """
     name = PurePosixPath(path.replace("\\", "/"))
     suffix = name.suffix.lower()

@@ -132,7 +132,7 @@ def _part(part: Value) -> str | None:
 
 
 def _time(message: Value) -> str | None:
-    """Return the time of a message; None without one. Raises `Unacceptable`."""
+    """Return the time of a message; None without one. Raise `Unacceptable`."""
     seconds = member(message, "create_time")
     if seconds is None:
         return None

@@ -129,7 +129,7 @@ def _content(entry: dict[str, Value]) -> Value:
 
 
 def _plain(entry: dict[str, Value]) -> str:
-    """Return the text of an entry, without tools and thoughts; "" for what the program wrote."""
+    """Return the text of an entry, without tools and thoughts; "" for an entry that the program wrote."""
     words, _ = block_words(_content(entry), with_tools=False)
     return "" if _is_system(entry, words) else words
 
@@ -158,7 +158,7 @@ def _turns(file: ExportFile) -> Iterator[Item]:
 
 
 def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[str, Value] | Unacceptable | Warned]]:
-    """Yield the entries that are messages, with their lines, and what is wrong with others."""
+    """Yield the entries that are messages, with their lines, and the faults of others."""
     for candidate in parsed_lines(file.file):
         number, entry = candidate.line, candidate.value
         if candidate.broken and candidate.text and not candidate.text.endswith("\n"):
@@ -176,7 +176,7 @@ def _entries(file: ExportFile, history: _History) -> Iterator[tuple[int, dict[st
 def _message(
     entry: dict[str, Value], left_out: LeftOut, last: tuple[str | None, int], history: _History
 ) -> Message | None:
-    """`last` is the time of the message before, and its place among those of that time."""
+    """Return the message of an entry; `last` is the time of the one before, and its place among those of that time."""
     id, session, ts = (require_text(entry, name) for name in ("uuid", "sessionId", "timestamp"))
     role = _ROLES[require_text(entry, "type")]
     words, hidden = block_words(_content(entry), with_tools=left_out.texts.system_messages)

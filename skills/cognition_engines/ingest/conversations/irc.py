@@ -97,7 +97,7 @@ def _is_event(match: re.Match[str]) -> bool:
 
 
 def _words(match: re.Match[str], nicks: set[str]) -> str | None:
-    """Return what was said or done; None if the program wrote the line."""
+    """Return the words or the action of a line; None if the program wrote it."""
     if match["nick"] is not None:
         return match["said"] or ""
     actor, done = match["actor"], match["done"]

@@ -59,7 +59,7 @@ _MALFORMED: Final = (ValueError, LookupError, AttributeError, TypeError)
 
 
 def read_eml(file: ExportFile) -> Iterator[Item] | None:
-    """Return the mail that a file is; None where it does not begin as one does."""
+    """Return the mail that a file is; None if it does not begin as one does."""
     head = file.head.removeprefix(_BOM)
     first = _FIRST.match(head)  # as a mail begins that was taken out of an mbox
     content = (head if first is None else head[first.end() :]).lstrip()
@@ -162,7 +162,7 @@ def _read(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | No
 def _of_parts(name: str, value: str) -> BaseHeader:
     """Return a header as the library makes it: those of parts with their parameters, all others as text.
 
-    One that is too long has no parameters. Raises `Unacceptable` if that takes a boundary away.
+    One that is too long has no parameters. Raise `Unacceptable` if that takes a boundary away.
     """
     if len(value) <= _LONGEST_OF_PARTS:
         return _REGISTRY(name, value)

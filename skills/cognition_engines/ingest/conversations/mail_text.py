@@ -138,7 +138,7 @@ class _Words(HTMLParser):
         self._break(tag)
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
-        """What follows `<![` is a comment up to `>`, as in a browser; that of the base class raises for most of it."""
+        """Parse `<![` as a comment up to `>`, as browsers do; the method of the base class raises for most of it."""
         return self.parse_bogus_comment(i)
 
     def _break(self, tag: str) -> None:

@@ -93,7 +93,7 @@ class Workspace:
 
 
 def workspace_of(root: PurePosixPath, around: Neighbours) -> Workspace:
-    """Return what the lists of an export say; one that is not there says nothing."""
+    """Return the contents of the lists of an export; an absent list is empty."""
     return _workspace(tuple((name, _read(name, root, around)) for name in (USERS, *_PRIVATE)))
 
 
@@ -274,7 +274,7 @@ def _metadata(day: _Day, item: dict[str, Value], files: list[Value], *, is_bot: 
 
 
 def _instant(ts: str) -> str:
-    """`1700000000.000100` as a time. Raises `Unacceptable`."""
+    """Convert a time such as `1700000000.000100` to ISO 8601. Raise `Unacceptable` for any other form."""
     found = _TS.fullmatch(ts)
     if found is None:
         raise Unacceptable("ts must be seconds with six digits behind the point")

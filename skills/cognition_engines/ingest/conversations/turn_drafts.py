@@ -53,7 +53,7 @@ def texts(value: Value, *names: str) -> list[str]:
 
 
 def require_text(value: Value, *names: str) -> str:
-    """Return the same as `number_text`. Raises `Unacceptable` without one."""
+    """Return the same as `number_text`. Raise `Unacceptable` without one."""
     found = number_text(value, *names)
     if found is None:
         raise Unacceptable(f"{'.'.join(names)} must be text")
@@ -61,7 +61,7 @@ def require_text(value: Value, *names: str) -> str:
 
 
 def content_text(value: Value, name: str) -> str:
-    """Return a text that may be blank or absent. Raises `Unacceptable` for anything else."""
+    """Return a text that may be blank or absent. Raise `Unacceptable` for anything else."""
     found = member(value, name)
     if found is not None and not isinstance(found, str):
         raise Unacceptable(f"{name} must be text")
@@ -78,7 +78,7 @@ def listed_texts(found: Iterable[str | None]) -> list[Value]:
 
 
 def branch(parents: Mapping[str, str | None], leaf: str) -> list[str]:
-    """The ids from the root to `leaf`. `parents` gives the parent of each; one that is not there is the root's."""
+    """Return the ids from the root to `leaf`. `parents` gives the parent of each id; it lacks the root's parent."""
     found: dict[str, None] = {}
     current: str | None = leaf
     while current is not None and current in parents and current not in found:
@@ -178,7 +178,7 @@ def identifier(system: str, *ids: str) -> str:
 
 
 def conversation_name(system: str, name: str | None, id: str) -> str:
-    """`slack:general-C024BE91L`: what people call it, and what makes it unique."""
+    """Make the name of a conversation, readable and unique: `slack:general-C024BE91L`."""
     shown = f"{name}-{id}" if name else id
     made = f"{system}:{shown}"
     return made if len(made) <= _LONGEST_ID else f"{system}:{sha256(json.dumps(shown).encode()).hexdigest()[:32]}"

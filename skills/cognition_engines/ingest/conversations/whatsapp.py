@@ -104,7 +104,7 @@ def _begins(head: str, is_called: bool) -> bool:
 
 
 def _chat_name(file: ExportFile) -> str | None:
-    """Return what a chat is called by its file or its archive."""
+    """Return the name that the file or the archive gives a chat."""
     path = PurePosixPath(file.path)
     called = (found for each in _NAMES for at in (path.name, path.parent.name) if (found := each.fullmatch(at)))
     return next((found["name"] for found in called), None)
@@ -130,7 +130,7 @@ def _turns(file: ExportFile) -> Iterator[Item]:
 
 
 def _entries(file: BinaryIO) -> Iterator[_Entry]:
-    """Yield the messages in order; one has all lines up to the next. Raises UnicodeDecodeError."""
+    """Yield the messages in order; one has all lines up to the next. Raise UnicodeDecodeError."""
     held: list[str] = []
     size, line_of, at = 0, 0, None
     for number, line in lines_of(file, LARGEST_WHOLE):

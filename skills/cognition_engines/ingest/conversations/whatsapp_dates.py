@@ -153,7 +153,7 @@ class _Dates:
     differ: bool = False  # the order changes what a date means
 
     def add(self, each: Stamp) -> None:
-        """Add a date. One that is none in any order says nothing. Raises ValueError for one of another calendar."""
+        """Add a date. One that is none in any order says nothing. Raise ValueError for one of another calendar."""
         days = {order: found[:10] for order in Order if (found := moment(each, order)) is not None}
         if not days:
             if any(number in _HIJRI for number in each.date):
@@ -181,7 +181,7 @@ def order_of(stamps: Iterable[Stamp], day_first: bool | None) -> Order:
     """Return the order of all dates of a chat; `day_first` decides if they do not.
 
     A number above 12 is a day, dates with points begin with the day, unless their last numbers change more than the
-    first, and a chat is in the order of time. Raises ValueError if none of this decides, or if dates contradict each
+    first, and a chat is in the order of time. Raise ValueError if none of this decides, or if dates contradict each
     other.
     """
     dates = _Dates()

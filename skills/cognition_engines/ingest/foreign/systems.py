@@ -55,7 +55,7 @@ def _is_memory(value: Value) -> bool:
 
 
 def _is_graph_object(value: Value) -> bool:
-    """Return whether an object can be nothing but a node or a relationship."""
+    """Return whether an object can only be a node or a relationship."""
     if not isinstance(value, dict):
         return False
     if value.get("type") == "node":
@@ -129,7 +129,7 @@ def _time(value: Value) -> Value:
 
 
 def _is_of_memory_graph(value: Value) -> bool:
-    """Return whether an object can be nothing but an entity or a relation of the MCP memory server."""
+    """Return whether an object can only be an entity or a relation of the MCP memory server."""
     return isinstance(value, dict) and (value.keys() >= _ENTITY or value.keys() >= _RELATION)
 
 

@@ -31,7 +31,7 @@ _HEX: Final = frozenset("0123456789abcdef")
 
 
 def is_point(value: Value) -> bool:
-    """Return whether an object can be nothing but a point of Qdrant."""
+    """Return whether an object can only be a point of Qdrant."""
     if not isinstance(value, dict) or not value.keys() <= _POINT:
         return False
     id = value.get("id")
@@ -62,7 +62,7 @@ def _text_of_node(content: Value) -> Value:
 
 
 def is_typed_document(value: Value) -> bool:
-    """Return whether an object can be nothing but a document of Firestore, or a line of an answer that holds one."""
+    """Return whether an object can only be a document of Firestore, or a line of an answer that holds one."""
     document = _document(value)
     return isinstance(document.get("name"), str) and _NAME.fullmatch(str(document["name"])) is not None
 
@@ -116,7 +116,7 @@ def _plain_typed(value: Value, depth: int) -> Value:
 
 
 def is_document(value: Value) -> bool:
-    """Return whether an object can be nothing but a document of MongoDB.
+    """Return whether an object can only be a document of MongoDB.
 
     It has an `_id` and a value that only Extended JSON has.
     """

@@ -29,7 +29,7 @@ _ENCODINGS: Final = ("ascii", "utf-16-le", "utf-16-be")
 
 
 def opened_archive(content: bytes) -> ZipFile:
-    """The archive of a document. Raises Unreadable for one that is none, is encrypted, or unpacks to too much."""
+    """Open the archive of a document. Raise Unreadable if it is none, is encrypted, or unpacks to too much."""
     if content.startswith(_OLD_OFFICE):
         if _ENCRYPTED in content:
             raise Unreadable("is encrypted: save it without a password")
@@ -50,7 +50,7 @@ def opened_archive(content: bytes) -> ZipFile:
 
 
 def part(archive: ZipFile, name: str) -> bytes:
-    """Return one file of the archive. Raises Unreadable if it is absent or broken."""
+    """Return one file of the archive. Raise Unreadable if it is absent or broken."""
     try:
         return archive.read(name)
     except KeyError:

@@ -64,7 +64,7 @@ class _Reader:
         return self.lines[self.at - 1]
 
     def until(self, fence: str) -> list[str]:
-        """Return the lines of a block up to its fence, or all where it is not closed."""
+        """Return the lines of a block up to its fence, or all if it is not closed."""
         found: list[str] = []
         while (line := self.next()) is not None and line.rstrip() != fence:
             found.append(line)
@@ -222,7 +222,7 @@ def _inline(text: str, attributes: Mapping[str, str]) -> str:
 
 
 def _table(lines: list[str], attributes: Mapping[str, str]) -> Iterator[str]:
-    """A table whose cells begin with bars: the first line with several of them says how many columns there are."""
+    """Yield a table, whose cells begin with bars, in Markdown; the first line with bars gives the number of columns."""
     rows: list[list[str]] = []
     width = 0
     for line in lines:

@@ -20,7 +20,7 @@ _FONTS: Final = (".otf", ".ttf", ".woff", ".woff2")  # which many books obfuscat
 
 
 def convert(content: bytes) -> Converted:
-    """Return the book in a file. Raises Unreadable for one that is encrypted, broken or a bomb."""
+    """Return the book in a file. Raise Unreadable for one that is encrypted, broken or a bomb."""
     with opened_archive(content) as archive:
         _check_encryption(archive)
         package_name = _package_name(archive)

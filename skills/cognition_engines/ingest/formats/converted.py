@@ -109,7 +109,7 @@ def clean(text: str) -> str:
 
 
 def join_parts(parts: Iterable[tuple[str, Mark]]) -> tuple[str, tuple[Mark, ...]]:
-    """Return the parts as one text, with a blank line between them, and where each begins; empty ones are left out."""
+    """Return the parts as one text, with a blank line between them, and their starts; empty ones are left out."""
     texts: list[str] = []
     marks: list[Mark] = []
     at = 0
@@ -169,7 +169,7 @@ def date_of(text: str) -> str | None:
 
 
 def text_of(content: bytes) -> str:
-    """Return the text of a file that must be UTF-8. Raises Unreadable."""
+    """Return the text of a file that must be UTF-8. Raise Unreadable."""
     try:
         return clean(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -29,7 +29,7 @@ _LONGEST_OUTPUT: Final = 2000  # characters; what is longer is data
 
 
 def convert(content: bytes) -> Converted:
-    """Return the notebook in a file. Raises Unreadable for what is none."""
+    """Return the notebook in a file. Raise Unreadable if it holds none."""
     try:
         book = nbformat.convert(nbformat.reader.reads(text_of(content)), _VERSION)  # type: ignore[no-untyped-call]
         cells, metadata = list(book.cells), dict(book.metadata)
@@ -87,6 +87,6 @@ def _inner(metadata: dict[str, Any], name: str, inner: str) -> object:
 
 
 def _metadata_text(metadata: dict[str, Any], name: str) -> str | None:
-    """A member of the metadata as it stands; a list or an object as JSON, so that a right is refused, not lost."""
+    """Return a member of the metadata as it stands; an object or a list as JSON: a right is refused, not lost."""
     value = metadata.get(name)
     return None if value is None else value if isinstance(value, str) else json.dumps(value)

@@ -93,7 +93,7 @@ class FormatReader:
         return self._installed[format]
 
     def leave(self, path: str) -> bool:
-        """Whether a file of a folder must be left out because its format needs what is not installed; it is noted."""
+        """Return whether to leave out a file of a folder since a package for its format is missing, and note it."""
         format = format_of(path)
         if format is None or self.can_read(format):
             return False
@@ -109,7 +109,7 @@ class FormatReader:
         self._left.clear()
 
     def convert(self, format: Format, content: bytes) -> Converted:
-        """Return the document as Markdown. Raises Unreadable with the reason where it cannot be read."""
+        """Return the document as Markdown. Raise Unreadable with the reason if it cannot be read."""
         if not self.can_read(format):
             raise Unreadable(f"is not read: {format.value} needs {REMEDY}")
         try:
@@ -129,7 +129,7 @@ class FormatReader:
             self._end()
 
     def _answer(self, format: Format, content: bytes) -> _Answer:
-        """Raises Unreadable if the process ends over it, _Killed if that is not because of the time."""
+        """Return the process's answer. Raise Unreadable if it ends or takes too long, _Killed if it is killed."""
         if self._process is not None and self._process.poll() is not None:
             self._end()
         if self._process is None:
@@ -139,7 +139,7 @@ class FormatReader:
     def missing_limits(self) -> tuple[str, ...]:
         """Return the limits that this system cannot set for the process that reads documents.
 
-        Raises Unreadable if no such process starts.
+        Raise Unreadable if no such process starts.
         """
         self.close()
         try:
@@ -167,9 +167,9 @@ class FormatReader:
         return self._ask_within(_LONGEST_START, lambda process: _START.validate_json(_receive(process))).missing
 
     def _ask_within(self, seconds: float, exchange: Callable[[subprocess.Popen[bytes]], T]) -> T:
-        """Return what the process answers.
+        """Return the answer of the process.
 
-        Raises Unreadable if it ends first or takes longer, _Killed if something else has killed it.
+        Raise Unreadable if it ends first or takes longer, _Killed if something else has killed it.
         """
         assert self._process is not None
         process, late = self._process, Event()
@@ -209,7 +209,7 @@ class FormatReader:
 
 
 def _ask(process: subprocess.Popen[bytes], format: Format, content: bytes) -> _Answer:
-    """Raises EOFError or OSError when the process ends, ValidationError for an answer that is none."""
+    """Ask the process to read a document. Raise EOFError or OSError if it ends, ValidationError for no answer."""
     assert process.stdin is not None
     process.stdin.write(f"{format.value}\n".encode() + LENGTH.pack(len(content)))
     process.stdin.write(content)
@@ -218,7 +218,7 @@ def _ask(process: subprocess.Popen[bytes], format: Format, content: bytes) -> _A
 
 
 def _receive(process: subprocess.Popen[bytes]) -> bytes:
-    """Raises EOFError or OSError when the process ends."""
+    """Receive an answer of the process. Raise EOFError or OSError if it ends."""
     assert process.stdout is not None
     header = process.stdout.read(LENGTH.size)
     if len(header) < LENGTH.size:

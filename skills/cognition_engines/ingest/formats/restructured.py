@@ -122,7 +122,7 @@ def _as_written(
 
 
 def convert(content: bytes) -> Converted:
-    """Return the document in a file; what is no sound reStructuredText is kept as it stands, with one warning."""
+    """Return the document in a file; keep unsound reStructuredText as it stands, with one warning."""
     front, text = split_front(text_of(content))
     _register(text)
     said = StringIO()

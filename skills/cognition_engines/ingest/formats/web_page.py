@@ -73,7 +73,7 @@ class _Writer(MarkdownConverter):
 
 
 def parse_html(html: str) -> BeautifulSoup:
-    """Return the elements of a page. Raises Unreadable where they are nested too deeply."""
+    """Return the elements of a page. Raise Unreadable if they are nested too deeply."""
     page = BeautifulSoup(html, "lxml")
     if _depth(page) > _DEEPEST:
         raise Unreadable(f"is nested deeper than {_DEEPEST} elements")
@@ -110,7 +110,7 @@ def markdown_of_part(element: Tag) -> str:
 
 
 def _main(page: BeautifulSoup) -> Tag:
-    """Return the part of a page that has its content; all of it where no part has enough of the text."""
+    """Return the part of a page that has its content; all of it if no part has enough of the text."""
     whole = page.body or page
     enough = len(whole.get_text()) * _LEAST_SHARE
     for selector in _MAIN:
@@ -121,7 +121,7 @@ def _main(page: BeautifulSoup) -> Tag:
 
 
 def _language(element: Tag) -> str:
-    """Return the language that the classes of a block of code, or of what is around it, name."""
+    """Return the language named by the classes of a block of code, or of its surroundings."""
     names = " ".join(_classes(element))
     match = _LANGUAGE.search(names)
     return "" if match is None or match[1] in ("default", "none", "text", "literal-block") else match[1]
@@ -147,7 +147,7 @@ def _depth(page: BeautifulSoup) -> int:
 
 
 def convert(content: bytes) -> Converted:
-    """Return the page in a file. Raises Unreadable for an encoding that is not declared and not UTF-8."""
+    """Return the page in a file. Raise Unreadable for an encoding that is not declared and not UTF-8."""
     front, html = split_front(clean(decode_page(content)))
     page = parse_html(html)
     members = _members(page)

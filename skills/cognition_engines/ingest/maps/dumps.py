@@ -69,7 +69,7 @@ def _read_whole(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Ite
 
 
 def parsed_documents(text: str, *, yaml: bool) -> Sequence[ParsedDocument]:
-    """Return the documents of JSON, or of YAML if it may be that. Raises MalformedText."""
+    """Return the documents of JSON, or of YAML if it may be that. Raise MalformedText."""
     try:
         return [parse_json(text)]
     except MalformedText:
@@ -88,7 +88,7 @@ def _recognise_map(values: Sequence[Value]) -> FieldMap | None:
 
 
 def listed_objects(value: Value, path: str | None) -> Iterator[tuple[Value, bool]]:
-    """The objects of a document, and whether each is inside it: those at the path, or where systems list theirs."""
+    """Yield the objects at the path, or in the lists that systems use, and whether each is inside the document."""
     if path is not None:
         inner = at(value, path)
         yield from ((one, True) for one in (inner if isinstance(inner, list) else [inner]))
@@ -132,12 +132,12 @@ def _find_objects(candidates: Iterable[Candidate], map: FieldMap, *, of_lines: b
 
 
 def plain(value: Value, members: Callable[[dict[str, Value]], dict[str, Value]]) -> Value:
-    """Return an object with plain values; what is no object as it is."""
+    """Return an object with plain values; any other value as it is."""
     return members(value) if isinstance(value, dict) else value
 
 
 def object_name(value: Value) -> str | None:
-    """Return the id or name by which an object is named in what is refused."""
+    """Return the id or name by which refusals name an object."""
     names = [value.get(name) for name in _IDS] if isinstance(value, dict) else []
     return next((str(name) for name in names if isinstance(name, str | int)), None)
 

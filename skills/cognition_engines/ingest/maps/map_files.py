@@ -54,7 +54,7 @@ def shipped_map(name: str) -> FieldMap:
 
 
 def opened_map(text: str) -> FieldMap:
-    """Return the shipped map of this name, else that of the file. Raises ConfigurationError."""
+    """Return the shipped map of this name, else that of the file. Raise ConfigurationError."""
     if text in shipped_names():
         return shipped_map(text)
     try:
@@ -72,7 +72,7 @@ def opened_map(text: str) -> FieldMap:
 
 
 def parsed_map(text: str, name: str) -> FieldMap:
-    """Return the map that a text is; `name` stands in what is refused. Raises ConfigurationError."""
+    """Return the map that a text is; `name` stands in what is refused. Raise ConfigurationError."""
     try:
         root = yaml.compose(text, Loader=_Loader)
         if root is None:
@@ -143,7 +143,7 @@ def text_of(kind: str) -> str:
 
 @cache
 def _names_of(kind: str) -> frozenset[str]:
-    """Return the fields of a kind; the id alone where the kind is not known."""
+    """Return the fields of a kind; the id alone if the kind is not known."""
     if kind in (DETECTED, SKIP):
         return frozenset({"id", *RIGHTS})
     return own_names(KINDS[kind])

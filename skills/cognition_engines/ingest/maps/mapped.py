@@ -60,7 +60,7 @@ def is_right(path: str) -> bool:
 def rights_of(value: dict[str, Value], entry: MapEntry, mapped: Mapping[str, tuple[str, Value]]) -> dict[str, Value]:
     """Return the rights of a record. `mapped` are the fields that the map gives values, each with the path of it.
 
-    Raises RightsUnclear for one in a spelling that nothing heeds, two that differ, and one that the map has no value
+    Raise RightsUnclear for one in a spelling that nothing heeds, two that differ, and one that the map has no value
     for.
     """
     used = {path for name, (path, _) in mapped.items() if name in RIGHTS}
@@ -151,7 +151,7 @@ class MappedReader:
 
 
 def records_of(value: Value, map: FieldMap) -> Iterator[Value]:
-    """Yield the objects of records that an object becomes: none where it is to be skipped, else one or more.
+    """Yield the objects of records that an object becomes: none if it is to be skipped, else one or more.
 
     A RefusedValue says why it is none.
     """
@@ -181,7 +181,7 @@ def _fits(entry: MapEntry, value: dict[str, Value]) -> bool:
 
 
 def is_detected(value: dict[str, Value]) -> bool:
-    """Whether an object is a record by its members; in a store of anything a title and a text make no decision."""
+    """Return whether an object is a record by its members; a title and a text alone do not make a decision."""
     if named_kind(value) in KIND_NAMES:
         return True
     kind = kind_of_members(value)
@@ -214,7 +214,7 @@ def _record(value: dict[str, Value], entry: MapEntry) -> Value:
 
 
 def _flat(rest: dict[str, Value]) -> dict[str, Value]:
-    """What is left, with the members of `metadata` next to the others, but for those of which there are two."""
+    """Return the rest with the members of `metadata` next to the others, except those whose name is taken."""
     inner = rest.pop("metadata", None)
     if not isinstance(inner, dict):
         return rest if inner is None else rest | {"metadata": inner}

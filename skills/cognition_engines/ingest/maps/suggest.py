@@ -70,7 +70,7 @@ class Sample:
 
 
 def sample_of(path: Path) -> Sample:
-    """Return the first objects of a JSON, JSONL or YAML file. Raises ConfigurationError where there are none."""
+    """Return the first objects of a JSON, JSONL or YAML file. Raise ConfigurationError if there are none."""
     try:
         with open_file(path) as file:
             found = _of_lines(file) if starts_lines(file) else _of_documents(path, file)
@@ -132,7 +132,7 @@ def _sample(values: Sequence[Value], objects: str | None = None) -> Sample:
 
 
 def propose_map(sample: Sample) -> str:
-    """Return a map as YAML: a shipped one where it fits most objects, else one by their members."""
+    """Return a map as YAML: a shipped one if it fits most objects, else one by their members."""
     shipped_one = "published_cstp" if all(map(_is_published, sample.members)) else sample.system
     if shipped_one is not None and _fits_most(sample, shipped_one):
         return (SHIPPED / f"{shipped_one}.yaml").read_text(encoding="utf-8")
@@ -231,7 +231,7 @@ def _contents(paths: Mapping[str, list[Value]]) -> list[str]:
 
 
 def _paths_named(paths: Mapping[str, list[Value]], names: Sequence[str], fits: Callable[[Value], bool]) -> list[str]:
-    """The paths whose last part is one of the names, in their order, where all values fit; those nearest the root."""
+    """Return the paths whose last part is one of the names, if all values fit, nearest to the root first."""
     found = [
         (path.count("."), names.index(last), path)
         for path, values in paths.items()

@@ -65,7 +65,7 @@ class FrontMatter:
         return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
     def lines_beside(self, consumed: frozenset[str]) -> Iterator[str]:
-        """`name: value` for every member with a value that is not among the consumed ones."""
+        """Yield `name: value` for every member with a value that is not among the consumed ones."""
         for name, member in self.members.items():
             shown = "" if name in consumed else _show_member(member, self.values[name])
             if shown:

@@ -110,7 +110,7 @@ def _object(walk: _Walk) -> tuple[Value, dict[str, tuple[int, ...]]]:
 
 
 def parse_json(text: str) -> ParsedDocument:
-    """Return one JSON document. Raises MalformedText."""
+    """Return one JSON document. Raise MalformedText."""
     walk = _Walk(text)
     walk.skip_blank()
     line = walk.line
@@ -202,7 +202,7 @@ class _Reading:
 
 
 def items_of(file: BinaryIO) -> Iterator[Value]:
-    """Yield the items of the list that a file is, or the one object. Raises BrokenJson, OSError."""
+    """Yield the items of the list that a file is, or the one object. Raise BrokenJson, OSError."""
     reading = _Reading(file)
     if reading.peek() == "{":
         yield reading.value()
@@ -225,7 +225,7 @@ def first_of(head: bytes, file: BinaryIO) -> Value:
 
 
 def members_before(file: BinaryIO, name: str) -> dict[str, Value] | None:
-    """Return the members of the object that a file is, up to the list `name`; None where there is no such list.
+    """Return the members of the object that a file is, up to the list `name`; None if there is no such list.
 
     The file is at its start again after it.
     """
@@ -246,7 +246,7 @@ def members_before(file: BinaryIO, name: str) -> dict[str, Value] | None:
 
 
 def items_under(file: BinaryIO, name: str) -> Iterator[Value]:
-    """Yield the items of a list that is a member of the object that a file is. Raises BrokenJson, OSError."""
+    """Yield the items of a list that is a member of the object that a file is. Raise BrokenJson, OSError."""
     reading = _Reading(file)
     reading.take("{")
     while reading.value() != name:

@@ -139,7 +139,7 @@ def _documents(text: str, texts: Collection[str]) -> Iterator[ParsedDocument]:
 
 
 def parse_yaml(text: str, texts: Collection[str] = ()) -> tuple[ParsedDocument, ...]:
-    """Return every document of the text. Raises `Unreadable`.
+    """Return every document of the text. Raise `Unreadable`.
 
     Plain scalars become null, true/false, decimal integers and floats as in JSON; every other scalar, dates and `no`
     included, stays text. In members called as `texts` say, and in their lists, numbers and booleans stay text, too.

@@ -78,7 +78,7 @@ def own_names(kind: Kind) -> frozenset[str]:
 
 
 def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """Return the members that have one of these names in either spelling, by name; and all others. Raises `Twice`."""
+    """Return the members that have one of these names in either spelling, by name; and all others. Raise `Twice`."""
     known: dict[str, Value] = {}
     others: dict[str, Value] = {}
     for spelling, value in members.items():
@@ -93,7 +93,7 @@ def own(members: Mapping[str, Value], names: frozenset[str]) -> tuple[dict[str, 
 
 
 def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
-    """Return the members of a record of a kind by our names. Raises `Twice`."""
+    """Return the members of a record of a kind by our names. Raise `Twice`."""
     known, others = own(given, own_names(kind))
     known = {name: value for name, value in known.items() if value is not None}
     spelled = _find_spellings(others, SPECS[kind].aliases.keys())
@@ -109,7 +109,7 @@ def read_members(kind: Kind, given: Mapping[str, Value]) -> Members:
 
 
 def _find_spellings(members: Mapping[str, Value], names: AbstractSet[str]) -> dict[str, str]:
-    """Return how those of the names that are given are spelled. Raises `Twice`."""
+    """Return the spellings of the names that are given. Raise `Twice`."""
     spelled: dict[str, str] = {}
     for spelling in members:
         if (name := snake(spelling)) in names:

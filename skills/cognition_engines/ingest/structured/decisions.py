@@ -208,7 +208,7 @@ def _metadata(found: _Members) -> dict[str, JsonValue]:
 
 
 def _make_strict(name: str, value: Value) -> Value:
-    """Return the value with what is read leniently made strict; see docs/decision-files.md."""
+    """Return the value with its lenient forms made strict; see docs/decision-files.md."""
     if name == "tags":
         return labels(value)
     value = [_whole(item) for item in value] if isinstance(value, list) else _whole(value)
@@ -260,7 +260,7 @@ def _check_decision(given: Mapping[str, Value], wrong: list[str]) -> GivenDecisi
 def read_decision(
     record: Mapping[str, Value], *, named_kind: bool = False, titled: bool = False
 ) -> ReadRecord[Decision]:
-    """Check the members of a record. Raises `Unacceptable` with all that breaks its rule.
+    """Check the members of a record. Raise `Unacceptable` with all that breaks its rule.
 
     Members that no field holds go to the text or the metadata. In a record that names its kind (`named_kind`) one that
     no other tool is known to write is refused instead. `titled` says that it must have a title.

@@ -51,7 +51,7 @@ AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
 
 
 def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> ReadRecord[OtherRecord]:
-    """Check the members of a record. Raises `Unacceptable` with all that is wrong.
+    """Check the members of a record. Raise `Unacceptable` with all that is wrong.
 
     Members that are not the kind's are refused when the record names its kind, else kept in the metadata.
     """
@@ -117,7 +117,7 @@ def check_rights(names: Iterable[str]) -> None:
 
 
 def into_metadata(known: dict[str, Value], others: Mapping[str, Value]) -> Iterable[str]:
-    """Put what has no field into the metadata; the names of it. Raises `Unacceptable`."""
+    """Put what has no field into the metadata; the names of it. Raise `Unacceptable`."""
     kept = {name: value for name, value in others.items() if name not in VECTORS}
     metadata = known.get("metadata", {})
     if not kept or not isinstance(metadata, dict):
@@ -129,7 +129,7 @@ def into_metadata(known: dict[str, Value], others: Mapping[str, Value]) -> Itera
 
 
 def _make_strict(kind: Kind, known: dict[str, Value]) -> dict[str, Value]:
-    """Return the members with what is read leniently made strict; see docs/record-files.md."""
+    """Return the members with their lenient forms made strict; see docs/record-files.md."""
     known |= {name: labels(known[name]) for name in LABELS & known.keys()}
     if isinstance(card := known.get("knowledge_card"), dict) and "tags" in card:
         known["knowledge_card"] = {**card, "tags": labels(card["tags"])}
@@ -157,7 +157,7 @@ def _content(type: Value, content: Value) -> Value:
 
 
 def _items(value: Value) -> Value:
-    """Return a text where a list is asked: one item, or one for each of its lines, without the marks of a list."""
+    """Return a text as a list: one item, or one for each of its lines, without the marks of a list."""
     if not isinstance(value, str):
         return value
     if "\n" not in value:
@@ -198,7 +198,7 @@ class ObjectReader:
             yield warned(self._path, f"members of {kinds(kind)} that are not read: {list_names(names)}")
 
     def _read(self, candidate: Candidate, ordinal: int) -> Item:
-        """Return the draft of a candidate. Raises `Unacceptable`."""
+        """Return the draft of a candidate. Raise `Unacceptable`."""
         value = candidate.value
         if isinstance(value, RefusedValue):
             raise Unacceptable(value.reason)
@@ -228,7 +228,7 @@ class ObjectReader:
 
 
 def draft_object(read: ReadRecord[Record], ordinal: int, line: int) -> RecordDraft | DocumentDraft:
-    """Return a record; or a document, where its text is to be cut. Raises `Unacceptable` for what no chunk can hold."""
+    """Return a record; or a document, if its text is to be cut. Raise `Unacceptable` if no chunk can hold a part."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:
         return DocumentDraft(record, pieces_of(read.text.replace("\r\n", "\n")), ordinal, line)
