@@ -35,7 +35,7 @@ class DecisionFile:
 
 
 def decision_files(records: Records, project: str | None = None) -> Iterator[DecisionFile]:
-    """One file for each decision that an agent recorded and that no file has, of a project or of all, by id."""
+    """Yield a file for each decision, of a project or of all, that an agent recorded and no file has, by id."""
     ids = records.ids(Kind.DECISION)
     for start in range(0, len(ids), _PAGE):
         page = ids[start : start + _PAGE]
@@ -50,7 +50,7 @@ def decision_files(records: Records, project: str | None = None) -> Iterator[Dec
 
 
 def decision_file(found: DecisionHistory) -> DecisionFile:
-    """A decision as it states itself: what reviews and successors make of it stays in the store."""
+    """Return a decision as it states itself; the effects of reviews and successors stay in the store."""
     decision = found.revisions[-1].record
     assert isinstance(decision, Decision)
     members = {

@@ -109,22 +109,22 @@ _DECISION: Final = TypeAdapter[Any](_Decision)
 
 
 def line_of(stored: StoredRecord) -> bytes:
-    """A record as one line, with its end."""
+    """Return a record as one line, with its end."""
     text = orjson.dumps(_dump_record(stored.record, stored.origin, stored.updated_at, stored.expires_at)).decode()
     return f"{one_line(text)}\n".encode()  # JSON still, with nothing in it that a terminal obeys
 
 
 def object_of(entry: Entry, at: datetime) -> dict[str, Any]:
-    """An entry as the object of a line, with its digest; `at` is when its content changed.
+    """Return an entry as the object of a line, with its digest; `at` is the time when its content changed.
 
-    `over` is the repository and path of the stored record that it may replace, where it has another place.
+    `over` is the repository and path of the stored record that it may replace, if it has another place.
     """
     found = {**_dump_record(entry.record, entry.origin, at, entry.expires_at), "digest": entry.origin.digest}
     return found if entry.over is None else found | {"over": list(entry.over)}
 
 
 def origin_object(origin: Origin) -> dict[str, Any]:
-    """An origin as lines have it, with its digest."""
+    """Return an origin as lines have it, with its digest."""
     dumped: dict[str, Any] = _ORIGIN.dump_python(_origin_line(origin), mode="json", by_alias=True)
     return {**dumped, "digest": origin.digest}
 
@@ -136,13 +136,13 @@ def _origin_line(origin: Origin) -> _Origin:
 
 
 def origin_from(given: Mapping[str, Any]) -> Origin:
-    """The origin of what `origin_object` made. Raises pydantic's ValidationError for anything else."""
+    """Return the origin in a result of `origin_object`. Raise pydantic's ValidationError for anything else."""
     others = {name: value for name, value in given.items() if name != "digest"}
     return replace(_origin(_ORIGIN.validate_json(orjson.dumps(others)), ""), digest=str(given["digest"]))
 
 
 def read_object(given: Mapping[str, JsonValue]) -> Entry:
-    """The entry of an object that `object_of` made, without vectors. Raises `UnreadableLine`."""
+    """Return the entry in a result of `object_of`, without vectors. Raise `UnreadableLine` for anything else."""
     others = {name: value for name, value in given.items() if name not in ("digest", "over")}
     over = given.get("over")
     if over is not None and not (
@@ -190,7 +190,7 @@ def _by_name(record: Any) -> dict[str, Any]:
 
 
 def read_line(line: bytes) -> Entry:
-    """The record of a line, without vectors. Raises `Unreadable`."""
+    """Return the entry of a line, without vectors. Raise `UnreadableLine` if there is none."""
     try:
         given = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -243,7 +243,7 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
 
 
 def _reason(error: ValidationError, before: str) -> str:
-    """All that is wrong, each by its place; names that are no plain words are not repeated."""
+    """Join all faults, each with its place; names that are no plain words are not repeated."""
     return join_reasons(_describe_error(one, before) for one in error.errors(include_url=False, include_input=False))
 
 

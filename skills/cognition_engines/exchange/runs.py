@@ -161,8 +161,8 @@ def import_file(
 ) -> ImportSummary:
     """Bring the records of a file into the store, all of them or, if a line is wrong, none.
 
-    Leaves out what was forgotten since, by the ledger of the store and `erasures`, which are added to it. The file is
-    read twice, so a pipe will not do. Raises OSError for a file that cannot be read, ComponentFailed when the store or
+    Leave out the records forgotten since, by the ledger of the store and `erasures`, which are added to it. The file is
+    read twice, so a pipe will not do. Raise OSError for a file that cannot be read, ComponentFailed when the store or
     the embedder fails, or when the file was not the same the second time.
     """
     kinds, problems, lines, refs = _check_file(path, records)
@@ -320,7 +320,7 @@ def _name(entry: Entry) -> Name:
 
 
 def _same(entry: Entry, stored: StoredRecord | None) -> bool:
-    """Return whether a record is stored as it was exported, wherever its digest was made."""
+    """Return whether a record is stored as it was exported; its digest may come from another place."""
     if stored is None or stored.record != entry.record or stored.expires_at != entry.expires_at:
         return False
     return replace(entry.origin, digest="") == replace(stored.origin, digest="")
