@@ -167,7 +167,7 @@ def _rows(connection: sa.Connection, space: Space, kind: Kind, after: int, last:
 
 @cache
 def _select(space: Space, kind: Kind) -> sa.Select[Any]:
-    """Return the fixed columns, labels, numbers and sets of a space, of one kind; null where it has none."""
+    """Return the fixed columns, labels, numbers and sets of a space, of one kind; null if it has none."""
     named = [
         *(label.name for label in space.labels),
         *(number.name for number in space.numbers),
@@ -265,7 +265,7 @@ class ChangeWatch:
     def has_changed(self) -> bool:
         """Return whether there was a commit since the last call; True the first time, and after a failure.
 
-        Raises ComponentFailed while the database does not answer.
+        Raise ComponentFailed while the database does not answer.
         """
         with failures():
             if self._connection is None:

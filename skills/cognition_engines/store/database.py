@@ -170,7 +170,7 @@ def _reason(error: sa.exc.SQLAlchemyError) -> str:
 def begin_read(store: Store) -> Iterator[sa.Connection]:
     """Begin a transaction that sees one state of the database from its first read to its last.
 
-    Raises ComponentFailed, from then on, for a database that was found replaced by an older one.
+    Raise ComponentFailed, from then on, for a database that was found replaced by an older one.
     """
     if store.seen.replaced:
         raise ComponentFailed("records", REPLACED)

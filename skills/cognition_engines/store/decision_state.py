@@ -58,12 +58,12 @@ def settle_decisions(connection: sa.Connection, keys: Iterable[int], others: Ite
 
 
 def show_again(connection: sa.Connection, keys: Iterable[int]) -> None:
-    """As `settle_decisions`, of decisions that lost a review, a link or a successor, and have no new `seq` yet."""
+    """Compute the shown state of decisions that lost a review, a link or a successor, and have no new `seq` yet."""
     _show(connection, set(keys), set())
 
 
 def show_all(connection: sa.Connection) -> None:
-    """As `settle_decisions`, of all decisions that are reviewed, linked or superseded, which have a new `seq`."""
+    """Compute the shown state of all reviewed, linked or superseded decisions, which have a new `seq`."""
     linked = (
         sa.select(records.c.key)
         .join(decision_links, decision_links.c.target == records.c.id)
@@ -83,7 +83,7 @@ def void_unratified(connection: sa.Connection, id: str) -> None:
 
 
 def superseded_by(connection: sa.Connection, keys: Sequence[int]) -> list[int]:
-    """Return the decisions that these ones supersede, by what agents linked."""
+    """Return the decisions that these supersede by the links of agents."""
     statement = (
         sa.select(records.c.key)
         .join(decision_links, sa.and_(decision_links.c.target == records.c.id, decision_links.c.type == SUPERSEDES))
@@ -108,7 +108,7 @@ def _with_reviews_or_links(connection: sa.Connection, keys: Sequence[int]) -> li
 
 
 def _show(connection: sa.Connection, keys: Collection[int], numbered: Collection[int]) -> None:
-    """Write what is shown of decisions; a new `seq` if that changes, unless one is `numbered` already."""
+    """Write the shown state of decisions; a new `seq` if that changes, unless one is `numbered` already."""
     ends = stated_ends(connection, all_named_as_old(connection, keys))
     for key in sorted(keys):
         _show_one(connection, key, ends.get(key, ()), numbered=key in numbered)

@@ -55,7 +55,7 @@ class StoreState:
 def inspect_store(url: str, model: str | None) -> StoreState | None:
     """Return the state of the database at `url`; None for an SQLite file that does not exist.
 
-    Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
+    Raise ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
     """
     with _translate_errors():
@@ -74,7 +74,7 @@ class Glance:
 def glance(url: str) -> Glance | None:
     """Return what the database at `url` holds; None without a store: no file, or none of our tables.
 
-    Raises ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
+    Raise ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
     """
     return _looked_at(url, lambda file: _glance(url, file))
@@ -130,7 +130,7 @@ def may_be_written(url: str, named: str = SETTING) -> bool:
 def read_only_store(url: str, named: str = SETTING) -> Iterator[Store]:
     """Open the store at `url` for reading alone: no file is made or changed.
 
-    Raises ConfigurationError for a newer schema; ComponentFailed if the log of another process cannot be followed, or
+    Raise ConfigurationError for a newer schema; ComponentFailed if the log of another process cannot be followed, or
     one has begun to write meanwhile.
     """
     file = sqlite_file(url, named)

@@ -61,7 +61,7 @@ def open_store(url: str, deadline_seconds: float | None = None, named: str = SET
 def parse_url(url: str, named: str = SETTING) -> sa.URL:
     """Return the URL with its driver and, for SQLite, an absolute path.
 
-    Raises ConfigurationError for any other form, which says where the URL was `named`.
+    Raise ConfigurationError for any other form, which says where the URL was `named`.
     """
     try:
         target = sa.make_url(url)
@@ -169,7 +169,7 @@ def _check_version(connection: sa.Connection, named: str) -> None:
 
 
 def create_tables(connection: sa.Connection, named: str = SETTING) -> None:
-    """Create the tables of a database that has none. Raises ConfigurationError for those of another program version."""
+    """Create the tables of a database that has none. Raise ConfigurationError for those of another program version."""
     without_deadline(connection)
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
@@ -220,7 +220,7 @@ class SharedLock:
     def is_held(self) -> bool:
         """Return whether this process has the lock, after taking it if it is free; one short statement.
 
-        Raises ComponentFailed when the database cannot be reached.
+        Raise ComponentFailed when the database cannot be reached.
         """
         with failures():
             if self._connection is None:

@@ -47,7 +47,7 @@ def open_records(
     `named` is the setting or option that gave the URL, for errors. `calls` is how many threads may use the records at a
     time, from 1; each has its own connection.
 
-    Raises `ConfigurationError` for another kind of URL, a file or folder that cannot be used and a database written by
+    Raise `ConfigurationError` for another kind of URL, a file or folder that cannot be used and a database written by
     a newer version of the program; `ComponentFailed` when the database does not answer or is damaged.
     """
     with failures():
@@ -117,9 +117,9 @@ class Records:
         project, clearance and facets, a turn is found by the words of its neighbours. With `model`, every entry has
         vectors whose record says something to embed (`kinds.texts.embedded`); else none has.
 
-        Raises `ValueError` naming the field for an id that is missing, has no prefix or more than `MAX_ID`
+        Raise `ValueError` naming the field for an id that is missing, has no prefix or more than `MAX_ID`
         characters, an id given twice, missing or superfluous vectors, and vectors that are not finite float32 of one
-        dimension; its subclass `IdTaken` where a sibling kind or a record of another origin has the id, or a stored
+        dimension; its subclass `IdTaken` if a sibling kind or a record of another origin has the id, or a stored
         record of the same identity and project another one; `ComponentFailed` of the embedder for vectors of another
         dimension than those stored of `model`.
         """
@@ -131,7 +131,7 @@ class Records:
         """Set the vectors of `model` for existing keys; each gets a new `seq`. Deleted keys are skipped.
 
         With `as_of`, the `last_seq()` from before the texts were read, records that changed after it are skipped
-        too: the vectors describe an old text. Raises `ValueError` as `put` does.
+        too: the vectors describe an old text. Raise `ValueError` as `put` does.
         """
         by_key = dict(given)
         if len(by_key) != len(given):

@@ -87,7 +87,7 @@ def repoint(connection: sa.Connection, written: Sequence[Entry]) -> None:
 
 
 def _references(entry: Entry) -> Iterator[tuple[Kind, str]]:
-    """Kinds and ids as written, artifacts and turns with their prefix; a part of a document means just that one."""
+    """Yield the kinds and ids that an entry names, artifacts and turns with their prefix; none for a part."""
     if entry.origin.ordinal != PART:
         yield from ((TARGETS[role], id) for _, role, id in ids_in(entry.record))
 
@@ -181,7 +181,7 @@ def exposed_links(connection: sa.Connection, places: Sequence[tuple[str, str]]) 
 
 
 def _select_exposed() -> sa.Select[Any]:
-    """Links by file and kind to a source that is more sensitive."""
+    """Select the links, by file and kind, to a source that is more sensitive."""
     owner = records.alias()
     return (
         sa.select(*_FILE, records.c.kind, sa.func.count(), sa.func.min(links.c.target))
@@ -198,7 +198,7 @@ _EXPOSED: Final = _select_exposed()
 
 
 def _select_dangling() -> sa.Select[Any]:
-    """Links by file, kind and role whose target is not there."""
+    """Select the links, by file, kind and role, whose target does not exist."""
     target, name = records.alias(), links.alias()
     same_id = target.c.id == links.c.target
     here = sa.case(

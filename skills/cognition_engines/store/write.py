@@ -257,7 +257,7 @@ def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
 
 
 def _write_rows(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, int]], now: int) -> None:
-    """The rows of `records`, of the table of each kind, and of `links`."""
+    """Write the rows of `records`, of the table of each kind, and of `links`."""
     inserts: dict[Kind | None, list[dict[str, Cell]]] = {None: []}
     updates: dict[Kind | None, list[dict[str, Cell]]] = {None: []}
     referring: list[dict[str, Cell]] = []

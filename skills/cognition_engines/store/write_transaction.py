@@ -105,7 +105,7 @@ class WriteTransaction:
             self._connection.execute(sa.insert(receipt_names), names)
 
     def find(self, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
-        """Return the record of an id, or of one that a file gives where the viewer sees just one such record."""
+        """Return the record of an id, or of one that a file gives if the viewer sees just one such record."""
         return named_record(self._connection, kind, id, viewer)
 
     def is_taken(self, kind: Kind, id: str) -> bool:
@@ -162,7 +162,7 @@ class WriteTransaction:
         return self._read(key, kind_of(entry.record))
 
     def put_all(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces]) -> tuple[Outcome, ...]:
-        """As `Records.put`, in this transaction. Raises ValueError and IdTaken, as that does."""
+        """Put records as `Records.put` does, in this transaction. Raise ValueError and IdTaken as it does."""
         return put_checked(self._connection, batch, check_batch(batch, model), model, replaces)
 
     def revise(self, stored: StoredRecord, entry: Entry, changed: Sequence[str], reason: str | None) -> None:
@@ -246,7 +246,7 @@ class WriteTransaction:
         void_unratified(self._connection, str(stored.record.id))
 
     def of_any_kind(self, id: str, viewer: Viewer) -> list[StoredRecord]:
-        """Return the records of any kind that an id means for the viewer; several where kinds have it in common."""
+        """Return the records of any kind that an id means for the viewer; several if kinds have it in common."""
         return named_records(self._connection, id, viewer)
 
     def find_erased(self, stored: StoredRecord, viewer: Viewer) -> Erasable:
@@ -316,7 +316,7 @@ def _shown_to_all(one: StoredRecord, other: StoredRecord) -> bool:
 def write_transaction(store: Store, author: Author, *, keep: bool) -> Iterator[WriteTransaction]:
     """Begin a transaction of an author; without `keep`, undo in the end all that it wrote.
 
-    Raises ComponentFailed for a database that was found replaced by an older one.
+    Raise ComponentFailed for a database that was found replaced by an older one.
     """
     if store.seen.replaced:
         raise ComponentFailed("records", REPLACED)

@@ -94,7 +94,7 @@ class AuditTrail:
     async def add(self, entry: AuditEntry) -> None:
         """Take a row; return when it is stored if the trail is durable.
 
-        Waits while the queue is full. Raises ComponentFailed for a store that does not take it in the time of a call.
+        Waits while the queue is full. Raise ComponentFailed for a store that does not take it in the time of a call.
         """
         until = monotonic() + self._call_seconds
         while (target := self._add_entry(entry)) is None:

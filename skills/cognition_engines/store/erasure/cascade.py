@@ -121,7 +121,7 @@ class Sight:
 
 
 def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer | None) -> Cascade:
-    """Return the counts of what goes with the first record, as far as the viewer sees it."""
+    """Count the records that go with the first one, as far as the viewer sees them."""
     root, others = gone[0], gone[1:]
     seen = Sight(connection, viewer).of(one.key for one in others)
     kinds = [one.kind for one in others if one.key in seen]

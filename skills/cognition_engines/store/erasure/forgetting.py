@@ -76,7 +76,7 @@ class Forgetting:
         self._store: Final = store
 
     def erasures(self, after: int = 0) -> list[Erasure]:
-        """Return the ledger of what was forgotten, from the `seq` above `after`."""
+        """Return the ledger of the erased records, from the `seq` above `after`."""
         with begin_scan(self._store) as connection:
             return ledger(connection, after)
 
@@ -96,7 +96,7 @@ class Forgetting:
             return int(connection.execute(sa.select(sa.func.max(erasures.c.seq))).scalar() or 0)
 
     def compact(self, most_bytes: int | None = None) -> CompactedDatabase:
-        """Rewrite the database without what was deleted, unless it has more than `most_bytes`. Writers wait."""
+        """Rewrite the database without deleted records, unless it has more than `most_bytes`. Writers wait."""
         with begin_read(self._store) as connection:
             seq = connection.execute(sa.select(counter.c.seq)).scalar_one()
         done = rewrite_database(self._store, most_bytes)
@@ -107,7 +107,7 @@ class Forgetting:
         return done
 
     def compacted_to(self) -> int:
-        """Return the `seq` up to which the database holds nothing of what was forgotten; 0 before any compaction."""
+        """Return the `seq` up to which the database holds nothing forgotten; 0 before any compaction."""
         with begin_read(self._store) as connection:
             noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == _COMPACTED)).scalar()
         return 0 if noted is None else int(noted)

@@ -111,7 +111,7 @@ def find_erasures(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) 
 
 @contextmanager
 def ledger_locked(file: Path) -> Iterator[None]:
-    """Keep other processes that ask for it from adding to the file, by a lock of its folder. Raises OSError."""
+    """Keep other processes that ask for it from adding to the file, by a lock of its folder. Raise OSError."""
     folder = os.open(file.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -123,7 +123,7 @@ def ledger_locked(file: Path) -> Iterator[None]:
 def read_ledger(file: Path) -> list[Erasure]:
     """Return the erasures of a file, none without it; cut off a last line that a power cut left torn.
 
-    Raises ConfigurationError for a file that is no ledger, OSError for one that cannot be read.
+    Raise ConfigurationError for a file that is no ledger, OSError for one that cannot be read.
     """
     if not file.exists():
         return []
@@ -165,7 +165,7 @@ def _parse_erasure(place: str, line: bytes) -> Erasure:
 
 
 def append_ledger(file: Path, fresh: Sequence[Erasure]) -> None:
-    """Add erasures to the file, readable for its owner only, and wait until they are on the disk. Raises OSError."""
+    """Add erasures to the file, readable for its owner only, and wait until they are on the disk. Raise OSError."""
     if not fresh:
         return
     lines = "".join(f"{json.dumps(_members(one))}\n" for one in fresh)

@@ -55,7 +55,7 @@ def counts_of(connection: sa.Connection) -> dict[Kind, int]:
 
 
 def models_of(connection: sa.Connection) -> dict[str, int]:
-    """For each embedding model, the number of records that have its vectors."""
+    """Count the records with vectors, for each embedding model."""
     # whatever has vectors has a window 0
     statement = sa.select(vectors.c.model, sa.func.count()).where(vectors.c.window == 0).group_by(vectors.c.model)
     return {row[0]: row[1] for row in connection.execute(statement.order_by(vectors.c.model))}
@@ -211,7 +211,7 @@ def vectors_by_key(connection: sa.Connection, keys: Sequence[int], model: str) -
 
 
 def named_record(connection: sa.Connection, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
-    """Return the record of an id, or of one that a file gives where the viewer sees just one such record."""
+    """Return the record of an id, or of one that a file gives if the viewer sees just one such record."""
     named = records.c.kind == int(kind), records.c.id == id
     key = connection.execute(sa.select(records.c.key).where(*named, *visible(viewer))).scalar()
     if key is None:
@@ -286,7 +286,7 @@ def _number_names(name: str, values: Sequence[object]) -> dict[str, object]:
 def asked_by_keys(
     connection: sa.Connection, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None
 ) -> dict[int, StoredRecord]:
-    """As `found_by_keys`, but asks the database also for no keys: one that fails must not look like no match."""
+    """Find records as `found_by_keys` does, but query even without keys: a failure must not look like no match."""
     if not keys:
         connection.execute(sa.select(records.c.key).limit(1)).all()
     return found_by_keys(connection, keys, viewer, kinds)
@@ -362,7 +362,7 @@ def _group_by_kind(pairs: Iterable[tuple[Kind, T]]) -> dict[Kind, list[T]]:
 
 
 def visible(viewer: Viewer | None) -> list[sa.ColumnElement[bool]]:
-    """Return what a viewer may see, as SQL over `records`; a viewer of None, the operator, sees all."""
+    """Return the filter of a viewer, as SQL over `records`; a viewer of None, the operator, sees all."""
     if viewer is None:
         return []
     conditions = [records.c.sensitivity <= int(viewer.clearance), _lasts(records, microseconds(datetime.now(UTC)))]

@@ -87,7 +87,7 @@ def write_backup(
     """Write every record with the vectors of all models, as of one moment, to `file`, for the owner only.
 
     `program` is the version that writes, `attached` what else to keep, by name. The file appears when it is
-    complete and on the disk. Raises `ConfigurationError` for a place where it cannot be, `BackupFailed` when it
+    complete and on the disk. Raise `ConfigurationError` for a place that cannot hold it, `BackupFailed` when it
     cannot be written. `replace` allows an older backup there, and nothing else.
     """
     file = file.absolute()
@@ -117,7 +117,7 @@ def restore_backup(
     """Make a store equal to a backup, in one transaction.
 
     What is equal already is left alone; what is not in the backup is deleted, and what was forgotten since is
-    forgotten again: by the ledgers of the store and of the backup, and by `erasures`. Raises `ConfigurationError`
+    forgotten again: by the ledgers of the store and of the backup, and by `erasures`. Raise `ConfigurationError`
     for a store that holds records, unless `replace`.
     """
     if not replace:
@@ -137,7 +137,7 @@ def restore_backup(
 def opened_backup(file: Path, watcher: Watcher) -> Iterator[Backup]:
     """Check a backup whole and open it for reading; nothing is written to it or next to it.
 
-    Raises ConfigurationError for a file that is no backup or a newer program's, BackupFailed for a damaged one,
+    Raise ConfigurationError for a file that is no backup or a newer program's, BackupFailed for a damaged one,
     OSError for one that cannot be read.
     """
     file = file.absolute()

@@ -218,7 +218,7 @@ def contents(source: Source, watcher: Watcher) -> Contents:
 
 
 def verify(connection: sa.Connection, expected: Contents, component: str, watcher: Watcher) -> None:
-    """Read everything back. Raises ComponentFailed when it is not what was written."""
+    """Read everything back. Raise ComponentFailed if it differs from the data that was written."""
     if contents(Source(connection, component), watcher) != expected:
         raise ComponentFailed(component, "what was written reads back otherwise; nothing was kept")
 
@@ -342,7 +342,7 @@ def _differs(record: _Record, known: _Record | None) -> bool:
 
 
 def _remove_others(source: Source, target: sa.Connection) -> None:
-    """Delete what the source does not have."""
+    """Delete the records that the source does not have."""
     after = 0
     listed = sa.select(records.c.kind, records.c.id, records.c.key).order_by(records.c.key).limit(PAGE)
     while page := target.execute(listed.where(records.c.key > after)).all():
@@ -354,7 +354,7 @@ def _remove_others(source: Source, target: sa.Connection) -> None:
 
 
 def _names(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> set[tuple[Kind, str]]:
-    """Return those of the kinds and ids that are there."""
+    """Return the kinds and ids of these that exist."""
     found: set[tuple[Kind, str]] = set()
     for kind in dict.fromkeys(kind for kind, _ in names):
         ids = [id for of, id in names if of is kind]
