@@ -126,13 +126,13 @@ class Turn(Base):
 
 
 def conversation_name(turn: Turn) -> str:
-    """Return what the source of a turn calls its conversation: a title, a subject or a channel, else the id."""
+    """Return the name of a conversation in the source of a turn: a title, a subject or a channel, else the id."""
     names = (turn.metadata.get(member) for member in ("title", "subject", "channel"))
     return next((name for name in names if isinstance(name, str) and name), turn.conversation_id)
 
 
 def turn_text(turn: Turn) -> str:
-    """`2023-05-08 Ana: what she wrote`; what is not known is left out."""
+    """Return `2023-05-08 Ana: what she wrote`, without unknown parts."""
     speaker = turn.speaker or turn.role
     day = "" if turn.ts is None else f"{turn.ts.date().isoformat()} "
     return f"{day}{turn.content}" if speaker is None else f"{day}{speaker}: {turn.content}"

@@ -294,7 +294,7 @@ class Base(Model):
 
 
 def in_order(start: int | None, end: int | None) -> None:
-    """Raise when a passage ends where it starts, or before."""
+    """Raise PydanticCustomError if a passage ends at its start or before."""
     if start is not None and end is not None and end <= start:
         raise PydanticCustomError("positions", "endChar must be greater than startChar")
 

@@ -129,7 +129,7 @@ class Edge(Base):
 
 
 def _event_text(event: Event) -> str:
-    """`2024-03-18 Decision: what happened`, and a line with those who were part of it."""
+    """Return `2024-03-18 Decision: what happened`, and a line with those who were part of it."""
     day = "" if event.event_time is None else f"{event.event_time.date().isoformat()} "
     refs = [actor.ref for actor in event.actors] + ([] if event.subject is None else [event.subject.ref])
     text = f"{day}{event.category}: {event.narrative}"

@@ -28,7 +28,7 @@ class IncompleteKind(Exception):
 
 
 def check_specs(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
-    """Return the specs by kind. Raises IncompleteKind unless every kind has one, with its own model and table."""
+    """Return the specs by kind. Raise IncompleteKind unless every kind has one, with its own model and table."""
     found = {spec.kind: spec for spec in specs}
     missing = [kind.label for kind in Kind if kind not in found]
     if missing:
@@ -86,7 +86,7 @@ def _references(record: Record, origin: Origin) -> Iterator[Reference]:
 
 
 def names_in(record: Record) -> Iterator[tuple[Role, str]]:
-    """Whom and what a record names, as it spells them."""
+    """Yield the people and things that a record names, each with its role, as the record spells them."""
     return spec_of(record).names(record)
 
 
@@ -121,7 +121,7 @@ def adapter(kind: Kind) -> TypeAdapter[Any]:
 
 
 def validate_record(kind: Kind, members: Mapping[str, JsonValue]) -> Record:
-    """Return a record of its members, in either spelling; null counts as absent. Raises pydantic's ValidationError.
+    """Return a record of its members, in either spelling; null counts as absent. Raise pydantic's ValidationError.
 
     Of a decision, a `GivenDecision`. `members` holds no number beyond 64 bits and no lone surrogate, else TypeError.
     """

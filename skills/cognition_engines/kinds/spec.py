@@ -24,7 +24,7 @@ Maker: TypeAlias = Literal["file", "agent", "import"]
 
 
 def short_key(text: str) -> str:
-    """16 hexadecimal digits that stand for a text which may be too long for an index."""
+    """Hash a text that may be too long for an index to 16 hexadecimal digits."""
     return sha256(text.encode()).hexdigest()[:16]
 
 
@@ -72,7 +72,7 @@ class Origin:
 
     @property
     def content_hash(self) -> str:
-        """64 hexadecimal digits of the content, wherever the record is from."""
+        """64 hexadecimal digits of the content, independent of the record's origin."""
         return sha256(self.digest.partition(".")[0].encode()).hexdigest()
 
     @property
@@ -169,7 +169,7 @@ class KindSpec:
 
 
 def named_ids(*names: str) -> dict[str, str]:
-    """Aliases of an id."""
+    """Return the aliases of an id: these names and the general ones."""
     return dict.fromkeys((*names, *OTHER_IDS), "id")
 
 
