@@ -39,7 +39,7 @@ class Shortened:
     ends: tuple[tuple[int, int], ...] = ()
 
     def in_whole(self, at: int) -> int:
-        """Return where a character of the text stands in the whole text."""
+        """Return the place of a character of the text in the whole text."""
         place = bisect_right(self.ends, at, key=lambda pair: pair[0]) - 1
         short, whole = self.ends[place] if place >= 0 else (0, 0)
         return whole + at - short

@@ -156,7 +156,7 @@ class _LineFacts:
         self.span(start, end, heading=heading)
 
     def first_line(self, text: str, start: int, end: int) -> int:
-        """Where a text begins: the parser leaves out leading lines that only it holds blank, as of a no-break space."""
+        """Return the first line of a text: the parser skips lines that only it holds blank, as of a no-break space."""
         while start < end - 1 and text.partition("\n")[0].strip() not in self.lines[start]:
             start += 1
         return start
@@ -321,7 +321,7 @@ def _closing_line(lines: Sequence[str], start: int, name: str) -> int:
 
 
 def _blocks(lines: Sequence[str], body: int, spans: Sequence[_Span]) -> Iterator[Block]:
-    """Yield the blocks of the spans, and of what no span covers, such as what is nested too deeply."""
+    """Yield the blocks of the spans, and of the lines that no span covers, such as text nested too deeply."""
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line) + 1)

@@ -81,7 +81,7 @@ def _after_empty(lines: Sequence[str], start: int) -> int:
 
 
 def _block(lines: Sequence[str], start: int) -> Block:
-    """The block that begins at line `start` (0-based); one without members that ends at `start` where none does."""
+    """Return the block that begins at line `start` (0-based); one without members that ends at `start` if none does."""
     none = Block((), start)
     opening = lines[start].rstrip() if start < len(lines) else ""
     if not opening.strip().startswith(_OTHER_FENCES):
@@ -110,9 +110,9 @@ def _block(lines: Sequence[str], start: int) -> Block:
 
 
 def after_comments(lines: Sequence[str], at: int) -> int:
-    """The first line from `at` on (0-based) that is neither blank nor part of a comment with nothing else on the line.
+    """Return the first line from `at` on (0-based) that is neither blank nor part of a comment alone on its lines.
 
-    `at`, or the line after the last comment, when all the rest is blank.
+    Return `at`, or the line after the last comment, if all the rest is blank.
     """
     while True:
         start = next((line for line in range(at, len(lines)) if lines[line].strip()), None)
@@ -137,7 +137,7 @@ def _closing_line(lines: Sequence[str], start: int) -> int | None:
 
 
 def _head_end(lines: Sequence[str], start: int) -> int:
-    """The line of the first heading or code block below `start`: up to there a block may run that is not closed."""
+    """Return the line of the first heading or code block below `start`, up to which an unclosed block may run."""
     ends = (at for at in range(start + 1, len(lines)) if lines[at].startswith(("# ", "## ", "```", "~~~")))
     return next(ends, len(lines))
 
