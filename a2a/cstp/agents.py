@@ -84,7 +84,7 @@ class AgentRegistry:
         return self._agents[name]
 
     def client(self, name: str) -> Client:
-        """Return a client, which the caller closes. Raises ValueError for an unknown name, and without a token."""
+        """Return a client, which the caller closes. Raise ValueError for an unknown name, and without a token."""
         agent = self.get(name)
         return Client(agent.url, self._token(agent), self._defaults.timeout_seconds, self._defaults.retries)
 

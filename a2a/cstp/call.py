@@ -41,7 +41,7 @@ def typed_call(method: Method[Any, R], members: Mapping[str, object], timeout: f
     `members` may be all arguments of a function in `cstp.calls`, `timeout` included.
     Null within a parameter is sent only if it was given: among the members to update, it takes a value away.
 
-    Raises InvalidParams, as the server would.
+    Raise InvalidParams, as the server would.
     """
     given = {name: value for name, value in members.items() if value is not None and name not in _OF_CALL}
     if method.writes:
@@ -130,7 +130,7 @@ class _Walk(Generic[T]):
         self._seen: set[object] = set()
 
     def take(self, page: Page[T], size: int) -> Iterator[T]:
-        """The items of the page at `offset` that were not there before; `size` is how many a page may have."""
+        """Yield the new items of the page at `offset`; `size` is the number of items that a page may have."""
         items = page.items
         if self.offset > 0 and (not items or items[0].id not in self._seen):
             self.offset = max(0, self.offset - size)

@@ -47,7 +47,7 @@ class Filters(decisions.QueryFilters):
     if not TYPE_CHECKING:  # so that type checkers see the members
 
         def __init__(self, **members: object) -> None:
-            """Raises InvalidParams with every violation, in wire spelling."""
+            """Check the members. Raise InvalidParams with every violation, in wire spelling."""
             parse_params(decisions.QueryFilters, members)
             super().__init__(**members)
 
@@ -58,7 +58,7 @@ class KnowledgeFilters(knowledge.KnowledgeFilters):
     if not TYPE_CHECKING:
 
         def __init__(self, **members: object) -> None:
-            """Raises InvalidParams with every violation, in wire spelling."""
+            """Check the members. Raise InvalidParams with every violation, in wire spelling."""
             parse_params(knowledge.KnowledgeFilters, members)
             super().__init__(**members)
 

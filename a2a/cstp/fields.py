@@ -61,7 +61,7 @@ def format_instant(moment: datetime) -> str:
 
 
 def not_later(early: datetime | None, name: str, late: datetime | None, late_name: str) -> datetime | None:
-    """Return `late`. Raises an error that names both members on the wire if `early` is later."""
+    """Return `late`. Raise an error that names both members on the wire if `early` is later."""
     if early is not None and late is not None and early > late:
         raise PydanticCustomError("order", f"{name} must not be later than {late_name}", {"also": name})
     return late

@@ -174,7 +174,7 @@ def parse_params(model: type[W], members: object) -> W:
     """Validate `members` (the `params` of a request) as `model`.
 
     Accepts each name in camelCase or snake_case, once; a member that may be left out counts as absent if it is null.
-    Raises InvalidParams with its violations, in wire spelling.
+    Raise InvalidParams with its violations, in wire spelling.
     """
     if not isinstance(members, Mapping):
         raise InvalidParams((Violation("params", "must be given by name, in an object"),))

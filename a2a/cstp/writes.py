@@ -18,7 +18,7 @@ _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def storable(value: str) -> str:
-    """Return the text. Raises an error for a NUL, which not every store accepts."""
+    """Return the text. Raise an error for a NUL, which not every store accepts."""
     if "\0" in value:
         raise PydanticCustomError("text", "must not have a NUL")
     return value
@@ -56,7 +56,7 @@ def _period(value: str) -> str:
 
 
 def _account(value: JsonValue) -> JsonValue:
-    """What is kept as it came, within bounds."""
+    """Return an object or a list as it came. Raise PydanticCustomError for anything else, or if it is too long."""
     if not isinstance(value, dict | list):
         raise PydanticCustomError("text", "must be an object or a list")
     if len(to_json(value)) > LONGEST_TEXT:

@@ -116,7 +116,7 @@ class Prepared:
 def create_app(
     settings: Settings, gate: Gate | None = None, engine: Engine | None = None, member: Membership | None = None
 ) -> Starlette:
-    """Return the ASGI application. Raises ConfigurationError for wrong settings, before anything is opened.
+    """Return the ASGI application. Raise ConfigurationError for wrong settings, before anything is opened.
 
     `engine` that is already open is used, and closed at the end; without it the lifespan opens what the settings
     name. `member` is which of several workers this process is.
@@ -177,7 +177,7 @@ def create_app(
 
 
 def _prepare(settings: Settings, gate: Gate | None) -> Prepared:
-    """Return what is made of the settings. Raises ConfigurationError for settings that are wrong."""
+    """Return the parts made of the settings. Raise ConfigurationError for settings that are wrong."""
     server = settings.server
     failures, *others = parse_windows(settings.limits.auth_failures, "limits.auth_failures")
     if others:

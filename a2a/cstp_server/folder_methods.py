@@ -27,7 +27,7 @@ _PATIENCE: Final = 120.0  # seconds
 def folder_methods(settings: Settings, token: Token) -> Iterator[Methods]:
     """Yield the methods over the store of the settings, with the rights of `token` and without limits.
 
-    Raises ConfigurationError, FolderInUse or ComponentFailed when it cannot be opened.
+    Raise ConfigurationError, FolderInUse or ComponentFailed when it cannot be opened.
     """
     patient = _for_one_caller(settings)
     lock = take_folder(settings.indexes_path, settings.server.grace_seconds)
@@ -96,7 +96,7 @@ class _FolderMethods(Methods):
         self._token = token
 
     def send(self, call: Sent[R]) -> R:
-        """Return the result of one call, which takes as long as the settings allow. Raises CstpError."""
+        """Return the result of one call, which takes as long as the settings allow. Raise CstpError."""
         context = Call(self._token, new_request_id())
         answer = self._runner.run(self._dispatcher.handle(request_body(call), context))
         return read_answer(HttpAnswer(200, None, answer.body or b""), call)

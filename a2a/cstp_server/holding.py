@@ -31,7 +31,7 @@ class Holding:
     """The open folder. It answers while `keep` runs."""
 
     def __init__(self, settings: Settings, lock: FolderLock) -> None:
-        """Open the folder of the lock. Raises as `open_engine`, and frees it then."""
+        """Open the folder of the lock. Raise as `open_engine`, and frees it then."""
         self._settings = settings
         self._engine = open_engine(settings, lock=lock)
         self._parts: Parts | None = None
@@ -57,7 +57,7 @@ class Holding:
         give_up(heir, lock)
 
     async def run(self, tool: Tool | None, arguments: Mapping[str, object], token: Token) -> Outcome:
-        """Return what a call of a tool comes to."""
+        """Return the result of a call of a tool."""
         assert self._parts is not None
         gate = self._parts.gate
         if not await gate.enter(token.agent):

@@ -108,7 +108,7 @@ def shipped_file() -> Path:
 def settings_file(config: Path | None) -> Path:
     """Return the settings file: the given one, that of CSTP_CONFIG, or the shipped one.
 
-    Raises ConfigurationError for one that is not there.
+    Raise ConfigurationError for one that is not there.
     """
     named = os.environ.get(CONFIG_VARIABLE) or None
     chosen = config or (named and Path(named))
@@ -160,7 +160,7 @@ def _nest(leaves: Mapping[str, object]) -> dict[str, object]:
 
 
 def _environment_leaves() -> dict[str, object]:
-    """Return the values of CSTP_* variables. Raises ConfigurationError for unknown names and invalid JSON."""
+    """Return the values of CSTP_* variables. Raise ConfigurationError for unknown names and invalid JSON."""
     check_names(os.environ, (*_leaves(Settings().model_dump()), *_SECTIONS))
     try:
         # the source needs nothing of BaseSettings but the names and types of the fields
@@ -188,7 +188,7 @@ def _not_json() -> str:
 def load_settings(flags: Mapping[str, object], config: Path | None = None) -> LoadedSettings:
     """Merge the layers. `flags` has dotted names (`server.port`); None counts as absent.
 
-    Raises ConfigurationError naming each wrong setting and the place it came from.
+    Raise ConfigurationError naming each wrong setting and the place it came from.
     """
     path = settings_file(config)
     leaves: dict[str, object] = {}

@@ -27,7 +27,7 @@ def open_engine(
     """Open everything and catch up with the records.
 
     `model` gives what `open_model` does, where it is loaded already. `member` is which of several workers it is. `lock`
-    is that of the folder, if it is taken already. Raises ConfigurationError, FolderInUse or ComponentFailed, with
+    is that of the folder, if it is taken already. Raise ConfigurationError, FolderInUse or ComponentFailed, with
     nothing left open.
     """
     with ExitStack() as undo:

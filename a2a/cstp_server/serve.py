@@ -39,7 +39,7 @@ _OTHER_FILES: Final = 256  # descriptors for stores, indexes, Redis, logs
 def reserve_descriptors(max_connections: int) -> None:
     """Raise the soft limit on open files to the need of that many connections.
 
-    Raises ConfigurationError when the hard limit is below that.
+    Raise ConfigurationError when the hard limit is below that.
     """
     needed = max_connections + MAX_REFUSED + _OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -74,7 +74,7 @@ def make_server(
     end_by: Callable[[float], object] = _ignore,
     member: Membership | None = None,
 ) -> uvicorn.Server:
-    """Return the application as a server without a socket. Raises ConfigurationError for wrong settings.
+    """Return the application as a server without a socket. Raise ConfigurationError for wrong settings.
 
     `announce` is called when it answers and signals are heeded; `end_by` gets the time, on the clock of
     `time.monotonic`, by which a signal wants the process to be gone. `member` is which of several workers it is.
@@ -152,7 +152,7 @@ def serve(
 
 
 def serve_as_worker(worker: Worker, settings: Settings, listener: socket.socket, watchdog: Watchdog) -> None:
-    """Serve as one of several workers until it is stopped, inside `ended_by_signals`. Raises as `serve` does."""
+    """Serve as one of several workers until it is stopped, inside `ended_by_signals`. Raise as `serve` does."""
     worker.begin(watchdog, settings.server.grace_seconds)
     share = share_of(settings, worker.member.count)
     serve(share, listener, worker.announce, watchdog, partial(open_model, share), worker.member)

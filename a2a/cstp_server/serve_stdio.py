@@ -49,7 +49,7 @@ class HolderAway(Exception):
 
 
 async def ask_holder(folder: Path, caller: Caller, call: Call[R]) -> R:
-    """Return the result of a call. Raises CstpError for an error that was answered, HolderAway."""
+    """Return the result of a call. Raise CstpError for an error that was answered, HolderAway."""
     try:
         reader, writer = await asyncio.open_unix_connection(sock=folder_socket.connect(folder))
         try:
@@ -66,7 +66,7 @@ async def ask_holder(folder: Path, caller: Caller, call: Call[R]) -> R:
 
 
 async def holder_ended(folder: Path) -> None:
-    """Return when the holder of `folder` has ended; at once where none listens."""
+    """Return when the holder of `folder` has ended; at once if none listens."""
     try:
         reader, writer = await asyncio.open_unix_connection(sock=folder_socket.connect(folder))
     except OSError:
@@ -82,7 +82,7 @@ async def holder_ended(folder: Path) -> None:
 def take_if_free(settings: Settings) -> "Holding | None":
     """Open the folder; None while another process holds it.
 
-    Raises ConfigurationError or ComponentFailed, with nothing left open.
+    Raise ConfigurationError or ComponentFailed, with nothing left open.
     """
     try:
         lock = FolderLock(settings.indexes_path, tries=1)
@@ -135,7 +135,7 @@ class FolderProcess:
             await asyncio.sleep(0 if self._holding else _LOOK_SECONDS)
 
     async def run(self, tool: Tool | None, arguments: Mapping[str, object], _: Context) -> Outcome:
-        """Return what a call of a tool comes to."""
+        """Return the result of a call of a tool."""
         self._tokens.refresh(monotonic())
         token = self._identify(self._tokens)
         if token is None:
@@ -154,7 +154,7 @@ class FolderProcess:
             return Outcome(error=failure)
 
     async def _ask_holders(self, tool: Tool | None, arguments: Mapping[str, object], token: Token) -> Outcome:
-        """Return the answer of the first holder that gives one. Raises CstpError."""
+        """Return the answer of the first holder that gives one. Raise CstpError."""
         given, sent = arguments, None
         while True:
             if self._holding is not None and self._holding.answers:

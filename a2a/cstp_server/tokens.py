@@ -76,7 +76,7 @@ class TokenRefused(ConfigurationError):
 
 
 def read_tokens(path: Path) -> tuple[Token, ...]:
-    """Return all tokens of the file, none if there is no file. Raises ConfigurationError for a damaged one."""
+    """Return all tokens of the file, none if there is no file. Raise ConfigurationError for a damaged one."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -92,7 +92,7 @@ def read_tokens(path: Path) -> tuple[Token, ...]:
 
 
 def parse_tokens(content: bytes, origin: str) -> tuple[Token, ...]:
-    """Return the tokens of a file's content. Raises ConfigurationError that names `origin` for what is damaged."""
+    """Return the tokens of a file's content. Raise ConfigurationError that names `origin` if it is damaged."""
     try:
         tokens = _FILE.validate_json(content).tokens
         if len({token.id for token in tokens}) < len(tokens):
@@ -111,7 +111,7 @@ def dump_tokens(tokens: Sequence[Token]) -> str:
 def merge_tokens(path: Path, found: Sequence[Token]) -> tuple[Token, ...]:
     """Add tokens to the file, made if missing; return all tokens that it has then.
 
-    A token that both have keeps the rights in the file, and ends at the earlier end of both. Raises ConfigurationError
+    A token that both have keeps the rights in the file, and ends at the earlier end of both. Raise ConfigurationError
     for a damaged file.
     """
     with lock_file(path):
@@ -186,7 +186,7 @@ def create_token(
     projects: Sequence[str] | None = None,
     by_link: bool = False,
 ) -> tuple[Token, str]:
-    """Add a token and return it with its text, which is stored nowhere. Raises TokenRefused.
+    """Add a token and return it with its text, which is stored nowhere. Raise TokenRefused.
 
     One `by_link` takes the place of the oldest other one by link where the agent has no room.
     """
@@ -251,7 +251,7 @@ def _check_room(tokens: Sequence[Token], agent: str, now: datetime) -> None:
 
 
 def revoke_token(path: Path, token_id: str) -> Token:
-    """Revoke a token now. Raises TokenRefused for an unknown id."""
+    """Revoke a token now. Raise TokenRefused for an unknown id."""
     with lock_file(path):
         tokens = read_tokens(path)
         found = next((token for token in tokens if token.id == token_id), None)
@@ -263,7 +263,7 @@ def revoke_token(path: Path, token_id: str) -> Token:
 
 
 def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: timedelta) -> tuple[Token, str]:
-    """Create a successor with the same rights; the old token expires after `overlap`. Raises TokenRefused."""
+    """Create a successor with the same rights; the old token expires after `overlap`. Raise TokenRefused."""
     _check_lifetime(lifetime)
     secret = secrets.token_hex(32)
     with lock_file(path):  # from reading to writing: a token that is revoked meanwhile has no successor

@@ -89,7 +89,7 @@ class AsyncClient(Targeted, AsyncMethods):
 
         The request may take `timeout` seconds, or as long as the call with the shortest timeout if that is less.
 
-        Raises CstpError where the server refuses the whole batch, such as one of more than 100 calls.
+        Raise CstpError if the server refuses the whole batch, such as one of more than 100 calls.
         """
         if not calls:
             return []

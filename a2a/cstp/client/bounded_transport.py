@@ -89,7 +89,7 @@ class _Stream:
 
 
 def _left(limit: float | None, over: Callable[[str], E]) -> float | None:
-    """The seconds until the deadline that the limit carries, if it does. Raises `over` when it has passed."""
+    """Return the seconds until the limit's deadline, or a limit without one. Raise `over` if it has passed."""
     if not isinstance(limit, RemainingTime):
         return limit
     seconds = limit.deadline.left

@@ -28,7 +28,7 @@ class _Walk:
         self._failures = 0
 
     def take(self) -> RecordChange | None:
-        """The next change that is read already."""
+        """Return the next change that is read already; None without one."""
         if self._page is None or self._given >= len(self._page.changes):
             return None
         change = self._page.changes[self._given]
@@ -37,7 +37,7 @@ class _Walk:
         return change
 
     def read(self, page: ChangesResult) -> None:
-        """Continues with the changes of a page."""
+        """Continue with the changes of a page."""
         self._page, self._given = page, 0
         self._reached, self._failures = True, 0
         if not page.changes:
@@ -45,7 +45,7 @@ class _Walk:
         self.done = not self._follow and not page.changes
 
     def pause_after(self, error: CstpError | TransportError) -> float:
-        """Seconds until the next try. Raises the error where there was no answer so far, or it will not pass."""
+        """Return the seconds until the next try. Raise the error if no answer came so far, or it will not pass."""
         if not self._reached or not isinstance(error, _PASSING):
             raise error
         self._failures += 1
@@ -83,7 +83,7 @@ class Changes(Following[ChangesResult], Iterator[RecordChange]):
 
 
 def wait_milliseconds(wait_seconds: float) -> int:
-    """Return seconds as milliseconds. Raises ValueError if the server does not wait that long."""
+    """Return seconds as milliseconds. Raise ValueError if the server does not wait that long."""
     waited = round(wait_seconds * 1000)
     if not 0 < waited <= LONGEST_WAIT:
         raise ValueError(f"wait_seconds must be above 0 and at most {LONGEST_WAIT // 1000}")

@@ -20,7 +20,7 @@ from cstp.errors import TransportError
 def options_for(url: httpx.URL, ssl_context: ssl.SSLContext | None = None) -> dict[str, Any]:
     """Return the connection options of `httpx.AsyncClient` and `BoundedTransport` for an address.
 
-    Raises ValueError for a proxy in the environment that is none; httpx raises ImportError where it lacks SOCKS.
+    Raise ValueError for a proxy in the environment that is none; httpx raises ImportError if it lacks SOCKS.
     """
     context = httpx.create_ssl_context() if ssl_context is None else ssl_context
     named = proxy_for(url)

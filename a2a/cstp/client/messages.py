@@ -29,7 +29,7 @@ class HttpAnswer:
 
 
 def request_body(call: Call[object]) -> bytes:
-    """Return one JSON-RPC request. Raises ValueError or TypeError for params that are not JSON."""
+    """Return one JSON-RPC request. Raise ValueError or TypeError for params that are not JSON."""
     return _encode(_request(call, 1))
 
 
@@ -39,7 +39,7 @@ def batch_body(calls: Sequence[Call[object]]) -> bytes:
 
 
 def read_answer(received: HttpAnswer, call: Call[R]) -> R:
-    """Return the result of a single call. Raises CstpError for an error, and UnexpectedAnswer for anything else."""
+    """Return the result of a single call. Raise CstpError for an error, and UnexpectedAnswer for anything else."""
     outcome = _read(_document(received), call, 1, received.status)
     if isinstance(outcome, CstpError):
         raise _add_status_note(outcome, received.status)
@@ -49,7 +49,7 @@ def read_answer(received: HttpAnswer, call: Call[R]) -> R:
 def read_batch(received: HttpAnswer, calls: Sequence[Call[R]]) -> list[R | CstpError]:
     """Return the result or the error of each call, in the order of `calls`.
 
-    Raises CstpError where the server refused the batch as a whole, and UnexpectedAnswer where an answer is missing,
+    Raise CstpError if the server refused the batch as a whole, and UnexpectedAnswer if an answer is missing,
     is there twice, or is not one of CSTP.
     """
     document = _document(received)
@@ -99,14 +99,14 @@ def _read(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R |
 
 
 def _add_status_note(error: CstpError, status: int) -> CstpError:
-    """The error, with a note where its HTTP status has more information than its code: a traceback shows it."""
+    """Add a note to an error, for its traceback, if its HTTP status says more than its code."""
     if status == _STATUS_TOO_LARGE:
         error.add_note(TOO_LARGE)
     return error
 
 
 def _error(answer: Mapping[str, JsonValue]) -> CstpError | None:
-    """The error of an answer; None where its `error` is not one."""
+    """Return the error of an answer; None if its `error` is not one."""
     member = answer.get("error")
     if not isinstance(member, Mapping):
         return None
@@ -119,7 +119,7 @@ def _error(answer: Mapping[str, JsonValue]) -> CstpError | None:
 
 
 def _known_error(code: int, data: object) -> CstpError | None:
-    """The class of the code, with what its data says; None where the code or the data is not in the table."""
+    """Return the error of a code, with its data; None if the code or the data is not in the table."""
     kind = _CLASSES.get(code)
     if kind is None:
         return None

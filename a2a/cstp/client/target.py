@@ -23,7 +23,7 @@ TOKEN_VARIABLE: Final = "CSTP_TOKEN"
 def read_token(token: SecretStr | None, token_file: str | Path | None, environment: Mapping[str, str]) -> SecretStr:
     """Return the token given, else the one in the file, else that of `CSTP_TOKEN`.
 
-    Raises ValueError where there is none, where both are given, or where it is no token; OSError for the file.
+    Raise ValueError if there is none, if both are given, or if it is no token; OSError for the file.
     """
     around = SecretStr(environment.get(TOKEN_VARIABLE, ""))
     del environment  # a traceback of what is raised here may show this frame's variables
@@ -146,7 +146,7 @@ class Targeted:
 
 
 def make_target(url: str | None, timeout: float, retries: int) -> Target:
-    """Return where calls go. Raises ValueError."""
+    """Return the URL for calls. Raise ValueError."""
     if url is None:
         url = os.environ.get(URL_VARIABLE)
         if not url:

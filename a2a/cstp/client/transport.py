@@ -71,7 +71,7 @@ _PATH: Final = "/cstp"
 
 
 def endpoint(url: str) -> httpx.URL:
-    """Return the URL for calls: `http://host:8100` becomes `http://host:8100/cstp`. Raises ValueError."""
+    """Return the URL for calls: `http://host:8100` becomes `http://host:8100/cstp`. Raise ValueError."""
     try:
         given = httpx.URL(url)
     except httpx.InvalidURL:
@@ -100,7 +100,7 @@ class Deadline:
 
 
 def deadline_after(seconds: float) -> Deadline:
-    """Return the moment `seconds` from now. Raises ValueError unless above 0 and at most 1,000,000."""
+    """Return the moment `seconds` from now. Raise ValueError unless above 0 and at most 1,000,000."""
     if not 0 < seconds <= LONGEST_SECONDS:
         raise ValueError(f"timeout must be a number of seconds above 0, at most {LONGEST_SECONDS:,.0f}")
     return Deadline(time.monotonic() + seconds, seconds)

@@ -35,7 +35,7 @@ KNOWLEDGE_TYPES: Final[tuple[KnowledgeType, ...]] = get_args(KnowledgeType)
 
 
 def _as_list(value: object) -> object:
-    """One type is a list of one."""
+    """Return one type as a list of one. Raise PydanticCustomError for neither a type nor a list."""
     if isinstance(value, str) and value in KNOWLEDGE_TYPES:
         return [value]
     if value is not None and not isinstance(value, list):

@@ -114,7 +114,7 @@ SHOWN: Final = {
 
 
 def write_through(url: str, token: str, certificate: str | None) -> Iterator[tuple[Call, Mapping[str, Any]]]:
-    """Yield each call and the shown part of its result. Raises CstpError or TransportError."""
+    """Yield each call and the shown part of its result. Raise CstpError or TransportError."""
     known: dict[str, object] = {}
     with Client(url, token, ssl_context=_trust_certificate(certificate)) as client:
         for step in STEPS:
@@ -128,7 +128,7 @@ def write_through(url: str, token: str, certificate: str | None) -> Iterator[tup
 
 
 def _trust_certificate(certificate: str | None) -> ssl.SSLContext | None:
-    """A context that takes the server's own certificate, from any authority."""
+    """Return a context that takes the server's own certificate, from any authority; None without one."""
     if certificate is None:
         return None
     context = ssl.create_default_context(cafile=certificate)

@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _explain(error: ModuleNotFoundError) -> int:
-    """Reports how to install a missing package of the server; returns the exit code. Raises any other `error`."""
+    """Report how to install a missing package of the server; return the exit code. Raise any other `error`."""
     if error.name is None or error.name.partition(".")[0] not in SERVER_PACKAGES:
         raise error
     sys.stderr.write(
@@ -60,7 +60,7 @@ def _explain(error: ModuleNotFoundError) -> int:
 
 
 def _command(words: Sequence[str]) -> str | None:
-    """The command's name: the first word that is neither an option nor the value of one."""
+    """Return the command's name: the first word that is neither an option nor the value of one."""
     rest = iter(words)
     for word in rest:
         if word in VALUED:
@@ -71,9 +71,9 @@ def _command(words: Sequence[str]) -> str | None:
 
 
 def _replace_closed(words: Sequence[str]) -> None:
-    """Files in place of standard ones that were closed, lest a socket gets their number and what is printed.
+    """Replace standard files that were closed, lest a socket gets their number, and with it the output.
 
-    To read or print is refused, as it would be by closed ones; what goes to standard error goes nowhere.
+    Reading and printing are refused, as by closed files; text for standard error goes nowhere.
     """
     if None not in (sys.stdin, sys.stdout, sys.stderr):
         return
@@ -87,14 +87,14 @@ def _replace_closed(words: Sequence[str]) -> None:
 
 
 def _fail(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Exits after an unexpected exception."""
+    """Exit after an unexpected exception."""
     with suppress(OSError):
         import_module("cstp_server.terminal").say_error(kind, error, trace)  # whose own imports the base may lack
     _leave(130 if issubclass(kind, KeyboardInterrupt) else 1)
 
 
 def _leave(code: int) -> NoReturn:
-    """Ends the process at once: the interpreter's own end takes a model from threads that work with it, and aborts."""
+    """End the process at once: the interpreter's own end takes a model from threads that work with it, and aborts."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):  # a stream may be closed, or its reader gone
             stream.flush()

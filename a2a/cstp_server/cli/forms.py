@@ -41,7 +41,7 @@ class FilledForm:
 def filled_form(method: Method[Any, Any], given: Mapping[str, object], saved: Path | None = None) -> FilledForm:
     """Open a form with `given`, or a saved one, until it is valid.
 
-    Raises BadParameter without a terminal or an editor, and Abort where the caller gives up; the file stays then.
+    Raise BadParameter without a terminal or an editor, and Abort if the caller gives up; the file stays then.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         needed = ", ".join(sorted(_required_names(method) - given.keys()))
@@ -66,7 +66,7 @@ def filled_form(method: Method[Any, Any], given: Mapping[str, object], saved: Pa
 
 
 def _find_faults(method: Method[Any, Any], given: Mapping[str, object], text: str) -> Iterator[str]:
-    """What no server would take."""
+    """Yield the faults for which every server would refuse the form."""
     try:
         parse_params(method.params, {**given, **read_form(text)})
     except InvalidParams as error:
@@ -93,7 +93,7 @@ def form_of(method: Method[Any, Any], given: Mapping[str, object]) -> str:
 
 
 def read_form(text: str) -> dict[str, object]:
-    """Return the members with a value. Raises ValueError with the line that is not YAML."""
+    """Return the members with a value. Raise ValueError with the line that is not YAML."""
     try:
         found = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
@@ -107,7 +107,7 @@ def read_form(text: str) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    """As JSON has it: YAML reads dates, too; a block of text ends without its last line feed."""
+    """Return a value as JSON has it: the dates that YAML reads as text; text without line feeds at its ends."""
     if isinstance(value, str):
         return value.strip("\n")
     if isinstance(value, dict):
@@ -132,7 +132,7 @@ def _member(name: str, schema: Mapping[str, Any], required: bool, given: object)
 
 
 def _kinds(schema: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[str]:
-    """What a value may be, in words."""
+    """Yield the kinds of value that a schema allows, in words."""
     if "enum" in schema:
         yield ", ".join(str(one) for one in schema["enum"])
     elif "anyOf" in schema:
@@ -157,7 +157,7 @@ def _required_names(method: Method[Any, Any]) -> set[str]:
 
 
 def _edit(path: Path) -> None:
-    """Opens the editor of the environment. Raises BadParameter where it cannot be started or fails."""
+    """Open the editor of the environment. Raise BadParameter if it cannot be started or fails."""
     editor = next((os.environ[name] for name in _EDITORS if os.environ.get(name)), _FALLBACK)
     try:
         code = subprocess.run([*shlex.split(editor), str(path)], check=False).returncode

@@ -231,7 +231,7 @@ def _print_failure(*reasons: str, code: int) -> int:
 
 
 def _in_words(error: typer.TyperException) -> str:
-    """What was wrong with the command line, and where its help is."""
+    """Describe a fault of the command line, and how to get help for it."""
     message = error.format_message().rstrip(".")
     context = getattr(error, "ctx", None)
     path = "cstp" if context is None else context.command_path

@@ -103,7 +103,7 @@ def _sum(one: Amount, other: Amount) -> Amount:
 
 
 def _amount(total: Amount, done: Amount, seconds: float) -> str:
-    """`12 of 296 files, 1,204 records, 85.0 records/s`."""
+    """Describe the progress: `12 of 296 files, 1,204 records, 85.0 records/s`."""
     rate = done.records / seconds if seconds > 0 else 0.0
     files = f"{done.files:,} of {total.files:,} files, " if total.files else ""
     return f"{files}{done.records:,} records, {rate:,.1f} records/s"

@@ -55,7 +55,7 @@ def print_summary(summary: Summary, *, as_json: bool, dry_run: bool = False, str
 
 
 def _deleted_lines(pruned: Sequence[Pruned]) -> Iterator[str]:
-    """Each record by itself, what documents were cut into by file."""
+    """Yield a line for each record, and one for each file and kind for the parts of documents."""
     parts = Counter((one.file, one.kind) for one in pruned if one.part)
     yield from (f"{one.file}: {one.kind} {one.id}" for one in pruned if not one.part)
     for (file, kind), count in parts.items():

@@ -120,7 +120,7 @@ def options_of(
     exclude: Sequence[str],
     map_name: str | None,
 ) -> Options:
-    """Return the options of a run. Raises BadParameter for invalid options, ConfigurationError for an invalid map."""
+    """Return the options of a run. Raise BadParameter for invalid options, ConfigurationError for an invalid map."""
     for name, option in ((project, "--project"), (repository, "--repository")):
         if name is not None and not is_line(name, 200):
             raise typer.BadParameter(f"must be {a_line(200)}", param_hint=option)
@@ -177,7 +177,7 @@ class Target:
 
 
 def sources_of(paths: Sequence[str], name: str | None, *, prune: bool) -> Sources:
-    """Return the sources that the paths name. Raises BadParameter."""
+    """Return the sources that the paths name. Raise BadParameter."""
     if name is not None and (STDIN not in paths or not is_line(name, 1000)):
         raise typer.BadParameter("must be a file name, and requires - among the paths", param_hint="--name")
     if prune and STDIN in paths and name is None:
@@ -191,7 +191,7 @@ def sources_of(paths: Sequence[str], name: str | None, *, prune: bool) -> Source
 
 
 def existing_files(paths: Sequence[str]) -> Sequence[Path]:
-    """Return the paths. Raises BadParameter if one does not exist."""
+    """Return the paths. Raise BadParameter if one does not exist."""
     files = [Path(path) for path in paths]
     if missing := [path for path in files if not os.path.lexists(path)]:
         raise typer.BadParameter(f"{missing[0]} does not exist", param_hint="PATH")
@@ -226,7 +226,7 @@ def _require_records_of(files: Sequence[Path], records: Records) -> None:
 
 
 def run_elsewhere(sources: Sources, options: Options, target: Target, shown: Progress) -> Summary:
-    """Ingest into another server. Raises BadParameter for options that need the store itself."""
+    """Ingest into another server. Raise BadParameter for options that need the store itself."""
     if options.prune:
         raise typer.BadParameter("cannot be combined with --url", param_hint="--prune")
     if options.strict:
@@ -242,7 +242,7 @@ def run_elsewhere(sources: Sources, options: Options, target: Target, shown: Pro
 def _collections(
     sources: Sources, texts: Texts, embedder: Embedder | None, formats: FormatReader
 ) -> Iterator[Sequence[Collection]]:
-    """All but the files, opened; standard input last."""
+    """Open all sources but the files, standard input last."""
     with ExitStack() as stack:
         collections: list[Collection] = [
             stack.enter_context(open_collection(address, embedder, map=texts.map)) for address in sources.addresses

@@ -68,12 +68,12 @@ class Remote:
     def call(self, method: str, params: Mapping[str, object], tries: int = 1) -> Any:
         """Send a call, up to `tries` times if the connection breaks, and return its result as JSON.
 
-        Raises CstpError for an error, and Unreachable if what answers does not speak JSON-RPC.
+        Raise CstpError for an error, and Unreachable if what answers does not speak JSON-RPC.
         """
         return self.send(raw_call(method, params), tries)  # type: ignore[arg-type]  # the values are JSON
 
     def send(self, call: Call[R], tries: int = 1) -> R:
-        """Send a typed call and return its result. Raises CstpError for an error, and Unreachable."""
+        """Send a typed call and return its result. Raise CstpError for an error, and Unreachable."""
         # lone surrogates of a command line in no known encoding are left to the server to refuse
         body = json.dumps({"jsonrpc": "2.0", "method": call.method, "params": call.params, "id": 1}).encode()
         headers = HEADERS | {"Authorization": f"Bearer {self.token}"}
@@ -84,7 +84,7 @@ class Remote:
             raise Unreachable(f"{self.endpoint} is no CSTP server (HTTP {received.status})") from None
 
     def send_patiently(self, call: Call[R], tries: int = 1) -> R:
-        """Send a call as `send` does, and again where the server asks to wait for it."""
+        """Send a call as `send` does, and again if the server asks to wait for it."""
         for _ in range(_ATTEMPTS - 1):
             try:
                 return self.send(call, tries)
@@ -96,7 +96,7 @@ class Remote:
         return self.send(call, tries)
 
     def get(self, path: str) -> HttpAnswer:
-        """Return the answer to a GET of a path below `base`. Raises Unreachable without a complete answer in time."""
+        """Return the answer to a GET of a path below `base`. Raise Unreachable without a complete answer in time."""
         return self._send("GET", self.base + path, b"", {})
 
     def _send(self, verb: str, url: str, body: bytes, headers: Mapping[str, str], tries: int = 1) -> HttpAnswer:
@@ -118,7 +118,7 @@ class Remote:
 
 @contextmanager
 def connect(base: str, token: str, timeout: float) -> Iterator[Remote]:
-    """Connect to a server. Raises ConfigurationError for an invalid proxy or certificate file."""
+    """Connect to a server. Raise ConfigurationError for an invalid proxy or certificate file."""
     try:
         http = SyncHttp(httpx.URL(base), connect_seconds=timeout)
     except OSError as error:
@@ -130,7 +130,7 @@ def connect(base: str, token: str, timeout: float) -> Iterator[Remote]:
 
 
 def _remedy(reason: str) -> str:
-    """What to look at, by what the network or the TLS library said."""
+    """Return the advice for an error of the network or the TLS library."""
     if "CERTIFICATE_VERIFY_FAILED" in reason:
         return "if you have your own CA, set SSL_CERT_FILE to its PEM file"
     if "SSL" in reason:
@@ -141,7 +141,7 @@ def _remedy(reason: str) -> str:
 
 
 def base_of(url: str, option: str) -> str:
-    """Return the address without `/cstp`. Raises BadParameter unless it is an http(s) URL without a user."""
+    """Return the address without `/cstp`. Raise BadParameter unless it is an http(s) URL without a user."""
     try:
         parsed = httpx.URL(url)
         usable = parsed.scheme in ("http", "https") and bool(parsed.host) and not (parsed.query or parsed.fragment)
@@ -156,7 +156,7 @@ def base_of(url: str, option: str) -> str:
 
 
 def given_token(token: str | None) -> str | None:
-    """Return the token of the option, else of CSTP_TOKEN. Raises BadParameter for an invalid header value."""
+    """Return the token of the option, else of CSTP_TOKEN. Raise BadParameter for an invalid header value."""
     secret = token or os.environ.get("CSTP_TOKEN") or None
     if secret is not None and not (secret.isascii() and secret.isprintable()):
         raise typer.BadParameter("must be printable ASCII", param_hint="--token")
@@ -183,7 +183,7 @@ def show(value: object, *, as_json: bool) -> None:
 
 
 def _json(value: object, indent: int | None) -> str:
-    """As JSON, in ASCII where standard output takes no more."""
+    """Return a value as JSON, in ASCII if standard output takes no more."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     try:
         several_lines(text).encode(sys.stdout.encoding or "utf-8")
@@ -225,7 +225,7 @@ def _details(error: CstpError) -> list[str]:
 
 
 def _next(error: CstpError, method: str, given: Mapping[str, object]) -> list[str]:
-    """What the caller can do about it."""
+    """Return the steps by which the caller can remedy an error."""
     if TOO_LARGE in getattr(error, "__notes__", ()):
         return ["the request exceeds server.max_body_bytes of the server: send less"]
     data = error.data
@@ -247,7 +247,7 @@ def _next(error: CstpError, method: str, given: Mapping[str, object]) -> list[st
 
 
 def _printable(value: object) -> str:
-    """One line without control characters, whatever a server sent."""
+    """Return any value that a server sent as one line without control characters."""
     return one_line(value if isinstance(value, str) else json.dumps(value))
 
 

@@ -77,7 +77,7 @@ class RemoteOrigins:
         ]
 
     def call(self, params: _Object) -> Any:
-        """Return the result of a call, which is sent again where the server asks to wait."""
+        """Return the result of a call, which is sent again if the server asks to wait."""
         try:
             return self._remote.send_patiently(raw_call(METHOD, params))
         except Conflict as error:
@@ -118,7 +118,7 @@ def _replaces_params(one: Replaces) -> dict[str, Any]:
 
 
 def _calls(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """The entries in calls of at most LARGEST bytes, a document with what it was cut into in one of them."""
+    """Group the entries into calls of at most LARGEST bytes, a document with its parts in one of them."""
     call: list[Entry] = []
     size = 0
     for document in _documents(batch):

@@ -15,7 +15,7 @@ _PIECE: Final = 2**20  # bytes
 def copy_to_file(stream: IO[bytes], name: str, argument: str) -> Iterator[Path]:
     """Copy a stream into a file; the `argument` of the command calls it `name`.
 
-    Raises BadParameter where the stream cannot be read, and an OSError that names the folder of temporary files where
+    Raise BadParameter if the stream cannot be read, and an OSError that names the folder of temporary files if
     that has no room.
     """
     with NamedTemporaryFile(prefix="cstp-copy-", buffering=0) as copy:

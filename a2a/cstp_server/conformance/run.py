@@ -119,7 +119,7 @@ def _caller(conversation: Conversation, callers: Sequence[Caller]) -> Caller | N
 
 
 def _not_held(conversation: Conversation, caller: Caller | None, declared: Declared) -> str | None:
-    """Why a conversation says nothing about this server; None when it does."""
+    """Return why a conversation says nothing about this server; None if it does."""
     if conversation.gate is not None:
         return f"needs a server that is {conversation.gate}"
     if conversation.needs is not None:
@@ -141,7 +141,7 @@ def _not_held(conversation: Conversation, caller: Caller | None, declared: Decla
 
 
 def _matters(name: str, conversation: Conversation) -> bool:
-    """With which model a server works matters only where records are asked for."""
+    """Return whether a setting matters; the server's model does only if the conversation sets it."""
     return name in conversation.settings or not name.startswith("embedding.")
 
 
@@ -181,7 +181,7 @@ class _Pace:
         self._windows = [(int(left), int(seconds)) for left, seconds in _LEFT.findall(given or "")]
 
     def wait_after_refusal(self, reply: ReceivedAnswer) -> bool:
-        """Whether to send again, after waiting, what was answered with 429."""
+        """Return whether to send again, after waiting, a request that was answered with 429."""
         seconds = reply.header("retry-after") or ""
         if not seconds.isdigit() or int(seconds) > _LONGEST_WAIT:
             return False
@@ -201,7 +201,7 @@ class _Line:
         self._timeout = timeout
 
     def say(self, exchange: Exchange, token: str, chunk: int, pace: _Pace) -> ReceivedAnswer:
-        """The answer; a 429 that the conversation does not expect is waited for, once."""
+        """Return the answer; after a 429 that the conversation does not expect, wait and send again, once."""
         sent = build(exchange, token, chunk, self._host, self._prefix)
         pace.wait_before(sent.data)
         reply = self._one(sent.method, sent.data)

@@ -88,7 +88,7 @@ class ReceivedAnswer:
     body: bytes
 
     def header(self, name: str) -> str | None:
-        """Return the value; None if it is absent. Raises `Differs` if it occurs twice."""
+        """Return the value; None if it is absent. Raise `Differs` if it occurs twice."""
         values = [value for header, value in self.headers if header == name]
         must(len(values) <= 1, f"{name} is sent {len(values)} times")
         return values[0] if values else None
@@ -116,7 +116,7 @@ def folder() -> Path:
 
 
 def read(path: Path) -> Conversation:
-    """Read a conversation. Raises ValueError for a file that is not in this notation."""
+    """Read a conversation. Raise ValueError for a file that is not in this notation."""
     found, noted = Conversation(path.stem), dict[str, str]()
     for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         if line.startswith("-->"):
@@ -196,7 +196,7 @@ def build(exchange: Exchange, token: str, chunk: int, host: str = "test", prefix
 
 
 def _brief(value: object) -> str:
-    """The beginning of a value: enough to recognise it, too little to disclose a record."""
+    """Return the beginning of a value: enough to recognise it, too little to disclose a record."""
     text = repr(value)
     return text if len(text) <= _BRIEF else f"{text[:_BRIEF]}..."
 
@@ -246,7 +246,7 @@ def _refuse_repeated(members: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def parse(body: bytes | str) -> object:
-    """Parse JSON, with numbers as their digits. Raises `Differs` for other texts."""
+    """Parse JSON, with numbers as their digits. Raise `Differs` for other texts."""
     try:
         return json.loads(
             body,

@@ -175,7 +175,7 @@ def check_server(settings: Settings) -> CheckResult[None]:
 
 
 def _state_of(answer: HttpAnswer) -> tuple[str, str]:
-    """The status and the parts that /readyz returns."""
+    """Return the status and the parts in an answer of /readyz."""
     try:
         body = json.loads(answer.body)
         return str(body.get("status", "ready")), f": {json.dumps(body['parts'])}"
@@ -203,13 +203,13 @@ def check_sources(settings: Settings) -> CheckResult[None]:
 
 
 def _files(path: Path, source: SourceSettings) -> str:
-    """Raises OSError."""
+    """Count the files of a source. Raise OSError if they cannot be listed."""
     selection = Selection(source.include, source.exclude, any_extension=source.kind is not None)
     return f"{len(file_states([path], selection)):,} files"
 
 
 def _items(address: str) -> str:
-    """Raises EngineError."""
+    """Count the items of a collection. Raise EngineError if it cannot be read."""
     checked_address(address)
     with open_collection(address, None, _SOURCE_SECONDS) as collection:
         return f"{collection.count():,} items"

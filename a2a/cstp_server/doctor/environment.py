@@ -26,7 +26,7 @@ _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 def check_settings(loaded: LoadedSettings) -> CheckResult[None]:
-    """Return where the settings come from, as every command names it."""
+    """Return the places of the settings, as every command names them."""
     return CheckResult([Finding("settings", Level.OK, loaded.named_sources)])
 
 
@@ -66,7 +66,7 @@ def check_tokens(settings: Settings) -> CheckResult[None]:
 
 
 def _ending_tokens(live: Iterable[Token], until: datetime) -> list[Token]:
-    """Of each agent the token that ends last, where that is before `until`; those of the page are meant to end soon."""
+    """Return each agent's last token if it ends before `until`; skip those of the page, which are to end soon."""
     last: dict[str, Token] = {}
     for token in live:
         if token.by_link:
@@ -95,7 +95,7 @@ def _access(folder: Path, tokens: Path) -> list[Finding]:
 
 
 def _owner(path: Path) -> int | None:
-    """None for what has just gone: a server may be at work."""
+    """Return the owner of a file; None if it has just gone, as a server may be at work."""
     try:
         return path.lstat().st_uid
     except FileNotFoundError:

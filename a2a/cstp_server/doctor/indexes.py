@@ -59,7 +59,7 @@ def _keywords(settings: Settings, held: StoreContents, space: Space) -> tuple[Ke
 
 
 def _waits(settings: Settings, state: KeywordState, at: Position, held: StoreContents) -> bool:
-    """Whether a server is about to bring the index further."""
+    """Return whether a server is about to bring the index further."""
     return at.behind > 0 and state.seq < held.last_seq and is_held(settings.indexes_path)
 
 
@@ -136,7 +136,7 @@ def _check_collection(
 
 
 def _over_spaces(part: str, nothing: str, check: Callable[[Space], Finding | None]) -> CheckResult[None]:
-    """What is wrong with any space, each by itself; else one finding of all that have something."""
+    """Check all spaces; return a finding for each with a fault, else one finding that joins all."""
     found = [(space, finding) for space in SEARCHED if (finding := check(space)) is not None]
     findings = [Finding(part, each.level, f"{space.name}: {each.seen}", each.remedy) for space, each in found]
     wrong = [each for each in findings if each.level is not Level.OK]
@@ -158,5 +158,5 @@ def _check_follower(part: str, seq: int, at: Position, what: str, *, served: boo
 
 
 def _time(seq: int) -> str:
-    """When a change was, by its number."""
+    """Return the time of a change, by its number."""
     return format_instant(moment(seq))

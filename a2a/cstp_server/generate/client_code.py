@@ -108,7 +108,7 @@ def _list(method: Method[Any, Any], found: Listing) -> Iterator[str]:
 
 
 def _parameters(method: Method[Any, Any]) -> list[Parameter]:
-    """Those that are required come first, those that all reads have last."""
+    """Return the parameters of a method: required ones first, those of all reads last."""
     found = []
     for name, field in method.params.model_fields.items():
         annotation = _spell_type(field.annotation)
@@ -120,7 +120,7 @@ def _parameters(method: Method[Any, Any]) -> list[Parameter]:
 
 
 def _listing(method: Method[Any, Any]) -> Listing | None:
-    """None for a method without an offset."""
+    """Return how to iterate over the items of a method; None for a method without an offset."""
     fields = method.params.model_fields
     if "offset" not in fields:
         return None
@@ -136,7 +136,7 @@ def _listing(method: Method[Any, Any]) -> Listing | None:
 
 
 def _spell_type(annotation: Any) -> str:
-    """A type as it is written in a signature: without the rules of the wire, and times as a caller has them."""
+    """Spell a type as in a signature: without the rules of the wire, and times as a caller has them."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _spell_type(get_args(annotation)[0])
@@ -170,7 +170,7 @@ def _result(method: Method[Any, Any]) -> str:
 
 
 def _constant(method: Method[Any, Any]) -> str:
-    """The name of the method's value in its module."""
+    """Return the name of the method's value in its module."""
     members = vars(sys.modules[method.params.__module__])
     return next(name for name, value in members.items() if value is method)
 
@@ -205,7 +205,7 @@ def _import_lines(names: Mapping[str, set[str]]) -> Iterator[str]:
 
 
 def _signature(name: str, parameters: Sequence[Parameter], result: str) -> Iterator[str]:
-    """`def` on one line, or its parameters on one, if they fit; what is optional is by keyword only."""
+    """Yield `def` on one line, or its parameters on one, if they fit; optional ones are by keyword only."""
     required = [str(one) for one in parameters if one.default is None]
     words = [*required, "*", *(str(one) for one in parameters if one.default is not None)]
     line = f"def {name}({', '.join(words)}) -> {result}:"
@@ -219,7 +219,7 @@ def _signature(name: str, parameters: Sequence[Parameter], result: str) -> Itera
 
 
 def _wrap_parameter(word: str) -> Iterator[str]:
-    """A parameter on a line; a list of many names, or null, takes several."""
+    """Yield a parameter on a line; a list of many names, or null, takes several."""
     line = f"    {word},"
     if len(line) <= WIDTH:
         yield line
@@ -234,7 +234,7 @@ def _wrap_parameter(word: str) -> Iterator[str]:
 
 
 def _docstring_lines(method: Method[Any, Any]) -> Iterator[str]:
-    """The summary and what the parameters' model says, with names as Python has them."""
+    """Yield the summary and the docstring of the parameters' model, with names as Python has them."""
     said = cleandoc(str(method.params.__doc__))
     if not method.params.model_fields:
         yield f'    """{method.summary}"""'

@@ -119,7 +119,7 @@ def _laid_out(value: Any, indent: str = "") -> str:
 
 
 def _model(schema: Schema, column: str, row: Callable[[str, Schema, bool], str]) -> Iterator[str]:
-    """A table of the model's members, and a section for each model inside it."""
+    """Yield a table of the model's members, and a section for each model inside it."""
     definitions: Mapping[str, Schema] = schema.get("$defs", {})
     yield from _object(schema, column, row)
     for name, definition in definitions.items():
@@ -155,7 +155,7 @@ def _note(schema: Schema) -> str:
 
 
 def _type(schema: Schema, *, nullable: bool = True) -> str:
-    """What a value may be, in words. Without `nullable`, null is left out: it means that a parameter is absent."""
+    """Describe the values of a schema. Without `nullable`, omit null: it means that a parameter is absent."""
     match schema:
         case {"$ref": "#/$defs/JsonValue" | "#/components/schemas/JsonValue"}:
             return "any JSON value"
@@ -210,7 +210,7 @@ def _number(value: float) -> str:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Paragraphs, wrapped at 120 characters."""
+    """Yield the lines of a text in paragraphs, wrapped at 120 characters."""
     for number, paragraph in enumerate(wire_spelling(text).split("\n\n")):
         if number:
             yield ""

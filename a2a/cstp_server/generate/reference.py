@@ -94,7 +94,7 @@ def _with_default(option: Any) -> str:
 
 
 def _join_lines(text: str | None) -> str:
-    """Paragraphs of one line each."""
+    """Join the lines of each paragraph into one."""
     return "\n\n".join(" ".join(part.split()) for part in (text or "").split("\n\n"))
 
 

@@ -50,7 +50,7 @@ def from_wire(kind: type[T], params: Wire, **members: object) -> T:
 
 
 def provenance_of(stored: StoredRecord, content_hash: str, ratified_by: str | None = None) -> RecordProvenance:
-    """Return where a record comes from, in wire form."""
+    """Return the origin of a record, in wire form."""
     origin = stored.origin
     known = origin.path and origin.path != origin.source
     return RecordProvenance(
@@ -66,13 +66,13 @@ def provenance_of(stored: StoredRecord, content_hash: str, ratified_by: str | No
 
 
 async def write(engine: Engine, call: Call, params: Any, request: Request[A]) -> A:
-    """Return the engine's answer to a write by the agent of the token. Raises the errors of the protocol."""
+    """Return the engine's answer to a write by the agent of the token. Raise the errors of the protocol."""
     with refusals():
         return await engine.write(writer_of(call, params), request, params.idempotency_key, params.dry_run)
 
 
 def writer_of(call: Call, params: WriteParams) -> WriteCaller:
-    """Return the agent of the token. Raises InvalidParams if the parameters name another one."""
+    """Return the agent of the token. Raise InvalidParams if the parameters name another one."""
     if params.agent_id is not None and params.agent_id != call.agent:
         raise InvalidParams((Violation("agentId", "must be absent, or the agent of the token"),))
     return WriteCaller(call.agent, call.viewer, frozenset(call.token.scopes), call.via, call.method, call.request_id)

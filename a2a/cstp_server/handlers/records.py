@@ -85,7 +85,7 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
 
 
 def _entries(params: wire.PutRecordsParams) -> tuple[Entry, ...]:
-    """Return the records of a call. Raises WritesRefused with what is wrong with them, at most a hundred."""
+    """Return the records of a call. Raise WritesRefused with their faults, at most a hundred."""
     found: list[Entry] = []
     faults: list[tuple[str, str]] = []
     for place, given in enumerate(params.records or ()):
@@ -133,7 +133,7 @@ def kinds_of(params: wire.ChangesParams) -> tuple[Kind, ...] | None:
 
 
 async def cursor_of(params: wire.ChangesParams, call: Call, following: Following) -> int:
-    """Return the start. Raises Conflict for a cursor that is not from this store."""
+    """Return the start. Raise Conflict for a cursor that is not from this store."""
     if params.since == wire.NOW:
         return await following.newest(call.viewer, call.agent)
     since = int(params.since)

@@ -63,7 +63,7 @@ class Asked:
 def read_search(engine: Engine, params: AnySearch) -> Asked:
     """Return how a search is to be answered; its dates only if they are to be explained and the query names some.
 
-    Raises InvalidParams for an unavailable mode, and if the search cannot know that nothing is near enough.
+    Raise InvalidParams for an unavailable mode, and if the search cannot know that nothing is near enough.
     """
     began = perf_counter()
     mode = engine.modes[0] if params.mode is None else Mode(params.mode)

@@ -29,7 +29,7 @@ ANSWERED: Final = b"1"
 
 
 def listen(folder: Path) -> socket.socket:
-    """Return the listening socket of the process that has the lock of `folder`. Raises OSError."""
+    """Return the listening socket of the process that has the lock of `folder`. Raise OSError."""
     with ExitStack() as undo, _short(folder) as short:
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         undo.callback(listener.close)
@@ -43,7 +43,7 @@ def listen(folder: Path) -> socket.socket:
 
 
 def connect(folder: Path) -> socket.socket:
-    """Return a connection to the holder of `folder`. Raises OSError where none listens."""
+    """Return a connection to the holder of `folder`. Raise OSError if none listens."""
     with ExitStack() as undo, _short(folder) as short:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         undo.callback(connection.close)
@@ -89,7 +89,7 @@ def caller_line(caller: Caller) -> bytes:
 
 
 def read_caller(line: bytes) -> Caller:
-    """Read the line of `caller_line`. Raises InvalidRequest for one of another version of this program."""
+    """Read the line of `caller_line`. Raise InvalidRequest for one of another version of this program."""
     try:
         return _CALLER.validate_json(line)
     except ValidationError:

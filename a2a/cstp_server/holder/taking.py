@@ -32,7 +32,7 @@ _log = structlog.get_logger("cstp.folder")
 def take_folder(folder: Path, seconds: float) -> FolderLock:
     """Take the lock of `folder`. A `cstp mcp` that has it gets `seconds` to give it up.
 
-    Raises FolderInUse for any other holder, ConfigurationError where there are no locks.
+    Raise FolderInUse for any other holder, ConfigurationError if there are no locks.
     """
     until = monotonic() + seconds
     while True:
@@ -77,7 +77,7 @@ def answer_on_line(settings: Settings) -> bytes:
 def folder_of_a_server(settings: Settings, listener: socket.socket, announce: Callable[[], object]) -> FolderLock:
     """Take the lock of the folder. While another server has it, that one answers on `listener`; `announce` says so.
 
-    Raises FolderInUse for a holder that does not, ConfigurationError where there are no locks.
+    Raise FolderInUse for a holder that does not, ConfigurationError if there are no locks.
     """
     seconds = settings.server.grace_seconds
     until = monotonic() + seconds
@@ -94,7 +94,7 @@ def folder_of_a_server(settings: Settings, listener: socket.socket, announce: Ca
 
 
 def _have_answered(settings: Settings, by: str, listener: socket.socket, announce: Callable[[], object]) -> bool:
-    """Have the holder answer on `listener` until it ends; False if it starts or ends just now. Raises FolderInUse."""
+    """Have the holder answer on `listener` until it ends; False if it starts or ends just now. Raise FolderInUse."""
     with suppress(OSError), closing(folder_socket.connect(settings.indexes_path)) as connection:
         connection.sendall(answer_on_line(settings))
         said = connection.recv(len(KEPT))
@@ -115,7 +115,7 @@ def _have_answered(settings: Settings, by: str, listener: socket.socket, announc
 
 
 async def received_listener(connection: socket.socket) -> socket.socket:
-    """Return the listener that comes through a connection, which is closed. Raises OSError, TimeoutError."""
+    """Return the listener that comes through a connection, which is closed. Raise OSError, TimeoutError."""
     loop, ready = asyncio.get_running_loop(), asyncio.Event()
     with closing(connection):
         loop.add_reader(connection, ready.set)

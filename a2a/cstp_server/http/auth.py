@@ -48,7 +48,7 @@ def authenticate(headers: Iterable[Header], book: TokenBook) -> Token | Refusal:
 
 
 def parse_networks(networks: Sequence[str]) -> tuple[Network, ...]:
-    """Return the trusted proxies' networks. Raises ConfigurationError naming the setting."""
+    """Return the trusted proxies' networks. Raise ConfigurationError naming the setting."""
     try:
         return tuple(ip_network(network) for network in networks)
     except ValueError as error:

@@ -77,7 +77,7 @@ class Page:
         self._loading: asyncio.Future[Assets] | None = None
 
     async def assets(self) -> Assets:
-        """Return the files of the page. Raises OSError if they cannot be read; the next request retries."""
+        """Return the files of the page. Raise OSError if they cannot be read; the next request retries."""
         if self._loading is None or (self._loading.done() and self._loading.exception() is not None):
             self._loading = asyncio.ensure_future(asyncio.to_thread(load_assets, static_folder()))
         return await asyncio.shield(self._loading)
@@ -167,7 +167,7 @@ class PageSessions:
     async def claim(self, code: str, network: str) -> tuple[Token, str] | None:
         """Return the token of a code and its text; None if the code is invalid.
 
-        Raises TokenRefused where the agent can have no other token, and ConfigurationError, ComponentFailed or OSError
+        Raise TokenRefused if the agent can have no other token, and ConfigurationError, ComponentFailed or OSError
         where files or threads fail. The code is used up then.
         """
         return await self._pool.run(Caller(network, float("inf")), _claim, self._links, self._tokens, code)

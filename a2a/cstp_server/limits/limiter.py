@@ -122,7 +122,7 @@ class Limiter:
         """Take what a call of `method` costs, and `more`, from each window of the agent, or from none.
 
         What would be more than a window ever holds is all that it holds. A write is counted in the windows of writes,
-        too, before the others. Raises RateLimited.
+        too, before the others. Raise RateLimited.
         """
         if method in self._plan.writing:
             await self._spend(writes_of(agent), 1)
@@ -302,7 +302,7 @@ def _reason(error: StorageError | TimeoutError) -> str:
 
 
 def try_redis(settings: LimitSettings) -> float:
-    """Return the seconds that one hit takes on the configured Redis, once connected. Raises ComponentFailed."""
+    """Return the seconds that one hit takes on the configured Redis, once connected. Raise ComponentFailed."""
     storage = redis_storage(settings)
     assert storage is not None
     return asyncio.run(_timed_hit(storage, settings.redis_timeout_seconds))

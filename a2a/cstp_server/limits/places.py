@@ -218,7 +218,7 @@ class Body:
         self._held = 0
 
     async def read(self, receive: Receive) -> bytes:
-        """Return all of it. Raises BodyTooLarge, NoRoom and ClientGone."""
+        """Return all of it. Raise BodyTooLarge, NoRoom and ClientGone."""
         chunks: list[bytes] = []
         size = 0
         while True:
@@ -255,7 +255,7 @@ class BodyParser:
     async def run(
         self, agent: str, parse: Callable[Concatenate[bytes, P], T], body: bytes, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return what `parse` makes of a body. Raises what it raises, and Overloaded if no thread is free."""
+        """Return what `parse` makes of a body. Raise what it raises, and Overloaded if no thread is free."""
         return await self.run_sized(agent, len(body), parse, body, *args, **kwargs)
 
     async def run_sized(

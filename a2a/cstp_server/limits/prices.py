@@ -55,7 +55,7 @@ def writes_of(agent: str) -> str:
 def parse_windows(text: str, setting: str, prefix: str = "") -> tuple[Window, ...]:
     """Parse `600/minute; 60/second` to windows, shortest first, with names that begin with `prefix`.
 
-    Raises ConfigurationError naming `setting`.
+    Raise ConfigurationError naming `setting`.
     """
     try:
         items = sorted(parse_many(text), key=lambda item: item.get_expiry())
@@ -76,7 +76,7 @@ def _window(item: RateLimitItem, prefix: str) -> Window:
 
 
 def make_plan(settings: Settings, methods: Mapping[str, Method[Any, Any]]) -> Plan:
-    """Check the limits against each other. Raises ConfigurationError naming what cannot be."""
+    """Check the limits against each other. Raise ConfigurationError naming those that cannot be."""
     limits = settings.limits
     if unknown := [name for name in limits.costs if name not in methods]:
         raise ConfigurationError(f"limits.costs: {unknown[0]} is not a method of this server")

@@ -75,7 +75,7 @@ end
 
 
 def connection(url: str) -> RedisStorage:
-    """Return an unconnected pool to the Redis at `url`. Raises ConfigurationError for an invalid URL."""
+    """Return an unconnected pool to the Redis at `url`. Raise ConfigurationError for an invalid URL."""
     try:
         # no timeouts here: the limiter has one for each hit as a whole, at a third of the cost of one for each step
         pool = BlockingConnectionPool.from_url(url, max_connections=32, timeout=None)
@@ -122,7 +122,7 @@ class SharedWindows:
     async def take(self, items: Sequence[RateLimitItem], key: str, cost: int) -> ChargeResult:
         """Take `cost` units for `key` from all windows if each has them; `cost` is at most any limit.
 
-        Raises StorageError when Redis refuses, TimeoutError when it does not answer in time.
+        Raise StorageError when Redis refuses, TimeoutError when it does not answer in time.
         """
         loop = asyncio.get_running_loop()
         if not self._waiting:
@@ -135,7 +135,7 @@ class SharedWindows:
         return await hit.taken
 
     async def add(self, items: Sequence[RateLimitItem], key: str, times: Sequence[float]) -> None:
-        """Count units that were taken elsewhere, by the clock of `time.time`. Raises as `take` does."""
+        """Count units that were taken elsewhere, by the clock of `time.time`. Raise as `take` does."""
         windows = [number for item in items for number in (item.amount, item.get_expiry())]
         names = [self._name(item, key) for item in items]
         try:
@@ -145,7 +145,7 @@ class SharedWindows:
             raise StorageError(error) from error
 
     async def wait(self, item: RateLimitItem, key: str, cost: int) -> float:
-        """Return the seconds until `take` would succeed, 0 if it would now. Raises as `take` does."""
+        """Return the seconds until `take` would succeed, 0 if it would now. Raise as `take` does."""
         try:
             async with asyncio.timeout(self._timeout):
                 # the newest unit comes first, and this is the one that the script looks at
@@ -189,7 +189,7 @@ class SharedWindows:
                 hit.taken.set_result(_parse_charge(answer))
 
     async def _ask(self, hits: Sequence[_Hit]) -> list[object]:
-        """Return an answer for each hit: that of the script, or the error."""
+        """Return an answer for each hit, from the script, or the error."""
         pipeline = self._client.pipeline(transaction=False)
         for hit in hits:
             pipeline.execute_command("EVALSHA", self._script.sha, len(hit.keys), *hit.keys, time(), *hit.arguments)

@@ -88,7 +88,7 @@ def _in_snake_case(violations: Sequence[errors.Violation]) -> list[errors.Violat
 
 
 def _reword(message: str) -> str:
-    """Return what is wrong in the words of MCP: a tool has arguments, a method has parameters."""
+    """Return the faults in the words of MCP: a tool has arguments, a method has parameters."""
     message = message.replace("a parameter of this method", "an argument of this tool")
     return in_snake_case(message.replace("parameters of this method", "arguments of this tool"))
 

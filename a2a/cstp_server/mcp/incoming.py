@@ -25,7 +25,7 @@ class RefusedMessage(Exception):
 
 
 def read_message(body: bytes) -> Message:
-    """Return a request, a notification or a response. Raises RefusedMessage for anything else."""
+    """Return a request, a notification or a response. Raise RefusedMessage for anything else."""
     try:
         document = parse_body(body)
     except ParseError as error:

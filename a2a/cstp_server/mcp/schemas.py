@@ -43,7 +43,7 @@ def schemas_of(params: type[BaseModel], result: type[BaseModel], defaults: Mappi
 def read_texts(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
     """Return the arguments with JSON texts of objects and lists read, if the schema has one and the text is of one.
 
-    Raises InvalidParams for a text that nests too deep, and for texts that together have more values than a body may.
+    Raise InvalidParams for a text that nests too deep, and for texts that together have more values than a body may.
     """
     return _Texts().read_members(arguments, schema, "")
 

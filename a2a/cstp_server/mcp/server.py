@@ -33,7 +33,7 @@ _META: Final[Mapping[str, Any]] = {"ui": {"csp": _NO_DOMAINS.model_dump(by_alias
 def make_mcp_server(run: Run) -> Server[Any]:
     """Return a server whose tools are run by `run(tool, arguments, context)`, which raises nothing.
 
-    `tool` is None for a name that no tool has. Raises OSError where the page of MCP Apps cannot be read.
+    `tool` is None for a name that no tool has. Raise OSError if the page of MCP Apps cannot be read.
     """
     listed = types.ListToolsResult(tools=[tool.as_listed for tool in TOOLS.values()])
 
@@ -110,7 +110,7 @@ def listed_views() -> types.ListResourcesResult:
 
 
 def read_view(uri: str, page: str) -> types.ReadResourceResult:
-    """Return `page` as the resource at `uri`. Raises MCPError for any other address."""
+    """Return `page` as the resource at `uri`. Raise MCPError for any other address."""
     if uri != DECISION_VIEW:
         message = "Unknown resource; resources/list names those there are"
         raise MCPError(code=types.INVALID_PARAMS, message=message, data={"uri": uri})

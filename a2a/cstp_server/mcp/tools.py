@@ -75,7 +75,7 @@ class Tool:
         return missing | read_texts(stated, self.schemas.input)
 
     def params(self, model: type[Wire], sent: object) -> Wire:
-        """Return the arguments that were sent as the method's parameters. Raises InvalidParams."""
+        """Return the arguments that were sent as the method's parameters. Raise InvalidParams."""
         return parse_params(model, self.arguments(sent) if isinstance(sent, Mapping) else sent)
 
     def result(self, found: str) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def find_tool(name: str) -> Tool | None:
 def call_of(tool: Tool, arguments: Mapping[str, Any]) -> Sent[str]:
     """Return the call, whose result is JSON in snake_case. A write without a key gets one, so that it may be repeated.
 
-    Raises InvalidParams.
+    Raise InvalidParams.
     """
     method = tool.method
 

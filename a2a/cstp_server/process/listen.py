@@ -11,7 +11,7 @@ _HOSTS: Final = "use 127.0.0.1 for this machine only, or 0.0.0.0 for all its add
 
 
 def bind(settings: Settings) -> socket.socket:
-    """Return a socket that listens on the configured address. Raises ConfigurationError with a remedy."""
+    """Return a socket that listens on the configured address. Raise ConfigurationError with a remedy."""
     host, port = settings.server.host, settings.server.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)

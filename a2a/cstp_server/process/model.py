@@ -10,7 +10,7 @@ LOCAL_MODELS: Final = ("minilm", "onnx")
 
 
 def open_model(settings: Settings) -> Embedder | None:
-    """Load the configured embedding model; None for `none`. Raises ConfigurationError naming the setting."""
+    """Load the configured embedding model; None for `none`. Raise ConfigurationError naming the setting."""
     chosen = settings.embedding
     return open_embedder(
         EmbeddingChoice(

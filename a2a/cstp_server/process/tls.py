@@ -17,7 +17,7 @@ from cstp_server.settings import ServerSettings
 def tls_context(server: ServerSettings) -> ssl.SSLContext | None:
     """Return the context of `server.ssl_certfile` and `server.ssl_keyfile`, TLS 1.2 and newer; None without them.
 
-    Raises ConfigurationError that names the setting when a file cannot be used.
+    Raise ConfigurationError that names the setting when a file cannot be used.
     """
     if server.ssl_certfile is None:
         return None

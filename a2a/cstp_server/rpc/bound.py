@@ -93,13 +93,13 @@ class AuditedCalls:
             notes.records = tuple(AuditedRecord(*named) for named in dict.fromkeys(named_records(result)))
 
     async def add_answer(self, method: str, call: Call, result: Wire) -> None:
-        """Add a row for a part of a streamed answer. Raises ComponentFailed as `add` does."""
+        """Add a row for a part of a streamed answer. Raise ComponentFailed as `add` does."""
         notes = AuditNotes(admitted=True)
         self.note_result(method, result, notes)
         await self.add(method, call, notes, None)
 
     async def add(self, method: str, call: Call, notes: AuditNotes, error: CstpError | None) -> None:
-        """Add the row of a call that ends now. Raises ComponentFailed if the store accepts none."""
+        """Add the row of a call that ends now. Raise ComponentFailed if the store accepts none."""
         read = method in _READS and self._reads
         if not notes.admitted or not (read or (method in _WRITES and error is not None)):
             return

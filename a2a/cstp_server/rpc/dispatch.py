@@ -305,7 +305,7 @@ class Dispatcher:
         self.note(name, call, 0 if outcome.error is None else outcome.error.code, began)
 
     async def audit_part(self, method: str, call: Call, result: Wire) -> None:
-        """Add a row for a part of a streamed answer. Raises ComponentFailed if the store accepts none."""
+        """Add a row for a part of a streamed answer. Raise ComponentFailed if the store accepts none."""
         await self._audit.add_answer(method, call, result)
 
     def note(self, method: str, call: Call, code: int, began: float) -> None:

@@ -52,7 +52,7 @@ def load_assets(folder: Path) -> Assets:
     """Read all files of a type in `TYPES`; others, such as drafts of an editor, are ignored.
 
     The scripts that index.html names are sent as one, because a browser takes longer for each request than for what
-    it answers. Takes about 50 ms, mostly to compress. Raises OSError for a file that cannot be read.
+    it answers. Takes about 50 ms, mostly to compress. Raise OSError for a file that cannot be read.
     """
     paths = sorted(path for path in folder.rglob("*") if path.suffix in TYPES and path.is_file())
     contents = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}

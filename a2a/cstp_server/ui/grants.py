@@ -54,7 +54,7 @@ def make_grant(
     lifetime: timedelta,
     link_lifetime: timedelta = LINK_LIFETIME,
 ) -> Grant:
-    """Return a grant from now on. Raises TokenRefused for rights that no token can have."""
+    """Return a grant from now on. Raise TokenRefused for rights that no token can have."""
     check_rights(agent, scopes=scopes, lifetime=lifetime, clearance=clearance, projects=projects)
     ends = datetime.now(UTC) + link_lifetime
     seconds = int(lifetime.total_seconds())
@@ -83,7 +83,7 @@ def make_link(base: str, folder: Path, grant: Grant) -> str:
 def claim_grant(folder: Path, code: str) -> Grant | None:
     """Return the grant of a code, to one claim only; None if it is wrong, used or expired.
 
-    Raises OSError for one that cannot be read or removed.
+    Raise OSError for one that cannot be read or removed.
     """
     place = _place(folder, code)
     try:
@@ -100,7 +100,7 @@ def _place(folder: Path, code: str) -> Path:
 
 
 def _parse_grant(content: bytes) -> Grant | None:
-    """None for what is no grant, such as one that a full disk has cut short."""
+    """Return the grant in a file; None for an invalid one, such as one that a full disk has cut short."""
     try:
         return _FILE.validate_json(content)
     except ValidationError:

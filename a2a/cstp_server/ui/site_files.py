@@ -37,7 +37,7 @@ def check_replaceable(folder: Path) -> None:
 
 
 def _written_files(folder: Path) -> frozenset[str] | None:
-    """The files of the site in a folder by their paths there; None where there is none."""
+    """Return the files of the site in a folder by their paths there; None without a site."""
     try:
         document = json.loads((folder / MARKER).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -54,7 +54,7 @@ def replace_folder(folder: Path, *, private: bool) -> Iterator[Path]:
 
     All of a private one is for its owner alone: files 0600, folders 0700.
 
-    Raises FolderRefused as `check_replaceable`, and OSError.
+    Raise FolderRefused as `check_replaceable`, and OSError.
     """
     place = folder.resolve()  # a link stays one
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ class DataFiles:
         self._open: dict[str, _Open] = {}
 
     def add(self, name: str, record: str) -> int:
-        """Add the JSON of a record to the list; return the number of its file. Raises OSError."""
+        """Add the JSON of a record to the list; return the number of its file. Raise OSError."""
         size = len(record.encode()) + 1
         file = self._open.setdefault(name, _Open())
         if file.records and file.size + size > (BUNDLE_BYTES if name in BUNDLES else LIST_BYTES):
@@ -119,7 +119,7 @@ class DataFiles:
         return file.number
 
     def close(self) -> Mapping[str, int]:
-        """Write the rest; return the number of files of each list. Raises OSError."""
+        """Write the rest; return the number of files of each list. Raise OSError."""
         for name, file in self._open.items():
             self._write(name, file)
         return {name: file.number + 1 for name, file in self._open.items()}
@@ -149,7 +149,7 @@ _LOCAL: Final = ("page/site.js", "page/site_decisions.js", "page/site_search.js"
 
 
 def write_page(static: Path, folder: Path, title: str) -> None:
-    """Write `index.html` and copy its files from the page. Raises OSError."""
+    """Write `index.html` and copy its files from the page. Raise OSError."""
     for path in sorted(static.rglob("*")):
         name = path.relative_to(static).as_posix()
         if path.suffix in TYPES and path.is_file() and name not in (INDEX, *_LIVE):
@@ -160,7 +160,7 @@ def write_page(static: Path, folder: Path, title: str) -> None:
 
 
 def site_index(template: str, title: str) -> str:
-    """Return `index.html` of a site, with relative links. Raises ValueError if the template differs."""
+    """Return `index.html` of a site, with relative links. Raise ValueError if the template differs."""
     live = "".join(map(_script, _LIVE))
     local = "".join(map(_script, _LOCAL))
     guards = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n{_NO_REFERRER}'
@@ -177,6 +177,6 @@ def _script(name: str) -> str:
 
 
 def _copy(source: Path, target: Path) -> None:
-    """The contents alone: a file of an installation may be read-only."""
+    """Copy the contents alone: a file of an installation may be read-only."""
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)

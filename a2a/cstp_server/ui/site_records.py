@@ -74,7 +74,7 @@ class _Listed:
 def write_records(methods: Methods, kinds: frozenset[SiteKind], files: DataFiles, steps: Steps) -> Counts:
     """Write all records of these kinds, except those deleted meanwhile.
 
-    Raises CstpError, OSError, and what `methods` raise where no answer comes.
+    Raise CstpError, OSError, and what `methods` raise if no answer comes.
     """
     listed = _list(methods, kinds)
     total = len(listed.decisions) + len(listed.episodes) + len(listed.extracted) + len(listed.passages)
@@ -144,7 +144,7 @@ def _read(listed: Sequence[T], read: Callable[[T], R], step: str, steps: Steps) 
 def _write_decisions(
     methods: Methods, listed: Sequence[ListedDecision], files: DataFiles, search: _Search, steps: Steps
 ) -> dict[str, Sequence[DecisionEdge]]:
-    """The ids of those that are still there, with the links that agents made."""
+    """Write the decisions; return the ids of those that are still there, with the links that agents made."""
     found: dict[str, Sequence[DecisionEdge]] = {}
     for one, whole in _read(listed, lambda one: methods.get_decision(one.id).decision, "decisions", steps):
         file = files.add("texts", _json(whole))
@@ -159,7 +159,7 @@ def _write_decisions(
 def _write_links(
     methods: Methods, decisions: Mapping[str, Sequence[DecisionEdge]], files: DataFiles, steps: Steps
 ) -> int:
-    """All links between the decisions, by as few calls as their groups allow."""
+    """Write all links between the decisions, by as few calls as their groups allow; return their number."""
     steps.start("links", len(decisions))
     # what agents linked is known already, and what files state in addition is in graphs alone
     edges: dict[tuple[str, str, str], Wire] = {
@@ -222,7 +222,7 @@ def _write_passages(methods: Methods, ids: Sequence[str], files: DataFiles, sear
 def _source_of(
     methods: Methods, chunk: GetChunkResult, recalled: RecallItem, titles: dict[str, str]
 ) -> SourceReference | None:
-    """The source of a passage, which only a recall names by its id; `titles` are those that are known."""
+    """Return the source of a passage, which only a recall names by its id; `titles` are the known ones."""
     id = recalled.metadata.source_id if isinstance(recalled.metadata, ChunkMetadata) else None
     if id is None:
         return None
@@ -253,7 +253,7 @@ def write_site(
 
     With a clearance above normal, only the owner of the files can read them.
 
-    Raises FolderRefused, CstpError, OSError, and what `methods` raise where no answer comes.
+    Raise FolderRefused, CstpError, OSError, and what `methods` raise if no answer comes.
     """
     caller = methods.whoami()
     agent = caller.server

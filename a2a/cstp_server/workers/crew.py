@@ -146,7 +146,7 @@ class Crew:
         return self._code
 
     def _start(self, number: int) -> Worker | None:
-        """Fork; in the new process alone, return the worker, with all signals blocked. Raises OSError at first."""
+        """Fork; in the new process alone, return the worker, with all signals blocked. Raise OSError at first."""
         news, answers = os.pipe()
         sys.stdout.flush()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (*_HEEDED, STOP_AT_ONCE))

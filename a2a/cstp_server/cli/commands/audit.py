@@ -94,7 +94,7 @@ def verify(
 
 
 def _params(given: dict[str, object]) -> AuditParams:
-    """The filters, held to the rules of `cstp.audit`."""
+    """Return the filters, held to the rules of `cstp.audit`."""
     try:
         return parse_params(AuditParams, {name: value for name, value in given.items() if value is not None})
     except InvalidParams as error:

@@ -220,7 +220,7 @@ def forget_record(params: Mapping[str, object], how: Sending, *, yes: bool) -> i
 
 
 def _params(given: Mapping[str, object], file: str | None, pairs: Sequence[str] | None) -> dict[str, object]:
-    """All parameters that were given. Raises BadParameter for one that is given twice."""
+    """Return all parameters that were given. Raise BadParameter if one is given twice."""
     found = {name: value for name, value in given.items() if value is not None and value != []}
     for source in ({} if file is None else read_params(file), parse_params(list(pairs or ()))):
         if twice := found.keys() & source.keys():
@@ -230,7 +230,7 @@ def _params(given: Mapping[str, object], file: str | None, pairs: Sequence[str] 
 
 
 def _with_form(method: Method[Any, Any], params: Mapping[str, object], how: Sending, needed: str) -> int:
-    """Opens a form where `needed` is missing, then writes."""
+    """Open a form if `needed` is missing, then write."""
     required_token(how.token)  # before anything is typed
     if how.form is None and needed in params:
         return _write(method, params, how)
@@ -286,7 +286,7 @@ def _text(given: str | None) -> str | None:
 
 
 def written_line(result: Wire, *, dry_run: bool) -> str | None:
-    """Return what was done with the record, in one line; None for a result that is shown whole."""
+    """Return the outcome for the record, in one line; None for a result that is shown whole."""
     match result:
         case RecordDecisionResult(created=False):
             return f"{result.id} was already recorded with the same key ({result.status})"
@@ -312,7 +312,7 @@ def _forget_lines(result: ForgetResult) -> Iterator[str]:
 
 
 def warnings_of(result: Wire) -> Iterator[str]:
-    """Yield what the caller should know though the record was written."""
+    """Yield warnings for the caller, though the record was written."""
     match result:
         case RecordDecisionResult():
             yield from (f"warning: {warning.message}" for warning in result.warnings)

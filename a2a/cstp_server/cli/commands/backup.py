@@ -149,7 +149,7 @@ def _say_restored(done: TransferSummary, created_at: str, restored: int | None, 
 
 
 def _open_target(url: str) -> Records:
-    """The database to copy to. Raises ConfigurationError where its folder is missing: the path may be mistyped."""
+    """Open the database to copy to. Raise ConfigurationError if its folder is missing: the path may be mistyped."""
     file = sqlite_file(url, named="--to")
     if file is not None and not file.parent.is_dir():
         raise ConfigurationError(f"--to: {file.parent} is not a folder; create it, or name another one")
@@ -161,7 +161,7 @@ def _open_target(url: str) -> Records:
 
 @contextmanager
 def _explain_failed_restore(settings: Settings) -> Iterator[None]:
-    """Around what restores a store: where that fails, "restore a backup" would be no advice."""
+    """Explain the failure of a restore: the usual advice "restore a backup" would not help."""
     try:
         yield
     except ComponentFailed as error:
@@ -172,7 +172,7 @@ def _explain_failed_restore(settings: Settings) -> Iterator[None]:
 
 
 def _restore_advice(settings: Settings) -> str:
-    """What to do where a damaged store would be restored into."""
+    """Return the advice for a damaged store that is to be restored into."""
     other = "name another one in store.url (CSTP_STORE__URL)"
     if sqlite_file(settings.store_url) is None:
         return other
@@ -181,7 +181,7 @@ def _restore_advice(settings: Settings) -> str:
 
 
 def _kept_tokens(backup: Backup) -> tuple[Token, ...]:
-    """Return the tokens of a backup. Raises ConfigurationError if they cannot be read."""
+    """Return the tokens of a backup. Raise ConfigurationError if they cannot be read."""
     kept = backup.notes.attached.get(_TOKENS)
     return () if kept is None else parse_tokens(kept.encode(), "the backup's tokens")
 

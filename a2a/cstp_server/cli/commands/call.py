@@ -117,7 +117,7 @@ def _items(remote: Remote, method: str, given: Mapping[str, object], listed: str
 
 
 def _list_member(method: str) -> str:
-    """The member of the result that holds the items. Raises BadParameter for a method that has no pages."""
+    """Return the member of the result that holds the items. Raise BadParameter for a method without pages."""
     paged = {name: one for name, one in _OF_METHOD.items() if "offset" in one.params.model_fields}
     if method not in paged:
         raise typer.BadParameter(f"only these methods have pages: {', '.join(paged)}", param_hint="--all")
@@ -126,7 +126,7 @@ def _list_member(method: str) -> str:
 
 
 def _read_params(file: str | None, pairs: list[str]) -> dict[str, object]:
-    """The params of the file and of the words. Raises BadParameter for what is neither, or given twice."""
+    """Return the params of the file and of the words. Raise BadParameter if one is invalid or given twice."""
     found = {} if file is None else read_params(file)
     for name, value in parse_params(pairs).items():
         if name in found:
@@ -136,13 +136,13 @@ def _read_params(file: str | None, pairs: list[str]) -> dict[str, object]:
 
 
 def _start_of(path: Path) -> bytes:
-    """As much of a file, pipe or device as shows whether it is too large."""
+    """Read enough of a file, pipe or device to see whether it is too large."""
     with path.open("rb") as file:
         return file.read(_LARGEST + 1)
 
 
 def read_params(file: str) -> dict[str, object]:
-    """Return a JSON object of a file, or of standard input for `-`. Raises BadParameter for anything else."""
+    """Return a JSON object of a file, or of standard input for `-`. Raise BadParameter for anything else."""
     try:
         text = sys.stdin.buffer.read(_LARGEST + 1) if file == "-" else _start_of(Path(file))
         if len(text) > _LARGEST:
@@ -158,7 +158,7 @@ def read_params(file: str) -> dict[str, object]:
 
 
 def parse_params(pairs: list[str]) -> dict[str, object]:
-    """Parse `key=text` and `key:=json`. Raises BadParameter for other pairs and repeated keys."""
+    """Parse `key=text` and `key:=json`. Raise BadParameter for other pairs and repeated keys."""
     found: dict[str, object] = {}
     for pair in pairs:
         key, separator, value = pair.partition("=")
@@ -250,6 +250,6 @@ def _facts(found: SearchedRecord) -> Iterator[str]:
 
 
 def _lines(snippet: str) -> list[str]:
-    """The snippet without marks of Markdown at the beginnings of its lines, in lines for a terminal."""
+    """Return a snippet, without Markdown marks at the beginnings of its lines, in lines for a terminal."""
     text = shorten(one_line(" ".join(_MARKS.sub("", snippet).split())), _SNIPPET, placeholder=" …")
     return wrap(text, min(get_terminal_size().columns, _WIDEST) - 2)

@@ -73,7 +73,7 @@ def conform_command(
 
 
 def _show_progress(verdicts: Iterable[Verdict], total: int, *, quiet: bool) -> Iterator[Verdict]:
-    """The verdicts, with a progress bar on a terminal."""
+    """Yield the verdicts, with a progress bar on a terminal."""
     console = Console(stderr=True)
     with Progress(console=console, disable=quiet or not console.is_terminal, transient=True) as progress:
         task = progress.add_task("conversations", total=total)

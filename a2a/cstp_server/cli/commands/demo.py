@@ -58,7 +58,7 @@ class _Quiet:
         _tell("reading", sentence, bytes=total.size)
 
     def advance(self, done: Amount) -> None:
-        """Nothing to draw."""
+        """Draw nothing."""
 
 
 def demo_paths() -> list[Path]:
@@ -121,7 +121,7 @@ def _load(settings: Settings, embedder: Embedder | None) -> None:
 
 @contextmanager
 def _log_to_file(settings: Settings, folder: Path) -> Iterator[None]:
-    """Log to standard error, but to a file in the folder where that is a terminal, whose lines are for the calls."""
+    """Log to standard error, but to a file in the folder if that is a terminal, whose lines are for the calls."""
     if not sys.stderr.isatty():
         configure_logging(settings.log)
         yield
@@ -186,7 +186,7 @@ def _link(url: str, settings: Settings) -> str:
 
 
 def _write(token: str, url: str, certificate: str | None) -> None:
-    """Lets an agent write, and prints its calls with what they came to."""
+    """Let an agent write, and print its calls with their results."""
     say("An agent can also write; these calls have just run:")
     try:
         for call, shown in write_through(url, token, certificate):

@@ -89,7 +89,7 @@ def _write_lines(lines: Iterable[bytes], file: str) -> int:
 
 
 def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None, *, force: bool) -> None:
-    """Writes the files that differ; one that is there is replaced with `force` alone, and else none is written."""
+    """Write the files that differ; if one exists with other contents, write none, except with `force`."""
     with existing_records(loaded, reads_only=True) as records:
         files = {folder / one.name: one.text.encode() for one in decision_files(records, project)}
     before = {path: _read_beginning(path, folder, len(text)) for path, text in files.items()}
@@ -109,7 +109,7 @@ def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None,
 
 
 def _read_beginning(path: Path, folder: Path, size: int) -> bytes | None:
-    """Return one byte more than `size` of a file, if it has them; None without one. Raises BadParameter for a link."""
+    """Return one byte more than `size` of a file, if it has them; None without one. Raise BadParameter for a link."""
     try:
         with open_file(path, folder) as file:
             return file.read(size + 1)
@@ -162,7 +162,7 @@ def _kind(name: str) -> Kind:
 
 @contextmanager
 def _open_output(file: str) -> Iterator[IO[bytes]]:
-    """As `_written`; an OSError names what was to be written, which that of a full disk does not."""
+    """Open the output as `_write_output` does; an OSError names it, which the error of a full disk does not."""
     try:
         with _write_output(file) as out:
             yield out
@@ -172,7 +172,7 @@ def _open_output(file: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _write_output(file: str) -> Iterator[IO[bytes]]:
-    """Standard output, or a file that appears when it is complete, readable for its owner only.
+    """Open standard output, or a file that appears when it is complete, readable for its owner only.
 
     An existing path that is not a file, such as a named pipe, is written to in place.
     """
@@ -201,9 +201,9 @@ def _write_output(file: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _regular(file: str) -> Iterator[Path]:
-    """A file that can be read twice: standard input is copied into one that is gone at the end.
+    """Yield a file that can be read twice; copy standard input into one that is deleted at the end.
 
-    Raises BadParameter for what is not a file: on a pipe without a writer the command would hang.
+    Raise BadParameter if it is not a file: on a pipe without a writer the command would hang.
     """
     if file == "-":
         with copy_to_file(sys.stdin.buffer, file, "FILE") as copy:

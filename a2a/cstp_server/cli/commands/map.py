@@ -85,7 +85,7 @@ def _sample(text: str) -> Sample:
 
 
 def _records(items: Iterable[Item]) -> Iterator[dict[str, object]]:
-    """The members of each record, with its kind."""
+    """Yield the members of each record, with its kind."""
     for item in items:
         if isinstance(item, RecordDraft) and isinstance(item.record, Decision):
             given = {name: value for name, value in asdict(item.record).items() if value not in (None, "", (), {})}
@@ -105,7 +105,7 @@ def _plain(value: object) -> object:
 
 
 def _lines(items: Iterable[Item]) -> Iterator[str]:
-    """One for each record: its kind, its fields in short, and how its text begins."""
+    """Yield a line for each record: its kind, its fields in short, and the start of its text; then the problems."""
     items = list(items)
     for record in _records(items):
         kind = record.pop("kind")

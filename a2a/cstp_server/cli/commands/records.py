@@ -117,7 +117,7 @@ def delete(
 
 
 def _server(ctx: typer.Context, url: str | None, data_dir: Path | None, config: Path | None) -> str | None:
-    """The server to ask, which is named on standard error; None for the data folder, if an option names that."""
+    """Return the server to ask and name it on standard error; None for the data folder, if an option names it."""
     given = ctx.obj if isinstance(ctx.obj, CommonOptions) else CommonOptions(None, None)
     folder = data_dir or config or given.data_dir or given.config
     if url is None:
@@ -148,7 +148,7 @@ def _kinds(kind: str | None) -> list[Kind]:
 
 
 def _find_record(records: Records, id: str, kinds: list[Kind]) -> StoredRecord | None:
-    """The one record of the id. Raises ConfigurationError where several have it."""
+    """Return the record of the id; None without one. Raise ConfigurationError if several have it."""
     found = records.origins.find_meant(kinds, id, None)
     of_kinds = dict.fromkeys(stored.kind.label for _, stored in found)
     if len(of_kinds) > 1:
@@ -197,7 +197,7 @@ SHOWN: Final = f"by its id a server shows {_LABELS}; --data-dir FOLDER shows any
 def read_record(remote: Remote, id: str, kinds: list[Kind]) -> dict[str, Any]:
     """Return the members of the record, from the first method that knows the id.
 
-    Raises CstpError for an error of a call, and ConfigurationError for a kind that no method reads by its id.
+    Raise CstpError for an error of a call, and ConfigurationError for a kind that no method reads by its id.
     """
     if not _READ.intersection(kinds):
         raise ConfigurationError(f"--kind {kinds[0].label}: {SHOWN}")

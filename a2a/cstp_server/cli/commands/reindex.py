@@ -99,7 +99,7 @@ def compact_command(ctx: typer.Context, data_dir: DataDirOption = None, config: 
 def _build_indexes(
     settings: Settings, records: Records, embedder: Embedder | None, lock: FolderLock, remedy: str
 ) -> None:
-    """Build all indexes from the records. Raises ComponentFailed, with this remedy."""
+    """Build all indexes from the records. Raise ComponentFailed, with this remedy."""
     indexes = open_indexes(
         settings.indexes_path,
         records,

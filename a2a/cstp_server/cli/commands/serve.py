@@ -116,7 +116,7 @@ def _url(settings: Settings, listener: socket) -> str:
 
 
 def _say_where(loaded: LoadedSettings, url: str, live: int) -> None:
-    """Where the server is, and where its records and settings are."""
+    """Announce the server's addresses and the places of its records and settings; warn of no TLS or no token."""
     agent, places, base = loaded.settings.agent.id, places_of(loaded), url.removesuffix("/cstp")
     also = {"mcp": f"{base}/mcp", **({"page": f"{base}/ui/"} if loaded.settings.ui_enabled else {})}
     sentence = f"cstp serves {agent} on {url} ({live} live token{'' if live == 1 else 's'})"
@@ -134,14 +134,14 @@ def _say_where(loaded: LoadedSettings, url: str, live: int) -> None:
 
 
 def _in_clear(settings: Settings) -> bool:
-    """Whether others reach the server without TLS, as far as the settings say."""
+    """Return whether others reach the server without TLS, as far as the settings say."""
     server = settings.server
     by_proxy = server.public_url is not None and server.public_url.startswith("https:")
     return not server.loopback and server.ssl_certfile is None and not by_proxy
 
 
 def _load(settings: Settings) -> tuple[_Serve, _Model]:
-    """What serves, and the model: one of this machine takes the other core while all else is imported."""
+    """Load the server and the model; a local model takes the other core while all else is imported."""
     share_arenas()  # before there is a thread to allocate
     model: _Model = partial(open_model, settings)
     if settings.embedding.model in LOCAL_MODELS:  # others may take minutes, which a signal must end
@@ -155,7 +155,7 @@ def _load(settings: Settings) -> tuple[_Serve, _Model]:
 
 
 def _live_tokens(settings: Settings) -> int:
-    """How many tokens are live; none on an address that others reach is refused."""
+    """Count the live tokens. Raise ConfigurationError if there are none on an address that others reach."""
     now = datetime.now(UTC)
     live = sum(token.live(now) for token in read_tokens(settings.tokens_path))
     if not live and not settings.server.loopback:

@@ -43,7 +43,7 @@ class _RemoteMethods(Methods):
         self._remote = remote
 
     def send(self, call: Call[R]) -> R:
-        """Send one call and return its result. Raises CstpError, and Unreachable without an answer in time."""
+        """Send one call and return its result. Raise CstpError, and Unreachable without an answer in time."""
         return self._remote.send_patiently(call, tries=3)
 
 
@@ -106,7 +106,7 @@ def _kinds(names: Sequence[str] | None) -> frozenset[SiteKind]:
 
 
 def _server(url: str | None, data_dir: Path | None) -> str | None:
-    """The URL of the server to ask; None for the data folder. A named folder wins over a URL of the environment."""
+    """Return the URL of the server to ask; None for the data folder, which, if named, wins over CSTP_URL."""
     if url is not None and data_dir is not None:
         raise typer.BadParameter("cannot be combined with --data-dir", param_hint="--url")
     return url or (None if data_dir is not None else os.environ.get("CSTP_URL") or None)
@@ -122,7 +122,7 @@ def _check_folder_options(clearance: str | None, project: Sequence[str] | None) 
 def _open_methods(
     ctx: typer.Context, loaded: LoadedSettings, clearance: str | None, projects: Sequence[str] | None
 ) -> Iterator[Methods]:
-    """The methods over the data folder, with these rights."""
+    """Open the methods over the data folder, with these rights."""
     level = clearance or "normal"
     if level not in SENSITIVITIES:
         raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--clearance")

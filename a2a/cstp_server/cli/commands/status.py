@@ -89,7 +89,7 @@ def status(
 
 
 def _record_facts(found: Glance | None) -> dict[str, object]:
-    """What the records are; for an unknown schema, `records` names it and the rest is unknown."""
+    """Return the counts of records; for an unknown schema, `records` names it and the rest is unknown."""
     if found is not None and found.schema != HEAD:
         return {"decisions": None, "records": "; ".join(other_schema(found.schema)), "vectors": None}
     kinds, models = ({}, {}) if found is None else (found.kinds, found.models)
@@ -105,7 +105,7 @@ def _holder(name: str) -> str:
 
 
 def _health(url: str) -> str:
-    """How the server at this address is, by which the holder of the folder goes."""
+    """Describe the health of the server at the address of the folder's holder."""
     if not is_address(url):
         return "none uses this folder, or it is still starting"
     answer = probe(url, "/healthz", _HEALTHZ_SECONDS)
@@ -173,7 +173,7 @@ def print_remote(url: str, token: str | None, timeout: float, *, as_json: bool) 
 
 
 def _public(remote: Remote) -> dict[str, object]:
-    """Raises Unreachable when what answers is no CSTP server."""
+    """Return the public facts of a server. Raise Unreachable if it is no CSTP server."""
     alive = remote.get("/healthz")
     ready = _json(remote.get("/readyz"))
     card = _json(remote.get(CARD_PATH))
@@ -215,7 +215,7 @@ def _private(whoami: object) -> dict[str, object]:
 
 
 def _json(reply: HttpAnswer) -> Mapping[str, Any]:
-    """The object that came back; an empty one for anything else."""
+    """Return the object of an answer; an empty one for anything else."""
     try:
         found = json.loads(reply.body)
     except (ValueError, RecursionError):

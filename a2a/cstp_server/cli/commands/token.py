@@ -27,7 +27,7 @@ QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the
 
 
 def parse_lifetime(text: str, option: str) -> timedelta:
-    """Parse a lifetime such as `90d`; at most ten years. Raises TokenRefused naming the option."""
+    """Parse a lifetime such as `90d`; at most ten years. Raise TokenRefused naming the option."""
     shape = re.fullmatch(r"([0-9]{1,6})([smhdw])", text)
     if shape is None or not (found := timedelta(**{_UNITS[shape[2]]: int(shape[1])})) or found > _LONGEST:
         raise TokenRefused(f"{option} must be a lifetime such as 12h or 90d, at most 3660d")

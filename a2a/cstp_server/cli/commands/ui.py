@@ -95,7 +95,7 @@ def ui_command(
 
 
 def _grant(rights: _Rights) -> Grant:
-    """Raises TokenRefused, naming the option, for rights that no token can have."""
+    """Make a grant. Raise TokenRefused, naming the option, for rights that no token can have."""
     scopes = [part for given in rights.scope or ["read"] for part in given.split(",")]
     return make_grant(
         "ui" if rights.agent is None else rights.agent,
@@ -107,7 +107,7 @@ def _grant(rights: _Rights) -> Grant:
 
 
 def _same(base: str, held: str | None) -> bool:
-    """Whether an address is that of the server that has the data folder."""
+    """Return whether an address belongs to the server that has the data folder."""
     if held is None or not is_address(held):
         return False
     one, other = urlsplit(base), urlsplit(held)
@@ -116,9 +116,9 @@ def _same(base: str, held: str | None) -> bool:
 
 
 def _server_here(held: str | None, settings: Settings) -> str:
-    """The address of the server that has the data folder, by `held`, the holder of its lock.
+    """Return the address of the server that has the data folder, by `held`, the holder of its lock.
 
-    Raises Unreachable where none answers, ConfigurationError where it serves no page.
+    Raise Unreachable if none answers, ConfigurationError if it serves no page.
     """
     folder = settings.data_dir.absolute()
     if held is None:
@@ -134,7 +134,7 @@ def _server_here(held: str | None, settings: Settings) -> str:
 
 
 def _page_elsewhere(base: str, rights: _Rights) -> str:
-    """Raises ConfigurationError for rights, which come with the token there, and as `_server_here`."""
+    """Return the page of a server. Raise as `_server_here`, and ConfigurationError for rights: its token has them."""
     if given := [field.name for field in fields(rights) if getattr(rights, field.name) is not None]:
         raise ConfigurationError(
             f"--{given[0]} means nothing for {base}, where the token that you paste has the rights; "
@@ -175,7 +175,7 @@ def _members(grant: Grant | None) -> dict[str, object]:
 
 
 def _open(link: str) -> bool:
-    """Whether a browser took it; one for a terminal would take the terminal, and runs no scripts."""
+    """Return whether a browser took the link; use none for a terminal, as it would take that and runs no scripts."""
     if sys.platform == "linux" and not any(os.environ.get(name) for name in _BROWSERS):
         return False
     return webbrowser.open(link)

@@ -105,7 +105,7 @@ def _stopped_by_signals() -> Iterator[Event]:
 
 
 def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event, *, as_json: bool) -> None:
-    """Reads what changes. The first run fails as that of `cstp ingest` does; later failures are outages."""
+    """Read the changes. Fail in the first run as `cstp ingest` does; treat later failures as outages."""
     whole = _read(watched, run, stop, as_json=as_json)
     if whole is not None:
         print_summary(whole, as_json=as_json)
@@ -125,7 +125,7 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
 
 
 def _read(watched: WatchedPaths, run: _Run, stop: Event, *, as_json: bool) -> Summary | None:
-    """What a run over the changes came to; None without any, and when it is to stop."""
+    """Return the summary of a run over the changes; None without changes, or if it is to stop."""
     with reading_progress(quiet=as_json) as shown:
         until = UntilStopped(stop, shown)
         try:
