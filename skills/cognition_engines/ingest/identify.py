@@ -106,8 +106,8 @@ class Settling:
     def units(self, item: Identified) -> Iterator[Unit]:
         """Yield the record; before it the source that stands for the file, for the first extraction that names none.
 
-        A child that an option may give a project waits for its artifact, and comes after it or with the `rest`. Raises
-        `rights.Ambiguous` where its project is not known.
+        A child that an option may give a project waits for its artifact, and comes after it or with the `rest`. Raise
+        `rights.Ambiguous` if its project is not known.
         """
         draft, rights = item.draft, rights_of(self._asked, self._before[item.identity], self._guard)
         if isinstance(draft, RecordDraft) and (artifact := _deciding_artifact(draft.record, rights)) is not None:

@@ -148,7 +148,7 @@ class _Record:
 def copy_records(source: Store, target: Store, watcher: Watcher) -> Contents:
     """Copy every record with the vectors of all models into an empty store, in one transaction of `target`.
 
-    Keys and `seq` are the target's own; all else is equal, and read back before it is committed. Raises
+    Keys and `seq` are the target's own; all else is equal, and read back before it is committed. Raise
     `ConfigurationError` for a target that holds records; `ComponentFailed` naming `target` when that fails.
     """
     with begin_scan(source) as read, begin_write(target, "target") as write:
