@@ -60,7 +60,7 @@ class AgentRegistry:
     """The agents of a YAML file, and clients for them.
 
     The file has `agents`, a list of `name`, `url` and `token_env`, and may have `defaults` with `timeout_seconds` (30)
-    and `retries` (3). Raises ValueError naming what is wrong with it, and OSError where it cannot be read.
+    and `retries` (3). Raises ValueError naming what is wrong with it, and OSError if it cannot be read.
     """
 
     def __init__(self, config_path: str | Path, environment: Mapping[str, str] = os.environ) -> None:

@@ -69,7 +69,7 @@ class AsyncClient(Targeted, AsyncMethods):
     ) -> AsyncChanges:
         """Yield the changes after `since` (a cursor, 0 for all, or "now") as they happen, without end.
 
-        Continues after breaks, once there was an answer; `cursor` of what is returned is where to begin another time.
+        Continue after breaks, once there was an answer; `cursor` of what is returned is where to begin another time.
         With `follow=False` it ends when there is no further one. `timeout` is for each page, without the waiting.
         """
         waited = wait_milliseconds(wait_seconds) if follow else 0
