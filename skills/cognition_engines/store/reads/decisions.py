@@ -196,7 +196,9 @@ class DecisionWalk:
             if self._request.types is not None:
                 statement = statement.where(decision_links.c.type.in_(sorted(self._request.types)))
             values = {"ids": list(ids), **rights_of(self._viewer)}
-            rows = self._connection.execute(statement.limit(MOST_LINKS + 1), values).all()
+            source, target, type_ = list(statement.selected_columns)[:3]
+            statement = statement.order_by(source, type_, target).limit(MOST_LINKS + 1)
+            rows = self._connection.execute(statement, values).all()
             self._truncated |= len(rows) > MOST_LINKS
             for made in (_link(*row) for row in rows[:MOST_LINKS]):
                 found[made.source, made.type, made.target] = GraphEdge(made.source, made.target, made.type, made)
@@ -272,7 +274,6 @@ def _select_links(table: sa.Table, guard: Guard) -> tuple[sa.Select[Any], ...]:
         .join(target, sa.and_(target.c.id == table.c.target, target.c.kind == int(Kind.DECISION)))
         .where(*guards(source, guard), *guards(target, guard))
     )
-    statement = statement.order_by(source.c.id, table.c.type, target.c.id)
     begin, end = (each.c.id.in_(sa.bindparam("ids", expanding=True)) for each in (source, target))
     return statement.where(begin), statement.where(end), statement.where(begin, end)
 
