@@ -185,7 +185,7 @@ def test_late_answers_let_few_more_pass(chaos: Chaos, redis_server: Callable[...
     assert any("limits_local" in changes(server) for server in running)
     answers = [answer.status for each in noted for answer in each.answers]
     assert set(answers) == {200, 429}
-    assert 240 <= answers.count(200) <= most  # fewer than 300 if a busy machine asks over more than a minute
+    assert 240 <= answers.count(200) <= most  # a server that counts apart lets its share pass, and no more
 
 
 @pytest.mark.parametrize("password", ["right", None])
