@@ -172,20 +172,18 @@ def test_late_answers_let_few_more_pass(chaos: Chaos, redis_server: Callable[...
     names |= {"auth.tokens_file": str(chaos.folder / "tokens.json")}
     _, token = create_token(chaos.folder / "tokens.json", "greedy", lifetime=timedelta(hours=1))
     running = [chaos.served(names) for _ in range(count)]
-    left = iter(range(600))  # calls in all, from six connections of each server
 
-    def some(_: int) -> Iterator[Request]:
-        for _ in left:
-            yield WHOAMI
+    def some(connection: int) -> Iterator[Request]:  # as many for each server, whose share would else be left
+        return iter([WHOAMI] * (100 // count))
 
     with late_now_and_then(redis, 0.2, 0.4), ExitStack() as asking:
         pause = 0.03 * count
         noted = [asking.enter_context(callers(server, 6, some, token=token, pause=pause)) for server in running]
-        chaos.wait_until(lambda: sum(len(each.answers) for each in noted) == 600)
+        chaos.wait_until(lambda: sum(len(each.answers) for each in noted) == 6 * count * (100 // count))
     assert any("limits_local" in changes(server) for server in running)
     answers = [answer.status for each in noted for answer in each.answers]
     assert set(answers) == {200, 429}
-    assert 240 <= answers.count(200) <= most  # a server that counts apart lets its share pass, and no more
+    assert 270 <= answers.count(200) <= most
 
 
 @pytest.mark.parametrize("password", ["right", None])
