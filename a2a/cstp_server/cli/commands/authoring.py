@@ -259,16 +259,17 @@ def _write(method: Method[Any, Any], params: Mapping[str, object], how: Sending)
 
 def _call_once(method: Method[Any, Any], sent: Mapping[str, object], key: str, how: Sending) -> Any:
     """Return the result of a write, done once whatever the connection does; a form is removed if it was written."""
-    secret, form = required_token(how.token), how.form
+    secret, form, written = required_token(how.token), how.form, False
     try:
         with connect(base_of(how.url, "--url"), secret, how.timeout) as remote:
             answer = remote.call(method.name, sent, TRIES)
-    except BaseException as error:
-        if isinstance(error, Unreachable):
-            say(f"it may have been written; run the same command with --key {key} to write it once", err=True)
-        if form is not None:
-            say(f"the form is kept; open it again with --form {form}", err=True)
+        written = True
+    except Unreachable:
+        say(f"it may have been written; run the same command with --key {key} to write it once", err=True)
         raise
+    finally:
+        if form is not None and not written:
+            say(f"the form is kept; open it again with --form {form}", err=True)
     if form is not None:
         form.unlink(missing_ok=True)
     return answer
