@@ -118,7 +118,7 @@ LEAST: Final = 2  # items of a page: its first one is of the page before
 
 
 class _Walk(Generic[T]):
-    """Where the reading of a list is, while the list changes.
+    """The place of a reader in a list that changes.
 
     Each page begins with an item of the page before. If it does not, items before it were deleted and others would be
     skipped, so the walk goes back until a page begins with a known item, or at the beginning.

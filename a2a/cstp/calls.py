@@ -203,7 +203,7 @@ def get_stats(
 ) -> Call[GetStatsResult]:
     """Count the decisions by category, stakes, status, agent, day and tag, and those overdue for review.
 
-    Which decisions to count. Bounds are inclusive and leave out decisions without a date.
+    The decisions to count. Bounds are inclusive and leave out decisions without a date.
     """
     return typed_call(GET_STATS, locals(), timeout)
 

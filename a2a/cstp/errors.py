@@ -346,7 +346,7 @@ class DeadlineExceeded(TransportError):
 
 
 class UnexpectedAnswer(TransportError):
-    """What came back is not an answer of CSTP; `status` is its HTTP status."""
+    """An answer that is not of CSTP; `status` is its HTTP status."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(f"HTTP {status}: {reason}")

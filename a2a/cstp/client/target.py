@@ -1,4 +1,4 @@
-"""What both clients have in common: where they ask, with which token, how long and how often."""
+"""The target that both clients share: address, token, time limit and number of tries."""
 
 import logging
 import os

@@ -13,7 +13,7 @@ from cstp.errors import ConnectFailed, ConnectionLost, DeadlineExceeded, Transpo
 
 FIRST_PAUSE: Final = 0.25  # seconds
 LONGEST_PAUSE: Final = 8.0  # seconds
-_NOT_RUN: Final = (429, 503)  # what a server answers before it runs a call
+_NOT_RUN: Final = (429, 503)  # the answers of a server that has not run the call
 _DIGITS: Final = 9
 
 

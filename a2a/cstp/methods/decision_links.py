@@ -125,7 +125,7 @@ class DecisionInShort(WireResult):
 
 
 class GraphNode(DecisionInShort):
-    """A decision, and how many links it is away from the one that was asked for."""
+    """A decision, and its distance in links from the center."""
 
     depth: int
 

@@ -264,7 +264,7 @@ LIST_DECISIONS = Method(
 
 
 class GetStatsParams(ReadParams):
-    """Which decisions to count. Bounds are inclusive and leave out decisions without a date."""
+    """The decisions to count. Bounds are inclusive and leave out decisions without a date."""
 
     date_from: LowerInstant = None
     date_to: UpperInstant = None

@@ -87,7 +87,7 @@ class RecordChange(WireResult):
 class ChangesResult(WireResult):
     """The last change of each record after `since`, in order; `cursor` is the `since` of the next call.
 
-    `more` says that there are further ones by now.
+    `more` says whether others follow.
     """
 
     changes: list[RecordChange]

@@ -63,7 +63,7 @@ def _messages(left_out: LeftOut, item: Value) -> Iterator[Message | Unacceptable
 
 
 def _leaf(item: Value, mapping: Mapping[str, Value]) -> str:
-    """Return the last message of the conversation as it was shown, else the latest that there is."""
+    """Return the last message of the conversation as it was shown, else the latest one."""
     stated_leaf = text(item, "current_node")
     if stated_leaf in mapping:
         return str(stated_leaf)

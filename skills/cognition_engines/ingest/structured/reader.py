@@ -188,7 +188,7 @@ def _left_out(path: str, documents: Sequence[ParsedDocument]) -> Iterator[Item]:
 
 
 def _is_empty_list(value: Value) -> bool:
-    """Return whether a document says that there are no records."""
+    """Return whether a document states an empty list of records."""
     return value == [] or (isinstance(value, dict) and any(value == {name: []} for name in LISTS))
 
 

@@ -173,7 +173,7 @@ class _Verification:
 def verify_chain(
     head: ChainHead, pages: Iterable[Sequence[AuditRow]], noted: tuple[int, str] | None = None
 ) -> ChainReport:
-    """Return what is wrong with the rows of a chain, given ascending from the first that there is.
+    """Return what is wrong with the rows of a chain, given in ascending order from the first stored one.
 
     `noted` is the number and hash of a row, kept elsewhere. One that was pruned since proves nothing any more, unless
     it is the row of the cut.
