@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from contextlib import ExitStack
+from select import select
 from threading import current_thread, get_ident
 from typing import Any
 
@@ -42,6 +43,22 @@ def test_a_server_without_a_place_answers_before_a_body_comes(
         reply = connection.read()
         assert (reply.status, reply.header("retry-after")) == (503, "1")
         assert reply.header("connection") == ("close" if state == "draining" else None)
+
+
+@pytest.mark.parametrize(("status", "field"), [(401, ("Authorization", "Bearer cstp_wrong")), (415, ("Accept", "*/*"))])
+def test_a_refusal_does_not_overtake_a_small_body(
+    live_server: Any, request_bytes: Any, status: int, field: tuple[str, str]
+) -> None:
+    server = live_server()
+    fields = [field] if status == 401 else [field, ("Authorization", f"Bearer {server.token()}")]
+    whole = request_bytes(CALL, fields)
+    with server.connect() as connection, server.connect() as other:
+        connection.send(whole[: -len(CALL)])
+        other.send(whole)
+        assert other.read().status == status  # by now the first head was read
+        assert select([connection.socket], [], [], 0) == ([], [], [])
+        connection.send(CALL)
+        assert connection.read().status == status
 
 
 def test_an_oversized_announced_body_is_refused_first(live_server: Any, request_bytes: Any, headers: Headers) -> None:

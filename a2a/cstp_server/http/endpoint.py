@@ -18,7 +18,16 @@ from starlette.types import Receive, Scope, Send
 from cstp.errors import AuthenticationRequired, CstpError, Forbidden, InvalidRequest, Overloaded, RateLimited
 from cstp_server.http.auth import Header, Network, Refusal, authenticate, client_address, client_network
 from cstp_server.limits.limiter import FailedAttempts, Limiter
-from cstp_server.limits.places import Bodies, BodyTooLarge, ClientGone, FollowerPlaces, Gate, HeldPlace, NoRoom
+from cstp_server.limits.places import (
+    Bodies,
+    BodyTooLarge,
+    ClientGone,
+    FollowerPlaces,
+    Gate,
+    HeldPlace,
+    NoRoom,
+    discard_small_body,
+)
 from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.bound import Call, new_request_id
 from cstp_server.rpc.dispatch import Dispatcher, error_body
@@ -123,6 +132,7 @@ async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, requ
         return refused
     token = authenticate(headers, parts.tokens)
     if isinstance(token, Refusal):
+        await discard_small_body(headers, receive)
         return answer_unauthenticated(scope, token, parts, request_id, face.error_body)
     reply = await _answer_authenticated(scope, receive, parts, face, Call(token, request_id))
     reply.headers.append(NO_STORE)
@@ -133,6 +143,7 @@ async def _answer(scope: Scope, receive: Receive, parts: Parts, face: Face, requ
 async def _answer_authenticated(scope: Scope, receive: Receive, parts: Parts, face: Face, call: Call) -> Reply:
     headers: list[Header] = scope["headers"]
     if not is_json(headers, _MEDIA_TYPES):
+        await discard_small_body(headers, receive)
         return _refuse_call(415, InvalidRequest(_NO_JSON), face, call)
     if parts.bodies.announced_too_large(headers):
         return _too_large(face, call)

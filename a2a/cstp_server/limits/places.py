@@ -246,6 +246,16 @@ class Body:
         self._held = size
 
 
+async def discard_small_body(headers: Iterable[tuple[bytes, bytes]], receive: Receive) -> None:
+    """Read an announced body of at most LARGE bytes before a refusal: some proxies cut an answer that overtakes it."""
+    found = dict(headers)
+    announced = found.get(b"content-length", b"")
+    if b"expect" in found or not announced.isdigit() or int(announced) > LARGE:
+        return
+    while (await receive()).get("more_body", False):
+        pass
+
+
 class BodyParser:
     """Parses bodies of up to LARGE bytes at once, and larger ones in a thread of `pool`."""
 
