@@ -124,11 +124,13 @@ class Boosts(WireResult):
     `phrase` is the share of the pairs of words of the query, 0 to 1, that its text has side by side; null where that
     was not looked for: in the modes `semantic` and `keyword`, beyond the first 20, and for a query without such pairs.
     `date` is 1 where its time is within `interpreted`, 0 where it is not or there is none; null in the modes `semantic`
-    and `keyword`, and for a query that speaks of no time.
+    and `keyword`, and for a query that speaks of no time. `exact` is present, and true, if it comes first as the only
+    record with an id, a version, a code, a symbol, a path or a quoted phrase of the query.
     """
 
     phrase: float | None
     date: float | None
+    exact: Present[bool] = None
 
 
 class Explained(WireResult):

@@ -85,7 +85,7 @@ class Phrases:
         if not self._weight or not any(len(part.keyword.rows) for part in parts):
             return []
         pairs = self._pairs_of(query)
-        return self._shares_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]]) if pairs else []
+        return self.shares_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]]) if pairs else []
 
     def _pairs_of(self, query: str) -> tuple[str, ...]:
         found = self._pairs.get(query)
@@ -94,7 +94,7 @@ class Phrases:
             found = self._pairs[query] = pairs_of(query, self._queries.is_content)
         return found
 
-    def _shares_of(self, pairs: tuple[str, ...], viewer: Viewer, records: Sequence[tuple[int, int]]) -> list[float]:
+    def shares_of(self, pairs: tuple[str, ...], viewer: Viewer, records: Sequence[tuple[int, int]]) -> list[float]:
         """Return the share of the pairs in each record, given by key and seq; 0 for a record that has changed since."""
         known = [self._shares.get((pairs, *record)) for record in records]
         lacking = {key: seq for (key, seq), share in zip(records, known, strict=True) if share is None}

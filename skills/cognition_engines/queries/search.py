@@ -4,7 +4,7 @@ The steps of a search are a generator that yields the pool in which the next ste
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -21,6 +21,7 @@ from cognition_engines.indexes.keywords.index import ViewerKeywords
 from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Mode, Viewer
+from cognition_engines.queries.known_items import find_known, read_items
 from cognition_engines.queries.phrase_lift import BEST, Phrases
 from cognition_engines.queries.pools import Pools, Work, run_through
 from cognition_engines.queries.turns import Caller
@@ -36,12 +37,13 @@ from cognition_engines.retrieval.fusion import (
     has_grown,
     more_meaning,
     more_words,
+    put_known_first,
     rank_by_score,
     wide,
     with_bm25,
     with_highest,
 )
-from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
+from cognition_engines.retrieval.legs import EMPTY
 from cognition_engines.retrieval.scores import Calibration, Explanation, calibration_of, explanations, raise_scores
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import Space
@@ -112,10 +114,11 @@ class _View:
     words: ViewerKeywords | None
     neighbours: LiveVectors | None
 
-    def part(self, viewer: Viewer) -> Part:
+    def part(self, query: Query, boost: DateBoost | None) -> Part:
         """Return the part of the space, before anything is found in it."""
-        mask = self.snapshot.mask(self.sought.conditions, viewer)
-        return Part(viewer, self.snapshot, mask, self.words, EMPTY, EMPTY)
+        mask = self.snapshot.mask(self.sought.conditions, query.viewer)
+        words = None if query.mode is Mode.SEMANTIC else self.words
+        return Part(query.viewer, self.snapshot, mask, words, EMPTY, EMPTY, dates=boost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +180,8 @@ class Search:
             legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
             hits = best_of(parts, legs, vector, limit)
         yield self._pools.records
-        best = SearchHits(parts, self._lift_phrases(query, parts, hits)[:limit], vector)
+        lifted = put_known_first(parts, self._lift_phrases(query, parts, hits), vector, range(len(parts)))
+        best = SearchHits(parts, lifted[:limit], vector)
         return best, read(best)
 
     async def search_calibrated(
@@ -207,7 +211,8 @@ class Search:
             yield pool
             hits = rank_by_score(parts, vector, most, scores)
         yield self._pools.records
-        best = SearchHits(parts, self._raise_scores(query, parts, hits)[:limit], vector)
+        raised = put_known_first(parts, self._raise_scores(query, parts, hits), vector, range(len(parts)))
+        best = SearchHits(parts, raised[:limit], vector)
         return best, read(best)
 
     def _raise_scores(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
@@ -228,21 +233,26 @@ class Search:
 
     def _legs(self, query: Query, vector: Floats | None, limit: int) -> Work[list[Part]]:
         """Apply the masks and run the legs of the mode; end in the pool of the last leg."""
-        views = [self._view(sought, query) for sought in query.sought]
-        if query.mode is Mode.KEYWORD:
-            yield self._pools.keywords
-            parts = [view.part(query.viewer) for view in views]
-        else:
-            yield self._pools.vectors
-            boost = self._boost(query)
-            parts = [_by_meaning(view, query, vector, limit, boost) for view in views]
-            if query.abstain and self._least_cosine is not None:
-                yield from self._check_nearest(query, parts, self._least_cosine)
-            if query.mode is Mode.SEMANTIC:
-                return parts
-            yield self._pools.keywords
-        found = [_by_words(view, part, query, limit) for view, part in zip(views, parts, strict=True)]
-        return [with_bm25(part, query.text) for part in found]
+        items = read_items(query.text)
+        views = [self._view(sought, query, items) for sought in query.sought]
+        by_word = query.mode is Mode.KEYWORD
+        yield self._pools.keywords if by_word else self._pools.vectors
+        boost = self._boost(query)
+        parts = [view.part(query, boost) for view in views]
+        if not by_word:
+            nearest = zip(parts, views, strict=True)
+            parts = [more_meaning(part, limit, vector, view.neighbours) for part, view in nearest]
+        if items and self._phrases is not None:
+            words = [view.words for view in views if view.words is not None]
+            parts = yield from find_known(items, query.viewer, parts, words, self._pools, self._phrases)
+        if query.abstain and not by_word and self._least_cosine is not None and not any(part.known for part in parts):
+            yield from self._check_nearest(query, parts, self._least_cosine)
+        if query.mode is Mode.SEMANTIC:
+            return parts
+        yield self._pools.keywords
+        labelled = [textual(each.conditions) for each in query.sought]
+        found = zip(parts, labelled, strict=True)
+        return [with_bm25(more_words(part, limit, query.text, among), query.text) for part, among in found]
 
     def _check_nearest(self, query: Query, parts: Sequence[Part], least: float) -> Work[None]:
         """Raise NoGoodMatch if no record is near enough; it names none that is gone or has expired since."""
@@ -301,7 +311,10 @@ class Search:
             yield self._pools.vectors
             hits = fused_apart(parts, compared, most, sets, groups=True)
         yield self._pools.records
-        return [self._lift_phrases(query, parts, each) for each in hits]
+        return [
+            put_known_first(parts, self._lift_phrases(query, parts, each), compared, numbers)
+            for each, numbers in zip(hits, sets, strict=True)
+        ]
 
     def _lift_phrases(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits of a hybrid search, raising those with phrases of the query; for the pool of records."""
@@ -352,10 +365,11 @@ class Search:
             return await self._pools.vectors.run(caller, found.windows)
         return found.windows()
 
-    def _view(self, sought: SearchScope, query: Query) -> _View:
+    def _view(self, sought: SearchScope, query: Query, items: Sequence[str]) -> _View:
         index = self._indexes[sought.space]
         snapshot = index.snapshot
-        words = None if query.mode is Mode.SEMANTIC else index.words(query.viewer, snapshot)
+        wordless = query.mode is Mode.SEMANTIC and not items
+        words = None if wordless else index.words(query.viewer, snapshot)
         return _View(sought, snapshot, words, index.vectors)
 
     async def _embed(self, caller: Caller, query: Query) -> Floats | None:
@@ -372,17 +386,3 @@ class Search:
             if query.mode is not Mode.KEYWORD:
                 raise
             return None
-
-
-def _by_meaning(view: _View, query: Query, vector: Floats | None, limit: int, boost: DateBoost | None) -> Part:
-    assert vector is not None  # the handlers offer no such mode without a model
-    part = view.part(query.viewer)
-    leg = semantic_leg(view.snapshot, part.mask, vector, limit, view.neighbours, query.viewer)
-    return replace(part, semantic=leg, dates=boost)
-
-
-def _by_words(view: _View, part: Part, query: Query, limit: int) -> Part:
-    assert view.words is not None
-    labelled = textual(view.sought.conditions)
-    leg = keyword_leg(view.snapshot, part.mask, query.text, limit, view.words, query.viewer, labelled)
-    return replace(part, keyword=leg)

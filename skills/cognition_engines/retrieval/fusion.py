@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from cognition_engines.filters import microseconds
+from cognition_engines.filters import Conditions, microseconds
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Viewer
@@ -16,6 +16,7 @@ from cognition_engines.retrieval.legs import (
     EMPTY,
     Doubles,
     KeywordSource,
+    Neighbours,
     RankedRows,
     cosines,
     distances,
@@ -28,6 +29,7 @@ from cognition_engines.spaces import NO_NUMBER
 
 COLUMN: Final = "at"
 CANDIDATES: Final = 100  # of each leg
+_STEP: Final = 1e-9  # the least difference of two scores
 # Takes cosines (NaN for none), shares of BM25, and 1 for a record of the time that the query speaks of, else 0.
 Scoring: TypeAlias = Callable[[Doubles, Doubles, Doubles], Doubles]
 
@@ -94,7 +96,8 @@ class Part:
     `words` is None if no words are searched; then `keyword` is empty. `viewer` is the reader that searches. `worded`
     are the rows that the semantic leg alone found, with their BM25, once `with_bm25` has asked for it. `dates` is the
     boost for rows of the time that the query speaks of; None if it speaks of none. `highest` is the highest BM25 that
-    the query could reach, once `with_highest` has asked for it.
+    the query could reach, once `with_highest` has asked for it. `known` are the rows that alone have an id, a version,
+    a symbol or a quoted phrase of the query.
     """
 
     viewer: Viewer
@@ -106,6 +109,7 @@ class Part:
     worded: RankedRows = EMPTY
     dates: DateBoost | None = None
     highest: float = 0.0
+    known: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,8 @@ class Hit:
     """A row of one part. `distance` is the cosine distance of its best window, 0 to 2; None if it has no window.
 
     `phrase` is the share of the query's pairs of words that its text has side by side; None if none was looked for.
-    `date` is 1 if the row is of the time that the query speaks of, else 0; None if that was not looked for.
+    `date` is 1 if the row is of the time that the query speaks of, else 0; None if that was not looked for. `exact` is
+    whether the row comes first as the only one with an id, a version, a symbol or a quoted phrase of the query.
     """
 
     part: int
@@ -122,6 +127,7 @@ class Hit:
     distance: float | None
     phrase: float | None = None
     date: float | None = None
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,15 +221,21 @@ def wide(part: Part) -> int:
     return 2 * max(len(part.semantic.rows), len(part.keyword.rows), 1)
 
 
-def more_meaning(part: Part, limit: int, vector: Floats | None) -> Part:
+def more_meaning(part: Part, limit: int, vector: Floats | None, neighbours: Neighbours | None = None) -> Part:
     """Return the part with a semantic leg of `limit` rows, or of fewer if there are no more."""
-    leg = EMPTY if vector is None else semantic_leg(part.snapshot, part.mask, vector, limit, None, part.viewer)
-    return replace(part, semantic=leg)
+    if vector is None:
+        return replace(part, semantic=EMPTY)
+    return replace(part, semantic=semantic_leg(part.snapshot, part.mask, vector, limit, neighbours, part.viewer))
 
 
-def more_words(part: Part, limit: int, query: str) -> Part:
-    """Return the part with a keyword leg of `limit` rows, or of fewer if there are no more, and `worded` empty."""
-    leg = EMPTY if part.words is None else keyword_leg(part.snapshot, part.mask, query, limit, part.words, part.viewer)
+def more_words(part: Part, limit: int, query: str, labelled: Conditions = ()) -> Part:
+    """Return the part with a keyword leg of `limit` rows, or of fewer if there are no more, and `worded` empty.
+
+    `labelled` are conditions on labels and sets that every row of the part meets.
+    """
+    leg = EMPTY
+    if part.words is not None:
+        leg = keyword_leg(part.snapshot, part.mask, query, limit, part.words, part.viewer, labelled)
     return replace(part, keyword=leg, worded=EMPTY)
 
 
@@ -241,6 +253,33 @@ def best_of(parts: Sequence[Part], legs: Sequence[RankedRows], vector: Floats | 
         np.empty(0),
     )
     return _best_hits(parts, union, np.concatenate([leg.scores for leg in legs]), limit, groups=False)
+
+
+def record_key(part: Part, row: int) -> int:
+    """Return the key of a row's record, or of its artifact if it is a chunk of one."""
+    snapshot = part.snapshot
+    parent = int(snapshot.numbers["parent"][row])
+    chunk = snapshot.codes["kind"].get(Kind.ARTIFACT_CHUNK.label)
+    folded = chunk is not None and snapshot.labels["kind"][row] == chunk and parent >= 0
+    return parent if folded else int(snapshot.keys[row])
+
+
+def put_known_first(
+    parts: Sequence[Part], hits: Sequence[Hit], vector: Floats | None, numbers: Sequence[int]
+) -> Sequence[Hit]:
+    """Return the hits, the known rows of these parts first: with the best score, which no other hit then has."""
+    known = {record_key(parts[number], row): (number, row) for number in numbers for row in parts[number].known}
+    if not known:
+        return hits
+    found = {record_key(parts[hit.part], hit.row): hit for hit in hits if record_key(parts[hit.part], hit.row) in known}
+    best = max((hit.score for hit in hits), default=1.0)
+    first = []
+    for key, (number, row) in known.items():
+        (away,) = distances(_cosines_of([parts[number]], [np.array([row])], vector))
+        first.append(replace(found.get(key) or Hit(number, row, best, away), score=best, exact=True))
+    others = [hit for hit in hits if hit not in found.values()]
+    lower = [replace(hit, score=round(hit.score - _STEP, 9)) if hit.score == best else hit for hit in others]
+    return sorted([*first, *lower], key=lambda hit: (-hit.score, parts[hit.part].snapshot.ids[hit.row]))
 
 
 def _union(parts: Sequence[Part], vector: Floats | None) -> _Union:

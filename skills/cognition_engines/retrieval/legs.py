@@ -65,6 +65,8 @@ class KeywordSource(Protocol):
 
     def highest(self, query: str) -> float: ...
 
+    def holders(self, item: str, limit: int) -> tuple[Ints, Doubles]: ...
+
 
 @dataclass(frozen=True, slots=True)
 class RankedRows:
@@ -290,7 +292,7 @@ def keyword_leg(
     if seen <= SMALL_SPACE:
         hits = words.search(query, seen + 1)
         if len(hits[0]) <= seen:  # else the index has more records than the snapshot
-            rows, scores = _accepted_hits(snapshot, mask, hits)
+            rows, scores = accepted_hits(snapshot, mask, hits)
             return replace(_best(snapshot, rows, scores, limit), every=RankedRows(rows, scores))
     meeting = [snapshot.count((each,), viewer) for each in labelled]
     among = min(meeting, default=0)
@@ -320,10 +322,10 @@ def _wanted_hits(limit: int, matching: int, among: int) -> int:
 
 
 def _ranked_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles], limit: int) -> RankedRows:
-    return _best(snapshot, *_accepted_hits(snapshot, mask, hits), limit)
+    return _best(snapshot, *accepted_hits(snapshot, mask, hits), limit)
 
 
-def _accepted_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles]) -> tuple[Ints, Doubles]:
+def accepted_hits(snapshot: Snapshot, mask: Bools, hits: tuple[Ints, Doubles]) -> tuple[Ints, Doubles]:
     """Return the rows under the mask that were hit, and their scores."""
     keys, scores = hits
     within = (keys >= 0) & (keys < len(snapshot.row_of))

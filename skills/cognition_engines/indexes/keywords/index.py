@@ -42,7 +42,7 @@ from cognition_engines.indexes.keywords.files import (
     writer_of,
 )
 from cognition_engines.indexes.keywords.language import QueryAnalyzer
-from cognition_engines.indexes.keywords.term_weights import KnownWeights, WordCounts, visible_to
+from cognition_engines.indexes.keywords.term_weights import KnownWeights, WordCounts, having_all, visible_to
 from cognition_engines.indexes.keywords.text_documents import (
     Counted,
     DocumentMaker,
@@ -73,6 +73,9 @@ class ViewerKeywords:
 
     def highest(self, query: str) -> float:
         return self.index.highest(query, self.viewer)
+
+    def holders(self, item: str, limit: int) -> tuple[IntArray, DoubleArray]:
+        return self.index.holders(item, limit, self.viewer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +284,16 @@ class KeywordIndex:
         with ForeignCalls(COMPONENT):
             weights = self._state().weights.of(viewer, query, self._queries)
         return 0.0 if weights is None else weights.highest
+
+    def holders(self, item: str, limit: int, viewer: Viewer = EVERYTHING) -> tuple[IntArray, DoubleArray]:
+        """Return the keys of at most `limit` texts with all words and names of `item`, which may be an id's term."""
+        terms = [item] if item.startswith("=") else self._queries.terms_of(item)
+        with ForeignCalls(COMPONENT):
+            found = (
+                best_texts(self._state().searcher, having_all(self._schema, terms, viewer), limit) if terms else NOTHING
+            )
+        self._confirm()
+        return found
 
     def check(self) -> None:
         """Raise ComponentFailed if a file is not as it was written. Read only files touched since the last time.

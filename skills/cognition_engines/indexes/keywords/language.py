@@ -198,6 +198,13 @@ class QueryAnalyzer:
         others |= dict.fromkeys(find_id_terms(query), ID_TIMES * (1.0 + len(plain)))
         return counted, {word: weight for word, weight in others.items() if word not in counted}
 
+    def terms_of(self, item: str) -> list[str]:
+        """Return the terms that a text has if `item` stands in it: all its words, stop words among them, and names."""
+        split = [split_token(token) for token in find_tokens(compose_words(item))]
+        plain = [word for words in split for word in words.plain]
+        names = [name for words in split for name in self._all.names_of(words)]
+        return [*dict.fromkeys([*(self._all.stems_of(plain) if plain else ()), *names])]
+
     def is_content(self, word: str) -> bool:
         """Return whether a word is no stop word."""
         tokens = find_tokens(compose_words(word))

@@ -51,6 +51,12 @@ def visible_to(schema: tantivy.Schema, viewer: Viewer) -> list[tantivy.Query]:
     return conditions
 
 
+def having_all(schema: tantivy.Schema, words: Sequence[str], viewer: Viewer) -> tantivy.Query:
+    """Return the query for the texts with all of the words that `viewer` sees."""
+    every = [*(_term(schema, "word", word) for word in words), *visible_to(schema, viewer)]
+    return tantivy.Query.boolean_query([(tantivy.Occur.Must, tantivy.Query.const_score_query(one, 1)) for one in every])
+
+
 class WordCounts:
     """The counts of one commit. Any number of threads may ask."""
 

@@ -50,6 +50,12 @@ _DIGIT: Final = re.compile(r"\d")
 _NO_JOINERS: Final = dict.fromkeys(map(ord, "-./:@\\'’‐_"))
 _AROUND: Final = ".,;:!?()[]{}<>\"'*`|=~%$&^-/_"
 _IDENTIFYING: Final = re.compile(r"[\d_./:@\\+#]")
+# `20th`, `10:30pm`, `24/7`, `20-year-old`, a year, a short number, and a day, which is read as a time
+_EVERYDAY: Final = re.compile(
+    r"\d+[a-z]{0,3}(?<!\d{5})|\d+(?:[:/]\d+)+[a-z]{0,2}|\d+(?:-[a-z]+)+|\d{4}-\d\d(?:-\d\d)?", re.ASCII | re.IGNORECASE
+)
+# a digit, a symbol's sign, a hump, two slashes, or the ending of a file's or a host's name
+_EXACT: Final = re.compile(r"[\d_@\\+#]|::|[a-z][A-Z]|/.*[/.]|\w{2}\.\w{1,8}$")
 _HANGUL_RUN: Final = re.compile(f"[{_HANGUL}]+")
 _BETWEEN_LETTERS: Final = re.compile(rf"(?<!\d)[{_JOINERS}_]|[{_JOINERS}_](?!\d)")
 _SECTION: Final = re.compile(r"[/:@\\]+")
@@ -104,6 +110,13 @@ def is_identifier(token: str) -> bool:
 def is_phrase(word: str) -> bool:
     """Return whether a word of a query says as much as several, as an id, a path or a symbol does."""
     return is_identifier(word) and not word.isdigit()
+
+
+def is_exact(token: str) -> bool:
+    """Return whether a piece is likely to stand for one thing only: no ordinal, time, day, share or abbreviation."""
+    if _EVERYDAY.fullmatch(token) is not None:
+        return False
+    return _EXACT.search(token) is not None
 
 
 def split_token(token: str) -> Words:

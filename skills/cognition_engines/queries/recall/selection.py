@@ -10,7 +10,7 @@ from cognition_engines.filters import Conditions, MemoryFilters, OneOf
 from cognition_engines.indexes.columns.snapshot import Bools, Ints, Snapshot
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS
-from cognition_engines.retrieval.fusion import Hit, Part
+from cognition_engines.retrieval.fusion import Hit, Part, record_key
 from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, Space
 from cognition_engines.store.values import StoredRecord
 
@@ -136,7 +136,7 @@ def select(parts: Sequence[Part], documents: Sequence[Hit], events: Sequence[Hit
     with it and never by itself; all such events have a third of the limit, or the places that the documents leave. Any
     other event ranks as a document does.
     """
-    own = {document_key(parts[hit.part], hit): hit for hit in documents}
+    own = {record_key(parts[hit.part], hit.row): hit for hit in documents}
     owned = [(owner, event) for event in events if (owner := _parent(parts[event.part], event)) in own]
     alone = [event for event in events if _parent(parts[event.part], event) not in own]
     best: dict[int, float] = {}
@@ -145,21 +145,12 @@ def select(parts: Sequence[Part], documents: Sequence[Hit], events: Sequence[Hit
     lifted = [replace(hit, score=max(hit.score, best.get(key, hit.score))) for key, hit in own.items()]
     ranked = sorted([*lifted, *alone], key=lambda hit: (-hit.score, parts[hit.part].snapshot.ids[hit.row]))
     shown = ranked[: limit - min(len(owned), limit // EVENT_SHARE)]
-    keys = {document_key(parts[hit.part], hit) for hit in shown}
+    keys = {record_key(parts[hit.part], hit.row) for hit in shown}
     attached: dict[int, list[Hit]] = {}
     for owner, event in [pair for pair in owned if pair[0] in keys][: limit - len(shown)]:
         attached.setdefault(owner, []).append(event)
     left = limit - len(shown) - sum(map(len, attached.values()))
     return Selection([*shown, *ranked[len(shown) : len(shown) + left]], attached)
-
-
-def document_key(part: Part, hit: Hit) -> int:
-    """Return the key of a record, or of its artifact if it is a chunk of one."""
-    snapshot = part.snapshot
-    chunk = snapshot.codes["kind"].get(Kind.ARTIFACT_CHUNK.label)
-    parent = _parent(part, hit)
-    folded = chunk is not None and snapshot.labels["kind"][hit.row] == chunk and parent >= 0
-    return parent if folded else int(snapshot.keys[hit.row])
 
 
 def _parent(part: Part, hit: Hit) -> int:

@@ -1,0 +1,68 @@
+"""Known items: a record that alone has an id, a version, a code, a symbol, a path or a quoted phrase of the query.
+
+It comes first in every mode. The keyword index gives the few texts that have all words of an item, and the texts
+themselves decide, since a turn is also found by the words of the turns around it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Final
+
+from cognition_engines.indexes.keywords.words import compose_words, find_id_terms, find_tokens, is_exact
+from cognition_engines.models import Viewer
+from cognition_engines.queries.phrase_lift import Phrases
+from cognition_engines.queries.pools import Pools, Work
+from cognition_engines.retrieval.fusion import Part, record_key
+from cognition_engines.retrieval.legs import KeywordSource, accepted_hits
+from cognition_engines.unicode_forms import fold_text
+
+MOST_ITEMS: Final = 8  # of a query
+MOST_HOLDERS: Final = 32  # texts with all words of an item, beyond which it is no known item
+_QUOTED: Final = re.compile(r'"([^"]{2,200})"|“([^“”]{2,200})”|«([^«»]{2,200})»|`([^`]{2,200})`')
+_LIKE_ID: Final = re.compile(r"[\d\-_.:/#@]")
+
+
+def read_items(query: str) -> tuple[str, ...]:
+    """Return the items that a query names, at most MOST_ITEMS; a possible id of a record begins with `=`."""
+    alone = len(query.split()) == 1
+    ids = (term for term in find_id_terms(query) if alone or _LIKE_ID.search(term[1:]))
+    quoted = (" ".join(next(filter(None, each.groups())).split()) for each in _QUOTED.finditer(query))
+    exact = filter(is_exact, find_tokens(compose_words(query)))
+    return tuple(dict.fromkeys(chain(ids, quoted, exact)))[:MOST_ITEMS]
+
+
+def find_known(
+    items: Sequence[str],
+    viewer: Viewer,
+    parts: Sequence[Part],
+    sources: Sequence[KeywordSource],
+    pools: Pools,
+    phrases: Phrases,
+) -> Work[list[Part]]:
+    """Return the parts with their known items, a keyword index for each part; end in the pool of records."""
+    yield pools.keywords
+    holders = [
+        [accepted_hits(part.snapshot, part.mask, words.holders(item, MOST_HOLDERS + 1))[0] for item in items]
+        for part, words in zip(parts, sources, strict=True)
+    ]
+    yield pools.records
+    known: list[set[int]] = [set() for _ in parts]
+    for place, item in enumerate(items):
+        held = [(number, int(row)) for number, rows in enumerate(holders) for row in rows[place]]
+        having = _having(item, viewer, parts, held, phrases) if len(held) <= MOST_HOLDERS else []
+        if len({record_key(parts[number], row) for number, row in having}) == 1:
+            known[having[0][0]].add(having[0][1])
+    return [replace(part, known=tuple(sorted(rows))) for part, rows in zip(parts, known, strict=True)]
+
+
+def _having(
+    item: str, viewer: Viewer, parts: Sequence[Part], held: Sequence[tuple[int, int]], phrases: Phrases
+) -> list[tuple[int, int]]:
+    """Return the rows, each with the number of its part, whose own text has the item, or whose id it is."""
+    if item.startswith("="):
+        return [(number, row) for number, row in held if fold_text(parts[number].snapshot.ids[row]) == item[1:]]
+    records = [(int(parts[number].snapshot.keys[row]), int(parts[number].snapshot.seqs[row])) for number, row in held]
+    shares = phrases.shares_of((fold_text(item),), viewer, records)
+    return [each for each, share in zip(held, shares, strict=True) if share]

@@ -1,0 +1,91 @@
+"""Known items: the only record with an id, a version, a symbol, a path or a quoted phrase of the query comes first."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cognition_engines.kinds.kind import Kind
+from cognition_engines.models import Sensitivity
+from tests.kinds import entry
+
+MODES = ("hybrid", "semantic", "keyword")
+MEMBER = {"queryDecisions": "decisions", "search": "results", "recall": "results"}
+OTHERS = "the crane brake and the crane timeout of the harbour desk, which we decided about"
+ITEMS = {
+    "ticket": "Paint was ordered with QD-4711.",
+    "longer-ticket": "Rope was ordered with QD-47110.",
+    "version": "Fog lights need libquay 2.14.3 at least.",
+    "code": "A stuck anchor gives E1003 on the bridge.",
+    "symbol": "Sails are set by fetchTideTable each noon.",
+    "path": "Maps lie under tides/reader.py these days.",
+    "phrase": "They berth by moonlight only on Sundays.",
+    "words-of-the-phrase": "By moonlight only, on Sundays, they berth.",
+}
+
+
+@pytest.fixture(scope="module")
+def memory(remembering: Callable[..., Any]) -> Any:
+    entries = [entry(Kind.DECISION, f"other-{number:02d}", title=OTHERS, text=OTHERS) for number in range(30)]
+    entries += [entry(Kind.DECISION, name, title="Note", text=text) for name, text in ITEMS.items()]
+    twice = ("first of two", "second of two")
+    entries += [entry(Kind.DECISION, name.replace(" ", "-"), title="Note", text=f"{name}: E2002") for name in twice]
+    return remembering(entries, search={"least_cosine": 0.99})
+
+
+def found(memory: Any, method: str, query: str, **params: Any) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = memory.ask(method, query=query, explain=True, limit=10, **params)[MEMBER[method]]
+    return listed
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("method", list(MEMBER))
+@pytest.mark.parametrize(
+    ("item", "name"),
+    [
+        ("QD-4711", "ticket"),
+        ("qd-4711", "ticket"),
+        ("2.14.3", "version"),
+        ("E1003", "code"),
+        ("fetchTideTable", "symbol"),
+        ("tides/reader.py", "path"),
+        ('"berth by moonlight only on Sundays"', "phrase"),
+        ("“berth by moonlight only on Sundays”", "phrase"),
+        ("other-07", "other-07"),
+        ("longer-ticket", "longer-ticket"),
+    ],
+)
+def test_the_only_record_with_an_item_comes_first(memory: Any, method: str, mode: str, item: str, name: str) -> None:
+    first, second, *_ = found(memory, method, f"what was decided about {item} for {OTHERS}", mode=mode)
+    assert (first["id"], first["explain"]["boosts"]["exact"]) == (name, True)
+    assert first["explain"]["score"] > second["explain"]["score"]
+    assert "exact" not in second["explain"]["boosts"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("item", ["E2002", "E9999", "24/7", "10:30pm", "20th", "2024-02-13", '"a crane"', "e.g."])
+def test_no_record_is_put_first_if_several_or_none_have_the_item(memory: Any, mode: str, item: str) -> None:
+    results = found(memory, "queryDecisions", f"{item} of {OTHERS}", mode=mode)
+    assert not any("exact" in one["explain"]["boosts"] for one in results)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_filter_decides_which_record_is_the_only_one(memory: Any, mode: str) -> None:
+    memory.put([entry(Kind.DECISION, "tagged", title="Note", text="Also E1003.", tags=["anchor"])])
+    query = f"E1003 of {OTHERS}"
+    assert not any("exact" in one["explain"]["boosts"] for one in found(memory, "queryDecisions", query, mode=mode))
+    (one,) = found(memory, "queryDecisions", query, mode=mode, filters={"tags": ["anchor"]})
+    assert (one["id"], one["explain"]["boosts"]["exact"]) == ("tagged", True)
+
+
+def test_a_record_that_the_caller_may_not_see_neither_comes_first_nor_hides_another(memory: Any) -> None:
+    memory.put([entry(Kind.DECISION, "secret", title="Note", text="2.14.3", sensitivity=Sensitivity.HIGHLY_SENSITIVE)])
+    token = memory.token(clearance="normal")
+    first = found(memory, "queryDecisions", f"2.14.3 of {OTHERS}", token=token)[0]
+    assert (first["id"], first["explain"]["boosts"]["exact"]) == ("version", True)
+
+
+def test_a_known_item_is_no_question_without_an_answer(memory: Any) -> None:
+    assert memory.ask("queryDecisions", query="oranges", mode="semantic", abstain=True)["noGoodMatch"]
+    answer = memory.ask("queryDecisions", query="QD-4711", mode="semantic", abstain=True)
+    assert answer["decisions"][0]["id"] == "ticket"
