@@ -27,7 +27,7 @@ import json
 import sys
 from pathlib import Path
 from cognition_engines.exchange.runs import export_lines, import_file
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.records import open_records
 from cognition_engines.sync_engine import SyncEngine

@@ -4,7 +4,7 @@ from typing import Any
 
 from cognition_engines.engine import Engine
 from cognition_engines.exchange.lines import UnreadableLine, origin_object, read_object
-from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.queries.following import FollowedChanges, Following, UnknownCursor
 from cognition_engines.queries.operator_reads import LookUp
 from cognition_engines.store.codec import moment

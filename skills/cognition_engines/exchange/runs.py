@@ -16,12 +16,10 @@ from typing import Final, TypeAlias, TypeVar
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.exchange.lines import UnreadableLine, line_of, read_line
-from cognition_engines.filters import microseconds
 from cognition_engines.kinds.graph import Edge
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text, kind_of, references_of
-from cognition_engines.kinds.spec import Origin, Role
-from cognition_engines.models import Problem
+from cognition_engines.kinds.spec import Kind, Origin, Role
+from cognition_engines.models import Problem, microseconds
 from cognition_engines.open_file import lines_of
 from cognition_engines.store.erasure.ledger import Erasure
 from cognition_engines.store.origins import namesakes

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.spaces import Space
 from cognition_engines.store.codec import stored_record
 from cognition_engines.store.database import Store, begin_read, count_rows, failures

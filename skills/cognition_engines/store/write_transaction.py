@@ -11,12 +11,10 @@ import orjson
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.filters import microseconds
 from cognition_engines.kinds.decisions import DecisionLink, LinkType, Review
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
-from cognition_engines.kinds.spec import WRITTEN, Role
-from cognition_engines.models import Viewer
+from cognition_engines.kinds.spec import WRITTEN, Kind, Role
+from cognition_engines.models import Viewer, microseconds
 from cognition_engines.store.audit.audit_rows import AuditEntry, record_of
 from cognition_engines.store.audit.chain import append_rows, changed_since
 from cognition_engines.store.codec import columns_of

@@ -12,10 +12,9 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from cognition_engines.filters import microseconds
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import add_prefix
-from cognition_engines.models import Viewer
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Viewer, microseconds
 from cognition_engines.store.codec import moment
 from cognition_engines.store.database import Store, begin_read, begin_scan, begin_write, count_rows, failures, pages
 from cognition_engines.store.erasure.cascade import Doomed, erasable
