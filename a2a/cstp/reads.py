@@ -125,12 +125,14 @@ class Boosts(WireResult):
     was not looked for: in the modes `semantic` and `keyword`, beyond the first 20, and for a query without such pairs.
     `date` is 1 where its time is within `interpreted`, 0 where it is not or there is none; null in the modes `semantic`
     and `keyword`, and for a query that speaks of no time. `exact` is present, and true, if it comes first as the only
-    record with an id, a version, a code, a symbol, a path or a quoted phrase of the query.
+    record with an id, a version, a code, a symbol, a path or a quoted phrase of the query; `current` if it comes before
+    a decision that it replaced and that matches about equally.
     """
 
     phrase: float | None
     date: float | None
     exact: Present[bool] = None
+    current: Present[bool] = None
 
 
 class Explained(WireResult):

@@ -14,6 +14,7 @@ from cognition_engines.models import SUPERSEDED, Decision, Filters, Mode, Viewer
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.supersession import FoundLinks, links_of
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.legs import semantic_leg
 from cognition_engines.retrieval.scores import Explanation
@@ -21,12 +22,10 @@ from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
 from cognition_engines.store.reads.decisions import DecisionGraph, DecisionHistory, GraphRequest
-from cognition_engines.store.reads.supersession import Supersession
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
 
 SNIPPET: Final = Room(600)  # characters
-MOST_EDGES: Final = 100  # of one decision
 Part: TypeAlias = Literal["snippet", "links", "edges", "provenance", "explain"]
 _KEPT = ("accepted", *ENDED)  # the statuses that a review leaves as they are
 MOST: Final = 3
@@ -48,15 +47,6 @@ class Question:
     include: frozenset[Part] = field(default_factory=frozenset)
     abstain: bool = False
     as_of: datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class FoundLinks:
-    """The ids that a decision supersedes and is superseded by, from files and agents, and the first links of agents."""
-
-    supersedes: tuple[str, ...]
-    superseded_by: tuple[str, ...]
-    edges: tuple[DecisionLink, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,24 +123,6 @@ def _match(hit: CurrentHit, snippet: str | None, links: FoundLinks | None) -> Ma
 def _decision(hit: CurrentHit) -> Decision:
     assert isinstance(hit.stored.record, Decision)
     return hit.stored.record
-
-
-def links_of(records: Records, found: Sequence[StoredRecord], viewer: Viewer) -> dict[int, FoundLinks]:
-    """Return the links of decisions by key. A supersession that an agent made counts once it is in effect."""
-    stated = records.decisions.supersessions(found, viewer)
-    made = records.decisions.links([str(one.record.id) for one in found], viewer)
-    return {one.key: joined_links(str(one.record.id), stated[one.key], made) for one in found}
-
-
-def joined_links(id: str, stated: Supersession, made: Sequence[DecisionLink]) -> FoundLinks:
-    """Return the links of one decision, by files and agents; a supersession by an agent counts once in effect."""
-    edges = tuple(link for link in made if id in (link.source, link.target))
-    effective = [link for link in edges if link.type == "supersedes" and link.effective_at is not None]
-    return FoundLinks(
-        tuple(dict.fromkeys([*stated.supersedes, *(one.target for one in effective if one.source == id)])),
-        tuple(dict.fromkeys([*stated.superseded_by, *(one.source for one in effective if one.target == id)])),
-        edges[:MOST_EDGES],
-    )
 
 
 class DecisionRecords:

@@ -13,10 +13,10 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, Record, add_prefix, embedding_text
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Decision, HasAll, MemoryFilters, Mode, OneOf, Viewer, one_of
-from cognition_engines.queries.decisions import links_of
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.supersession import links_of
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Room, Window

@@ -67,7 +67,7 @@ class Phrases:
     """
 
     def __init__(self, records: Records, relevance: Relevance) -> None:
-        self._records: Final = records
+        self.records: Final = records
         self._weight: Final = relevance.phrase_weight
         self._queries: Final = QueryAnalyzer(relevance)
         self._pairs: dict[str, tuple[str, ...]] = {}
@@ -98,7 +98,7 @@ class Phrases:
         """Return the share of the pairs in each record, given by key and seq; 0 for a record that has changed since."""
         known = [self._shares.get((pairs, *record)) for record in records]
         lacking = {key: seq for (key, seq), share in zip(records, known, strict=True) if share is None}
-        read = self._records.reads.as_of(lacking, viewer) if lacking else {}
+        read = self.records.reads.as_of(lacking, viewer) if lacking else {}
         new = {key: share_of(pairs, embedding_text(stored.record) or "") for key, stored in read.items()}
         _make_room(self._shares, SHARES)
         self._shares.update({(pairs, key, lacking[key]): share for key, share in new.items()})
@@ -106,7 +106,7 @@ class Phrases:
 
     def sees(self, key: int, viewer: Viewer) -> bool:
         """Return whether a viewer sees a record now."""
-        return bool(self._records.reads.by_keys([key], viewer))
+        return bool(self.records.reads.by_keys([key], viewer))
 
 
 def _record(parts: Sequence[Part], hit: Hit) -> tuple[int, int]:

@@ -23,6 +23,7 @@ from cognition_engines.models import Conditions, Mode, Viewer
 from cognition_engines.queries.known_items import find_known, read_items
 from cognition_engines.queries.phrase_lift import BEST, Phrases
 from cognition_engines.queries.pools import Pools, Work, run_through
+from cognition_engines.queries.supersession import is_about_the_past, prefer_successors
 from cognition_engines.queries.turns import Caller
 from cognition_engines.retrieval.fusion import (
     CANDIDATES,
@@ -179,7 +180,7 @@ class Search:
             legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
             hits = best_of(parts, legs, vector, limit)
         yield self._pools.records
-        lifted = put_known_first(parts, self._lift_phrases(query, parts, hits), vector, range(len(parts)))
+        lifted = self._put_first(query, parts, self._lift_phrases(query, parts, hits), vector, range(len(parts)))
         best = SearchHits(parts, lifted[:limit], vector)
         return best, read(best)
 
@@ -210,7 +211,7 @@ class Search:
             yield pool
             hits = rank_by_score(parts, vector, most, scores)
         yield self._pools.records
-        raised = put_known_first(parts, self._raise_scores(query, parts, hits), vector, range(len(parts)))
+        raised = self._put_first(query, parts, self._raise_scores(query, parts, hits), vector, range(len(parts)))
         best = SearchHits(parts, raised[:limit], vector)
         return best, read(best)
 
@@ -311,7 +312,7 @@ class Search:
             hits = fused_apart(parts, compared, most, sets, groups=True)
         yield self._pools.records
         return [
-            put_known_first(parts, self._lift_phrases(query, parts, each), compared, numbers)
+            self._put_first(query, parts, self._lift_phrases(query, parts, each), compared, numbers)
             for each, numbers in zip(hits, sets, strict=True)
         ]
 
@@ -320,6 +321,17 @@ class Search:
         if query.mode is not Mode.HYBRID or self._phrases is None:
             return hits
         return self._phrases.lift(query.text, query.viewer, parts, hits)
+
+    def _put_first(
+        self, query: Query, parts: Sequence[Part], hits: Sequence[Hit], vector: Floats | None, numbers: Sequence[int]
+    ) -> Sequence[Hit]:
+        """Return the hits, decisions before those that they replaced, and known items first; for the pool of records.
+
+        A question about the past keeps the order of decisions.
+        """
+        if self._phrases is not None and parts[0].dates is None and not is_about_the_past(query.text):
+            hits = prefer_successors(self._phrases.records, query.viewer, parts, hits, query.as_of)
+        return put_known_first(parts, hits, vector, numbers)
 
     def _widen_candidates(self, parts: Sequence[Part], query: str, vector: Floats | None) -> Work[list[Part]]:
         """Return the parts with legs of up to twice as many rows; end in the pool of keywords."""

@@ -117,7 +117,8 @@ class Hit:
 
     `phrase` is the share of the query's pairs of words that its text has side by side; None if none was looked for.
     `date` is 1 if the row is of the time that the query speaks of, else 0; None if that was not looked for. `exact` is
-    whether the row comes first as the only one with an id, a version, a symbol or a quoted phrase of the query.
+    whether the row comes first as the only one with an id, a version, a symbol or a quoted phrase of the query;
+    `current` is whether it comes before a decision that it replaced, which matched a little better.
     """
 
     part: int
@@ -127,6 +128,7 @@ class Hit:
     phrase: float | None = None
     date: float | None = None
     exact: bool = False
+    current: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,9 +112,9 @@ def _raise_score(score: float, by: float) -> float:
 class Explanation:
     """The scores of a hit, and its places among the rows of each leg, from 1.
 
-    `score` is the measure that the mode ranks by; `phrase`, `date` and `exact` are as in `Hit`. `bm25` is 0 if the
-    record has none of the query's words, and None if words were not asked for; `cosine` is None without a vector. A
-    place is None if the leg did not find the record, or was not asked.
+    `score` is the measure that the mode ranks by; the boosts are as in `Hit`. `bm25` is 0 if the record has none of the
+    query's words, and None if words were not asked for; `cosine` is None without a vector. A place is None if the leg
+    did not find the record, or was not asked.
     """
 
     score: float
@@ -125,6 +125,7 @@ class Explanation:
     semantic_rank: int | None
     keyword_rank: int | None
     exact: bool = False
+    current: bool = False
 
 
 def explanations(parts: Sequence[Part], hits: Sequence[Hit], query: str) -> list[Explanation]:
@@ -137,7 +138,7 @@ def _of(part: Part, hit: Hit) -> Explanation:
     bm25 = None if part.words is None else _score((part.keyword, part.worded), hit.row)
     cosine = None if hit.distance is None else round(1 - hit.distance, SHOWN_DECIMALS)
     ranks = _place(part.semantic, hit.row), _place(part.keyword, hit.row)
-    return Explanation(hit.score, hit.phrase, hit.date, bm25, cosine, *ranks, hit.exact)
+    return Explanation(hit.score, hit.phrase, hit.date, bm25, cosine, *ranks, hit.exact, hit.current)
 
 
 def _place(leg: RankedRows, row: int) -> int | None:

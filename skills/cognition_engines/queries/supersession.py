@@ -1,0 +1,105 @@
+"""Decisions and their successors: the links of found decisions, and successors before what they replaced."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from cognition_engines.kinds.decisions import DecisionLink
+from cognition_engines.models import Viewer, microseconds
+from cognition_engines.retrieval.fusion import Hit, Part
+from cognition_engines.spaces import DECISIONS
+from cognition_engines.store.reads.supersession import Supersession
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import StoredRecord
+
+MOST_EDGES: Final = 100  # of one decision
+LOOKED_AT: Final = 20  # hits
+NEAR: Final = 0.3  # of the best score, within which two decisions match about equally
+_STEP: Final = 1e-9
+# words of a question about the past, which wants what was decided then
+_PAST: Final = re.compile(
+    r"\b(?:before|earlier|previous(?:ly)?|formerly|original(?:ly)?|initial(?:ly)?|used to|no longer|history|replaced|"
+    r"superseded|abandoned)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLinks:
+    """The ids that a decision supersedes and is superseded by, from files and agents, and the first links of agents."""
+
+    supersedes: tuple[str, ...]
+    superseded_by: tuple[str, ...]
+    edges: tuple[DecisionLink, ...]
+
+
+def links_of(records: Records, found: Sequence[StoredRecord], viewer: Viewer) -> dict[int, FoundLinks]:
+    """Return the links of decisions by key. A supersession that an agent made counts once it is in effect."""
+    stated = records.decisions.supersessions(found, viewer)
+    made = records.decisions.links([str(one.record.id) for one in found], viewer)
+    return {one.key: joined_links(str(one.record.id), stated[one.key], made) for one in found}
+
+
+def joined_links(id: str, stated: Supersession, made: Sequence[DecisionLink]) -> FoundLinks:
+    """Return the links of one decision, by files and agents; a supersession by an agent counts once in effect."""
+    edges = tuple(link for link in made if id in (link.source, link.target))
+    effective = [link for link in edges if link.type == "supersedes" and link.effective_at is not None]
+    return FoundLinks(
+        tuple(dict.fromkeys([*stated.supersedes, *(one.target for one in effective if one.source == id)])),
+        tuple(dict.fromkeys([*stated.superseded_by, *(one.source for one in effective if one.target == id)])),
+        edges[:MOST_EDGES],
+    )
+
+
+def is_about_the_past(query: str) -> bool:
+    """Return whether a question asks for what was decided before."""
+    return _PAST.search(query) is not None
+
+
+def prefer_successors(
+    records: Records, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit], as_of: datetime | None
+) -> Sequence[Hit]:
+    """Return the hits, decisions before those that they replaced if their score is lower by a share of NEAR at most.
+
+    Such a decision gets the score of the other one. Only the first LOOKED_AT hits count; without a decision out of
+    force among them, nothing is read.
+    """
+    moment = microseconds(as_of or datetime.now(UTC))
+    first = hits[:LOOKED_AT]
+    ended = [hit for hit in first if _has_ended(parts[hit.part], hit.row, moment)]
+    if not ended:
+        return hits
+    named = {_key(parts, hit): hit for hit in ended}
+    stored = records.reads.by_keys(list(named), viewer, DECISIONS.kinds)
+    links = links_of(records, list(stored.values()), viewer)
+    return _exchange(parts, hits, {key: its.superseded_by for key, its in links.items()})
+
+
+def _exchange(parts: Sequence[Part], hits: Sequence[Hit], successors: Mapping[int, Sequence[str]]) -> list[Hit]:
+    ranked = list(hits)
+    for key, ids in successors.items():
+        place = next(number for number, hit in enumerate(ranked) if _key(parts, hit) == key)
+        after = range(place + 1, min(len(ranked), LOOKED_AT))
+        newer = next((number for number in after if _is_decision(parts, ranked[number], ids)), None)
+        if newer is None or ranked[place].score - ranked[newer].score > NEAR * hits[0].score:
+            continue
+        old, new = ranked[place], ranked.pop(newer)
+        ranked.insert(place, replace(new, score=old.score, current=True))
+        ranked[place + 1] = replace(old, score=round(old.score - _STEP, 9))
+    return ranked
+
+
+def _has_ended(part: Part, row: int, moment: int) -> bool:
+    until = part.snapshot.numbers.get("until")
+    return until is not None and int(until[row]) <= moment
+
+
+def _key(parts: Sequence[Part], hit: Hit) -> int:
+    return int(parts[hit.part].snapshot.keys[hit.row])
+
+
+def _is_decision(parts: Sequence[Part], hit: Hit, ids: Sequence[str]) -> bool:
+    snapshot = parts[hit.part].snapshot
+    return "until" in snapshot.numbers and snapshot.ids[hit.row] in ids

@@ -1,0 +1,71 @@
+"""A decision in force comes before the one that it replaced if both match about equally; the old one stays."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Sensitivity
+from tests.kinds import entry
+
+MODES = ("hybrid", "semantic", "keyword")
+MEMBER = {"queryDecisions": "decisions", "search": "results", "recall": "results"}
+QUESTION = "where do we keep sessions of visitors"
+
+
+def decision(id: str, title: str, **members: Any) -> Any:
+    at = datetime(2025, 1, 1, tzinfo=UTC)
+    return entry(Kind.DECISION, id, title=title, text=title, status="accepted", date=at, **members)
+
+
+PAIR = (
+    decision("a-old", "Keep sessions of visitors in files", superseded_by=("b-new",)),
+    decision("b-new", "Keep sessions of visitors in the database cluster", supersedes=("a-old",)),
+)
+OTHERS = [decision(f"other-{number}", f"Paint wall {number} of the office where we sit") for number in range(8)]
+
+
+@pytest.fixture(scope="module")
+def memory(remembering: Callable[..., Any]) -> Any:
+    return remembering([*PAIR, *OTHERS])
+
+
+def found(memory: Any, method: str, query: str, token: str | None = None, **params: Any) -> list[dict[str, Any]]:
+    answer = memory.ask(method, token, query=query, explain=True, limit=10, **params)
+    listed: list[dict[str, Any]] = answer[MEMBER[method]]
+    return listed
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("method", list(MEMBER))
+def test_the_decision_in_force_comes_before_the_one_that_it_replaced(memory: Any, method: str, mode: str) -> None:
+    first, second, *_ = found(memory, method, QUESTION, mode=mode)
+    assert [first["id"], second["id"]] == ["b-new", "a-old"]
+    assert first["explain"]["boosts"]["current"] is True
+    assert "current" not in second["explain"]["boosts"]
+    assert first["explain"]["score"] > second["explain"]["score"]
+
+
+@pytest.mark.parametrize("query", [f"{QUESTION} before", f"originally, {QUESTION}", f"{QUESTION} in 2025"])
+def test_a_question_about_the_past_keeps_the_order(memory: Any, query: str) -> None:
+    results = found(memory, "queryDecisions", query)
+    assert {one["id"] for one in results[:2]} == {"a-old", "b-new"}
+    assert not any("current" in one["explain"]["boosts"] for one in results)
+
+
+def test_a_successor_that_matches_far_less_stays_behind(remembering: Callable[..., Any]) -> None:
+    far = decision("b-new", "Rent a rack", supersedes=("a-old",))
+    results = found(remembering([PAIR[0], far, *OTHERS]), "queryDecisions", QUESTION)
+    assert results[0]["id"] == "a-old"
+    assert not any("current" in one["explain"]["boosts"] for one in results)
+
+
+def test_a_successor_that_the_caller_may_not_see_changes_nothing(remembering: Callable[..., Any]) -> None:
+    title, secret = "Keep sessions of visitors in the database cluster", Sensitivity.HIGHLY_SENSITIVE
+    hidden = decision("b-new", title, supersedes=("a-old",), sensitivity=secret)
+    memory = remembering([PAIR[0], hidden, *OTHERS])
+    results = found(memory, "queryDecisions", QUESTION, memory.token(clearance="normal"))
+    assert results[0]["id"] == "a-old"
+    assert not any("current" in one["explain"]["boosts"] for one in results)
