@@ -21,7 +21,12 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
 
     async def query_decisions(params: wire.QueryDecisionsParams, call: Call) -> wire.QueryDecisionsResult:
         asked = read_search(engine, params)
-        include = _included_parts(params)
+        switches: dict[IncludedPart, bool] = {
+            "edges": params.include_links,
+            "provenance": params.include_provenance,
+            "explain": params.explain,
+        }
+        include = frozenset((*(params.include or ()), *(name for name, wanted in switches.items() if wanted)))
         filters = _filters(params.filters)
         question = Question(
             params.query, filters, call.viewer, params.limit, asked.mode, include, params.abstain, asked.as_of
@@ -40,15 +45,6 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
         return answer
 
     return (BoundMethod(wire.QUERY_DECISIONS, query_decisions),)
-
-
-def _included_parts(params: wire.QueryDecisionsParams) -> frozenset[IncludedPart]:
-    switches: dict[IncludedPart, bool] = {
-        "edges": params.include_links,
-        "provenance": params.include_provenance,
-        "explain": params.explain,
-    }
-    return frozenset((*(params.include or ()), *(name for name, wanted in switches.items() if wanted)))
 
 
 def _answer(

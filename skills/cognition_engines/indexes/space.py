@@ -344,9 +344,7 @@ class SpaceIndex:
         texts = self._records.reads.texts(newer)
         # a record may have lost its text
         gone = set(newer) - {text.key for text in texts}
-        self.keywords.apply(
-            add_label_terms(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq
-        )
+        self.keywords.apply(add_label_terms(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq)
 
 
 def open_space(

@@ -84,15 +84,11 @@ class Phrases:
         """Return the share of the query's word pairs in each of the BEST first hits; empty if none could have one."""
         if not self._weight or not any(len(part.keyword.rows) for part in parts):
             return []
-        pairs = self._pairs_of(query)
-        return self._shares_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]]) if pairs else []
-
-    def _pairs_of(self, query: str) -> tuple[str, ...]:
-        found = self._pairs.get(query)
-        if found is None:
+        pairs = self._pairs.get(query)
+        if pairs is None:
             _make_room(self._pairs, QUERIES)
-            found = self._pairs[query] = pairs_of(query, self._queries.is_content)
-        return found
+            pairs = self._pairs[query] = pairs_of(query, self._queries.is_content)
+        return self._shares_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]]) if pairs else []
 
     def _shares_of(self, pairs: tuple[str, ...], viewer: Viewer, records: Sequence[tuple[int, int]]) -> list[float]:
         """Return the share of the pairs in each record, given by key and seq; 0 for a record that has changed since."""
