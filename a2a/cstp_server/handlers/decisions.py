@@ -12,7 +12,17 @@ from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import FoundLinks, Match, Part as IncludedPart, Question
 from cstp.methods import decisions as wire
 from cstp_server.handlers.decision_records import edge_of
-from cstp_server.handlers.searches import NO_TIME, Asked, Cutting, Part, explain_result, fit, no_match, read_search
+from cstp_server.handlers.searches import (
+    NO_TIME,
+    Asked,
+    Cutting,
+    Part,
+    decision_members,
+    explain_result,
+    fit,
+    no_match,
+    read_search,
+)
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -113,13 +123,7 @@ def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -
     decision = match.decision
     return wire.DecisionSummary(
         id=str(decision.id),
-        title=decision.title,
-        category=decision.category,
-        confidence=decision.confidence,
-        stakes=decision.stakes,
-        status=decision.status,
-        outcome=decision.outcome,
-        date=decision.date,
+        **decision_members(decision),
         distance=match.distance,
         origin=match.origin.made_by,
         recorded_by=match.origin.recorded_by,

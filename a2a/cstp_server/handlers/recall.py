@@ -28,6 +28,7 @@ from cstp_server.handlers.searches import (
     Asked,
     Cutting,
     Part,
+    decision_members,
     explain_result,
     fit,
     no_match,
@@ -318,13 +319,7 @@ def _event_metadata(event: Event) -> wire.EventMetadata:
 
 def _decision_metadata(decision: Decision) -> wire.DecisionMetadata:
     return wire.DecisionMetadata(
-        title=decision.title,
-        category=decision.category,
-        confidence=decision.confidence,
-        stakes=decision.stakes,
-        status=decision.status,
-        outcome=decision.outcome,
-        date=decision.date,
+        **decision_members(decision),
         tags=list(decision.tags),
         given=decision.metadata,
     )
