@@ -118,6 +118,8 @@ class Engine:
     None if it is not known.
     """
 
+    audit_rows_lost = 0  # that could not be stored before the engine was closed
+
     def __init__(
         self, records: Records, indexes: Indexes, embedder: Embedder | None, options: EngineOptions = DEFAULTS
     ) -> None:
@@ -159,7 +161,6 @@ class Engine:
         self.search: Final = Everything(records, searching, passages, self.pools).search
         self.cut: Final = passages.cut_for
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
-        self.audit_rows_lost = 0  # that could not be stored before the engine was closed
         of_operator = OperatorReads(records, self.audit, self.pools)
         self.look_up: Final = of_operator.look_up
         self.list_audit: Final = of_operator.audit_page
@@ -167,9 +168,8 @@ class Engine:
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
         ledger = LedgerFile(options.ledger)
-        self.writing: Final = Writer(records, indexes, embedder, self.pools, published, ledger, self.audit)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)
-        self.write: Final = self.writing.write
+        self.write: Final = Writer(records, indexes, embedder, self.pools, published, ledger, self.audit).write
 
     @classmethod
     def open(
