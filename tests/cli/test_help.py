@@ -190,27 +190,6 @@ def test_the_version_is_that_of_the_package(cstp: Cstp) -> None:
     assert cstp("--version").out == f"{client.__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["fly"], "cstp: no such command 'fly'; see: cstp --help\n"),
-        (["serch"], "cstp: no such command 'serch', did you mean search?; see: cstp --help\n"),
-        (["token", "fly"], "cstp: no such command 'fly'; see: cstp token --help\n"),
-        (["token"], "cstp: missing command; see: cstp token --help\n"),
-        (["show"], "cstp: missing argument 'ID'; see: cstp show --help\n"),
-        (["status", "--colour"], "cstp: no such option: --colour; see: cstp status --help\n"),
-        (["serve", "--port", "many"], None),
-        (["status", "--config", "nowhere.yaml"], "cstp: nowhere.yaml: no such settings file\n"),
-    ],
-    ids=str,
-)
-def test_misuse_is_told_in_one_line_with_exit_code_2(cstp: Cstp, words: list[str], message: str | None) -> None:
-    done = cstp(*words)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.count("\n") == 1
-    assert done.err == (message or done.err)
-
-
 def settings(done: Any) -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in json.loads(done.out)}
 

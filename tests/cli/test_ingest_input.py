@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -176,13 +175,6 @@ def test_a_folder_of_the_same_repository_prunes_no_stream(cstp: Cstp, feed: Feed
     assert (done.code, "0 deleted" in done.out, len(exported(cstp))) == (0, True, 3)
 
 
-@pytest.mark.parametrize("words", [("docs", "--name", "a.md"), ("-", "--name", "a\nb")])
-def test_a_name_is_that_of_standard_input_and_one_line(cstp: Cstp, words: tuple[str, ...]) -> None:
-    Path("docs").mkdir()
-    done = cstp("ingest", *words)
-    assert (done.code, "--name" in done.err) == (2, True)
-
-
 def test_a_summary_names_what_was_not_read_and_what_would_read_it(cstp: Cstp) -> None:
     names = [*(f"{number}.odt" for number in range(3)), "a.tex", "b.tex", "c.csv", "LICENSE", "d.png"]
     for name in ("docs/z.md", *(f"docs/{name}" for name in names)):
@@ -216,28 +208,6 @@ def test_many_extensions_are_told_as_the_most_frequent_and_the_others(cstp: Cstp
     assert lines[1].startswith("12 files skipped: 1 .x00, 1 .x01, ")
     assert lines[1].endswith(", 4 others")
     assert lines[2].startswith("to read them: supported: .adoc, .asciidoc, .docx, ")
-
-
-@pytest.mark.parametrize("place", ["pipe", "/dev/zero"])
-def test_a_pipe_or_device_given_to_restore_is_refused_and_waits_for_nobody(cstp: Cstp, place: str) -> None:
-    os.mkfifo("pipe")
-    done = cstp("restore", place)
-    assert (done.code, "is no backup" in done.err) == (2, True)
-
-
-def test_a_device_given_to_import_is_refused(cstp: Cstp) -> None:
-    done = cstp("import", "/dev/zero")
-    assert (done.code, "/dev/zero: is no file but a device" in done.err) == (2, True)
-
-
-def test_a_pipe_given_to_import_is_refused_and_waits_for_no_writer(cstp: Cstp) -> None:
-    os.mkfifo("pipe")
-    done = cstp("import", "pipe")
-    assert (done.code, "pipe: is no file but a named pipe" in done.err, "give it as standard input" in done.err) == (
-        2,
-        True,
-        True,
-    )
 
 
 def test_a_line_of_an_export_that_no_record_has_is_refused_and_never_held(cstp: Cstp) -> None:
@@ -281,8 +251,3 @@ def test_lines_of_an_export_that_share_a_cause_are_one_line_and_in_json_one_each
     named = ", ".join(f"a.jsonl:{line}" for line in (1, 2, 3))
     assert cstp("import", "a.jsonl").err == f"rejected: {named}: is not JSON in UTF-8 ... and 17 more like this\n"
     assert len(json.loads(cstp("import", "a.jsonl", "--json").out)["rejected"]) == 20
-
-
-def test_parameters_from_a_device_without_an_end_are_refused(cstp: Cstp) -> None:
-    done = cstp("call", "cstp.recall", "--params", "/dev/zero", "--token", "t", "--url", "http://127.0.0.1:1")
-    assert (done.code, "/dev/zero: must have at most 16,777,216 bytes" in done.err) == (2, True)

@@ -129,7 +129,6 @@ def test_copy_refuses_what_it_cannot_do_and_says_what_to_do(cstp: Cstp, source_u
             1,
             "cstp: target: the database does not answer (connection refused); nothing was copied",
         ),
-        ([], 2, "--to"),
     ]:
         done = cstp("copy", *words)
         assert (done.code, done.out) == (code, "")
@@ -329,15 +328,6 @@ def test_restore_refuses_a_store_with_records_and_says_what_would_be_lost(cstp: 
         "2 are not in the backup, 1 are otherwise there\n"
     )
     assert held(source_url) == before
-
-
-def test_what_is_no_backup_is_refused_before_a_store_is_made(cstp: Cstp) -> None:
-    Path("letter").write_text("dear all")
-    for file, code in (("letter", 2), ("nowhere", 2), (".", 2)):
-        done = cstp("restore", file)
-        assert (done.code, done.out) == (code, "")
-        assert file in done.err
-    assert not Path("data").exists()
 
 
 def test_a_damaged_backup_is_told_with_exit_code_1(cstp: Cstp, source_url: str) -> None:

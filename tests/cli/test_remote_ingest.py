@@ -153,10 +153,3 @@ def test_refusals_have_an_exit_code(server: Any, files: Path, cstp: Cstp, monkey
     monkeypatch.setenv("CSTP_TOKEN", server.token(agent="shop", scopes=["admin"], projects=["shop"]))
     assert "no list of projects" in cstp("ingest", files, "--url", os.environ["FAR"]).err
     assert cstp("ingest", files, "--url", "http://127.0.0.1:9").code == 3
-
-
-@pytest.mark.parametrize("option", ["--prune", "--strict"])
-def test_what_needs_the_store_itself_is_refused_by_name(option: str, files: Path, cstp: Cstp) -> None:
-    refused = cstp("ingest", files, option, "--url", "http://127.0.0.1:9", "--token", "t")
-    assert refused.code == 2
-    assert option in refused.err

@@ -67,17 +67,6 @@ def test_a_host_that_does_not_exist_is_told_as_the_network_says_it(cstp: Cstp) -
     assert "address" in done.err
 
 
-@pytest.mark.parametrize(
-    "words", [["call", "cstp.whoami", "--url"], ["status"], ["conform"]], ids=lambda words: words[0]
-)
-def test_a_user_in_an_address_is_not_repeated(cstp: Cstp, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CSTP_TOKEN", "t")
-    done = cstp(*words, "http://u:canary5b1f@127.0.0.1:1")
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "CSTP_TOKEN" in done.err
-    assert "canary" not in done.err
-
-
 @pytest.mark.parametrize(("head", "drop"), KINDS.values(), ids=KINDS)
 def test_a_call_ends_at_its_timeout_whatever_the_server_does(cstp: Cstp, head: bytes, drop: bytes) -> None:
     with dripping_servers() as start:

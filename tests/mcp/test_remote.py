@@ -59,12 +59,10 @@ TOKEN = {"CSTP_TOKEN": "cstp_a_b"}
     ("words", "given"),
     [
         (("--url", "http://127.0.0.1:1"), {}),
-        (("--url", "nonsense"), TOKEN),
-        (("--url", "http://127.0.0.1:1", "--agent", "me"), TOKEN),
         (("--url", "http://cstp.test"), TOKEN | {"http_proxy": "nothing://127.0.0.1:1"}),
         (("--url", "http://cstp.test"), TOKEN | {"http_proxy": "socks5://127.0.0.1:1"}),
     ],
-    ids=["no token", "no URL", "an agent", "no proxy", "a proxy of another kind"],
+    ids=["no token", "no proxy", "a proxy of another kind"],
 )
 def test_what_cannot_be_is_told_in_a_line_with_exit_code_2(words: tuple[str, ...], given: dict[str, str]) -> None:
     around = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
