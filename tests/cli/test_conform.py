@@ -8,24 +8,15 @@ from typing import Any
 
 import httpx
 import pytest
-import structlog
 
 from cstp_server.conformance.run import Caller, Declared, conversations, replay
 from cstp_server.conformance.wire_files import folder
 from cstp_server.generate.reference import ROOT
 from tests.dripping import KINDS, dripping_servers
 from tests.http_servers import Handler, HttpServer
-from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """What the server in this process logs is not the command's."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-    yield
-    log_quickly()
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def url_of(server: Any) -> str:

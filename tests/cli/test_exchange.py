@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import resource
 import stat
 import tempfile
 from collections.abc import Callable
@@ -25,11 +24,13 @@ from cognition_engines.store.records import open_records
 from cognition_engines.writing.requests import RecordDecision, WriteCaller
 from cognition_engines.writing.stated_decisions import stated_decision
 from cstp_server.generate.reference import ROOT
+from tests.cli.conftest import limit_files, write_repository
 from tests.stores import Stores
 
 Cstp = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("wordless")
 TARGET = ("--data-dir", "other")
+D = {"kind": "decision", "id": "d"}
 
 
 @pytest.fixture
@@ -291,19 +292,13 @@ def test_an_id_twice_or_of_another_kind_is_refused(cstp: Cstp) -> None:
     assert "record.id is that of a stored artifact" in cstp("import", "a.jsonl").err
 
 
-def limited(started: Any, size: int) -> Any:
-    """A program that may write no file beyond `size` bytes, as on a disk that is full by then."""
-    resource.prlimit(started.process.pid, resource.RLIMIT_FSIZE, (size, size))
-    return started.finish()
-
-
 @pytest.mark.long("fills a disk, or moves records of every kind")
 def test_an_export_to_a_full_disk_names_the_file_and_leaves_nothing(cstp: Cstp, program: Callable[..., Any]) -> None:
     texts = [{"kind": "decision", "id": f"d-{number}", "title": "t", "text": "x" * 50_000} for number in range(40)]
     Path("d.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in texts))
     cstp("ingest", "d.jsonl")
     before = {path.name for path in Path().iterdir()}
-    done = limited(program("export", "out.jsonl"), 300_000)
+    done = limit_files(program("export", "out.jsonl"), 300_000)
     assert (done.code, done.out) == (1, "")
     assert done.err.splitlines()[-1] == "cstp: out.jsonl: File too large"
     done = program("export", "out.jsonl", shell="ulimit -f 512").finish()  # no signal ends it
@@ -326,21 +321,13 @@ def test_a_stream_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp
 
     writer = Thread(target=write, daemon=True)
     writer.start()
-    done = limited(program("import", "-", shell="exec <pipe"), 300_000)
+    done = limit_files(program("import", "-", shell="exec <pipe"), 300_000)
     writer.join(60)
     assert (done.code, done.err.splitlines()[-1]) == (1, f"cstp: {tempfile.gettempdir()}: File too large")
 
 
-def _repository(name: str, title: str) -> Path:
-    folder = Path(name)
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git/config").write_text(f'[remote "origin"]\n\turl = https://h.example/{name}\n')
-    (folder / "a.jsonl").write_text(json.dumps({"kind": "decision", "id": "d", "title": title}) + "\n")
-    return folder
-
-
 def test_repositories_and_options_survive_an_export(cstp: Cstp, target: Callable[..., None]) -> None:
-    one, two = _repository("one", "One"), _repository("two", "Two")
+    one, two = write_repository("one", D | {"title": "One"}), write_repository("two", D | {"title": "Two"})
     cstp("ingest", str(one), "--sensitivity", "highly_sensitive", "--project", "people")
     cstp("ingest", str(two))
     assert cstp("export", "a.jsonl").code == 0
@@ -354,10 +341,10 @@ def test_repositories_and_options_survive_an_export(cstp: Cstp, target: Callable
 
 
 def test_an_import_takes_no_record_of_another_origin_over(cstp: Cstp, target: Callable[..., None]) -> None:
-    cstp("ingest", str(_repository("one", "One")))
+    cstp("ingest", str(write_repository("one", D | {"title": "One"})))
     assert cstp("export", "a.jsonl").code == 0
     target("other")
-    cstp("ingest", str(_repository("two", "Two")), *TARGET)
+    cstp("ingest", str(write_repository("two", D | {"title": "Two"})), *TARGET)
     done = cstp("import", "a.jsonl", *TARGET)
     assert done.code == 1
     assert all(str(Path(name).absolute() / "a.jsonl") in done.err for name in ("one", "two"))

