@@ -104,6 +104,19 @@ def modelled(healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CSTP_EMBEDDING__MODEL")
 
 
+def execute(*statements: str) -> list[Any]:
+    """Execute statements in the database of the folder, and return the first row of the last one."""
+    with closing(sqlite3.connect(DATA / "records.sqlite3", isolation_level=None)) as connection:
+        return [connection.execute(statement).fetchone() for statement in statements][-1]
+
+
+def damage(file: Path, place: int, content: bytes) -> None:
+    """Overwrite bytes of a file."""
+    kept = file.read_bytes()
+    place %= len(kept)
+    file.write_bytes(kept[:place] + content + kept[place + len(content) :])
+
+
 def tree(folder: Path) -> dict[str, tuple[int, int, int, str]]:
     """Everything under a folder: mode, size, time of change and content. SQLite's shared memory is nobody's content."""
     return {
@@ -279,9 +292,7 @@ def test_an_open_address_without_a_token_is_a_problem(doctor: Doctor) -> None:
 
 def test_a_damaged_database_is_a_problem_and_the_rest_is_still_checked(doctor: Doctor, healthy: Path) -> None:
     file = healthy / "records.sqlite3"
-    content = bytearray(file.read_bytes())
-    content[4096 : 4096 * 6] = os.urandom(4096 * 5)
-    file.write_bytes(content)
+    damage(file, 4096, os.urandom(4096 * 5))
     found = doctor().of("store", "problem")
     assert "malformed" in found["seen"] or "damaged" in found["seen"]
     assert f"move {file.absolute()} away with its -wal and -shm files, and restore a backup" in found["remedy"]
@@ -291,23 +302,19 @@ def test_a_damaged_database_is_a_problem_and_the_rest_is_still_checked(doctor: D
 
 
 def test_of_a_damaged_database_the_damaged_tables_are_named_and_the_whole_ones(doctor: Doctor, healthy: Path) -> None:
-    file = healthy / "records.sqlite3"
-    with closing(sqlite3.connect(file)) as connection:
-        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'vectors'").fetchone()
-        (size,) = connection.execute("PRAGMA page_size").fetchone()
-    content = bytearray(file.read_bytes())
-    content[(page - 1) * size : (page - 1) * size + 64] = b"\xff" * 64
-    file.write_bytes(content)
+    (page,) = execute("SELECT rootpage FROM sqlite_master WHERE name = 'vectors'")
+    (size,) = execute("PRAGMA page_size")
+    damage(healthy / "records.sqlite3", (page - 1) * size, b"\xff" * 64)
     seen = doctor().of("store", "problem")["seen"]
     assert "damaged tables: vectors; whole ones: " in seen
     assert "decisions" in seen.partition("whole ones")[2]
 
 
 def test_an_unreadable_record_is_named_by_doctor_backup_and_export(doctor: Doctor, healthy: Path, cstp: Cstp) -> None:
-    with closing(sqlite3.connect(healthy / "records.sqlite3")) as connection:
-        (id,) = connection.execute("SELECT id FROM records WHERE kind = 1 ORDER BY key").fetchone()
-        connection.execute("UPDATE decisions SET reasons = '{' WHERE key = (SELECT min(key) FROM decisions)")
-        connection.commit()
+    (id,) = execute(
+        "UPDATE decisions SET reasons = '{' WHERE key = (SELECT min(key) FROM decisions)",
+        "SELECT id FROM records WHERE kind = 1 ORDER BY key",
+    )
     said = f"the decision {id} is damaged in the database (reasons)"
     assert said in doctor().of("store", "problem")["seen"]
     for command in (["backup", "kept.cstp"], ["export", "all.jsonl"]):
@@ -319,9 +326,7 @@ def test_an_unreadable_record_is_named_by_doctor_backup_and_export(doctor: Docto
 
 
 def test_tables_that_are_missing_are_named(doctor: Doctor, healthy: Path) -> None:
-    with closing(sqlite3.connect(healthy / "records.sqlite3")) as connection:
-        connection.execute("DROP TABLE links")
-        connection.commit()
+    execute("DROP TABLE links")
     assert doctor().of("store", "problem")["seen"] == "the database is damaged: tables are missing: links"
 
 
@@ -329,16 +334,10 @@ def test_tables_that_are_missing_are_named(doctor: Doctor, healthy: Path) -> Non
     ("revision", "level", "said"), [("9999", "problem", "upgrade the program"), (None, "warning", "no CSTP tables")]
 )
 def test_another_schema_is_reported(doctor: Doctor, healthy: Path, revision: str | None, level: str, said: str) -> None:
-    with closing(sqlite3.connect(healthy / "records.sqlite3", isolation_level=None)) as connection:
-        connection.execute("DELETE FROM alembic_version")
-        if revision:
-            connection.execute("INSERT INTO alembic_version VALUES (?)", [revision])
+    execute("DELETE FROM alembic_version", *([f"INSERT INTO alembic_version VALUES ({revision})"] if revision else []))
     found = doctor().of("store", level)
     assert said in found["seen"] + found["remedy"]
-    with closing(sqlite3.connect(healthy / "records.sqlite3")) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(revision,)] * bool(
-            revision
-        )
+    assert execute("SELECT version_num FROM alembic_version") == ((revision,) if revision else None)
 
 
 @pytest.mark.long("starts servers and waits for what they report")
@@ -380,8 +379,7 @@ def test_a_postgresql_that_is_empty_down_or_of_another_encoding_is_told_and_not_
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("modelled")
-def test_records_without_vectors_and_vectors_of_other_models_are_told(cstp: Cstp, healthy: Path) -> None:
-    doctor = Doctor(cstp)
+def test_vectors_that_are_missing_or_of_other_models_are_told(doctor: Doctor, cstp: Cstp, healthy: Path) -> None:
     assert "3 of 3 records with a text have no vectors of minilm-" in doctor().of("records", "warning")["seen"]
     assert cstp("reindex").code == 0
     assert "all 3 records with a text have vectors of minilm-" in doctor().of("records", "ok")["seen"]
@@ -398,8 +396,7 @@ def test_records_without_vectors_and_vectors_of_other_models_are_told(cstp: Cstp
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("modelled")
-def test_a_model_of_another_dimension_is_a_problem(cstp: Cstp, healthy: Path) -> None:
-    doctor = Doctor(cstp)
+def test_a_model_of_another_dimension_is_a_problem(doctor: Doctor, healthy: Path) -> None:
     identity = doctor().of("model", "ok")["seen"].split()[0]
     records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
     records.put_vectors([(key, np.ones((1, 3), np.float32)) for key in (1, 2, 3)], identity)
@@ -424,24 +421,18 @@ def put_more(healthy: Path, count: int) -> None:
 
 @pytest.mark.long("starts servers and waits for what they report")
 def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doctor: Doctor, healthy: Path) -> None:
-    database = healthy / "records.sqlite3"
-    with closing(sqlite3.connect(database)) as connection:
-        (indexed,) = connection.execute("SELECT seq FROM counter").fetchone()
+    (indexed,) = execute("SELECT seq FROM counter")
     put_more(healthy, 2)
     assert (
         doctor().of("keywords", "ok")["seen"]
         == "decisions: 3 texts, 2 changes behind the records; the next cstp serve reads them"
     )
-    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("UPDATE counter SET seq = 2")
+    execute("UPDATE counter SET seq = 2")
     assert "they are older than it" in doctor().of("keywords", "problem")["seen"]
-    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("UPDATE counter SET seq = ?", (indexed,))
+    execute(f"UPDATE counter SET seq = {indexed}")
     assert doctor().of("keywords", "problem")["seen"] == "decisions: the index holds 3 texts, the records are 5"
     segment = next((healthy / "indexes" / "decisions" / "keywords").glob("*.term"))
-    content = bytearray(segment.read_bytes())
-    content[5] ^= 1
-    segment.write_bytes(content)
+    damage(segment, 5, bytes([segment.read_bytes()[5] ^ 1]))
     found = doctor().of("keywords", "problem")
     assert "is not as it was written" in found["seen"]
     assert "cstp reindex" in found["remedy"]
@@ -462,8 +453,7 @@ def test_a_holder_that_neither_follows_nor_answers_is_told(doctor: Doctor, healt
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("modelled")
-def test_a_chroma_folder_is_checked_as_the_next_start_would(cstp: Cstp, healthy: Path) -> None:
-    doctor = Doctor(cstp)
+def test_a_chroma_folder_is_checked_as_the_next_start_would(doctor: Doctor, cstp: Cstp, healthy: Path) -> None:
     assert "no index yet" in doctor().of("vectors", "ok")["seen"]
     assert cstp("reindex").code == 0
     mark = healthy / "indexes" / "decisions" / "chroma.clean.json"
@@ -475,18 +465,15 @@ def test_a_chroma_folder_is_checked_as_the_next_start_would(cstp: Cstp, healthy:
     mark.write_text(kept)
     assert doctor().of("vectors", "ok")
     file = next((healthy / "indexes" / "decisions").glob("chroma-*/chroma.sqlite3"))
-    content = bytearray(file.read_bytes())
-    content[-1] ^= 1
-    file.write_bytes(content)
+    damage(file, -1, bytes([file.read_bytes()[-1] ^ 1]))
     assert "differ from their sizes and checksums" in doctor().of("vectors", "problem")["seen"]
     doctor.others_are_ok("vectors")
 
 
 @pytest.mark.usefixtures("modelled")
 def test_a_chroma_server_is_asked(
-    cstp: Cstp, healthy: Path, chroma_server: ChromaProgram, monkeypatch: pytest.MonkeyPatch
+    doctor: Doctor, cstp: Cstp, healthy: Path, chroma_server: ChromaProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    doctor = Doctor(cstp)
     url = chroma_server.url
     found = doctor(CSTP_VECTORS__URL=f"http://127.0.0.1:{free_port()}").of("vectors", "problem")
     assert "check that Chroma is running" in found["remedy"]

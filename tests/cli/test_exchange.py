@@ -216,12 +216,6 @@ def test_export_takes_kinds_and_standard_output_and_replaces_nothing_unasked(cst
     assert cstp("export", "nowhere/b.jsonl").code == 1
 
 
-def test_a_folder_without_records_exports_nothing_and_is_not_made(cstp: Cstp) -> None:
-    assert cstp("export", "a.jsonl", "--data-dir", "typo").code == 2
-    assert not Path("typo").exists()
-    assert not Path("a.jsonl").exists()
-
-
 GOOD = {
     "kind": "decision",
     "record": {"id": "d-1", "title": "One"},

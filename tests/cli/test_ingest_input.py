@@ -18,6 +18,14 @@ ADR = b"# Use UDP\n\n## Status\n\nAccepted\n\n## Decision\n\nWe use UDP.\n"
 TALK = "Ana: Which berth is free?\nBo: Four.\nAna: Until when?\nBo: Until noon, then the ferry needs it.\n"
 
 
+NAMELESS = b'{"kind": "decision", "title": "A"}\n{"kind": "decision", "title": "B"}\n'
+
+
+def decisions(*ids: str) -> bytes:
+    """Return a line for each decision with such an id."""
+    return b"".join(json.dumps({"kind": "decision", "id": id, "title": id}).encode() + b"\n" for id in ids)
+
+
 @pytest.fixture
 def feed(monkeypatch: pytest.MonkeyPatch) -> Feed:
     """`feed(content)`: what the next command reads from a pipe."""
@@ -40,11 +48,7 @@ def kinds(done: Any) -> Any:
 @pytest.mark.parametrize(
     ("words", "content", "kind"),
     [
-        (
-            (),
-            b'{"kind": "decision", "id": "a", "title": "A"}\n{"kind": "decision", "id": "b", "title": "B"}\n',
-            {"decision": 2},
-        ),
+        ((), decisions("a", "b"), {"decision": 2}),
         ((), b'[{"kind": "decision", "id": "a", "title": "A"}]', {"decision": 1}),
         ((), b"title: A\nstatus: accepted\n", {"decision": 1}),
         ((), ADR, {"decision": 1}),
@@ -75,22 +79,19 @@ def test_what_is_wrong_with_standard_input_is_told_by_its_name(cstp: Cstp, feed:
 
 
 def test_a_long_line_of_standard_input_is_refused_alone(cstp: Cstp, feed: Feed) -> None:
-    feed(
-        b'{"kind": "decision", "title": "A"}\n' + b"x" * (LONGEST_LINE + 1) + b'\n{"kind": "decision", "title": "B"}\n'
-    )
+    feed(NAMELESS.replace(b"\n", b"\n" + b"x" * (LONGEST_LINE + 1) + b"\n", 1))
     done = cstp("ingest", "-", "--json")
     found = json.loads(done.out)
     assert (found["new"], [one["line"] for one in found["rejected"]]) == (2, [2])
 
 
 def test_standard_input_is_pruned_by_its_name_alone(cstp: Cstp, feed: Feed) -> None:
-    both = b'{"kind": "decision", "id": "a", "title": "A"}\n{"kind": "decision", "id": "b", "title": "B"}\n'
-    feed(both)
+    feed(decisions("a", "b"))
     done = cstp("ingest", "-", "--prune")
     assert (done.code, "--name" in done.err) == (2, True)
-    feed(both)
+    feed(decisions("a", "b"))
     cstp("ingest", "-", "--name", "export.jsonl")
-    feed(b'{"kind": "decision", "id": "a", "title": "A"}\n{"kind": "decision", "id": "c", "title": "C"}\n')
+    feed(decisions("a", "c"))
     done = cstp("ingest", "-", "--name", "export.jsonl", "--prune", "--yes", "--json")
     assert json.loads(done.out)["deleted"] == 1
     assert [cstp("show", id).code for id in "abc"] == [0, 1, 0]
@@ -100,11 +101,7 @@ def test_standard_input_is_pruned_by_its_name_alone(cstp: Cstp, feed: Feed) -> N
     ("first", "second", "titles"),
     [
         (ADR, ADR.replace(b"UDP", b"TCP"), ["Use TCP", "Use UDP"]),
-        (
-            b'{"kind": "decision", "title": "A"}\n{"kind": "decision", "title": "B"}\n',
-            b'[{"kind": "decision", "title": "C"}]',
-            ["A", "B", "C"],
-        ),
+        (NAMELESS, b'[{"kind": "decision", "title": "C"}]', ["A", "B", "C"]),
         (b"# Notes\n\nOne.\n", b"# Notes\n\nTwo.\n", ["Notes", "Notes", "Notes", "Notes"]),  # each with its chunk
     ],
 )
@@ -120,13 +117,8 @@ def test_a_stream_without_a_name_replaces_the_records_whose_ids_it_gives_and_no_
     long, cut = "The bar is shallow. " * 400, "Cut short."
     for title, content, level in [("A", long, "sensitive"), ("B", cut, "normal")]:
         record = {"kind": "decision", "id": "d", "title": title}
-        document = {
-            "kind": "source",
-            "id": "s",
-            "title": "S",
-            "category": title,
-            "content": f"Kept.\n\n# Next\n\n{content}",
-        }
+        document = {"kind": "source", "id": "s", "title": "S", "category": title}
+        document |= {"content": f"Kept.\n\n# Next\n\n{content}"}
         kept = {"kind": "entity", "name": "Ana", "role": title}
         lines = [record, document, kept, {"kind": "decision", "title": f"Without an id {title}"}]
         feed("\n".join(map(json.dumps, lines)).encode())
@@ -231,10 +223,8 @@ def test_a_warning_that_many_files_share_is_one_line_and_in_json_one_each(cstp: 
 
 
 def test_refusals_that_share_a_cause_are_one_line_and_in_json_one_each(cstp: Cstp) -> None:
-    Path("a.jsonl").write_text(
-        '{"kind": "decision", "title": "A", "confidence": 2}\n' * 200
-        + '{"kind": "decision", "title": "A", "stakes": 5}\n'
-    )
+    sure = '{"kind": "decision", "title": "A", "confidence": 2}\n'
+    Path("a.jsonl").write_text(sure * 200 + sure.replace('"confidence": 2', '"stakes": 5'))
     file = Path("a.jsonl").absolute()
     done = cstp("ingest", "a.jsonl")
     first, second = done.err.splitlines()

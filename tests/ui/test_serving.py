@@ -30,6 +30,11 @@ GUARDS = {
 SCRIPT = "vendor/cytoscape.js"
 
 
+@pytest.fixture
+def live(common_server: Callable[..., Live]) -> Live:
+    return common_server()
+
+
 def shown(reply: Any) -> dict[str, str]:
     """All headers of an answer but its date, each of which is there once."""
     found = {name: value for name, value in reply.headers if name not in ("date", "connection")}
@@ -44,8 +49,7 @@ def folder_of_assets(live: Live) -> str:
     return f"/ui/{found[0]}"
 
 
-def test_the_page_has_one_script_and_exact_headers(common_server: Callable[..., Live]) -> None:
-    live = common_server()
+def test_the_page_has_one_script_and_exact_headers(live: Live) -> None:
     reply = live.get("/ui/")
     place = folder_of_assets(live).removeprefix("/ui/")
     template = (STATIC / INDEX).read_text(encoding="utf-8")
@@ -65,8 +69,7 @@ def test_the_page_has_one_script_and_exact_headers(common_server: Callable[..., 
     }
 
 
-def test_every_file_has_its_type_and_exact_headers(common_server: Callable[..., Live]) -> None:
-    live = common_server()
+def test_every_file_has_its_type_and_exact_headers(live: Live) -> None:
     place = folder_of_assets(live)
     names = [path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file()]
     assert SCRIPT in names
@@ -85,16 +88,15 @@ def test_every_file_has_its_type_and_exact_headers(common_server: Callable[..., 
         }
 
 
-def test_the_digest_is_that_of_all_names_and_contents(common_server: Callable[..., Live]) -> None:
+def test_the_digest_is_that_of_all_names_and_contents(live: Live) -> None:
     digest = sha256()
     for path in sorted(path for path in STATIC.rglob("*") if path.is_file()):
         name, content = path.relative_to(STATIC).as_posix(), path.read_bytes()
         digest.update(name.encode() + b"\0" + str(len(content)).encode() + b"\0" + content)
-    assert folder_of_assets(common_server()) == f"/ui/assets/{digest.hexdigest()[:16]}/"
+    assert folder_of_assets(live) == f"/ui/assets/{digest.hexdigest()[:16]}/"
 
 
-def test_a_page_that_has_not_changed_is_not_sent_again(common_server: Callable[..., Live]) -> None:
-    live = common_server()
+def test_a_page_that_has_not_changed_is_not_sent_again(live: Live) -> None:
     tag = live.get("/ui/").header("etag")
     for given in (tag, f"W/{tag}", f'"other", {tag}', "*"):
         reply = live.get("/ui/", {"If-None-Match": given})
@@ -119,8 +121,7 @@ def test_a_page_that_has_not_changed_is_not_sent_again(common_server: Callable[.
         ("gzip;q=high", False),
     ],
 )
-def test_gzip_is_served(common_server: Callable[..., Live], accepted: str, compressed: bool) -> None:
-    live = common_server()
+def test_gzip_is_served(live: Live, accepted: str, compressed: bool) -> None:
     reply = live.get(folder_of_assets(live) + SCRIPT, {"Accept-Encoding": accepted})
     content = (STATIC / SCRIPT).read_bytes()
     assert reply.header("content-encoding") == ("gzip" if compressed else None)
@@ -129,8 +130,7 @@ def test_gzip_is_served(common_server: Callable[..., Live], accepted: str, compr
     assert (len(reply.body) < len(content) / 2) == compressed
 
 
-def test_nothing_is_served_but_the_files_under_their_digest(common_server: Callable[..., Live]) -> None:
-    live = common_server()
+def test_nothing_is_served_but_the_files_under_their_digest(live: Live) -> None:
     place = folder_of_assets(live)
     assert live.get(place + SCRIPT).status == 200
     within = ["", INDEX, "vendor", "vendor/", "VENDOR/cytoscape.js", "vendor//cytoscape.js", "none.js"]
@@ -144,8 +144,7 @@ def test_nothing_is_served_but_the_files_under_their_digest(common_server: Calla
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"])
-def test_the_page_is_read_and_nothing_else(common_server: Callable[..., Live], method: str) -> None:
-    live = common_server()
+def test_the_page_is_read_and_nothing_else(live: Live, method: str) -> None:
     for path in ("/ui", "/ui/", folder_of_assets(live) + SCRIPT):
         whole, head = live.get(path), live.get(path, method="HEAD")
         assert (head.status, head.body, shown(head)) == (whole.status, b"", shown(whole))
@@ -154,8 +153,7 @@ def test_the_page_is_read_and_nothing_else(common_server: Callable[..., Live], m
     assert live.get("/", {"Accept": "text/html"}, method).status == 404
 
 
-def test_addresses_are_relative_for_proxies(common_server: Callable[..., Live]) -> None:
-    live = common_server()
+def test_addresses_are_relative_for_proxies(live: Live) -> None:
     browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
     for path, headers in (("/ui", {}), ("/", browser), ("/?x=//evil.example", browser)):
         reply = live.get(path, headers)
@@ -166,8 +164,7 @@ def test_addresses_are_relative_for_proxies(common_server: Callable[..., Live]) 
         assert (reply.status, reply.body, reply.header("location")) == (404, b"Not Found", None)
 
 
-def test_another_host_gets_nothing(common_server: Callable[..., Live]) -> None:
-    live = common_server()
+def test_another_host_gets_nothing(live: Live) -> None:
     browser = {"Accept": "text/html"}
     for path in ("/ui", "/ui/", folder_of_assets(live) + SCRIPT, "/"):
         for host in ("evil.example", f"evil.example:{live.port}", "localhost.evil.example"):
