@@ -14,15 +14,6 @@ from cognition_engines.store.records import open_records
 from tests.stores import PostgreSQL
 
 LEASE = 0.5
-HOLDER = """
-import sys
-from cognition_engines.store.opening import shared_lock
-from cognition_engines.store.records import open_records
-lock = shared_lock(open_records(sys.argv[1]).store, "index")
-assert lock.is_held()
-print("held", flush=True)
-sys.stdin.read()
-"""
 
 
 @pytest.fixture
