@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.filters import Conditions, HasAll
 from cognition_engines.indexes.columns import listing as listing_module
 from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.matching import accepts
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Conditions, HasAll, Sensitivity, Viewer
 from cognition_engines.spaces import EPISODES, EXTRACTIONS, Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord

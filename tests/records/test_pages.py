@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from cognition_engines.indexes.columns.builder import Columns
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import MAX_ID, Origin
+from cognition_engines.kinds.spec import MAX_ID, Kind, Origin
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, FloatArray, Outcome
 from tests.stored import Removal, Upsert, changes_of, models

@@ -14,8 +14,8 @@ from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex
 from cognition_engines.indexes.keywords.text_documents import Marks, add_label_terms, textual
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Filters, Viewer
 from cognition_engines.retrieval.fusion import CANDIDATES, Part, fuse_parts, with_bm25
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg

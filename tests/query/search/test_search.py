@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
 from cognition_engines.retrieval import legs
 from cognition_engines.retrieval.legs import FEW_ROWS, cosines, distances
