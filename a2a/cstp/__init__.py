@@ -202,7 +202,7 @@ else:
         return sorted({*globals(), *__all__})
 
     def __getattr__(name: str) -> object:
-        """Return what `__all__` names, from its module. Raise AttributeError."""
+        """Return a name of `__all__` from its module. Raise AttributeError."""
         if name not in __all__:
             raise AttributeError(f"module 'cstp' has no attribute {name!r}")
         return getattr(import_module("cstp.client.async_client" if name == "AsyncClient" else "cstp.exports"), name)

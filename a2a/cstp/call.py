@@ -25,7 +25,7 @@ class Call(Generic[R_co]):
     """A call that is ready to be sent, alone or in a batch. `cstp.calls` makes one for each method.
 
     `params` are JSON in wire spelling. `repeatable` says that running the call twice does no harm. `read` makes the
-    result of what came back, or raises ValueError. `timeout` is how many seconds it may take, if not the client's.
+    result from the answer, or raises ValueError. `timeout` is its limit in seconds, if not the client's.
     """
 
     method: str
@@ -146,7 +146,7 @@ class _Walk(Generic[T]):
 def each(read: Callable[[int, int], Page[T]], page_size: int) -> Iterator[T]:
     """Yield every item once, in order, from pages read by `read(offset, limit)`.
 
-    Exact while the list changes: what stays is returned once; what is written or deleted meanwhile may be returned.
+    Exact while the list changes: remaining items are returned once; items written or deleted meanwhile may be returned.
     """
     walk, size = _Walk[T](), max(LEAST, page_size)
     while not walk.done:

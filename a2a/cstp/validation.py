@@ -1,6 +1,6 @@
-"""From the members that a caller sent to a params model, or to the list of all that is wrong with them.
+"""Validation: from the members that a caller sent to a params model, or to the list of all violations.
 
-Hints name what to send instead: the nearest name, or the shape of a value. They repeat no value.
+Hints suggest a correction: the nearest name, or the form of a value. They repeat no value.
 """
 
 import json
@@ -140,7 +140,7 @@ def _path(location: tuple[int | str, ...]) -> tuple[str, bool]:
 
 
 def _hint(model: type[Wire], members: object, error: ErrorDetails) -> str:
-    """Return what to send instead, to be added to a message; empty if that is not known."""
+    """Return a suggested correction, to be added to a message; empty if there is none."""
     location = error["loc"]
     if error["type"] in _SHAPED:
         shape = shape_of(model, location)

@@ -78,7 +78,7 @@ _ROUTES: Final = {
 
 
 class State(TypedDict):
-    """What each request finds in its scope."""
+    """The state in the scope of each request."""
 
     parts: Parts
     probes: Probes
@@ -102,7 +102,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What is made of the settings before anything is opened."""
+    """Parts that are made from the settings before anything is opened."""
 
     settings: Settings
     plan: Plan
@@ -118,8 +118,8 @@ def create_app(
 ) -> Starlette:
     """Return the ASGI application. Raise ConfigurationError for wrong settings, before anything is opened.
 
-    `engine` that is already open is used, and closed at the end; without it the lifespan opens what the settings
-    name. `member` is which of several workers this process is.
+    `engine` that is already open is used, and closed at the end; without it the lifespan opens the parts that the
+    settings name. `member` is set if this process is one of several workers.
     """
     prepared = _prepare(settings, gate)
     discovery = documents.make_discovery(settings, prepared.plan, prepared.document)

@@ -1,4 +1,4 @@
-"""Where each setting comes from: flags, environment variables, a settings file, defaults.
+"""The sources of settings: flags, environment variables, a settings file, defaults.
 
 A value is taken from the first that has it: flags, `CSTP_*` environment variables (`__` between section and name),
 the file given with --config, else the one that CSTP_CONFIG names, else the file that ships with the server. A file in
@@ -73,9 +73,9 @@ class LoadedSettings:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What was given: a file, by its path, and environment variables, by their names. Empty for none.
+        """The sources in use: a file, by its path, and environment variables, by their names. Empty for none.
 
-        The file that ships with the server is named where it was edited: it says what holds without it.
+        The file that ships with the server is named only if it was edited: otherwise it states the defaults.
         """
         named = {origin.removeprefix(_VARIABLE) for origin in self.origins.values() if origin.startswith(_VARIABLE)}
         usual = _leaves(Settings().model_dump())

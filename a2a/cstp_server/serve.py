@@ -131,7 +131,7 @@ def serve(
     gate = Gate(settings.server.max_in_flight, settings.server.max_queue, settings.server.handler_seconds)
     with ExitStack() as undo:
         undo.callback(gc.enable)
-        gc.disable()  # what is made until all is open stays, and looking through it takes a tenth of the start
+        gc.disable()  # objects made until all is open stay, and collecting them takes a tenth of the start
         if member is not None and member.worker.writes:
             lock = take_folder(settings.indexes_path, settings.server.grace_seconds)
         engine = open_engine(settings, model, member, lock)

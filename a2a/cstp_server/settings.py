@@ -84,7 +84,7 @@ class ServerSettings(Section):
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach the server."""
+        """True if only this machine can reach the server."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
@@ -152,7 +152,7 @@ class VectorSettings(Section):
 
 
 class SearchSettings(Section):
-    """How search reads and ranks texts."""
+    """Settings of search and ranking."""
 
     language: Language = Field(
         "en",

@@ -188,7 +188,7 @@ def create_token(
 ) -> tuple[Token, str]:
     """Add a token and return it with its text, which is stored nowhere. Raise TokenRefused.
 
-    One `by_link` takes the place of the oldest other one by link where the agent has no room.
+    A token `by_link` replaces the oldest other one by link if the agent has no room.
     """
     check_rights(agent, scopes=scopes, lifetime=lifetime, clearance=clearance, projects=projects)
     now = datetime.now(UTC)

@@ -89,7 +89,7 @@ class SyncEngine:
         return self._run(self.engine.list_extractions(type, topic, viewer, offset, limit))
 
     def recall(self, request: RecallRequest | str) -> RecallAnswer | None:
-        """Return the records that the request selects; None if it names an id of which its viewer sees no record."""
+        """Return the records that the request selects; None if its viewer sees no record with the given id."""
         return self._run(self.engine.recall(RecallRequest(query=request) if isinstance(request, str) else request))
 
     def search(self, request: SearchRequest | str) -> list[FoundRecord]:

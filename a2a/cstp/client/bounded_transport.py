@@ -28,7 +28,7 @@ class RemainingTime(float):
 
 
 class TimeLeft(dict[str, float]):
-    """httpx's time limits: it reads the one of each step when the step begins, and gets what is left by then."""
+    """httpx's time limits: it reads the limit of each step when the step begins, and gets the remaining time."""
 
     def __init__(self, deadline: Deadline, connect_seconds: float = CONNECT_SECONDS) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class BoundedTransport(httpx.HTTPTransport):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        # httpx has no parameter for what its connections are made of
+        # httpx has no parameter for its network backend
         self._pool._network_backend = _Backend(self._pool._network_backend)  # type: ignore[assignment]
 
 

@@ -16,7 +16,7 @@ _PASSING: Final = (TransportError, Overloaded, QueryFailed, RateLimited)
 
 
 class _Walk:
-    """Where the reading of changes is: the cursor of the last change that was given out, and what is read ahead."""
+    """The place in the stream: the cursor of the last change that was yielded, and changes read ahead."""
 
     def __init__(self, since: Cursor, follow: bool) -> None:
         self.cursor: Cursor = since

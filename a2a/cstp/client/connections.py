@@ -1,6 +1,6 @@
-"""Connections to a server: through which proxy, with which certificates, and one HTTP request at a time.
+"""Connections to a server, with their proxy and certificates; each sends one HTTP request at a time.
 
-What the environment says (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`) holds, but this machine itself is asked directly.
+The environment (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`) applies, but not to requests to this machine itself.
 """
 
 import ssl
@@ -27,7 +27,7 @@ def options_for(url: httpx.URL, ssl_context: ssl.SSLContext | None = None) -> di
     try:
         proxy = None if named is None else httpx.Proxy(named)
     except (ValueError, httpx.InvalidURL):
-        # without what was named, which may have a password
+        # without the URL, which may have a password
         raise ValueError("the proxy that the environment names must read like http://host:3128") from None
     return {"verify": context, "trust_env": False, "proxy": proxy}
 

@@ -21,7 +21,7 @@ _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """An HTTP answer; `retry_after` is what its `Retry-After` asks for, in seconds."""
+    """An HTTP answer; `retry_after` is its `Retry-After`, in seconds."""
 
     status: int
     retry_after: float | None
@@ -86,7 +86,7 @@ def _read(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R |
         raise UnexpectedAnswer(status, "not a JSON-RPC answer")
     if "error" in answer:
         error = _error(answer)
-        # what is refused before its body is read has no id
+        # a request refused before its body is read has no id
         if error is None or (answer.get("id") is not None and answer["id"] != identifier):
             raise UnexpectedAnswer(status, "not an answer to this call")
         return error

@@ -112,7 +112,7 @@ class GetGraphParams(ReadParams):
 
 
 class DecisionInShort(WireResult):
-    """A decision as lists have it; members are null where its record does not say."""
+    """A decision in a list; members are null if its record does not state them."""
 
     id: DecisionId
     title: str

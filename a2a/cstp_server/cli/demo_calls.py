@@ -10,7 +10,7 @@ from cstp.client.sync_client import Client
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call, and what it is there for."""
+    """One call, and its purpose."""
 
     about: str
     method: str

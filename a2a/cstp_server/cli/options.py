@@ -87,6 +87,6 @@ def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for cells in rows:
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     if not console.is_terminal:
-        console.width = _WIDEST  # lest it is cut at the 80 columns of what has none
+        console.width = _WIDEST  # so that it is not cut at 80 columns without a terminal
         console.width = console.measure(table).maximum
     console.print(table)

@@ -25,7 +25,7 @@ EACH_SECONDS: Final = 10.0
 
 
 class Rate(ProgressColumn):
-    """How many of `unit` a second so far."""
+    """The average number of `unit` per second."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()

@@ -50,7 +50,7 @@ def records_in(folder: Path) -> Iterator[Records]:
 def existing_records(loaded: LoadedSettings, *, reads_only: bool = False) -> Iterator[Records]:
     """Open records as `opened_records` does. Raise ConfigurationError if there are none.
 
-    A command that only reads (`reads_only`) opens also what this user may not write.
+    A command that only reads (`reads_only`) also opens a store that this user may not write.
     """
     name_store(loaded)
     require_records(loaded)

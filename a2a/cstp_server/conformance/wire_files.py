@@ -45,7 +45,7 @@ _REPEATED: Final = re.compile(r"<([^<>]{1,64}) x (\d+)>")
 
 @dataclass(slots=True)
 class Exchange:
-    """What is sent and what comes back, without the arrows; `line` is that of the first, 1-based.
+    """A request and its answer, without the arrows; `line` is the first line of the request, 1-based.
 
     `noted` are texts of earlier answers, by name, the same for all exchanges of a conversation.
     """
@@ -58,7 +58,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class Conversation:
-    """One file. `settings` and `token` are what differs from the defaults."""
+    """One file. `settings` and `token` are the differences from the defaults."""
 
     name: str
     settings: dict[str, str] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request as bytes, and what it takes to read the answer."""
+    """A request as bytes, and the values needed to read the answer."""
 
     method: str
     data: bytes
@@ -101,7 +101,7 @@ class Number(str):
 
 
 class Differs(Exception):
-    """An answer differs from the conversation; the message shows where and how."""
+    """An answer differs from the conversation; the message shows the place and the difference."""
 
 
 def must(holds: bool, otherwise: str) -> None:

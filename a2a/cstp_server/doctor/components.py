@@ -31,7 +31,7 @@ from cstp_server.process.local_probe import probe
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings, SourceSettings
 
-_LARGE_LOG: Final = 256 * MB  # SQLite gives back all but 64 MiB of what one transaction took
+_LARGE_LOG: Final = 256 * MB  # SQLite releases all but 64 MiB of the memory of one transaction
 _READYZ_SECONDS: Final = 5.0
 
 

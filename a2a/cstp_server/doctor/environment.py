@@ -1,4 +1,4 @@
-"""Settings, data folder and tokens: what can be seen without opening a database."""
+"""Checks of settings, data folder and tokens, without opening a database."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def check_settings(loaded: LoadedSettings) -> CheckResult[None]:
 
 
 def check_folder(settings: Settings) -> CheckResult[None]:
-    """Check whether the data folder exists, whose it is, who else may enter, and what it lies on."""
+    """Check whether the data folder exists, its owner, its mode, and its file system."""
     folder = settings.data_dir.absolute()
     if not folder.exists():
         remedy = "cstp ingest or cstp serve creates it; if it should exist, give its path with --data-dir"

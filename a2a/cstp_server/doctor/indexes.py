@@ -64,9 +64,9 @@ def _waits(settings: Settings, state: KeywordState, at: Position, held: StoreCon
 
 
 def check_vectors(settings: Settings, held: StoreContents | None, model: Model | None) -> CheckResult[None]:
-    """Check whether the next start can trust the folders of the index, or its server has what was noted there.
+    """Check whether the next start can trust the folders of the index, or whether its server has the noted collections.
 
-    Without records or model to compare with, whether the server answers.
+    Without records or a model to compare with, check only whether the server answers.
     """
     if settings.vectors.index == "memory":
         return CheckResult([Finding("vectors", Level.OK, "no index: vectors are ranked in memory")])

@@ -1,4 +1,4 @@
-"""What the answers of searches share: the mode, abstention, explanations, places, and a bound of tokens.
+"""Common parts of the answers of searches: the mode, abstention, explanations, places, and a bound of tokens.
 
 Texts are cut to their best passages, and items that do not fit are left out.
 """
@@ -101,10 +101,10 @@ def explain_result(found: Explanation | None, window: Window | None) -> Explaine
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One item of an answer; `field` is its member with the text to be cut, None where it has none.
+    """One item of an answer; `field` is its member with the text to be cut, None if it has none.
 
-    Items of a lower `rank` get what is left before others do. `whole` is one that comes as it is, whatever it takes.
-    `extra` are bytes that it takes elsewhere in the answer. The others as `Cut` has them.
+    Items of a lower `rank` get remaining bytes before others. A `whole` item is never cut, whatever its size. `extra`
+    are its bytes elsewhere in the answer. The other fields are those of `Cut`.
     """
 
     item: Wire
@@ -122,7 +122,7 @@ class Part:
 
     @property
     def cost(self) -> int:
-        """What it takes without its text."""
+        """Bytes that it takes without its text."""
         bare = self.item if self.field is None else self.item.model_copy(update={self.field: ""})
         return size_of(bare) + _TRUNCATED + self.extra
 
@@ -207,5 +207,5 @@ def shown_path(origin: Origin) -> str | None:
     """Return the path of the record's file in its repository, or the name of the file; None if no file has it."""
     if origin.path and origin.path != origin.source:
         return origin.path
-    # where the server has its files is not for callers
+    # paths of files on the server are not for callers
     return PurePosixPath(origin.source).name if origin.source.startswith("/") else None

@@ -1,7 +1,7 @@
-"""How a server takes a folder that another process holds.
+"""Takeover of a folder that another process holds.
 
-A `cstp mcp` gives it up, and asks the server from then on. A server keeps it, and answers on the listener of the second
-one, too.
+A `cstp mcp` gives the folder up, and calls the server from then on. A server keeps the folder, and answers on the
+listener of the second server, too.
 """
 
 import asyncio

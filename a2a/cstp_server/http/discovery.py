@@ -23,13 +23,13 @@ from cstp_server.tokens import SCOPES
 
 OPENRPC_PATH: Final = "/openrpc.json"
 CARD_PATH: Final = "/.well-known/agent-card.json"
-OLD_CARD_PATH: Final = "/.well-known/agent.json"  # where A2A had it before its version 0.3
+OLD_CARD_PATH: Final = "/.well-known/agent.json"  # the path of A2A before its version 0.3
 _CACHED: Final = (b"cache-control", b"public, max-age=300")
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What the documents are made of; `openrpc` is the whole document as JSON."""
+    """The inputs of the documents; `openrpc` is the whole document as JSON."""
 
     settings: Settings
     plan: Plan

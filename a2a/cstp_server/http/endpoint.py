@@ -44,14 +44,14 @@ PLAIN: Final = (b"content-type", b"text/plain; charset=utf-8")
 NO_STORE: Final = (b"cache-control", b"no-store")
 NOSNIFF: Final = ("x-content-type-options", "nosniff")
 METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
-ANSWERING: Final = "answering"  # where the state of a request has its Answering, until there is an answer
+ANSWERING: Final = "answering"  # the key of a request's Answering in its state, until there is an answer
 _log = structlog.get_logger("cstp.http")
 _TAG: Final = re.compile(rb'(?:W/)?("[^"]*")')
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the endpoint works with, made when the server starts."""
+    """The parts of the endpoint, created when the server starts."""
 
     dispatcher: Dispatcher
     limiter: Limiter
@@ -78,7 +78,7 @@ WRONG_ORIGIN: Final = Reply(403, b"Invalid Origin header", [PLAIN])
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """A way in: what answers a body of a caller who was let in, and how an error is written before that."""
+    """An endpoint's protocol: the answer to a body of an accepted caller, and the form of earlier errors."""
 
     answer: Callable[[Scope, bytes, Call], Awaitable[Reply]]
     error_body: Callable[[CstpError], bytes]

@@ -1,8 +1,7 @@
 """Moving windows that the workers of one server count together, exactly: in memory that they have in common.
 
 A window of a key has one page: a digest of both, the units that count, and the steps in which they were taken, as a
-ring. The lock of a file is held for each charge, a few microseconds; the kernel gives it back where its holder is
-killed.
+ring. The lock of a file is held for each charge, a few microseconds; the kernel releases it if its holder is killed.
 """
 
 import fcntl
@@ -21,7 +20,7 @@ from cstp_server.limits.memory_windows import MovingWindows, Step, until_free, u
 from cstp_server.limits.prices import Window
 
 PAGES: Final = 65_536  # windows of keys that count at a time; a page takes memory once it is used
-STEPS: Final = 250  # of a window: what is taken within one leaves together, with the last of it
+STEPS: Final = 250  # of a window: units taken within one step expire together, with the last of them
 _PAGE: Final = 4096
 _HEAD: Final = struct.Struct("=16sIIIQ")  # digest, seconds, place of the first step, number of steps, units
 _STEP: Final = struct.Struct("=dQ")  # when the last of it was taken, units
@@ -102,7 +101,7 @@ class _Ring:
 class CommonWindows:
     """Counts as `MovingWindows` does, together with every other process that has the memory and the lock.
 
-    Where more windows count than there are pages, those that find none are counted in this process alone.
+    If there are more windows than pages, the windows without a page are counted in this process alone.
     """
 
     def __init__(self, memory: mmap.mmap, lock: Path, clock: Callable[[], float] = monotonic) -> None:

@@ -1,9 +1,9 @@
-"""What each agent may spend: the windows, their state, and what happens when Redis does not answer.
+"""The budget of each agent: the windows, their state, and the fallback if Redis does not answer.
 
-Every call is counted in this process and, where there is one, in Redis; both must allow it. So a Redis that goes away,
-or comes back without its data, gives no agent a second allowance. While it does not answer, this process continues its
-count, together with what other servers had spent by its last answers; nothing waits for it, and a background probe
-brings it back and counts there what was spent meanwhile.
+Every call is counted in this process and, if configured, in Redis; both must allow it. So a Redis that goes away, or
+comes back without its data, gives no agent a second allowance. While it does not answer, this process continues its
+count, together with the spending of other servers as of its last answers; nothing waits for Redis, and a background
+probe detects its return and adds this process's spending during the outage.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ _log = structlog.get_logger("cstp.limits")
 
 @dataclass(slots=True)
 class _WindowState:
-    """What was last known of one window of one agent: units left, when some come back, and when that was read."""
+    """The last known state of one window of one agent: units left, when some come back, and when that was read."""
 
     remaining: int
     reset: float
@@ -101,7 +101,7 @@ class Limiter:
 
     @property
     def is_degraded(self) -> bool:
-        """Whether Redis is configured and does not answer."""
+        """True if Redis is configured and does not answer."""
         return self._probe is not None
 
     @property
@@ -119,10 +119,10 @@ class Limiter:
         return self.state
 
     async def charge(self, agent: str, method: str, more: int = 0) -> None:
-        """Take what a call of `method` costs, and `more`, from each window of the agent, or from none.
+        """Take the cost of a call of `method`, and `more`, from each window of the agent, or from none.
 
-        What would be more than a window ever holds is all that it holds. A write is counted in the windows of writes,
-        too, before the others. Raise RateLimited.
+        A cost above a window's limit counts as that limit. A write is counted in the windows of writes, too, before the
+        others. Raise RateLimited.
         """
         if method in self._plan.writing:
             await self._spend(writes_of(agent), 1)
@@ -178,7 +178,7 @@ class Limiter:
     async def _hit(self, shared: "SharedWindows", windows: tuple[Window, ...], agent: str, cost: int) -> bool:
         """Take in Redis the units taken here already, and give them back if Redis refuses.
 
-        Without an answer the windows here decide, with what other servers had spent.
+        Without an answer the windows here decide, with the last known spending of other servers.
         """
         try:
             taken = await shared.take([window.item for window in windows], agent, cost)

@@ -21,7 +21,7 @@ from redis.exceptions import NoScriptError, RedisError
 
 from cognition_engines.errors import ConfigurationError
 
-# A window is a list with the time of each unit, the newest first, which loses what has left the window. Arguments:
+# A window is a list with the time of each unit, the newest first, without expired units. Arguments:
 # time, cost, each window's limit and seconds. Answers whether it took, then of each window its units and the time of
 # the oldest of them.
 _TAKE: Final = b"""
@@ -92,7 +92,7 @@ def connection(url: str) -> RedisStorage:
 
 @dataclass(frozen=True, slots=True)
 class ChargeResult:
-    """Whether units were taken, and of each window the units that count then and when the oldest of them was taken."""
+    """The result of a charge: if units were taken, and for each window its units and the time of the oldest."""
 
     allowed: bool
     windows: Sequence[tuple[int, float]]
@@ -100,7 +100,7 @@ class ChargeResult:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
-    """What one call takes, as the script's keys and its arguments after the time, and where its answer goes."""
+    """The charge of one call, as the script's keys and its arguments after the time, and the future of its answer."""
 
     keys: Sequence[str]
     arguments: Sequence[int]

@@ -1,4 +1,4 @@
-"""How a tool reports an error: bodies in the shape of each tool's own specification, without the codes of JSON-RPC."""
+"""Errors of tools: bodies in the form of each tool's own specification, without the codes of JSON-RPC."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

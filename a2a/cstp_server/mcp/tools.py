@@ -1,4 +1,4 @@
-"""The tools: methods with what a model reads to choose one, and how their arguments and answers are spelled."""
+"""The tools: methods with descriptions for a model, and the names of their arguments and answers."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _KEYS: Final = ("idempotency_key", "idempotencyKey")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A method as a tool; `text` is what the method says of itself, `shape` how its errors are answered."""
+    """A method as a tool; `text` is its description, `shape` the form of its errors."""
 
     name: str
     description: str

@@ -1,4 +1,4 @@
-"""Whether this server can answer, part by part. For `GET /readyz` and `GET /metrics`."""
+"""The readiness of this server, part by part, for `GET /readyz` and `GET /metrics`."""
 
 import asyncio
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ Status = Literal["ready", "degraded", "draining", "unavailable"]
 class Readiness:
     """`parts` gives each part's state; `last_seq` is the records' own, None when they do not answer.
 
-    `unavailable`: a part that a call needs is `down`. `degraded`: all are answered, but limits are not shared, a
-    Chroma server is away and vectors are compared in memory, audit rows wait for the store, or the tokens file is
-    damaged and the tokens that were read before count.
+    `unavailable`: a part that a call needs is `down`. `degraded`: all calls are answered, but limits are not shared, a
+    Chroma server is unreachable and vectors are compared in memory, audit rows wait for the store, or the tokens file
+    is damaged and the tokens read before are used.
     """
 
     status: Status
@@ -67,7 +67,7 @@ class ReadinessCheck:
         parts = {
             "records": "ready" if last_seq is not None and records and lists else "down",
             "keywords": indexes.keywords_state if keywords else "down",
-            # a Chroma server that is away costs no search: see indexes/vectors/live.py
+            # an unreachable Chroma server costs no search: see indexes/vectors/live.py
             "vectors": indexes.vectors_state.replace("down", "degraded") if vectors else "down",
             "embedder": embedder,
             "limits": limits,

@@ -1,4 +1,4 @@
-"""HTTPS that the server ends itself, where no proxy does."""
+"""HTTPS in the server itself, without a proxy."""
 
 import asyncio
 import ssl

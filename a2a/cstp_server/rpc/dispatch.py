@@ -37,7 +37,7 @@ from cstp_server.rpc.envelope import Malformed, Request, read_body
 UNKNOWN: Final = "unknown"  # stands for every method that is not served
 _RETRY_SECONDS: Final = 1
 Guarded = Callable[..., Coroutine[Any, Any, Result]]
-Validate = Callable[[type[Wire], object], Wire]  # what makes the parameters of a call; raises errors.InvalidParams
+Validate = Callable[[type[Wire], object], Wire]  # makes the parameters of a call; raises errors.InvalidParams
 _Validating = Callable[[type[Wire], object], Awaitable[Wire]]
 
 
@@ -52,7 +52,7 @@ _log = structlog.get_logger("cstp.call")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one request may take: elements of a batch, how many at a time, bytes of an answer and of a batch's.
+    """Limits of one request: elements of a batch, concurrent elements, bytes of an answer and of a batch's answers.
 
     An element that has not begun `batch_seconds` after its batch fails.
     """
@@ -66,7 +66,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back: `body` None when there were only notifications; `error` set for a single refused call."""
+    """The answer to a request: `body` is None for only notifications; `error` is set for a single refused call."""
 
     body: bytes | None
     error: errors.CstpError | None = None
@@ -74,7 +74,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a call came to, carried past jsonrpcserver: its result as JSON, or the error.
+    """The outcome of a call, passed around jsonrpcserver: its result as JSON, or the error.
 
     The result's names are those of the wire, or with `snake_case` those of the fields.
     """
@@ -87,7 +87,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Room:
-    """How many bytes the answers to one request may have: `each` of them, and `left` for all that are to come."""
+    """Remaining bytes for the answers to one request: `each` answer, and `left` for all later ones."""
 
     each: int
     left: int
@@ -266,7 +266,7 @@ class Dispatcher:
                 else:
                     _log.error("component_failed", **fields, exc_info=error)
                 outcome.error = errors.QueryFailed(error.component, call.request_id)
-            except Exception as error:  # noqa: BLE001 - the one catch-all: what is not foreseen stays inside
+            except Exception as error:  # noqa: BLE001 - the one catch-all: unexpected errors stay inside
                 _log.error("bug", method=name, request_id=call.request_id, exc_info=error)
                 outcome.error = errors.InternalError(call.request_id)
             return Error(outcome.error.code, outcome.error.message)
@@ -322,7 +322,7 @@ class Dispatcher:
 
 
 class _Fitting(Signature):
-    """Takes what is given: it is always a context and the params, and to bind them would take 7 us a call."""
+    """Accepts any arguments: they are always a context and the params, and binding them would take 7 us a call."""
 
     def bind(self, /, *args: Any, **kwargs: Any) -> BoundArguments:
         return BoundArguments(self, OrderedDict())

@@ -1,4 +1,4 @@
-"""What a link to the page grants: a token, once, to the first who shows the link's code before it ends.
+"""Grants of links to the page: a token, once, for the first request with the link's code before it expires.
 
 A grant is a file of `ui-links` in the data folder (mode 0600), named by the SHA-256 of the code; it holds no secret.
 """

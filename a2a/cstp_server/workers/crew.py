@@ -76,7 +76,7 @@ def _remove_left_over(parent: Path) -> None:
 
 
 class DirectOutput:
-    """A text stream of lines that are written at once, or left out where nothing reads them."""
+    """A text stream of lines that are written at once, or dropped if nothing reads them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -133,7 +133,7 @@ class Crew:
 
     def run(self) -> Worker | int:
         """Return in each worker when it was forked, and in the parent with the exit code when all have ended."""
-        self._due[1] = monotonic()  # the others copy what it has opened
+        self._due[1] = monotonic()  # the others copy its open parts
         with _woken_by_signals() as woken:
             while self._processes or self._due:
                 for number in [number for number, at in self._due.items() if at <= monotonic()]:

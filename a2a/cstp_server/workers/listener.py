@@ -23,9 +23,10 @@ _RETRY_SECONDS: Final = 1.0  # after an accept that failed for want of a descrip
 
 
 class SharedListener:
-    """Accepts from a socket for one worker; what uvicorn closes in the end, as it does its own listeners.
+    """Accepts from a socket for one worker; uvicorn closes it in the end, like its own listeners.
 
-    Without it, the worker whose event loop comes first takes all that wait, and keeps them as long as clients do.
+    Without it, the worker whose event loop runs first takes all waiting connections, and keeps them as long as the
+    clients do.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class SharedListener:
 
 
 class WorkerServer(GracefulServer):
-    """Stops on SIGTERM, however often that comes: what stops the parent may send it to all. SIGQUIT stops at once."""
+    """Stops on SIGTERM, however often it comes: a supervisor may send it to all processes. SIGQUIT stops at once."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A worker of several, what it has in common with the others, and its share of the server's bounds."""
+"""A worker of several, the state it shares with the others, and its share of the server's bounds."""
 
 import mmap
 import os
@@ -87,11 +87,11 @@ class Waker:
 
 @dataclass(frozen=True, slots=True)
 class CommonState:
-    """What the parent makes before it forks, for `count` workers. `folder` is theirs alone.
+    """Shared state that the parent creates before it forks `count` workers. `folder` is theirs alone.
 
-    `connections` is how many each has, `shown` up to which change the searches of each show the records, `wakers` lets
-    each look for changes. `agents` has what agents have spent, `events` wrong tokens and the like: in separate memory,
-    so that strangers cannot fill that of agents.
+    `connections` is the number of connections of each, `shown` the last change that the searches of each show, `wakers`
+    lets each look for changes. `agents` counts the spending of agents, `events` wrong tokens and the like: in separate
+    memory, so that strangers cannot fill the memory of agents.
     """
 
     count: int
@@ -152,7 +152,7 @@ class Membership:
 
 
 class OtherIndexes:
-    """What the engine of a worker knows of the others; see `cognition_engines.indexes.published.OtherWorkers`."""
+    """The other workers, as seen by the engine of a worker; see `cognition_engines.indexes.published.OtherWorkers`."""
 
     def __init__(self, member: Membership) -> None:
         self._member = member
@@ -173,7 +173,7 @@ class OtherIndexes:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What a process is after it was forked. Its signals are blocked until `begin`.
+    """A worker process after the fork. Its signals are blocked until `begin`.
 
     `answers` is the file in which it reports that it answers, `parent` one that ends with the parent.
     """

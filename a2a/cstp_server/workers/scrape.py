@@ -1,7 +1,7 @@
-"""What the workers of a server ask each other, over a socket in their folder, for `/metrics` and `/readyz`.
+"""Requests between the workers of a server, over sockets in their folder, for `/metrics` and `/readyz`.
 
-What a worker has counted it also writes into a file before it returns it, and the next one of its number begins with
-that: no counter of the server falls when a worker is replaced.
+A worker also writes its counts into a file before it returns them, and its replacement starts with those: no counter of
+the server falls when a worker is replaced.
 """
 
 import asyncio
@@ -121,7 +121,7 @@ def _worst(states: Sequence[str]) -> str:
 
 
 class OwnMetrics:
-    """The metrics of this process, on top of what former ones of its number had counted."""
+    """The metrics of this process, added to the counts of former processes of its number."""
 
     def __init__(
         self, registry: CollectorRegistry, gauges: StateGauges, readiness: ReadinessCheck, counters: Path
@@ -135,7 +135,7 @@ class OwnMetrics:
     async def look(self, *, counts_records: bool) -> list[MetricFamily]:
         """Return the current state of all workers."""
         readiness = await self._readiness.look()
-        self._gauges.readiness, self._gauges.counts_records = readiness, counts_records  # what follows is one step
+        self._gauges.readiness, self._gauges.counts_records = readiness, counts_records  # the next lines are one step
         found = merge_metrics([families_of(self._registry.collect()), self._before])
         _write(self._file, [one for one in found if one.type in COUNTERS])
         return found

@@ -1,7 +1,7 @@
 """A file of exported records into a store: checked whole first, then written in batches, each committed whole.
 
-A run that is killed has lost nothing that it committed, and the next one finishes the rest: what is stored already as
-the file has it is left alone. Lines that would bring back what was forgotten are left out: the record itself, or a part
+A run that is killed has lost nothing that it committed, and the next one finishes the rest: records that are stored
+unchanged already are left alone. Lines that would restore a forgotten record are skipped: the record itself, or a part
 of it under another id.
 """
 
@@ -44,7 +44,7 @@ _PAGE: Final = 1000  # names that the ledger and the store are asked about at on
 
 @dataclass(frozen=True, slots=True)
 class LineRefs:
-    """What decides whether a line is left out. `updated_at` in microseconds since 1970, None for now."""
+    """The values that decide if a line is skipped. `updated_at` in microseconds since 1970, None for now."""
 
     name: Name
     updated_at: int | None
@@ -55,7 +55,7 @@ class LineRefs:
 
 
 def refs_of(entry: Entry) -> LineRefs:
-    """Return what decides about the line of an entry."""
+    """Return the values that decide about the line of an entry."""
     parents: list[Name] = []
     passages: list[Name] = []
     for role, _, target in references_of(entry.record, entry.origin):
@@ -126,7 +126,7 @@ def _find_stored(names: Iterable[Name], records: Records) -> dict[Name, StoredRe
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """What a run did with the records of a file; with `rejected`, nothing was written."""
+    """The counts of an import; if any line was `rejected`, nothing was written."""
 
     read: int
     new: int
@@ -184,7 +184,7 @@ def import_file(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Where a record is in the file, and what is compared with the store."""
+    """The place of a record in the file, and the values compared with the store."""
 
     number: int
     kind: Kind

@@ -141,7 +141,7 @@ class WorkerNumber:
 
     @property
     def writes(self) -> bool:
-        """Whether this process does the work that one of them does for all: index files, missing vectors, expiry."""
+        """True if this process does the work that one of them does for all: index files, missing vectors, expiry."""
         return self.number == 1
 
     def folder(self, indexes: Path) -> Path:
@@ -149,9 +149,9 @@ class WorkerNumber:
         return indexes if self.writes else indexes / COPIES / str(self.number)
 
     def choice(self, choice: VectorChoice, *, shared: bool) -> VectorChoice:
-        """Return the choice of this process: one process has a folder of Chroma, so the others rank in memory.
+        """Return the choice of this process: only one process uses a Chroma folder, the others rank in memory.
 
-        `shared` says whether the records have locks for several processes, one of which then writes to a server.
+        With `shared`, the records have locks for several processes, and one process writes to the Chroma server.
         """
         return choice if self.writes or (choice.url is not None and shared) else VectorChoice("memory")
 

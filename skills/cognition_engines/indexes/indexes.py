@@ -141,12 +141,12 @@ class Indexes:
 
     @property
     def is_alone(self) -> bool:
-        """Whether no other worker has indexes of these records, which cannot be looked at from here."""
+        """True if no other worker has indexes of these records, which cannot be looked at from here."""
         return self._worker.count == 1
 
     @property
     def vectors_on_server(self) -> bool:
-        """Whether a Chroma server has vectors of this store."""
+        """True if a Chroma server has vectors of this store."""
         return any(index.vectors is not None and index.vectors.on_server for index in self.all_spaces)
 
     def note_compacted(self) -> None:

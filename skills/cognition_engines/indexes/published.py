@@ -1,4 +1,4 @@
-"""How far all indexes of this process have followed the records, for callers that wait for a change."""
+"""The last change that all indexes of this process have applied, for callers that wait for a change."""
 
 import asyncio
 from asyncio import AbstractEventLoop, Future

@@ -1,4 +1,4 @@
-"""One file or stream to what it holds, item by item."""
+"""Reads the contents of one file or stream, item by item."""
 
 import codecs
 import re
@@ -108,7 +108,7 @@ def _as_utf_8(file: BinaryIO) -> BinaryIO:
 
 
 def _read_other_encoding(path: str, content: bytes, at: int, explicit: bool, texts: Texts) -> Iterator[Item] | None:
-    """Refuse what is no UTF-8 from the byte `at` on, of JSONL only such lines; None if it would be read as nothing."""
+    """Reject bytes that are no UTF-8 from `at` on, of JSONL only such lines; None if it would be read as nothing."""
     wide = content.startswith(_UTF_16)
     if _suffix(path) in JSON_LINES and not wide:
         return read_lines(path, BytesIO(content), explicit)
@@ -183,7 +183,7 @@ def _read_text(path: str, text: str, explicit: bool, texts: Texts) -> Iterator[I
 
 
 def _read_note(path: str, document: Document, explicit: bool) -> Iterator[Item] | None:
-    """Return a document, with what a note of another system says of others."""
+    """Return a document, with the relations stated in a note of another system."""
     items = documents.read(path, document, explicit)
     return None if items is None else with_graph(path, document, items)
 
@@ -216,7 +216,7 @@ def _find_conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[in
     """Return the 1-based lines of the first and the last marker of the first conflict; None without one.
 
     The three markers stand at the beginnings of lines, in order. A conflict that begins in a block of code is an
-    example; `fences` are the lines around such blocks. The file ends where it began.
+    example; `fences` are the lines around such blocks. The position in the file is restored.
     """
     start = file.tell()
     try:
@@ -226,7 +226,7 @@ def _find_conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[in
 
 
 def _has_opening(file: BinaryIO) -> bool:
-    """Return whether the marker is anywhere in the file, and leave it where it began."""
+    """Return whether the marker is anywhere in the file, and restore the position."""
     start, before = file.tell(), b""
     while piece := file.read(_PIECE):
         if b"<<<<<<<" in before + piece:
@@ -270,7 +270,7 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream that was copied into a seekable file. `name` is what it is called; an extension gives its format."""
+    """A stream that was copied into a seekable file. `name` is its name; an extension gives its format."""
 
     name: str
     address: str

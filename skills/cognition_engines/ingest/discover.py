@@ -1,4 +1,4 @@
-"""The files that a run reads: which files of folders may hold records, and what else is in these."""
+"""The files that a run reads: the files of folders that may have records, and counts of the others."""
 
 import os
 from collections import Counter
@@ -26,7 +26,7 @@ LINK: Final = "link"  # under which links to anything are counted
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file, its size in bytes, and what changes when it is written: when it was (ns), and its inode."""
+    """A file, its size in bytes, and the values that change when it is written: its time (ns) and its inode."""
 
     path: Path
     size: int

@@ -1,6 +1,6 @@
-"""Ids, projects, sensitivities and digests: from what was read to what is stored.
+"""Ids, projects, sensitivities and digests: from read records to stored ones.
 
-An id that is given is kept; else it is made of what makes the record distinct, so that reading again finds it again.
+A given id is kept; else it is computed from the identifying members, so that reading again finds the record again.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ from cognition_engines.store.origins import full_id
 from cognition_engines.store.values import PART, KnownRecord
 
 AnyDraft: TypeAlias = RecordDraft | DocumentDraft
-# What the store has under identities, by identity.
+# Stored records by identity.
 LookUp: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[KnownRecord]]]
 R = TypeVar("R", bound=Record)
 _TITLE: Final = 500  # characters
@@ -48,7 +48,7 @@ _TITLE: Final = 500  # characters
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """What was read, with its identity."""
+    """A record that was read, with its identity."""
 
     draft: AnyDraft
     identity: str
@@ -92,7 +92,7 @@ class Settling:
         self._turn_ids: dict[str, bool] = {}  # identities made, and whether of an index that the turn states
         self._episodes: Counter[str] = Counter()  # equal ones
         self._file_sources: set[str | None] = set()  # by project, those that were made
-        # the projects of the artifacts and turns of the file, where options give projects
+        # the projects of the artifacts and turns of the file, if options give projects
         self._projects: dict[str, str | None] = {}
         self._waiting: dict[str, list[Identified]] = {}  # children whose artifact may still come, by its id
 

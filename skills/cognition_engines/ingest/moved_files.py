@@ -1,11 +1,11 @@
 """The files that the store has records of, and those that were moved: their records keep their ids.
 
-The records of a moved file keep the repository and the path of its first place; only their source is new. What is new
-in such a folder belongs to the same repository.
+The records of a moved file keep the repository and the path of its first place; only their source is new. New files in
+such a folder belong to the same repository.
 
-Files are equal if each record that is read of the new one is stored of the old one as it is. If more than half of the
-files that two folders have by the same names are equal, all of them are the same ones, and some were edited. A file
-in a folder that was moved before, or in another clone, is the one of the same place, whatever it holds.
+Files are equal if each record read from the new file is stored unchanged for the old one. If more than half of the
+files with the same names in two folders are equal, all of them count as moved, and some as edited. A file in a folder
+that was moved before, or in another clone, is the file of the same place, whatever its content.
 """
 
 import os
@@ -105,7 +105,7 @@ class KnownFiles:
         return self._gone[folder]
 
     def _note(self, one: StoredFile) -> None:
-        """Keep where a file is that is elsewhere than its place says, which a link may be the reason of."""
+        """Store the location of a file that differs from its place, for example because of a link."""
         folder, _, name = one.source.rpartition("/")
         real = f"{self._without_links(folder)}/{name}"
         ending, of_folder = f"/{one.path}", one.repository.startswith("/")
@@ -203,7 +203,7 @@ def place_of(stored: StoredFile) -> tuple[str, str]:
 
 
 def move_of(each: Recognised) -> Move:
-    """Return the folders of which the last steps are not the same: those that were renamed."""
+    """Return the renamed folders: those whose last path components differ."""
     old, new = PurePosixPath(each.stored.source).parent, PurePosixPath(each.file.path.parent.as_posix())
     while old.name == new.name and is_gone(Path(old.parent)):
         old, new = old.parent, new.parent
@@ -253,7 +253,7 @@ def move_records(records: Records, old: Path, new: Path, *, over: bool, dry_run:
 
 
 def relocate(row: KnownRecord, natural: FilePlace, move: Move) -> Relocation:
-    """Return the change of a record whose file is now where `natural` says. Rights of runs hold there, too."""
+    """Return the change of a record whose file is now at `natural`. Rights of runs apply there, too."""
     origin = row.origin
     moved = replace(
         origin,

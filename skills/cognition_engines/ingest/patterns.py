@@ -48,7 +48,7 @@ class _Glob:
         at, end = len(first), len(names) - max(len(last), 1)
         if at > end or not (_fits(first, names, 0) and _fits(last, names, end)):
             return False
-        for run in middle:  # the first place is as good as any: what follows may stand anywhere behind it
+        for run in middle:  # the first place is as good as any: the rest may match anywhere after it
             places = range(at, end - len(run) + 1)
             found = next((place for place in places if _fits(run, names, place)), None)
             if found is None:
@@ -115,7 +115,7 @@ def _parse(text: str) -> Pattern:
 
 
 def _glob(text: str) -> _Glob | None:
-    """Return what a pattern stands for; None if a `[` has no `]` or a `\\` no character, which in git is nothing."""
+    """Return the expression of a pattern; None if a `[` has no `]` or a `\\` no character, which git ignores."""
     runs: list[list[str]] = [[]]
     parts = [""]  # of a name, between its stars
     at = 0
@@ -201,7 +201,7 @@ class _Rules:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a walk leaves out at one folder: by the patterns of the run, and of the folder and those above it.
+    """The exclusions of a walk in one folder: patterns of the run, and of the folder and its parents.
 
     Paths are POSIX, relative to the folder that was named; that of a folder ends with a slash.
     """

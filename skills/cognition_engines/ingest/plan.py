@@ -1,4 +1,4 @@
-"""What has to be written of what was read: compared with what the store holds, where each record gets its id."""
+"""The comparison of read records with the store: it assigns ids, and selects the records to write."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -66,9 +66,9 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What comes of some units: what has to be written and what goes with it, what need not be, what must not.
+    """The result for some units: the records to write and to touch, the unchanged ones, the rejected ones.
 
-    `pending` are the units that something is written of; `alike` has records that say the same as another file's.
+    `pending` are the units with changes; `alike` has records with the same content as those of another file.
     """
 
     fresh: list[Fresh] = field(default_factory=list)
@@ -99,7 +99,7 @@ class _Conflict(Exception):
 
 
 class _Store:
-    """What the store holds under the ids and identities of some units."""
+    """The stored records with the ids and identities of some units."""
 
     def __init__(self, units: Sequence[Unit], records: RecordSink) -> None:
         candidates = [candidate for unit in units for candidate in (unit.head, *unit.parts)]
@@ -172,7 +172,7 @@ def _export(candidate: Candidate) -> tuple[str, str | None]:
 
 
 def count_unwritten(batch: Batch, tally: Tally) -> None:
-    """Count what of a batch was not written."""
+    """Count the records of a batch that were not written."""
     for candidate in batch.unchanged:
         tally.count(candidate, Outcome.UNCHANGED)
     for candidate, source in batch.alike:
@@ -229,7 +229,7 @@ def _same_elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
 def _is_elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
     """Return whether the record is that of another file, which is still there, or of another stream without a name.
 
-    Of the records of such a stream another one replaces those alone whose ids it gives, with what they were cut into.
+    Of the records of such a stream another one replaces only those with the same ids, with their parts.
     """
     if stored.origin.place == candidate.origin.place:
         return False

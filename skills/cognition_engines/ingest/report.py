@@ -1,4 +1,4 @@
-"""What a run has seen so far."""
+"""The counts and first readings of a run so far."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from cognition_engines.store.values import Outcome
 
 @dataclass(frozen=True, slots=True)
 class _FirstReading:
-    """Where a record was first seen in this run, its id, and the digest of what it says."""
+    """The first place of a record in this run, its id, and the digest of its content."""
 
     source: str
     line: int
@@ -29,7 +29,7 @@ class _FirstReading:
 
 @dataclass(slots=True)
 class Tally:
-    """What has happened so far."""
+    """The counts and messages of a run so far."""
 
     counts: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(Outcome, 0))
     kinds: Counter[Kind] = field(default_factory=Counter)
@@ -140,7 +140,7 @@ class Tally:
         counted[candidate.origin.source, source, candidate.name[0]] += 1
 
     def forget_copies(self) -> None:
-        """Take back the count of copies, of which nothing was stored."""
+        """Take back the count of copies, since nothing of them was stored."""
         self.counts[Outcome.UNCHANGED] -= self._copies.total()
         self.kinds -= self._copies
         self._copies.clear()

@@ -1,4 +1,4 @@
-"""From paths to stored records: what is new, changed, unchanged, gone or refused.
+"""From paths to stored records: new, changed, unchanged, deleted or rejected.
 
 Works in batches, each committed whole: a run that is killed has lost nothing that it committed, and the next run
 finishes the rest. While one batch is being written the next one is being embedded. With `strict` there is one batch.
@@ -43,14 +43,14 @@ from cognition_engines.open_file import NotAFile, open_file
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry, IdTaken, KnownRecord, Outcome, Relocation, StoredFile
 
-BATCH: Final = 16  # records between two commits, or one document and what it was cut into
+BATCH: Final = 16  # records between two commits, or one document and its parts
 _TOGETHER: Final = 16  # records that the store is asked about at a time
 _ATTEMPTS: Final = 10  # to write a batch while other runs write
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What a run is given, and what it has seen so far."""
+    """The inputs of a run, and its state so far."""
 
     options: Options
     records: RecordSink
@@ -82,7 +82,7 @@ def ingest(
     `formats` reads documents that are no text; without it they are skipped.
 
     Raise FileNotFoundError for a path that is not there, before anything is read, unless the options let it be gone;
-    ComponentFailed when the store, the embedder or a collection fails, with what was committed before kept.
+    ComponentFailed when the store, the embedder or a collection fails, committed records are kept.
     """
     tally = Tally()
     run = _Run(options, records, formats, tally)
@@ -105,7 +105,7 @@ def ingest(
     refused = options.strict and bool(tally.rejected)
     if isinstance(records, Records) and changes and options.strict and not (refused or options.dry_run):
         records.origins.relocate(changes)
-    # what a folder that cannot be read, or a file of which a part was read, still holds is not known
+    # the records of an unreadable folder, or of a partly read file, are unknown
     pruned: tuple[Pruned, ...] = ()
     held_back: tuple[HeldBack, ...] = ()
     if options.prune and not (tally.unlisted or tally.limited or refused):
@@ -149,7 +149,7 @@ def _known_files(places: Places, records: RecordSink) -> KnownFiles:
 def _moved_files(
     files: list[RunFile], known: KnownFiles, run: _Run
 ) -> tuple[list[RunFile], list[Relocation], tuple[MovedFolder, ...]]:
-    """Return the files, those of folders that were moved with the place that they had, and what it changes."""
+    """Return the files, those of folders that were moved with the place that they had, and the changes."""
     records = run.records
     if not isinstance(records, Records):
         return files, [], ()  # the folders of another machine may be there
@@ -187,7 +187,7 @@ def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
 
 
 def _units(files: Iterable[RunFile], collections: Iterable[Collection], run: _Run) -> Iterator[tuple[Unit | None, int]]:
-    """Yield what was read, and how many bytes were since the last; without a record at the end of each file."""
+    """Yield each record, and the bytes read since the last one; without a record at the end of each file."""
     guards = Guards(run.records.origins.guarded_files())
     for file in files:
         done = 0
@@ -227,7 +227,7 @@ def _identify_items(
         drafts = [item for item, _ in group if not isinstance(item, RejectedRecord | Warned)]
         identified = deque(settling.identify_next(drafts))
         drafts.clear()
-        while group:  # what is settled is not held any longer
+        while group:  # finished units are released
             item, position = group.popleft()
             if isinstance(item, RejectedRecord):
                 tally.read += 1
@@ -309,7 +309,7 @@ def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iter
 
 
 def _begun(units: Iterable[tuple[Unit | None, int]], run: _Run, embed: "_Embedding") -> Iterator[_Ready]:
-    """Yield what has to be written, batch by batch, its texts already being embedded."""
+    """Yield the records to write, batch by batch, whose texts are already being embedded."""
     for found, size in _batches(units, run.options):
         batch = compare(found, run.tally, run.records)
         if run.options.strict and (run.tally.rejected or batch.refused):

@@ -29,14 +29,14 @@ _HEADER: Final = re.compile(
     rf"(?:[ \t]?[\[(](?P<after>{_CLOCK})[\])])?:\*{{0,2}}(?:[ \t]+(?P<rest>\S.*)|[ \t]*)"
 )
 _FIELD: Final = re.compile(r"[ \t#*]{0,6}(?P<name>[^\W\d_][^:\n]{0,40}):(?:[ \t]++(?P<value>.*)|[ \t]*)")
-# What mails, minutes and decision records begin with.
+# First lines of mails, minutes and decision records.
 _FORMS: Final = frozenset({"from", "to", "cc", "bcc", "subject", "attendees", "status", "reply-to", "agenda"})
 _NO_NAMES: Final = _FORMS | frozenset(
     {"date", "note", "notes", "nb", "todo", "warning", "caution", "important", "tip", "hint", "update", "edit"}
     | {"example", "examples", "usage", "summary", "title", "version", "license", "copyright", "see", "also", "ps"}
     | {"added", "changed", "deprecated", "removed", "fixed", "security", "error", "info", "debug", "http", "https"}
 )
-# What a line of minutes begins with, alone or next to another word, as in "Action items" and "Decision 3".
+# First words of lines in minutes, alone or next to another word, as in "Action items" and "Decision 3".
 _OF_MINUTES: Final = _NO_NAMES | frozenset(
     {"action", "actions", "decision", "decisions", "decided", "agreed", "resolved", "resolution", "topic", "topics"}
     | {"item", "items", "minutes", "motion", "vote", "question", "questions", "answer", "answers", "discussion"}
@@ -67,12 +67,12 @@ _PARTS: Final = re.compile(
     r"[ \t]?(?P<half>[AaPp])?[.Mm]*"
 )
 _HALF_A_DAY: Final = timedelta(hours=12)
-_STARTS_WITHIN: Final = timedelta(minutes=5)  # of its recording, where times count from there
+_STARTS_WITHIN: Final = timedelta(minutes=5)  # of its recording, if times count from there
 
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """Who speaks from a line on (0-based), when, and what stands on the line itself."""
+    """The speaker from a line on (0-based), the time, and the text on the line itself."""
 
     line: int
     name: str
@@ -87,7 +87,7 @@ class _Header:
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """A transcript: its lines, what stands above the first turn, the day where that gives one, and the headers."""
+    """A transcript: its lines, the text above the first turn, the day if that text names one, and the headers."""
 
     lines: Sequence[str]
     preamble: str
@@ -119,7 +119,7 @@ def _transcript(path: str, text: str, certain: bool) -> Iterator[Item] | None:
     block = front_block(lines, start)
     front = read_front_matter(block.members, block.flaw)
     if not block.rights and (front.flaw is not None or front.members.keys().isdisjoint(MEMBERS)):
-        spoken = _read_turns(lines, certain)  # what stands between two rules may be turns
+        spoken = _read_turns(lines, certain)  # text between two rules may be turns
         return None if spoken is None else _turns(path, spoken, {})
     spoken = _read_turns([*[""] * block.end, *lines[block.end :]], certain)
     if spoken is None:

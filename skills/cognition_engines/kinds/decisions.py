@@ -1,4 +1,4 @@
-"""Decisions, their reviews and links: what they are called, and what their references may mean.
+"""Decisions, their reviews and links: their names, and the resolution of their references.
 
 The names are texts in the table `links`: an id as it is; an id that a file gives within its repository, and
 everywhere if it is the only one; a file's name, its stem and its number within their folder.
@@ -35,8 +35,8 @@ from cognition_engines.models import SENSITIVITIES, SUPERSEDED, Decision
 from cognition_engines.unicode_forms import fold_text
 
 BY_ID: Final = "id "  # before an id as answers have it
-ANYWHERE: Final = "given "  # before an id that a file gives: a name that counts where one decision has it
-ENDED: Final = (SUPERSEDED, "deprecated", "rejected")  # the statuses of what is not in force
+ANYWHERE: Final = "given "  # before an id that a file gives: a name that counts if exactly one decision has it
+ENDED: Final = (SUPERSEDED, "deprecated", "rejected")  # the statuses of decisions that are not in force
 UNDECIDED: Final = ("draft", "proposed", "pending")  # the statuses that agents give their own decisions
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDINGS: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")  # of files that are one decision each
@@ -193,7 +193,7 @@ DECISION: Final = KindSpec(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What shows how a decision turned out; `hash` is of what was found there."""
+    """Evidence for the outcome of a decision; `hash` is of the content found there."""
 
     uri: str
     kind: str | None = None
@@ -202,7 +202,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class ReviewContent:
-    """What a reviewer states besides the outcome; `affected_kpis` are numbers by name."""
+    """The statements of a reviewer other than the outcome; `affected_kpis` are numbers by name."""
 
     actual_result: str | None = None
     lessons: str | None = None

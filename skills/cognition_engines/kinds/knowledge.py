@@ -1,4 +1,4 @@
-"""What was read: sources, chunks with knowledge cards, clusters; and what was tried: episodes."""
+"""Knowledge: sources, chunks with knowledge cards, clusters; and episodes."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Final
@@ -28,7 +28,7 @@ from cognition_engines.unicode_forms import fold_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source(Base):
-    """A book, paper, article, document: what chunks and extractions come from."""
+    """A book, paper, article or document from which chunks and extractions come."""
 
     title: Annotated[str, Line(500)]
     authors: Annotated[tuple[str, ...], Lines(200, 64)] = ()
@@ -43,8 +43,9 @@ class Source(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place(Model):
-    """Where in its source a chunk begins. Pages, slides and cells count from 1; `headings` are those above it and its
-    own, the outermost first.
+    """The place in its source where a chunk begins.
+
+    Pages, slides and cells count from 1; `headings` are the headings above it and its own, the outermost first.
     """
 
     chapter: Annotated[str, Line(500)] | None = None
@@ -57,7 +58,7 @@ class Place(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeCard(Model):
-    """What a chunk says, in short."""
+    """A summary of a chunk."""
 
     summary: Annotated[str, Text(400)]
     takeaways: Annotated[tuple[str, ...], Lines(1000, 5, least=3)]

@@ -1,4 +1,4 @@
-"""All kinds of records, and what is found by their specs."""
+"""All kinds of records, and look-ups in their specs."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -24,7 +24,7 @@ Record: TypeAlias = Decision | OtherRecord
 
 
 class IncompleteKind(Exception):
-    """A kind has no spec, or shares with another what is its alone."""
+    """A kind has no spec, or one that shares a unique value with another kind."""
 
 
 def check_specs(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
@@ -43,9 +43,9 @@ def check_specs(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
 SPECS: Final = check_specs(DECISION, EPISODE, EXTRACTION, *KNOWLEDGE_KINDS, *ARTIFACTS, *GRAPH)
 # These three have their ids in common, so an id names one of them.
 NAMESAKES: Final = (Kind.ARTIFACT, Kind.TURN, Kind.ARTIFACT_CHUNK)
-PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what events, edges and chunks belong to
+PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # the owners of events, edges and chunks
 CHILDREN: Final = tuple(kind for kind, spec in SPECS.items() if Role.ARTIFACT in spec.ids.values())
-# The order in which members of an object are looked at: what more kinds have comes later.
+# The order in which members of an object are checked: those of more kinds come later.
 DETECTED: Final = (
     Kind.EPISODE,
     Kind.EXTRACTION,
@@ -91,7 +91,7 @@ def names_in(record: Record) -> Iterator[tuple[Role, str]]:
 
 
 def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:
-    """Yield the ids of other records that a record holds, as they are stored: the member, what it is, and the id."""
+    """Yield the ids of other records that a record holds, as they are stored: the member, its role, and the id."""
     for member, role in spec_of(record).ids.items():
         value = getattr(record, member)
         for id in value if isinstance(value, tuple) else (value,):
@@ -114,7 +114,7 @@ def keyword_text(record: Record) -> str | None:
 def adapter(kind: Kind) -> TypeAdapter[Any]:
     """Return the adapter that validates and writes JSON of a kind; made at its first use, since all take 0.1 s.
 
-    Of a decision, it is for what files give; see `decisions.GivenDecision`.
+    For a decision, it validates the members in files; see `decisions.GivenDecision`.
     """
     spec = SPECS[kind]
     return TypeAdapter(spec.model if spec.given is None else spec.given)

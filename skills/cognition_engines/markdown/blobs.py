@@ -33,7 +33,7 @@ _FEWEST_WORDS: Final = 0.3  # of the characters of a text without blanks
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """A text without blobs. `ends` has, for each blob, where its replacement ends, and where it ended in the whole."""
+    """A text without blobs. `ends` has, for each blob, the end of its replacement, and its end in the whole text."""
 
     text: str = ""
     ends: tuple[tuple[int, int], ...] = ()

@@ -1,4 +1,4 @@
-"""The decision skills for an event loop: search, one decision whole, and decisions that say nearly the same."""
+"""The decision skills for an event loop: search, one decision whole, and decisions with similar texts."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Episodes by id, and by what was tried and learned."""
+"""Episodes by id, and by search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -66,7 +66,7 @@ class Listings:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeFilters:
-    """Conditions on episodes, all of which must hold; an absent one, or no tags, is no condition.
+    """Conditions on episodes, all of which must hold; None, or an empty list of tags, is no condition.
 
     Bounds are inclusive and leave out episodes without a time. An episode has all of `tags`; tags and `category` match
     whole and exactly.

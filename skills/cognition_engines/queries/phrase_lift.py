@@ -1,6 +1,6 @@
-"""Phrases: of the best results, those that have words of the query side by side, as the query has them, come first.
+"""Phrases: the best results are reordered, those first that have words of the query next to each other, in order.
 
-The index does not know where a word stands in a text; the texts of a few results are read as the search saw them.
+The index has no positions of words; the texts of a few results are read from the snapshot of the search.
 """
 
 from collections.abc import Callable, Sequence

@@ -168,7 +168,7 @@ class Pool:
 
     @property
     def stuck(self) -> bool:
-        """Whether every call is past its deadline, so that others are refused."""
+        """True if every call is past its deadline, so that others are refused."""
         with self._lock:
             return self._all_late(monotonic())
 

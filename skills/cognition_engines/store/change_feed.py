@@ -1,4 +1,4 @@
-"""Following the store: whether something was committed, and what changed after a `seq`, in the order of commits."""
+"""Following the store: detection of commits, and the changes after a `seq`, in the order of commits."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -28,7 +28,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ON_SPINE: Final = ("id", "project", "sensitivity")
 _NO_INDEX: Final = 2**31  # after every index
 _NO_TIME: Final = -(2**62)  # before every time
-UNREADABLE: Final = (ValueError, TypeError, LookupError, OverflowError)  # what reading a damaged cell raises
+UNREADABLE: Final = (ValueError, TypeError, LookupError, OverflowError)  # errors of reading a damaged cell
 _LONG: Final = (
     "metadata",
     "details",
@@ -225,7 +225,7 @@ _READ: Final = {
     kind: tuple((column.name, column.read) for column in columns if column.read is not None)
     for kind, columns in COLUMNS.items()
 }
-# More columns, which are made of the others. What a decision states itself is in `own_status` and `own_outcome`; the
+# More columns, derived from the others. The decision's own statements are in `own_status` and `own_outcome`; the
 # columns that they are of have what reviews and successors make of it.
 DERIVED: Final[Mapping[Kind, tuple[Column, ...]]] = {
     Kind.SOURCE: (Column("title_key", "text", False),),

@@ -1,9 +1,9 @@
-"""An open database: its transactions, the numbers that they give, and what a failing one becomes.
+"""An open database: its transactions, the numbers that they assign, and the errors of failing ones.
 
-`seq` is a time, in microseconds since 1970 in UTC, so that a gap shows how much time went by and not how many changes
-there were: some of them may be hidden. A transaction has a block of such times, the first of which is now, and begins
-no block before the last one is over. In it the numbers are chosen at random, so that those of the records that a
-viewer sees do not depend on how many others were written with them.
+`seq` is a time, in microseconds since 1970 in UTC, so that a gap shows elapsed time and not the number of changes, some
+of which may be hidden. A transaction has a block of such times from now on, and no block begins before the last one is
+over. In it the numbers are chosen at random, so that the numbers of visible records do not depend on how many others
+were written with them.
 """
 
 import re
@@ -116,7 +116,7 @@ class RecordCache:
 
 @dataclass(slots=True, eq=False)
 class ReadProgress:
-    """How far this process has read a database, and whether it was found replaced by an older one since."""
+    """The last change that this process has read, and whether the database was found replaced by an older one since."""
 
     last_seq: int = 0
     replaced: bool = False
@@ -185,7 +185,7 @@ def is_plain(store: Store) -> bool:
 
 @contextmanager
 def reading_plainly(store: Store) -> Iterator[sqlite3.Connection]:
-    """Lend a connection of SQLite's driver for what every call reads: a statement takes a tenth of the time there.
+    """Lend a connection of SQLite's driver for the reads of every call: a statement takes a tenth of the time there.
 
     Each statement is a transaction, under the deadlines and failures of `reading`.
     """
@@ -237,7 +237,7 @@ _LAST_TEXT: Final = "SELECT seq, (SELECT value FROM meta WHERE name = 'store_id'
 
 def last_seq(store: Store) -> int:
     """Return the highest committed `seq`; raise as `seq_of` does."""
-    before = store.seen.last_seq  # read first: what another thread learns meanwhile may be newer than what is read here
+    before = store.seen.last_seq  # read first: another thread may read a newer value meanwhile
     if is_plain(store):
         with reading_plainly(store) as plain:
             return _seen_to_be(store, before, *plain.execute(_LAST_TEXT).fetchone())
@@ -276,7 +276,7 @@ def allocate(connection: sa.Connection, count: int) -> list[int]:
 
 
 def allocate_keys(connection: sa.Connection, count: int) -> range:
-    """Return the next `count` keys, none of which was ever used before, in a `writing` transaction."""
+    """Return the next `count` keys, never used before, in a `writing` transaction."""
     statement = sa.update(counter).values(key=counter.c.key + count).returning(counter.c.key)
     last: int = connection.execute(statement).scalar_one()
     return range(last - count + 1, last + 1)

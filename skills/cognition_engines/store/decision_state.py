@@ -1,9 +1,9 @@
-"""What is shown of a decision: what it states itself, its reviews and its successors, in this order.
+"""The visible state of a decision: from its own statements, its reviews and its successors, in this order.
 
 A successor is linked by an agent, or stated by a file: see reads/supersession.py.
 
-The columns `status` and `outcome` and the facet `until` hold what is shown; `own_status` and `own_outcome` what the
-decision states. They are computed in the transaction that changes one of these.
+The columns `status` and `outcome` and the facet `until` have the visible state; `own_status` and `own_outcome` the
+decision's own. They are computed in the transaction that changes one of these.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -46,10 +46,10 @@ _OWN: Final = (
 
 
 def settle_decisions(connection: sa.Connection, keys: Iterable[int], others: Iterable[int] = ()) -> None:
-    """Compute what is shown of these decisions, which have a new `seq`, and of those that they supersede.
+    """Compute the visible state of these decisions, which have a new `seq`, and of those that they supersede.
 
-    `others` are those that depended on their names before. Of a decision that neither has a review nor a link, and that
-    no file says to be superseded, nothing is read: it shows what it states.
+    `others` are those that depended on their names before. Nothing is read for a decision without reviews and links
+    that no file supersedes: its state is its own.
     """
     known = set(keys)
     concerned = [key for page in pages(sorted(known)) for key in _with_reviews_or_links(connection, page)]
@@ -181,7 +181,7 @@ def _takes_effect(row: sa.Row[Any]) -> bool:
 
 _old: Final = records.alias()
 _old_decision: Final = _decisions.alias()
-# The supersessions by and of a decision: the old decision, and what its successor is.
+# The supersessions by and of a decision: the old decision, and its successor.
 _SUPERSESSIONS: Final[sa.Select[Any]] = (
     sa.select(
         _old.c.key,

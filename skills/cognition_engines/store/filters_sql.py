@@ -1,4 +1,4 @@
-"""Conditions on what every record has, as SQL over `records`: the third reading, after columns and single records."""
+"""Conditions on the facets of every record, as SQL over `records`, in addition to columns and single records."""
 
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
@@ -38,7 +38,7 @@ def _read(condition: Condition) -> sa.ColumnElement[bool]:
         case HasAny(name, texts):
             return sa.or_(sa.false(), *(_holds(name, text) for text in texts))
         case Not(conditions):
-            # NOT of what is unknown, for want of a number, would be unknown as well
+            # NOT of unknown, if a number is missing, would be unknown as well
             return sa.case((sa.and_(sa.true(), *where(conditions)), sa.false()), else_=sa.true())
         case _:
             assert_never(condition)

@@ -1,7 +1,7 @@
-"""What a record has from another one: a child from its artifact, a turn from its neighbours in the conversation.
+"""Inheritance between records: a child from its artifact, a turn from its neighbours in the conversation.
 
-A change of one touches the other in the same transaction: a new `seq`, so that followers see it, and a note of the
-rights that it had, for viewers who do not see it any more.
+A change of one touches the other in the same transaction: a new `seq`, so that followers see it, and a note of its
+former rights, for viewers that no longer see it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -165,13 +165,13 @@ def _near(side: Side, away: int, least: sa.ColumnElement[int], most: sa.ColumnEl
     """
     turn, spine = _turns.alias(), records.alias()
     order = place_of(turn)
-    # + 0: to find the place by all columns of the index, SQLite must compare them with what is no column
+    # + 0: to find the place by all columns of the index, SQLite must compare them with an expression
     place, own = sa.tuple_(*order), sa.tuple_(*(each + 0 for each in place_of(_turns)))
     return (
         sa.select(turn.c.key)
         .join_from(turn, spine, spine.c.key == turn.c.key)
         .where(
-            # of what is around it alone, so asked once: else a bound below the turn's own level reads all its side
+            # of its neighbours alone, so queried once: else a bound below the turn's own level reads all its side
             least <= most,
             turn.c.conversation_id == _turns.c.conversation_id,
             place < own if side == "before" else place > own,
@@ -209,7 +209,7 @@ _LENT_TO: Final = _select_turns(
 
 
 class Rights(NamedTuple):
-    """What isolation goes by: an effective project and sensitivity."""
+    """The rights that a record needs: its effective project and sensitivity."""
 
     project: str | None
     sensitivity: int
@@ -226,7 +226,7 @@ def rights_of(connection: sa.Connection, keys: Iterable[int]) -> dict[int, Right
 
 
 def note_departures(connection: sa.Connection, before: Mapping[int, Rights]) -> None:
-    """Note the rights that records had, by key, where some who had them do not see the record any more.
+    """Note the former rights of records, by key, if some viewers with these rights no longer see the record.
 
     The note has the `seq` of the record, which is a new one by now.
     """

@@ -19,14 +19,14 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.store.database import WAIT, Store, begin, failures, without_deadline
 from cognition_engines.store.schema import HEAD, audit_head, counter, meta, metadata, schema_version
 
-SETTING: Final = "store.url"  # what errors of a URL name, unless it came from elsewhere
+SETTING: Final = "store.url"  # the default name of a URL in errors
 CALLS: Final = 8  # that use a store at a time, by default
-_FOLLOWERS: Final = 9  # connections beyond these: an index for each space, its neighbours, what embeds, lists, audits
+_FOLLOWERS: Final = 9  # connections beyond these: an index for each space, its neighbours, embedding, lists, audit
 SPARE_SECONDS: Final = 1.0  # that PostgreSQL has beyond a read's deadline before it cancels it
 OLDEST_POSTGRESQL: Final = 14  # the first to end sessions that are idle for too long, see `SharedLock`
 
 _CREATION_LOCK: Final = 6_021_887_411  # any number that nothing else in the database uses
-# A server that vanished without a word is noticed: by keepalives on an idle connection, else by what stays unanswered.
+# A server that vanished without a word is noticed: by keepalives on an idle connection, else by a missing answer.
 _CONNECTION: Final[Mapping[str, int | str]] = {
     "client_encoding": "UTF8",  # else a database without one answers with bytes, which SQLAlchemy cannot read
     "connect_timeout": 10,
@@ -43,7 +43,7 @@ _PRAGMAS: Final = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
-    "PRAGMA journal_size_limit = 67108864",  # what one large transaction took is given back
+    "PRAGMA journal_size_limit = 67108864",  # memory of a large transaction is released
 )
 LEASE_SECONDS: Final = 10.0  # a holder that asks less often than this, as one that is paused does, loses the lock
 _LONGEST_NAME: Final = 63  # of an application, in bytes
@@ -61,7 +61,7 @@ def open_store(url: str, deadline_seconds: float | None = None, named: str = SET
 def parse_url(url: str, named: str = SETTING) -> sa.URL:
     """Return the URL with its driver and, for SQLite, an absolute path.
 
-    Raise ConfigurationError for any other form, which says where the URL was `named`.
+    Raise ConfigurationError for any other form, with the setting or option that `named` the URL.
     """
     try:
         target = sa.make_url(url)

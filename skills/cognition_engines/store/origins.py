@@ -1,4 +1,4 @@
-"""Where stored records came from, and which one an id means."""
+"""Origins of stored records, and the resolution of ids."""
 
 import os
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from cognition_engines.store.values import (
     StoredRecord,
 )
 
-MARK: Final = "~"  # in a full id, between the id that a file gives and the digest of where it was given
+MARK: Final = "~"  # in a full id, between the id in a file and the digest of its place
 _DIGITS: Final = 12
 _KNOWN: Final = sa.select(
     records.c.key, records.c.kind, records.c.id, records.c.own_project, *(records.c[name] for name in ORIGIN)
@@ -71,7 +71,7 @@ def namesakes(kind: Kind) -> tuple[Kind, ...]:
 
 
 class Origins:
-    """Where stored records came from."""
+    """Reads the origins of stored records."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store

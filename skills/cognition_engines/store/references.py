@@ -1,8 +1,8 @@
-"""References between records by the ids that files give, and what they name.
+"""References between records by the ids in files, and their resolution.
 
-Several repositories may give the same id. A reference means the record of the same repository, in the same project if
-it can; else the one whose id it is in answers; else the only one that is given it. It is stored as the id that this one
-has.
+Several repositories may give the same id. A reference means the record of the same repository, if possible in the same
+project; else the record with that id in answers; else the only record with that id in its file. It is stored as the id
+of that record.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -192,7 +192,7 @@ def _select_exposed() -> sa.Select[Any]:
     )
 
 
-# a file by its place, and where it was read
+# a file by its place, and the path at which it was read
 _FILE: Final = (records.c.repository, records.c.path, sa.func.min(records.c.source))
 _EXPOSED: Final = _select_exposed()
 

@@ -1,4 +1,4 @@
-"""What goes into the store and what comes out of it: frozen values, free of SQL."""
+"""Values that the store accepts and returns: frozen, without SQL."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,16 +18,16 @@ FloatArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 FINGERPRINT_PRIME: Final = 2_147_483_647
-PART: Final = -1  # the ordinal of what a document was cut into
+PART: Final = -1  # the ordinal of a part of a document
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record to be stored; its id is settled. `vectors` has the shape (windows, dimensions), at least one window.
+    """A record to be stored; its id is final. `vectors` has the shape (windows, dimensions), at least one window.
 
-    `updated_at` is when its content changed; None is now. `over` is the place of the stored record that it may replace,
-    besides one from its own place. From `expires_at` on, an aware time, it is not shown, and servers forget it. With
-    `handover` it may replace a decision that an agent recorded and whose content has that hash.
+    `updated_at` is the time of its last change; None is now. `over` is the place of a stored record that it may
+    replace, in addition to its own place. From `expires_at` on, an aware time, it is hidden, and servers forget it.
+    With `handover` it may replace a decision that an agent recorded and whose content has that hash.
     """
 
     record: Record
@@ -41,7 +41,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Replaces:
-    """A document read again: what it was cut into before and is not in `kept` goes.
+    """A document read again: its former parts that are not in `kept` are deleted.
 
     `kind` and `id` are those of the source or artifact.
     """
@@ -68,11 +68,11 @@ class StoredRecord:
 
 
 class Text(NamedTuple):
-    """What a record is found by in words, under its key, who may see it, and what filters ask of it.
+    """The text of a record for keyword search, under its key, with its rights and filter values.
 
     `title` is the part of `body` that is its title, `day` when it was spoken. `adjacent` are the bodies of the turns
-    around a turn: those one turn away, two turns away, and so on. `marks` are those of keywords/label_terms.py. By `id`
-    it is found before what names the id.
+    around a turn: first of the turns next to it, then of the next ones, and so on. `marks` are those of
+    keywords/label_terms.py. A search for `id` returns it before records that mention the id.
     """
 
     key: int
@@ -87,7 +87,7 @@ class Text(NamedTuple):
 
 
 class Outcome(StrEnum):
-    """What `put` did with an entry."""
+    """The effect of `put` on an entry."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -186,7 +186,7 @@ class ExposedRecords:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What was answered under a key: the digest of what was asked, the record's id, and the answer as JSON.
+    """The answer stored for an idempotency key: the digest of the request, the record's id, and the answer as JSON.
 
     `answer` is None once the record is forgotten; `names` are the ids of other records in it, empty if it was read.
     """

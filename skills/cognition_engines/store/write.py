@@ -34,7 +34,7 @@ from cognition_engines.store.schema import (
 )
 from cognition_engines.store.values import PART, Entry, FloatArray, IdTaken, KnownRecord, Outcome, Replaces
 
-# What ingest cuts, and the role in which its parts refer to it.
+# Kinds that ingest cuts, and the role in which the parts refer to them.
 DOCUMENTS: Final[Mapping[Kind, Role]] = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT}
 _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
 
@@ -214,8 +214,8 @@ def _store(connection: sa.Connection, work: Sequence[tuple[Entry, _StoredDigest 
 class PlacedEntry:
     """An entry on its way into the tables. `key` is None for a new one; `same` has the content that is stored.
 
-    `updated_at` in microseconds, now when None; `cells` the row of the kind's table where it is known, `spine` what is
-    known of that in `records`.
+    `updated_at` in microseconds, now when None; `cells` is the row of the kind's table, if known, `spine` the known
+    values of the row in `records`.
     """
 
     entry: Entry
@@ -227,9 +227,9 @@ class PlacedEntry:
 
 
 def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
-    """Insert and update records with their links, without vectors; the keys, in order.
+    """Insert and update records with their links, without vectors; return the keys, in order.
 
-    An update takes the vectors of all models away. What has something from a record that changed is touched.
+    An update takes the vectors of all models away. Records that inherit from a changed record are touched.
     """
     numbers = allocate(connection, len(work))
     fresh_keys = iter(allocate_keys(connection, sum(each.key is None for each in work)))
@@ -296,7 +296,7 @@ def _inherit(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, 
 
 
 def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> None:
-    """Delete records by kind, id and key, with a tombstone for each; what had something from them is touched."""
+    """Delete records by kind, id and key, with a tombstone for each; records that inherited from them are touched."""
     if not gone:
         return
     keys = [key for _, _, key in gone]

@@ -1,4 +1,4 @@
-"""One transaction that writes: what an agent's write reads and stores, all of it or nothing."""
+"""One write transaction: the reads and writes of an agent's request, all or nothing."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,12 +52,12 @@ from cognition_engines.store.write import (
 
 
 class _RolledBack(Exception):
-    """What was written is to be undone."""
+    """The written changes are to be rolled back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who writes, when, and by which way: `via` is cstp, mcp or a2a."""
+    """The author of a write, its time, and its transport: `via` is cstp, mcp or a2a."""
 
     agent: str
     via: str
@@ -212,9 +212,9 @@ class WriteTransaction:
         return [one for one in links_of(self._connection, ids, viewer) if one.type == type and one.source in ids]
 
     def add_link(self, source: StoredRecord, target: StoredRecord, link: DecisionLink) -> StoredRecord:
-        """Add a link, end the one of its type between the two, whose effect lasts; return the source as it is then.
+        """Add a link, and end the one of its type between the two, whose effect lasts; return the updated source.
 
-        Each of the two has a new `seq` where all who see it see the other one: others must not learn of the link.
+        Each of the two gets a new `seq` if all its viewers see the other one: others must not learn of the link.
         """
         before = self._end_link(source, target, link.type)
         self._connection.execute(
@@ -254,17 +254,17 @@ class WriteTransaction:
         return erasable(self._connection, stored.key, viewer)
 
     def cascade(self, gone: Sequence[Doomed], viewer: Viewer) -> Cascade:
-        """Return how much that is besides the record itself, as far as the viewer sees it."""
+        """Count the records deleted with the first one, as far as the viewer sees them."""
         return cascade_of(self._connection, gone, viewer)
 
     def forget(self, gone: Sequence[Doomed], reason: str | None) -> None:
-        """Delete records with all that belongs to them, and what their authors were answered; the ledger has them."""
+        """Delete records with all that belongs to them, and the answers to their authors; note them in the ledger."""
         erase(self._connection, gone, microseconds(self.author.at), self.author.agent, reason)
 
     def audit(self, entry: AuditEntry) -> None:
         """Add the audit row of this write: all records that have another `seq` now, then the others that `entry` names.
 
-        Last of all: from here to the commit no one else can append a row.
+        Call it last: from here to the commit no other transaction can append a row.
         """
         written = [
             record_of(Kind(kind), id, written=True) for kind, id in changed_since(self._connection, self._begun_at)
@@ -307,7 +307,7 @@ class WriteTransaction:
 
 
 def _shown_to_all(one: StoredRecord, other: StoredRecord) -> bool:
-    """Return whether all who see the other record see the one; only who sees all projects sees what has none."""
+    """Return whether all viewers of the other record see the one; a record without a project needs all projects."""
     of, at = one.facets, other.facets
     return at.project in (None, of.project) and of.sensitivity <= at.sensitivity
 

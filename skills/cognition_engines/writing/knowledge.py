@@ -48,7 +48,7 @@ Fault = tuple[str, str]
 
 
 def read_given(sent: Sequence[Mapping[str, JsonValue]]) -> tuple[GivenRecord, ...]:
-    """Return the records that objects state. Raise WritesRefused with what is wrong, by the path of each member.
+    """Return the records that objects state. Raise WritesRefused with the faults, by the path of each member.
 
     Once a hundred faults are found, later records are not looked at.
     """
@@ -126,13 +126,13 @@ def _bounds(value: JsonValue, path: str = "") -> Iterator[Fault]:
 
 @dataclass(slots=True)
 class _Call:
-    """What one call has stored so far: under which ids, by kind and the id that the caller gives."""
+    """Records that one call has stored so far: their ids, by kind and the id given by the caller."""
 
     transaction: WriteTransaction
     writer: WriteCaller
     made: Prepared
     ids: dict[tuple[Kind, str], str] = field(default_factory=dict)
-    seq: int = 0  # of the last change to what it leaves as it is
+    seq: int = 0  # of the last change, for unchanged records
 
 
 def knowledge_stated(asked: StoreKnowledge) -> list[OtherRecord]:
@@ -312,7 +312,7 @@ HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
     PutRecords: Handler(
         put_records,
         PutOutcomes,
-        lambda *_: (),  # its transaction knows what it changed
+        lambda *_: (),  # its transaction knows the changes
         lambda asked, _: [one.record for one in asked.records],
         shows_record=False,
     ),

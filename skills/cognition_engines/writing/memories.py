@@ -1,5 +1,4 @@
-"""Writes of what was said and written, each inside one transaction: a turn, or an artifact with its chunks; events;
-and episodes."""
+"""Writes of memories, each inside one transaction: a turn, or an artifact with its chunks; events; and episodes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,13 +31,13 @@ from cognition_engines.writing.requests import (
 
 M = TypeVar("M", Turn, Artifact, Episode)
 
-_HIGHEST: Final = 2**52 - 1  # what every JSON reader takes as a whole number
+_HIGHEST: Final = 2**52 - 1  # integers that every JSON reader accepts
 _NO_ID: Final = "art_0"  # of a memory that is only compared, or whose texts are only embedded
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A turn or an artifact with what it was cut into, and its events; None leaves those that are stored."""
+    """A turn or an artifact with its parts, and its events; None keeps the stored events."""
 
     head: Turn | Artifact
     chunks: tuple[Chunk | ArtifactChunk, ...]

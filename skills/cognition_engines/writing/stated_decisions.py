@@ -10,7 +10,7 @@ from cognition_engines.writing.requests import CompletenessScore, UpdateDecision
 RULE: Final = "completeness-1"
 _LONG_TEXT: Final = 20  # characters
 _LONG_CONTEXT: Final = 10
-# Where a member of a decision is kept that an agent states, under its own name but for `decision`, the statement.
+# Places of the members of a decision that agents state, under their own names except for `decision`, the statement.
 _IN_DETAILS: Final = frozenset(DecisionDetails.__dataclass_fields__) - {"statement"}
 _UNSTATED: Final = {
     *("id", "title", "text", "status", "status_text", "outcome", "date", "supersedes", "superseded_by", "details"),

@@ -54,11 +54,11 @@ _ANSWERS: Final = {request: TypeAdapter[Any](handler.answer) for request, handle
 
 
 class Writer:
-    """Writes what agents ask for.
+    """Executes the write requests of agents.
 
-    Raises WriteRefused, WriteConflict, RecordNotFound and ScopeNeeded for what may not be, and ComponentFailed naming
-    the part that did not answer. After the latter a write may still be stored: the same request with the same key
-    says whether it was.
+    Raises WriteRefused, WriteConflict, RecordNotFound and ScopeNeeded for requests that are not allowed, and
+    ComponentFailed naming the part that did not answer. After the latter a write may still be stored: repeat the request with the same
+    key.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Writer:
     async def _duplicates(
         self, caller: Caller, writer: WriteCaller, vector: FloatArray
     ) -> tuple[PossibleDuplicate, ...]:
-        """Return the decisions that say nearly the same, the nearest first."""
+        """Return the decisions with similar texts, the nearest first."""
         found = await self._pools.vectors.run(caller, nearest_decisions, self._indexes, vector, writer.viewer)
         read = self._records.reads.by_keys
         stored = await self._pools.records.run(caller, read, list(found), writer.viewer, (Kind.DECISION,))

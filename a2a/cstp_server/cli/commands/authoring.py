@@ -1,4 +1,4 @@
-"""`cstp record`, `review`, `remember` and `forget`: what agents and people write, over the wire."""
+"""`cstp record`, `review`, `remember` and `forget`: writes of agents and people through a server."""
 
 import json
 import sys
@@ -44,7 +44,7 @@ SetOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """How a write is sent, and what is printed of its answer. `form` is kept until it was written."""
+    """The client of a write, and the printed members of its answer. `form` is kept until the write succeeded."""
 
     key: str | None
     dry_run: bool

@@ -33,7 +33,7 @@ _BROWSERS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # without these, L
 
 @dataclass(frozen=True, slots=True)
 class _Rights:
-    """What the command line asks for; None is what was not given."""
+    """The rights that the command line asks for; None if an option was not given."""
 
     agent: str | None
     scope: Sequence[str] | None

@@ -148,12 +148,12 @@ class Columns:
 
     @property
     def windows(self) -> int:
-        """How many windows there are, including windows of dead rows."""
+        """The number of windows, including windows of dead rows."""
         return self._owners.size
 
     @property
     def fetches(self) -> bool:
-        """Whether snapshots read vectors from the store."""
+        """True if snapshots read vectors from the store."""
         return self._fetch is not None
 
     def fetch_vectors(self, fetch: Fetch) -> None:

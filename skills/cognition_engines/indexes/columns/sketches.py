@@ -28,7 +28,7 @@ _COARSE: Final = 3  # words of the first round, as many as have their bits count
 _KEPT: Final = 10  # by the first round, for each that the second one chooses
 _SAMPLE: Final = 1 << 14  # sketches from which the distance of the nearest is estimated
 
-# Costs in microseconds, of which only the proportions matter.
+# Costs in microseconds; only the proportions matter.
 CHOSEN: Final = 0.0015  # to select the sketches to be compared
 GATHERED: Final = 0.012  # a word at a place, and to list it
 STREAMED: Final = 0.001  # a word of all

@@ -1,8 +1,8 @@
 """Keyword search: BM25 with stemming over one text per record, in a tantivy folder.
 
 The folder is derived from the records and can be thrown away. Nothing of a text is stored in it but its terms; a hit is
-an integer key and a score. How far the index has followed the records (`seq`) is a document of the same commit as the
-changes, so the two cannot disagree, however the process ends.
+an integer key and a score. The last applied change (`seq`) is a document of the same commit as the changes, so the two
+cannot disagree, however the process ends.
 
 A score is computed from the text and from the texts that its reader sees, with whole numbers that tantivy only adds up:
 nothing else in the index can change a digit of it (decision 0033).
@@ -155,7 +155,7 @@ class KeywordIndex:
 
     @property
     def count(self) -> int:
-        """How many texts the index holds."""
+        """The number of texts in the index."""
         return int(self._state().searcher.num_docs) - 1  # the checkpoint is a document too
 
     def apply(self, upserts: Sequence["tuple[int, str] | Text"], deletes: Sequence[int], seq: int) -> None:

@@ -1,4 +1,4 @@
-"""How rare a word is, counted over the texts that a reader may see.
+"""The rarity of words, counted over the texts that a reader may see.
 
 BM25 weighs a word by its rarity (Robertson and Walker 1994): idf = ln(1 + (N - n + 0.5) / (n + 0.5)) for n of N texts.
 A count is made when it is first asked for. From then on each commit adds its new texts and takes away the removed ones,

@@ -27,7 +27,7 @@ class VectorBackend(Protocol):
 
     @property
     def unloadable(self) -> bool:
-        """Whether it failed so often that no caller should wait for it."""
+        """True if it failed so often that no caller should wait for it."""
 
     def can_answer(self) -> bool:
         """Return whether a search is answered at once; if not, a step loads the index once it is up to date."""

@@ -164,12 +164,12 @@ class LiveVectors:
 
     @property
     def in_folder(self) -> bool:
-        """Whether vectors are in files of this process, where deleted ones stay until the folder is rebuilt."""
+        """True if vectors are in files of this process, where deleted ones stay until the folder is rebuilt."""
         return self._choice.url is None and self._kind.is_in(self._spec.folder)
 
     @property
     def on_server(self) -> bool:
-        """Whether vectors are in files of a Chroma server."""
+        """True if vectors are in files of a Chroma server."""
         return self._choice.url is not None and self._backend is not None
 
     def _follow(self) -> None:

@@ -1,4 +1,4 @@
-"""What a decision record states about itself in lines, tables and sections, before any of it is interpreted."""
+"""The statements of a decision record about itself in lines, tables and sections, not yet interpreted."""
 
 import re
 from bisect import bisect_left

@@ -1,4 +1,4 @@
-"""The title of a Markdown record, and what its file name says."""
+"""The title of a Markdown record, and the parts of its file name."""
 
 import re
 from collections.abc import Collection
@@ -61,7 +61,7 @@ LISTING_FILES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """What a path says: the stem that names the record, a folder's for its README, and whether it names a listing.
+    """The parts of a path: the stem that names the record (of a README its folder's), and a mark of listings.
 
     `above` are the names of the two folders around it. `own_folder` says that the folder is that of the record.
     """

@@ -1,8 +1,8 @@
-"""The addresses of collections of Chroma, Qdrant, Firestore and MongoDB, which stand where paths of files do.
+"""The addresses of collections of Chroma, Qdrant, Firestore and MongoDB, given in place of paths of files.
 
 As `chroma:http://host:8000/COLLECTION`, `chroma:PATH/COLLECTION`, `qdrant:http://host:6333/COLLECTION`,
 `firestore:http://host:8080/PROJECT/COLLECTION` and `mongodb://user:password@host:27017/DATABASE.COLLECTION`. An address
-of MongoDB may hold a password, which records, messages and logs must not: they have what `shown_address` gives.
+of MongoDB may contain a password, which records, messages and logs must not: they use `shown_address`.
 """
 
 import os

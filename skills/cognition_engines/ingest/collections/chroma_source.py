@@ -1,6 +1,6 @@
-"""An existing Chroma collection as records: each item is what its metadata say, else a chunk.
+"""An existing Chroma collection as records: the metadata of an item decide its kind, else it is a chunk.
 
-A module that imports this one imports Chroma.
+Importing this module imports Chroma.
 """
 
 import sqlite3
@@ -44,12 +44,12 @@ from cognition_engines.kinds.registry import OtherRecord
 
 _PAGE: Final = 500  # items a request
 _ALL: Final = cast("Include", ["documents", "metadatas", "embeddings"])
-_PLAIN_KINDS: Final = (None, Kind.DECISION, Kind.CHUNK)  # what an item that names no kind is read as a chunk for
+_PLAIN_KINDS: Final = (None, Kind.DECISION, Kind.CHUNK)  # the reason to read an item without a kind as a chunk
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """What the collection holds under one id. `vector` None where it cannot be one of ours."""
+    """An item of the collection. `vector` is None if it is not from our model."""
 
     id: str
     document: str | None
@@ -58,7 +58,7 @@ class _Item:
 
 
 class ChromaSource:
-    """One open collection. With an embedder, its vectors are reused where they are those of the embedder's model."""
+    """One open collection. With an embedder, its vectors are reused if they are from the embedder's model."""
 
     def __init__(self, address: str, collection: Collection, embedder: Embedder | None) -> None:
         self.address = address
@@ -243,7 +243,7 @@ def _check_made(address: str, folder: Path) -> None:
             made = database.execute("SELECT count(*) FROM collections").fetchone()[0]
     except sqlite3.OperationalError:  # no such table, or locked by its maker
         made = 0
-    except sqlite3.DatabaseError:  # of which Chroma says what is wrong
+    except sqlite3.DatabaseError:  # for which Chroma gives a reason
         return
     if not made:
         raise unknown_collection(address, named_there(()))

@@ -1,4 +1,4 @@
-"""A collection of MongoDB, read with `find` alone. What imports this imports pymongo, of the extra `mongodb`."""
+"""A collection of MongoDB, read with `find` alone. Importing this module imports pymongo, of the extra `mongodb`."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

@@ -36,7 +36,7 @@ _OPENERS: Final[Mapping[LiveSystem, str]] = {
 
 
 def unit(vector: object) -> FloatArray | None:
-    """Return a vector of length 1; None of what is none."""
+    """Return a vector of length 1; None if the value is no vector."""
     try:
         row = np.asarray(vector, np.float64)
     except (ValueError, TypeError, OverflowError):
@@ -67,7 +67,7 @@ def warned_of(address: str, embedder: Embedder, reusing: bool) -> Warned:
 
 @dataclass(frozen=True, slots=True)
 class LiveObject:
-    """An object with plain values, the id that it has there, and its vector, where it was asked for and is one."""
+    """An object with plain values, its id there, and its vector, if requested and valid."""
 
     members: dict[str, Value]
     id: str
@@ -87,7 +87,7 @@ class Pages(Protocol):
 
 
 class LiveSource:
-    """One open collection. With an embedder, its vectors are reused where they are those of the embedder's model.
+    """One open collection. With an embedder, its vectors are reused if they are from the embedder's model.
 
     `has_vectors` says that the system keeps any outside its objects.
     """

@@ -107,7 +107,7 @@ def _message(item: Value, conversation: str, left_out: LeftOut, found: tuple[int
 
 
 def _is_hidden(message: Value) -> bool:
-    """Return whether it is a call of a tool, a thought or what else is not shown as said."""
+    """Return whether it is a call of a tool, a thought or another part that is not shown as a message."""
     if text(message, "content", "content_type") not in _SPOKEN or text(message, "recipient") not in (None, "all"):
         return True
     return member(message, "metadata", "is_visually_hidden_from_conversation") is True
@@ -124,7 +124,7 @@ def _words(message: Value) -> str:
 
 
 def _part(part: Value) -> str | None:
-    """Return a text, the words of a recording, or the name of what else it is: `[image]`."""
+    """Return a text, the words of a recording, or the name of another type: `[image]`."""
     if isinstance(part, str):
         return part
     kind = text(part, "content_type")

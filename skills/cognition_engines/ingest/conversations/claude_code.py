@@ -28,7 +28,7 @@ from cognition_engines.kinds.artifacts import Role
 _ROLES: Final[Mapping[str, Role]] = {"user": "user", "assistant": "assistant", "system": "system"}
 _LOOKED_AT: Final = 4 * 2**20  # bytes in which a session has its first message
 _LEAST_COPIED: Final = 2  # messages with the words of the first ones; a single one may be said again
-# What the program writes in the name of its user.
+# Texts that the program writes in the name of its user.
 _COMMANDS: Final = ("<command-name>", "<command-message>", "<local-command-", "<bash-", "<system-reminder>")
 
 
@@ -108,7 +108,7 @@ class _History:
         return [(each.number, each.entry) for each in held]
 
     def name(self, digest: str, id: str) -> tuple[str, ...]:
-        """Return what makes a message this one: its digest, and its place among others of the file with the same."""
+        """Return the identity of a message: its digest, and its place among others of the file with the same digest."""
         ids = self._ids[digest]
         place = ids.setdefault(id, len(ids))
         return (digest, str(place)) if place else (digest,)
@@ -135,7 +135,7 @@ def _plain(entry: dict[str, Value]) -> str:
 
 
 def _digest(entry: dict[str, Value], ts: str | None) -> str:
-    """Return a digest of who said what, and when if that counts; ids of messages and thoughts differ in copies."""
+    """Return a digest of speaker, text, and time if it counts; ids of messages and thoughts differ in copies."""
     words, _ = block_words(_content(entry), with_tools=False)
     if not words.strip():
         words, _ = block_words(_content(entry), with_tools=True)

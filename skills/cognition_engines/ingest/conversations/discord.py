@@ -1,4 +1,4 @@
-"""Conversations of Discord: as DiscordChatExporter writes a channel, and what Discord itself gives of an account."""
+"""Conversations of Discord: channels as DiscordChatExporter writes them, and Discord's own export of an account."""
 
 import csv
 import re

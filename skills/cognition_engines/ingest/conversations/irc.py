@@ -21,7 +21,7 @@ _DAY: Final = re.compile(
 )
 _CLOSED: Final = re.compile(r"(?:-{3}|\*{3,4})? ?(?:Log closed|ENDING LOGGING|Session (?:Close|Ident|Time)).{0,100}")
 _OF_DAY: Final = re.compile(r"\d{1,2}:\d{2}(?::\d{2})? ?")
-# What a program says of a person in the form of an action.
+# Messages of a program about a person in the form of an action.
 _HAPPENED: Final = re.compile(
     r"(?:\([^()]{1,200}\) |\[[^\[\]]{1,200}\] )?"
     r"(?:(?:has )?(?:joined|left|quit)\b|(?:is|are) now known as\b|sets? mode\b|(?:has )?changed? (?:the )?topic\b"

@@ -160,7 +160,7 @@ def html_words(written: str) -> str:
 
 
 def _end(words: _Words) -> None:
-    """Read what is left from a mark on that is not closed; `close` would take time by the square of the length."""
+    """Read the rest after a mark that is not closed; `close` would take time by the square of the length."""
     for _ in range(_MOST_UNCLOSED):
         mark, closed, rest = words.rawdata.partition(">")
         if not closed:

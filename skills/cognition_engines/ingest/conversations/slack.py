@@ -47,7 +47,7 @@ _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 _TS: Final = re.compile(r"([0-9]{1,11})\.([0-9]{6})")  # up to the year 5138
 # Files of an export that hold no messages.
 _OTHERS: Final = frozenset({"integration_logs.json", "canvases.json", "lists.json", "file_conversations.json"})
-# What people and programs write; all other subtypes say what happened in the channel.
+# Messages of people and programs; all other subtypes describe events in the channel.
 _WRITTEN: Final = frozenset(
     {None, "thread_broadcast", "reply_broadcast", "me_message", "file_share", "file_comment", "bot_message"}
 )

@@ -21,7 +21,7 @@ _RELATION: Final = re.compile(
     r"\s*+[-*+]\s++([^\[\]()\n]{1,64}?)\s*+\[\[([^\[\]\n]{1,300})\]\]\s*+(?:\(([^()\n]{1,500})\))?+\s*+"
 )
 _QUOTES: Final = "\"'`"
-_LINKS_TO: Final = "relates to"  # what basic-memory takes a relation without a type for
+_LINKS_TO: Final = "relates to"  # basic-memory's type of a relation without one
 
 
 def with_graph(path: str, document: Document, items: Iterator[Item]) -> Iterator[Item]:

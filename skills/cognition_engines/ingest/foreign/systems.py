@@ -1,4 +1,4 @@
-"""The systems whose objects are known by what they are: how each is recognised, and its values made plain.
+"""The systems whose objects are recognised by their members: the detection of each, and plain values.
 
 Graphs are nodes of Neo4j as `apoc.export.json` writes them, and entities of the MCP memory server.
 """
@@ -34,8 +34,10 @@ _RELATION: Final = frozenset({"from", "to", "relationType"})
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """`is_one` is whether an object can be nothing but one of this system. `members` makes what gives the members of
-    its objects with plain values, for the objects of one file.
+    """A system with the detection and conversion of its objects.
+
+    `is_one` returns whether an object is certainly from this system. `members` returns, for the objects of one file, a
+    function that returns their members with plain values.
     """
 
     is_one: Callable[[Value], bool]
@@ -43,7 +45,7 @@ class System:
 
 
 def plain_members() -> Callable[[dict[str, Value]], dict[str, Value]]:
-    """Return what gives the members of objects whose values are plain."""
+    """Return a function that returns the members of objects with plain values."""
     return dict
 
 
@@ -74,7 +76,7 @@ def _is_of_graphiti(value: Value) -> bool:
 
 
 def _graphiti_members() -> Callable[[dict[str, Value]], dict[str, Value]]:
-    """Return what gives the members of objects of an export, and of Graphiti's models as JSON."""
+    """Return a function that returns the members of objects of an export, or of Graphiti's models as JSON."""
     of_export = _GraphMembers()
     return lambda value: of_export(value) if _is_graph_object(value) else dict(value)
 
@@ -162,7 +164,7 @@ SYSTEMS: Final[Mapping[str, System]] = {
     "mem0": System(_is_memory, plain_members),
     "mcp_memory": System(_is_of_memory_graph, lambda: _memory_graph_members),
 }
-# The members of documents under which these systems list objects, in what they answer and write.
+# The members of documents under which these systems list objects, in answers and files.
 LISTED: Final = (
     *("result.points", "result", "points", "documents", "results", "relations", "memories"),
     *("nodes", "rels", "edges", "episodes", "entities"),

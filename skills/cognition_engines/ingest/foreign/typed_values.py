@@ -170,7 +170,7 @@ def _convert(types: _Types, name: str, inner: Value, flaw: str) -> Value:
 
 
 def _only(type: type) -> Callable[[Value], Value]:
-    """Return what gives back a value of this type, and raises TypeError for any other."""
+    """Return a function that returns a value of this type, and raises TypeError for any other."""
 
     def checked(value: Value) -> Value:
         if not isinstance(value, type):

@@ -1,4 +1,4 @@
-"""The formats of documents, and what one becomes: Markdown, and where each page, slide or cell of it begins."""
+"""The formats of documents, and their conversion to Markdown with the position of each page, slide or cell."""
 
 import json
 import re
@@ -12,14 +12,14 @@ from typing import Final
 from cognition_engines.markdown.front_block import Member, after_comments, front_block
 from cognition_engines.markdown.inline import is_title
 
-LENGTH: Final = Struct(">Q")  # before what is sent to and by the process that reads documents: its bytes
+LENGTH: Final = Struct(">Q")  # before messages to and from the process that reads documents: their bytes
 _LONGEST_LINE: Final = 500  # characters of a title or a name
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _DATE: Final = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)")
 _YEARS: Final = range(1900, 2101)
 _MARKS: Final = re.compile(r"[#>|<]|```|~~~|[=+-]+$")  # with which a line would be more than text
 _FENCE: Final = re.compile(r"`{3,}")
-# what programs write where a person gave no title
+# titles that programs write if a person gave none
 _NO_TITLE: Final = re.compile(
     r"(?:microsoft (?:word|powerpoint)\b.*|(?:untitled|document|presentation|slide|powerpoint presentation|title)"
     r"[ \-_]*\d*|.*\.(?:docx?|pptx?|indd|dvi|tex|qxd|pdf|rtf|odt|md|rst|html?))",
@@ -76,7 +76,7 @@ def format_of(path: str) -> Format | None:
 
 
 class Unreadable(Exception):
-    """A document that cannot be read; the message is what its refusal says of it."""
+    """A document that cannot be read; the message is the reason of its rejection."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """What a process says before its first document."""
+    """The message of a process before its first document."""
 
     missing: tuple[str, ...]
 
@@ -199,7 +199,7 @@ class FormatReader:
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
-        with suppress(OSError):  # what was not written yet
+        with suppress(OSError):  # unwritten bytes
             process.stdin.close()
         process.stdout.close()
         with suppress(subprocess.TimeoutExpired):

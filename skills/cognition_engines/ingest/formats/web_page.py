@@ -1,4 +1,4 @@
-"""HTML to Markdown: the content of a page without what leads to other pages, and what its head says of it."""
+"""HTML to Markdown: the content of a page without its navigation, and the metadata in its head."""
 
 import codecs
 import re

@@ -1,4 +1,4 @@
-"""DOCX: what mammoth makes of it, as Markdown."""
+"""DOCX: converted to Markdown by mammoth."""
 
 from io import BytesIO
 from typing import Final

@@ -1,4 +1,4 @@
-"""Files that other systems wrote: recognised by what they hold, or read by a map that a person named."""
+"""Files of other systems: recognised by their content, or read by a given map."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -25,13 +25,13 @@ _MARKS: Final = (
 )
 # members by which an object of a list in a document is named
 _IDS: Final = ("point_id", "document_id", "node_id", "relationship_id", "id", "_id", "uuid", "name")
-_MORE: Final = ("result.next_page_offset", "nextPageToken")  # what an answer has that is not the last
+_MORE: Final = ("result.next_page_offset", "nextPageToken")  # the member that says that more answers follow
 
 
 def read_dump(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Item] | None:
     """Return the items of a file of another system, by a map or the shipped one of a recognised system.
 
-    None, with `file` where it began, when it is of no such system or cannot be parsed.
+    Return None, with the position of `file` restored, if it is of no such system or cannot be parsed.
     """
     start = file.tell()
     peeked = file.read(_PEEKED)

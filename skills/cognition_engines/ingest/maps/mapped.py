@@ -38,7 +38,7 @@ from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.store.values import FloatArray
 
-_PLACES: Final = ("", "metadata.")  # before the name of a right, where an object may give it
+_PLACES: Final = ("", "metadata.")  # before the name of a right that objects may give
 _NOT_MAPPED: Final = "no entry of the map {} fits this object: see `cstp map --suggest`"
 _OF_DECISIONS: Final = frozenset(
     {"alternatives", "considered_options", "decision", "outcome", "rationale", "reasons", "stakes", "supersedes"}
@@ -98,7 +98,7 @@ def _given_rights(value: Mapping[str, Value], used: set[str]) -> dict[str, Value
 
 
 def _members(value: Mapping[str, Value]) -> Iterator[tuple[str, str, Value]]:
-    """Yield the path, name and value of what stands where rights may stand."""
+    """Yield the path, name and value of each member that may state rights."""
     inner = value.get("metadata")
     for place, members in zip(_PLACES, (value, inner if isinstance(inner, dict) else {}), strict=True):
         yield from ((place + name, name, member) for name, member in members.items() if member is not None)
@@ -108,7 +108,7 @@ def _members(value: Mapping[str, Value]) -> Iterator[tuple[str, str, Value]]:
 class Found:
     """An object of another system with plain values, and its 1-based line or position.
 
-    `name` stands in what is refused where positions say little; `vector`, of length 1, is the embedder's.
+    `name` is used in rejections instead of the position; `vector`, of length 1, is from the embedder.
     """
 
     value: Value
@@ -192,7 +192,7 @@ def is_detected(value: dict[str, Value]) -> bool:
 
 
 def _record(value: dict[str, Value], entry: MapEntry) -> Value:
-    """Return the object of a record; what no field takes is in its metadata."""
+    """Return the object of a record; values without a field are in its metadata."""
     given = {name: found for name, rule in entry.fields.items() if (found := _choose_path(rule, value)) is not None}
     taken = {path for name, (path, whole, _) in given.items() if whole and (name in RIGHTS or not is_right(path))}
     if entry.kind == DETECTED:

@@ -1,4 +1,4 @@
-"""Proposes a map of the fields of objects that are seen for the first time: by their names, and by what they hold."""
+"""Proposes a map of the fields of unknown objects: by their names, and by their content."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -60,9 +60,7 @@ _RIGHTS: Final[Mapping[str, tuple[str, ...]]] = {"project": ("project",), "sensi
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`system` whose objects they are, None for plain ones; `objects` the path to their list, None where a map needs
-    none.
-    """
+    """`system` is that of the objects, None for plain ones; `objects` the path to their list, None if not needed."""
 
     members: tuple[dict[str, Value], ...]
     system: str | None
@@ -220,7 +218,7 @@ def _one_or_all(paths: Sequence[str]) -> Value:
 
 
 def _contents(paths: Mapping[str, list[Value]]) -> list[str]:
-    """Return the paths of the text: by their names, else that of the longest texts; none where there are only names."""
+    """Return the paths of the text: by their names, else that of the longest texts; none if there are only names."""
     texts = {path: values for path, values in paths.items() if all(isinstance(one, str) for one in values)}
     if found := _paths_named(texts, _TEXTS, lambda _: True):
         return found

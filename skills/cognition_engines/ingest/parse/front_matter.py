@@ -12,7 +12,7 @@ from cognition_engines.markdown.front_block import Member, Notice, may_hold_next
 from cognition_engines.markdown.inline import one_line
 
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
-_LENIENT: Final = frozenset({"title", "status", "stage", "state", "date"})  # read even where they are not quite YAML
+_LENIENT: Final = frozenset({"title", "status", "stage", "state", "date"})  # read even if they are not valid YAML
 _LABELS: Final = frozenset({"tags", "tag", "keywords", "aliases", "alias"})  # whose numbers and booleans are text
 _HASHED: Final = re.compile(r"#[^\s#]+(?:\s+#[^\s#]+)*")  # to YAML a comment, to those who write notes their tags
 _OPENING: Final = ("'", '"', "[", "{")
@@ -25,7 +25,7 @@ class FrontMatter:
 
     members: Mapping[str, Member]
     values: Mapping[str, Value]
-    ignored: tuple[Member, ...]  # what counts for nothing, but stays in the text
+    ignored: tuple[Member, ...]  # ignored members, which stay in the text
     notices: tuple[Notice, ...]
     flaw: Notice | None = None
 
@@ -60,7 +60,7 @@ class FrontMatter:
         return isinstance(self.value("tags"), str)
 
     def tags(self, name: str = "tags") -> tuple[str, ...]:
-        """Return the tags of a member; what a list has besides texts is left to those who check it."""
+        """Return the tags of a member; other items of a list than texts are left to the validation."""
         value = labels(self.value(name))
         return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 

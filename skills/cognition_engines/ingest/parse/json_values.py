@@ -19,7 +19,7 @@ def _integer(digits: str) -> int | float:
 
 
 def refuse_constant(_: str) -> RefusedValue:
-    """Return what stands for NaN and Infinity, which JSON does not have."""
+    """Return a placeholder for NaN and Infinity, which JSON does not have."""
     return RefusedValue("NaN and Infinity are not numbers")
 
 
@@ -128,7 +128,7 @@ def parse_json(text: str) -> ParsedDocument:
 
 
 class BrokenJson(ValueError):
-    """What follows in the file cannot be read; the text is the reason."""
+    """The rest of the file cannot be read; the text is the reason."""
 
 
 _STREAM_DECODER: Final = json.JSONDecoder(parse_constant=refuse_constant)

@@ -1,7 +1,7 @@
-"""The names of the members of a record, ours in both spellings and those of other systems, and the kind they show.
+"""Names of the members of records, ours in both spellings and those of other systems, and the kinds they imply.
 
-Another system's name counts only where our own is not given; else it is kept in the metadata, as is what describes
-that system's storage. Nothing is left out but vectors.
+Another system's name counts only if our own is not given; else it is kept in the metadata, as are members that describe
+that system's storage. Only vectors are dropped.
 """
 
 import re
@@ -22,7 +22,7 @@ from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.registry import DETECTED, SPECS
 
 VECTORS: Final = frozenset({"embedding", "embeddings", "vector", "centroid_768d", "centroid_5d", "context_embedding"})
-# What other systems note about their storage, in records of any kind and of one.
+# Members of other systems about their storage, in records of any kind and of one.
 _STORAGE: Final = VECTORS | frozenset(
     {"artifact_uid", "content_hash", "content_type", "embedding_dimensions", "embedding_model", "embedding_provider"}
     | {"embedding_status", "extraction_run_id", "ingested_at", "is_chunked", "is_latest", "last_embedded_at"}
@@ -31,7 +31,7 @@ _STORAGE: Final = VECTORS | frozenset(
 )
 # Members of an extraction's content that other systems write next to it, or into it.
 _CONTENT_NAMES: Final = {"tradeoffs": "trade_offs"}
-_TITLE: Final = "extraction_title"  # another system's name for what the content is called
+_TITLE: Final = "extraction_title"  # another system's name for the content
 _BESIDE: Final = frozenset({"context_level", "context_id", "chunk_ids"})  # of an extraction, which others write into it
 KIND: Final = "kind"  # the member that names it
 _OF_DECISIONS: Final = frozenset(
@@ -127,7 +127,7 @@ def _tolerated_names(kind: Kind) -> frozenset[str]:
 
 
 def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """Return an extraction whose content stands next to its type, or holds what belongs outside it."""
+    """Return an extraction whose content stands next to its type, or contains members that belong outside it."""
     type, content = known.get("type"), known.get("content")
     if not isinstance(type, str) or type not in EXTRACTION_TYPES:
         return known, others

@@ -42,7 +42,7 @@ from cognition_engines.kinds.knowledge import Source
 from cognition_engines.kinds.registry import NAMESAKES, OtherRecord, Record, validate_record
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-# What an extraction says whose content is a mere text, by its type.
+# The member for the content of an extraction that is a mere text, by its type.
 AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
     "decision": ({}, "question"),
     "pattern": ({"name": "Pattern"}, "solution"),
@@ -84,9 +84,9 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
 
 
 def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str, str]]:
-    """Return the members by our names, and why some are refused that are given twice, by their name.
+    """Return the members by our names, and the rejections of duplicate ones, by their name.
 
-    The first of two is kept, so that what else is wrong is found.
+    The first of two is kept, so that other faults are found.
     """
     rest, twice = dict(given), dict[str, str]()
     while True:
@@ -117,7 +117,7 @@ def check_rights(names: Iterable[str]) -> None:
 
 
 def into_metadata(known: dict[str, Value], others: Mapping[str, Value]) -> Iterable[str]:
-    """Put what has no field into the metadata; the names of it. Raise `Unacceptable`."""
+    """Move members without a field into the metadata; return their names. Raise `Unacceptable`."""
     kept = {name: value for name, value in others.items() if name not in VECTORS}
     metadata = known.get("metadata", {})
     if not kept or not isinstance(metadata, dict):
@@ -167,7 +167,7 @@ def _items(value: Value) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What may be a record, and its 1-based line. `broken` when it could not be parsed at all: then `text` is it."""
+    """A possible record, and its 1-based line. `broken` if it could not be parsed: then `text` is the source."""
 
     value: Value
     line: int
@@ -181,7 +181,7 @@ class ObjectReader:
     def __init__(self, path: str) -> None:
         self._path = path
         self._seen: defaultdict[Kind, set[str]] = defaultdict(set)  # ids, by the first of the kinds that share theirs
-        # what went to metadata, and the vectors that were left out, by kind
+        # members moved to metadata, and dropped vectors, by kind
         self._kept: dict[Kind, dict[str, None]] = {}
         self._vectors: dict[Kind, dict[str, None]] = {}
 

@@ -1,7 +1,8 @@
 """Audit rows on their way into the store: calls leave them here, and one thread writes them in batches.
 
-A row is in the store about 0.1 s after its call was answered, or before that where the trail is durable. What a killed
-process had not written is lost: the rows of the last 0.1 s and of the batch in progress, at most CAPACITY of them.
+A row is in the store about 0.1 s after its call was answered, or before that if the trail is durable. Rows that a
+killed process had not written are lost: the rows of the last 0.1 s and of the batch in progress, at most CAPACITY of
+them.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ PRUNE_SECONDS: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class AuditOptions:
-    """What is audited, and how. `reads` False leaves out calls that read; writes always have a row.
+    """Options of the audit. `reads` False leaves out calls that read; writes always have a row.
 
     `durable` lets no answer leave before its row is stored. Rows older than `days` are pruned; None keeps all.
     `queries` keeps the texts of queries.

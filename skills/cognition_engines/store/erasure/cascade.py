@@ -1,8 +1,8 @@
-"""What goes when a record is forgotten, and what is noted of it: ids and hashes, no content.
+"""The cascade of forgetting a record, and its note in the ledger: ids and hashes, no content.
 
-A record takes along the passages that its text was cut into, and of its owner's records those that happened in it or
-are known by it alone. Records of other agents and of files stay, with an id that names nothing any more. Of the records
-that the forgetter sees, what goes depends on nothing hidden.
+The passages of a record are deleted with it, and those records of its owner that happened in it or are known from it
+alone. Records of other agents and of files stay, with a dangling id. The deletion of visible records does not depend on
+hidden ones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -51,7 +51,7 @@ class Doomed:
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """How much goes with a record, as far as its forgetter sees it."""
+    """Counts of records, reviews, links and revisions deleted with a record, as far as the caller sees them."""
 
     chunks: int = 0
     events: int = 0
@@ -77,7 +77,7 @@ class Erasable:
 
 
 def erasable(connection: sa.Connection, key: int, viewer: Viewer | None, *, with_files: bool = False) -> Erasable:
-    """Return what goes with a record when this viewer forgets it; records of files go only `with_files`."""
+    """Return the records deleted with a record when this viewer forgets it; records of files only `with_files`."""
     (root,) = find_erased(connection, records.c.key, [key])
     gone = {root.key: root}
     kept: dict[int, Doomed] = {}
@@ -101,7 +101,7 @@ def erasable(connection: sa.Connection, key: int, viewer: Viewer | None, *, with
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a viewer sees; of None everything."""
+    """The records visible to a viewer; all for None."""
 
     connection: sa.Connection
     viewer: Viewer | None
@@ -114,7 +114,7 @@ class Sight:
         return seen
 
     def split(self, keys: Iterable[int]) -> "tuple[tuple[Sight, set[int]], tuple[Sight, set[int]]]":
-        """Return the keys that are seen, to be judged by what is seen, and the others, to be judged by everything."""
+        """Return the visible keys, to be judged by visible records, and the others, to be judged by all records."""
         every = set(keys)
         seen = self.of(every)
         return (self, seen), (Sight(self.connection, None), every - seen)

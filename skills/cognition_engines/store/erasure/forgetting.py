@@ -1,4 +1,4 @@
-"""What the records know of what was forgotten or has expired, and how it leaves the database.
+"""Forgotten and expired records: their ledger, and their removal from the database.
 
 SQLite clears the cells of deleted rows, but not the copies that pages keep of rows which moved to other pages, nor the
 frames of its write-ahead log: VACUUM writes all rows into fresh pages, and a checkpoint cuts the log off. PostgreSQL
@@ -38,15 +38,15 @@ from cognition_engines.store.schema import (
 )
 from cognition_engines.store.values import StoredRecord
 
-EXPIRED: Final = "expired"  # the reason in the ledger where no agent gave one
-_COMPACTED: Final = "compacted"  # in `meta`: the seq up to which nothing is left of what was forgotten
+EXPIRED: Final = "expired"  # the reason in the ledger if no agent gave one
+_COMPACTED: Final = "compacted"  # in `meta`: the seq up to which no bytes of forgotten records are left
 _BY_KEY: Final = (records, *TABLES.values(), links, vectors, revisions, reviews, decision_links, ended_links)
 _BUSY_MILLISECONDS: Final = 2000  # that a checkpoint waits for readers
 
 
 @dataclass(frozen=True, slots=True)
 class CompactedDatabase:
-    """Whether a database was compacted; else `left_because` says why not. `bytes` is how large it is, 0 if unknown."""
+    """The result of compacting a database: its size in `bytes`, 0 if unknown; `left_because` says why it was skipped."""
 
     done: bool
     bytes: int
@@ -54,7 +54,7 @@ class CompactedDatabase:
 
 
 def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[StoredRecord]:
-    """Return the records of any kind that an id means for the viewer; by the ids of files where no record has it."""
+    """Return the records of any kind that an id means for the viewer; by the ids of files if no record has it."""
     found: list[StoredRecord] = []
     of_id = sa.select(records.c.key, records.c.kind, records.c.id).where(
         records.c.id.in_(sorted({add_prefix(kind, id) for kind in Kind})), *visible(viewer)
@@ -70,7 +70,7 @@ def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[St
 
 
 class Forgetting:
-    """What the records know of what was forgotten."""
+    """The ledger of forgotten records."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store

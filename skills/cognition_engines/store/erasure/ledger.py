@@ -1,7 +1,7 @@
-"""The ledger of what was forgotten, in the database and as lines of a file, and what a restore takes from it.
+"""The ledger of forgotten records, in the database and as lines of a file, and its use by a restore.
 
-It has ids, times, hashes and who asked for it, and nothing of the content. The file is for a database that is lost: a
-backup from before an erasure does not bring back what was forgotten since.
+It has ids, times, hashes and the requesting agent, and no content. The file is for a lost database: restoring a backup
+from before an erasure does not restore records forgotten since.
 """
 
 import fcntl
@@ -64,9 +64,9 @@ _COLUMNS: Final = tuple(erasures.c[one.name] for one in fields(Erasure))
 
 
 def erase(connection: sa.Connection, gone: Sequence[Doomed], at: int, agent: str | None, reason: str | None) -> None:
-    """Delete records, the named one last, with what their authors were answered; note each in the ledger."""
+    """Delete records, the named one last, with the answers to their authors; note each in the ledger."""
     names = [(one.kind, one.id, one.key) for one in gone]
-    bury(connection, names[1:])  # first, else what belongs to the other would have to do without it
+    bury(connection, names[1:])  # first, else records that belong to the other would lack it
     bury(connection, names[:1])
     spend(connection, gone)
     owners = [None if one.owner == agent else one.owner for one in gone]
@@ -196,7 +196,7 @@ def _members(one: Erasure) -> dict[str, object]:
 
 
 def spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
-    """Take what was answered about these records, and where other answers name them."""
+    """Delete the stored answers about these records, and their names in other answers."""
     others = receipts.c.method != FORGET
     for page in pages([one.id for one in gone]):
         connection.execute(sa.update(receipts).where(receipts.c.record.in_(page), others).values(answer=None))
@@ -211,7 +211,7 @@ def spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
 
 
 def _drop_quotes(answer: str, id: str) -> str | None:
-    """Return an answer about another record without what it quotes of this one; None if all of it is about both."""
+    """Return an answer about another record without its quotations of this one; None if all of it is about both."""
     members = json.loads(answer)
     members["duplicates"] = [one for one in members.get("duplicates", ()) if one["id"] != id]
     left = json.dumps(members, ensure_ascii=False)
@@ -246,7 +246,7 @@ def erase_again(connection: sa.Connection, found: Sequence[Erasure]) -> int:
 def _find_belonging(
     connection: sa.Connection, roots: Sequence[Erasure], back: Sequence[Doomed], owner: str | None
 ) -> list[Doomed]:
-    """Return the records of the owner that belong to roots, none of which is in the store after the restore."""
+    """Return the records of the owner that belong only to roots missing after the restore."""
     sight, last = Sight(connection, None), max(one.at for one in roots)
     gone: dict[int, Doomed] = {}
 

@@ -1,4 +1,4 @@
-"""Reads by key and id. What a viewer may not see, the database leaves out."""
+"""Reads by key and id. The database leaves out records that a viewer may not see."""
 
 import sqlite3
 from collections import defaultdict
@@ -23,7 +23,7 @@ from cognition_engines.store.values import FloatArray, StoredRecord, Text
 
 T = TypeVar("T")
 
-# What a statement leaves out: nothing, what is above a clearance, or also what is of other projects.
+# Exclusions of a statement: none, records above a clearance, or also records of other projects.
 Guard: TypeAlias = Literal["none", "clearance", "projects"]
 
 _PLAINLY: Final = 500  # keys of one statement for SQLite's driver, which keeps few of such statements prepared
@@ -202,7 +202,7 @@ _VECTORS: Final = (
 
 
 def vectors_by_key(connection: sa.Connection, keys: Sequence[int], model: str) -> dict[int, FloatArray]:
-    """Return what `Reads.vectors_of` does, inside a transaction."""
+    """Do as `Reads.vectors_of`, inside a transaction."""
     cells: dict[int, list[bytes]] = defaultdict(list)
     for page in pages(keys):
         for key, cell in connection.execute(_VECTORS, {"keys": list(page), "model": model}):
@@ -295,7 +295,7 @@ def asked_by_keys(
 def found_by_keys(
     connection: sa.Connection, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
 ) -> dict[int, StoredRecord]:
-    """Return what `Reads.by_keys` does, inside a transaction."""
+    """Do as `Reads.by_keys`, inside a transaction."""
     if kinds is not None and len(kinds) == 1:
         by_kind: Mapping[Kind, Sequence[int]] = {kinds[0]: keys}
     else:
@@ -325,14 +325,14 @@ def _by_keys(kind: Kind, guard: Guard) -> sa.Select[Any]:
 
 
 def guard_of(viewer: Viewer | None) -> Guard:
-    """Return by what a statement leaves out records that a viewer does not see."""
+    """Return the condition by which a statement excludes records that a viewer does not see."""
     if viewer is None:
         return "none"
     return "clearance" if viewer.projects is None else "projects"
 
 
 def guards(source: sa.FromClause, guard: Guard) -> list[sa.ColumnElement[bool]]:
-    """Return what a viewer may see of the records, or of an alias, for a statement that is made once."""
+    """Return the conditions on records, or on an alias, that a viewer may see, for a statement that is built once."""
     if guard == "none":
         return []
     conditions = [source.c.sensitivity <= sa.bindparam("clearance"), _lasts(source, sa.bindparam("now"))]

@@ -32,10 +32,9 @@ SUPERSEDES: Final[LinkType] = "supersedes"
 class DecisionHistory:
     """A decision, its contents and reviews from the first to the last, and the links that the viewer sees whole.
 
-    One that is read from a file has no contents before the present one. `own` has the status and the outcome that the
-    decision states itself, whatever reviews and successors make of it. `ended` are links that agents ended, the first
-    one first, `stated` is what files say it supersedes or is superseded by, `superseded_at` since when the latter is
-    stored.
+    A decision read from a file has no contents before the present one. `own` has the decision's own status and outcome,
+    without the effect of reviews and successors. `ended` are links that agents ended, the first one first, `stated` are
+    the supersessions that files state, `superseded_at` is the time since which its successor is stored.
     """
 
     stored: StoredRecord
@@ -50,9 +49,9 @@ class DecisionHistory:
 
 @dataclass(frozen=True, slots=True)
 class GraphRequest:
-    """How far from a decision to look, 1 to 5 links, along which of them, for at most `limit` decisions.
+    """A walk from a decision over 1 to 5 links of some types, to at most `limit` decisions.
 
-    `types` None is all types. Outgoing links are those that a decision is the source of.
+    `types` None is all types. Outgoing links are those whose source is the decision.
     """
 
     id: str
@@ -86,7 +85,7 @@ class DecisionGraph:
 
 
 class DecisionReads:
-    """Reads of what was written about decisions."""
+    """Reads of decisions with their reviews, links and history."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store
@@ -113,7 +112,7 @@ class DecisionReads:
             )
 
     def links(self, ids: Sequence[str], viewer: Viewer) -> list[DecisionLink]:
-        """Return the links that agents made of these decisions, both ends of which the viewer sees, in order."""
+        """Return the links of these decisions by agents, if the viewer sees both ends, in order."""
         with begin_read(self._store) as connection:
             return links_of(connection, ids, viewer)
 
@@ -135,7 +134,7 @@ _Edges: TypeAlias = Mapping[tuple[str, str, str], GraphEdge]
 class DecisionWalk:
     """One walk over the decisions that a viewer sees, inside a transaction.
 
-    A step follows at most MOST_LINKS links; what leads through a decision that is hidden is not followed.
+    A step follows at most MOST_LINKS links; paths through hidden decisions are not followed.
     """
 
     def __init__(self, connection: sa.Connection, request: GraphRequest, viewer: Viewer) -> None:

@@ -1,4 +1,4 @@
-"""Reads of conversations and texts with their neighbours, and of the graph: entities, and where edges lead."""
+"""Reads of conversations and texts with their neighbours, and of the graph: entities, and the ends of edges."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class Neighbourhood:
 
 
 class ConversationReads:
-    """Reads of turns, and of what is next to a passage or in it."""
+    """Reads of turns, and of records next to a passage or in it."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store
@@ -231,7 +231,7 @@ class GraphReads:
             found = found_by_keys(connection, keys, viewer)
             if not resolve:
                 return found, ()
-            # what a record refers to is derived from it whenever it is written
+            # references of a record are derived from it whenever it is written
             wanted = set(names)
             for page in pages(list(found)):
                 roles = links.c.role.in_((int(Role.ACTOR), int(Role.SUBJECT)))

@@ -1,8 +1,7 @@
 """Supersessions that decisions state by name (see kinds/decisions.py), and those of them that are in effect.
 
-decision_state.py joins them with the links of agents. Whether one is in effect is resolved as the reader resolves names
-who sees the old decision and as little else as possible. So the state of a decision depends on nothing that is hidden
-from a reader of it.
+decision_state.py joins them with the links of agents. Names are resolved as for the viewer with the least rights that
+sees the old decision. So the state of a decision does not depend on records that are hidden from a reader of it.
 """
 
 from collections import defaultdict
@@ -291,7 +290,7 @@ def _own_statuses(connection: sa.Connection, keys: Sequence[int]) -> dict[int, s
 
 
 def _old() -> sa.Select[Any]:
-    """Select decisions that say what supersedes them, and those with a name that others say they supersede."""
+    """Select decisions that name their successors, and those named as superseded by others."""
     others = links.alias()
     named = sa.exists().where(others.c.target == links.c.target, others.c.role == int(Role.SUPERSEDES))
     states = links.c.role == int(Role.SUPERSEDED_BY)
