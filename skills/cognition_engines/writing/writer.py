@@ -13,7 +13,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cognition_engines.queries.decisions import nearest_decisions
 from cognition_engines.queries.pools import Pools
@@ -57,8 +57,8 @@ class Writer:
     """Executes the write requests of agents.
 
     Raises WriteRefused, WriteConflict, RecordNotFound and ScopeNeeded for requests that are not allowed, and
-    ComponentFailed naming the part that did not answer. After the latter a write may still be stored: repeat the request with the same
-    key.
+    ComponentFailed naming the part that did not answer. After the latter a write may still be stored: repeat the
+    request with the same key to find out.
     """
 
     def __init__(
