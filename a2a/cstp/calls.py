@@ -655,7 +655,7 @@ def store_knowledge(
 ) -> Call[StoreKnowledgeResult]:
     """Store sources, chunks and extractions, all of a call or none.
 
-    Sources with their texts, and extractions from them: all are stored, or none.
+    Sources, chunks and extractions: all are stored, or none.
     """
     return typed_call(STORE_KNOWLEDGE, locals(), timeout)
 

@@ -255,7 +255,7 @@ RECORDS_DESCRIPTION: Final = (
 
 
 class StoreKnowledgeParams(WriteParams):
-    """Sources with their texts, and extractions from them: all are stored, or none."""
+    """Sources, chunks and extractions: all are stored, or none."""
 
     records: Annotated[
         list[Annotated[dict[str, JsonValue], Field(examples=[{"kind": "chunk", "content": "…"}])]],

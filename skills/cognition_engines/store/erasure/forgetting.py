@@ -45,7 +45,7 @@ _BUSY_MILLISECONDS: Final = 2000  # that a checkpoint waits for readers
 
 @dataclass(frozen=True, slots=True)
 class CompactedDatabase:
-    """The result of compacting a database: its size in `bytes`, 0 if unknown; `left_because` says why it was skipped."""
+    """The result of compacting a database: its size in `bytes`, or 0; `left_because` says why it was skipped."""
 
     done: bool
     bytes: int
