@@ -58,7 +58,7 @@ def typed_call(method: Method[Any, R], members: Mapping[str, object], timeout: f
 def raw_call(
     method: str, params: Mapping[str, JsonValue] | None = None, timeout: float | None = None
 ) -> Call[JsonValue]:
-    """Return a call with parameters as they are sent, and the result as JSON; a write with a key may be repeated."""
+    """Return a call with parameters as sent, and its result as JSON; repeatable if it reads, or has a key."""
     given = params or {}
     keyed = method in _WRITES and any(isinstance(given.get(name), str) for name in _KEYS)
     return Call(method, given, keyed or method in _READS, _as_it_is, timeout)
@@ -80,7 +80,7 @@ T = TypeVar("T", bound=Identified)
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some items of a list, and how many the whole list has."""
+    """Some items of a list, and the size of the whole list."""
 
     items: Sequence[T]
     total: int

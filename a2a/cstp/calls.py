@@ -221,7 +221,7 @@ def get_graph(
 ) -> Call[GetGraphResult]:
     """Read which decisions are linked to one, and how.
 
-    Around which decision, how many links far, along which links, and at most how many decisions.
+    The decision in the centre, the greatest distance in links, their types, and the greatest number of decisions.
     """
     return typed_call(GET_GRAPH, locals(), timeout)
 
@@ -527,8 +527,9 @@ def set_status(
 ) -> Call[SetStatusResult]:
     """Give a decision another status, such as accepted.
 
-    Another status for a decision, and why. One's own may be draft, proposed or pending; all else needs the scope
-    `ratify`.
+    Another status for a decision, and why.
+
+    The agent may set its own decisions to draft, proposed or pending; other changes need the scope `ratify`.
     """
     return typed_call(SET_STATUS, locals(), timeout)
 

@@ -50,7 +50,7 @@ class NullTakesAway:
 
 
 class WireResult(Wire):
-    """A value that a server makes: also given by field name, and checked like one that comes in."""
+    """A value that a server makes: it accepts field names, too, and is validated like a received one."""
 
     model_config = ConfigDict(validate_by_name=True)
 

@@ -124,11 +124,11 @@ class Violation:
     message: str
 
 
-MAX_VIOLATIONS: Final = 100  # a list of thousands of mistakes is of no use and takes a while to make
+MAX_VIOLATIONS: Final = 100  # a list of thousands of mistakes is useless and slow to build
 
 
 def first_violations(found: Sequence[Violation], more: int = 0) -> tuple[Violation, ...]:
-    """Return the first hundred; the last one says how many are left out, with `more` that were not even made."""
+    """Return the first hundred; the last one has the number of omitted ones, including `more` that were not created."""
     listed, left_out = tuple(found[:MAX_VIOLATIONS]), max(0, len(found) - MAX_VIOLATIONS) + more
     if not listed or not left_out:
         return listed

@@ -213,7 +213,7 @@ _LONGEST: Final = 160  # characters of an example
 
 
 def nearest_name(model: type[BaseModel], location: Location, given: Collection[str]) -> str | None:
-    """Return the parameter that the name at `location` was meant to be, or None if none is alike.
+    """Return the parameter probably meant by the name at `location`, or None if none is similar.
 
     `given` are the members that the same object has. A member of an object in it is named with that: `filters.stakes`.
     """
@@ -255,7 +255,7 @@ def _schema_of(model: type[BaseModel]) -> Schema:
 
 
 def _schema_at(model: type[BaseModel], location: Location) -> Schema:
-    """Return the schema of a value; empty for one that the model does not have."""
+    """Return the schema of a value; empty if the model does not have it."""
     schema = _resolve_schema(model, _schema_of(model))
     for step in location:
         inner = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)

@@ -108,7 +108,7 @@ def shipped_file() -> Path:
 def settings_file(config: Path | None) -> Path:
     """Return the settings file: the given one, that of CSTP_CONFIG, or the shipped one.
 
-    Raise ConfigurationError for one that is not there.
+    Raise ConfigurationError if it does not exist.
     """
     named = os.environ.get(CONFIG_VARIABLE) or None
     chosen = config or (named and Path(named))

@@ -120,11 +120,11 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish accepted calls and close everything.
 
-    That takes at most `server.grace_seconds`: whatever hangs, `watchdog` then ends the process with exit code 1. It
-    stays on guard when this function has returned, since the interpreter's exit can hang, too. `announce` is called
-    when everything is open, before the first call is answered. Until then a signal ends it as in `ended_by_signals`,
-    inside which it is called. `model` and `lock` are as in `open_engine`, `member` as in `make_server`. Raise
-    ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
+    That takes at most `server.grace_seconds`: after that, `watchdog` ends the process with exit code 1, even if a
+    thread hangs. It keeps running when this function has returned, since the interpreter's exit can hang, too.
+    `announce` is called when everything is open, before the first call is answered. Until then a signal ends it as in
+    `ended_by_signals`, inside which it is called. `model` and `lock` are as in `open_engine`, `member` as in
+    `make_server`. Raise ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
     """
     reserve_descriptors(settings.server.max_connections)
     share_arenas()

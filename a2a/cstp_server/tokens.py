@@ -286,9 +286,9 @@ def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: tim
 
 
 class TokenBook:
-    """The tokens as last read; looks at the file again at most once in `reload_seconds`.
+    """The tokens as last read; checks the file again at most once in `reload_seconds`.
 
-    If the file becomes unreadable, the last good state stays in force; if it is gone, all tokens end. `problem` and
+    If the file becomes unreadable, the last good state stays in force; if it is missing, all tokens end. `problem` and
     the log report both.
     """
 

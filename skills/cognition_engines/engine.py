@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartBounds:
-    """The number of threads of a part, at least 1, and how many seconds a call of it may take."""
+    """The number of threads of a part, at least 1, and the limit of its calls in seconds."""
 
     threads: int
     seconds: float = 5.0
@@ -59,14 +59,14 @@ class PartBounds:
 class EngineOptions:
     """The bounds of the engine's parts, and its other settings.
 
-    `call_seconds` bounds a call over all its parts, `waiting_reads` how many reads wait for a write at a time. Lists
-    have as many threads as `store`. `vector_index` is the index of nearest neighbours. `cache_size` is how many texts
-    of queries keep their vectors. `store_named` names the origin of the store's URL, for errors. `sources` are
-    collections that the engine follows: it reads them `source_seconds` after it has read them, or later if that
-    took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker` numbers this
-    process among several over one folder of indexes: only the first follows sources and forgets expired records. A
-    write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts and
-    queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it.
+    `call_seconds` bounds a call over all its parts, `waiting_reads` is the number of reads that may wait for a write at
+    a time. Lists have as many threads as `store`. `vector_index` is the index of nearest neighbours. `cache_size` is
+    the number of texts of queries whose vectors are cached. `store_named` names the origin of the store's URL, for
+    errors. `sources` are collections that the engine follows: it reads them `source_seconds` after it has read them, or
+    later if that took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker`
+    numbers this process among several over one folder of indexes: only the first follows sources and forgets expired
+    records. A write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts
+    and queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it.
     """
 
     call_seconds: float = 15.0

@@ -93,7 +93,7 @@ class CitedSource:
 
 @dataclass(frozen=True, slots=True)
 class DecisionDetails:
-    """The statements of an agent about a decision in addition to its fields, as they were sent.
+    """The statements of an agent about a decision in addition to its fields, as sent.
 
     `statement` is the decision in its own words, whose first line is the title. The last six are the agent's own
     account of how it decided, and are not searched.
@@ -150,7 +150,7 @@ class Decision:
 
     @property
     def review_by(self) -> datetime | None:
-        """The time to look at how the decision turned out."""
+        """The time to review the outcome of the decision."""
         return None if self.details is None else self.details.review_by
 
 

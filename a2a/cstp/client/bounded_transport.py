@@ -13,7 +13,7 @@ import httpx
 from cstp.client.transport import CONNECT_SECONDS, Deadline
 
 E = TypeVar("E", bound=httpx.TimeoutException)
-_PIECE: Final = 65536  # bytes that are written before the clock is looked at again
+_PIECE: Final = 65536  # bytes that are written between two checks of the clock
 
 
 class RemainingTime(float):

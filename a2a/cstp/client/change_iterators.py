@@ -57,7 +57,7 @@ class _Walk:
 
 
 class Following(Generic[T]):
-    """The reading of changes by `read`. `cursor` is that of the last one that was given out."""
+    """An iteration over changes by `read`. `cursor` is that of the last yielded change."""
 
     def __init__(self, read: Callable[[Cursor], T], since: Cursor, follow: bool) -> None:
         self._read = read
@@ -69,7 +69,7 @@ class Following(Generic[T]):
 
 
 class Changes(Following[ChangesResult], Iterator[RecordChange]):
-    """The changes as they come. `cursor` is that of the last one that was given out: begin there another time."""
+    """An iterator over changes. `cursor` is that of the last yielded change: a later iterator can begin there."""
 
     def __next__(self) -> RecordChange:
         while (change := self._walk.take()) is None:

@@ -98,7 +98,7 @@ UNLINK_DECISIONS = Method(
 
 
 class GetGraphParams(ReadParams):
-    """Around which decision, how many links far, along which links, and at most how many decisions."""
+    """The decision in the centre, the greatest distance in links, their types, and the greatest number of decisions."""
 
     node_id: RecordId
     depth: Annotated[int, Field(ge=1, le=5), WHOLE] = 2

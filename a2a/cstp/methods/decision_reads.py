@@ -166,7 +166,7 @@ class WholeDecision(WireResult):
 
 
 class GetDecisionResult(WireResult):
-    """The decision; one that does not exist, or is hidden, is an error."""
+    """The decision; an unknown or hidden id is an error."""
 
     found: Literal[True] = True
     decision: WholeDecision
@@ -300,8 +300,8 @@ class GetStatsResult(WireResult):
 
     Names are in lower case, but for agents. `byCategory`, `byStakes`, `byStatus` and `byAgent` have the 100 most
     frequent names; a decision that states none is in `total` alone. `byDay` has the latest 366 days with decisions, the
-    earliest first, `topTags` the 50 most frequent tags. `current` and `overdue` are those that `cstp.listDecisions`
-    lists with these filters, `superseded` those of that status.
+    earliest first, `topTags` the 50 most frequent tags. `current` and `overdue` count the decisions that
+    `cstp.listDecisions` lists with these filters, `superseded` those with that status.
     """
 
     total: int

@@ -34,7 +34,7 @@ OF_ID: Final = {"decisionId": "id", "decision_id": "id"}
 
 
 class GivenReason(Wire):
-    """Why it was decided: the kind of reason, in words, and how much it counts."""
+    """A reason: its kind, its text, and its strength."""
 
     type: ReasonType = Field(examples=["analysis"])
     text: LongText
@@ -64,7 +64,7 @@ class GivenSource(Wire):
 
 
 class Related(Wire):
-    """A link to a decision that there is."""
+    """A link to an existing decision."""
 
     id: RecordId
     type: Edge = "relates_to"
@@ -251,8 +251,10 @@ class ReviewDecisionResult(WriteResult):
 
 
 class SetStatusParams(WriteParams):
-    """Another status for a decision, and why. One's own may be draft, proposed or pending; all else needs the
-    scope `ratify`."""
+    """Another status for a decision, and why.
+
+    The agent may set its own decisions to draft, proposed or pending; other changes need the scope `ratify`.
+    """
 
     id: RecordId
     status: Status

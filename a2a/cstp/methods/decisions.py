@@ -122,7 +122,7 @@ class QueryDecisionsParams(ReadParams):
 
 
 class DecisionLinks(WireResult):
-    """The ids of the decisions that one supersedes and of those that supersede it, as far as the caller may see them.
+    """The ids of superseded and of superseding decisions, as far as the caller may see them.
 
     One of the two has to name the other, or an agent has linked them and the supersession is in effect. A reference
     that names no decision is left out; one name finds at most 100. `edges` are present with `includeLinks`: links that

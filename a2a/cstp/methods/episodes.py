@@ -66,7 +66,7 @@ class EpisodeSummary(WireResult):
 class ListEpisodesResult(WireResult):
     """One page, newest first, ties by id downwards, episodes without a time last.
 
-    `totalCount` is how many match, whatever the page.
+    `totalCount` is the number of matches on all pages.
     """
 
     episodes: list[EpisodeSummary]

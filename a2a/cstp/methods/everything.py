@@ -98,7 +98,7 @@ class SearchedRecord(WireResult):
     decision; `sourceId` the id of that source, the artifact of an event, or the conversation of a turn. `date` is the
     date that `dateFrom` and `dateTo` filter. `origin` is its maker: a file, an agent, or an import, which is a
     collection or standard input; `recordedBy` is the agent that wrote it. `status` is that of a decision, and
-    `supersededBy` are the ids of the successors of one that is out of force. `conversation` is present for a turn: its
+    `supersededBy` are the ids of its successors if it is out of force. `conversation` is present for a turn: its
     source's name of the conversation, else its id. `path` is present if a file has the record, except for a decision,
     and `place` if that of a chunk is known. `content` and `explain` are present exactly if requested, `truncated` with
     `maxTokens`; true says that `content`, or without it the snippet, was cut to fit.

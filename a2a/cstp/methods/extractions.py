@@ -162,8 +162,8 @@ class ExtractedWarning(Cited):
 class ListMetadata(WireResult):
     """About a page: `query` is the topic or "all", `sourcesCited` the titles of the page's sources, sorted.
 
-    `resultCount` is how many are on the page, `totalCount` how many there are. `topics` is present if `topic` is empty
-    or matches nothing: the topics that such extractions have, the most frequent first, at most 50.
+    `resultCount` is the number on the page, `totalCount` the number of all. `topics` is present if `topic` is empty or
+    matches nothing: the topics of such extractions, the most frequent first, at most 50.
     """
 
     query: str

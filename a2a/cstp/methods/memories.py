@@ -90,7 +90,7 @@ class ListedMemory(WireResult):
 
 
 class ListMemoriesResult(WireResult):
-    """One page, newest first, ties by id, memories without a time last; `total` is how many match."""
+    """One page, newest first, ties by id, memories without a time last; `total` is the number of matches."""
 
     memories: list[ListedMemory]
     total: int

@@ -117,7 +117,7 @@ class RecallParams(ReadParams):
     @classmethod
     def _something_selects(cls, value: str | None, info: ValidationInfo) -> str | None:
         others = ("id", "conversation_id", "context")
-        # one that was refused is absent from `data`, and has its own violation
+        # a rejected one is absent from `data`, and has its own violation
         if value is None and all(name in info.data and info.data[name] is None for name in others):
             raise PydanticCustomError("selector", "one of id, conversationId, query and context must be given")
         return value
@@ -321,8 +321,8 @@ class EntityItem(WireResult):
 class TurnItem(WireResult):
     """One turn of a conversation.
 
-    `turnIndex` is the one that its source gave, else its place, from 0, among all turns of the conversation that the
-    caller may see.
+    `turnIndex` is that of its source, else its place, from 0, among all turns of the conversation that the caller may
+    see.
     """
 
     id: Annotated[str, Names("turn")]

@@ -71,9 +71,9 @@ def _command(words: Sequence[str]) -> str | None:
 
 
 def _replace_closed(words: Sequence[str]) -> None:
-    """Replace standard files that were closed, lest a socket gets their number, and with it the output.
+    """Replace standard files that were closed, so that no socket gets their number, and with it the output.
 
-    Reading and printing are refused, as by closed files; text for standard error goes nowhere.
+    Reading and printing are refused, as by closed files; text for standard error is dropped.
     """
     if None not in (sys.stdin, sys.stdout, sys.stderr):
         return

@@ -93,7 +93,7 @@ class RemoteRecords:
         self.origins: Final = RemoteOrigins(remote)
 
     def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
-        """Put records as `Records.put` does, without vectors; large documents go in separate calls."""
+        """Put records as `Records.put` does, without vectors; large documents are sent in separate calls."""
         assert model is None
         outcomes: list[Outcome] = []
         calls = list(_calls(batch))

@@ -16,7 +16,7 @@ from cstp_server.settings import Settings
 def has_records(settings: Settings) -> bool:
     """Return whether a database with our tables exists. Creates nothing.
 
-    Raise ConfigurationError for a URL that names no database, ComponentFailed for one that does not answer.
+    Raise ConfigurationError for a URL that names no database, ComponentFailed if the database does not answer.
     """
     return schema_at(settings.store_url) is not None
 

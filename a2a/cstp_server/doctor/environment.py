@@ -18,7 +18,7 @@ EXPIRES_SOON: Final = timedelta(days=14)
 MB: Final = 1_000_000
 
 _LITTLE_SPACE: Final = 1_000 * MB
-_NO_SPACE: Final = 100 * MB  # SQLite's log and tantivy's merges need some to go on at all
+_NO_SPACE: Final = 100 * MB  # SQLite's log and tantivy's merges need some free space to continue
 _NETWORK: Final = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "gluster", "fuse.sshfs", "fuse.s3fs", "davfs")
 _MEMORY: Final = ("tmpfs", "ramfs")
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -66,7 +66,7 @@ def check_tokens(settings: Settings) -> CheckResult[None]:
 
 
 def _ending_tokens(live: Iterable[Token], until: datetime) -> list[Token]:
-    """Return each agent's last token if it ends before `until`; skip those of the page, which are to end soon."""
+    """Return each agent's last token if it ends before `until`; skip those of the web page, which are short-lived."""
     last: dict[str, Token] = {}
     for token in live:
         if token.by_link:

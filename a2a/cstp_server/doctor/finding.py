@@ -39,7 +39,7 @@ class CheckResult(Generic[T]):
 
 
 def run_within(seconds: float, part: str, remedy: str, check: Callable[[], CheckResult[T]]) -> CheckResult[T]:
-    """Run a check. One that fails or takes too long is itself a finding, with this remedy."""
+    """Run a check. A failure or a timeout of the check is itself a finding, with this remedy."""
     answers: SimpleQueue[CheckResult[T]] = SimpleQueue()
 
     def run() -> None:

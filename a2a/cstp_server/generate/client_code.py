@@ -33,7 +33,7 @@ _BINDINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a method as Python has it; `default` None for one that is required."""
+    """One parameter of a method in Python; `default` is None if it is required."""
 
     name: str
     annotation: str

@@ -34,7 +34,7 @@ Cutting: TypeAlias = Callable[
     [str, Sequence[PassageRequest]], Awaitable[list[str]]
 ]  # a passage of each text, for a query
 AnySearch: TypeAlias = QueryDecisionsParams | SearchKnowledgeParams | SearchParams | RecallParams | FindEpisodesParams
-NO_TIME: Final = {"query_time_ms": 0}  # of an answer whose size is to be the same each time
+NO_TIME: Final = {"query_time_ms": 0}  # of an answer whose size must be the same each time
 TOKEN_BYTES: Final = 3  # of JSON in UTF-8, so that no text of a usual language has more tokens than are counted
 LEAST: Final = 300  # bytes that each text gets before any gets more
 _UNBOUNDED: Final = 2**62  # bytes
@@ -44,7 +44,7 @@ _TRUNCATED: Final = len(',"truncated":false,')  # with the comma before the item
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A search as it is to be answered: its mode, from when its times are seen, and the dates to be explained.
+    """The options of a search's answer: its mode, the moment for relative times, and the dates to explain.
 
     `began` is a value of `perf_counter`.
     """
@@ -61,9 +61,9 @@ class Asked:
 
 
 def read_search(engine: Engine, params: AnySearch) -> Asked:
-    """Return how a search is to be answered; its dates only if they are to be explained and the query names some.
+    """Return the options of a search's answer; its dates only if they are explained and the query names some.
 
-    Raise InvalidParams for an unavailable mode, and if the search cannot know that nothing is near enough.
+    Raise InvalidParams for an unavailable mode, and for `abstain` in the mode keyword or without a least cosine.
     """
     began = perf_counter()
     mode = engine.modes[0] if params.mode is None else Mode(params.mode)

@@ -1,7 +1,7 @@
 """Calls of other processes over the folder that this one holds: a line that names the caller, then the call.
 
-The answer to a call is one line, and its connection ends with it. A connection that sends nothing shows its other end
-how long this process lives.
+The answer to a call is one line, and its connection ends with it. A silent connection ends with this process, so
+that the other end notices.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class FolderCalls:
         assert task is not None
         self._connections.add(task)
         try:
-            # one that has gone, one that sends too much, and this process at its end
+            # a closed connection, one that sends too much, and the end of this process
             with suppress(OSError, EOFError, LimitOverrunError, asyncio.CancelledError):
                 if len(self._connections) <= MOST:
                     await self._answer(reader, writer)

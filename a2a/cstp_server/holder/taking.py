@@ -75,7 +75,7 @@ def answer_on_line(settings: Settings) -> bytes:
 
 
 def folder_of_a_server(settings: Settings, listener: socket.socket, announce: Callable[[], object]) -> FolderLock:
-    """Take the lock of the folder. While another server has it, that one answers on `listener`; `announce` says so.
+    """Take the lock of the folder. If another server has it, that one answers on `listener`; call `announce` then.
 
     Raise FolderInUse for a holder that does not, ConfigurationError if there are no locks.
     """

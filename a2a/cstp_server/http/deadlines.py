@@ -22,7 +22,7 @@ from cstp_server.http.endpoint import ANSWERING, Answering, Parts
 
 MAX_REFUSED: Final = 64  # connections that may linger after a refusal at a time; each holds a descriptor
 _NEW_SECONDS: Final = 1.0  # for this long a connection may be without a request before it has to make room
-_LOOKS: Final = 4  # a connection is looked at so often in the shortest of its deadlines
+_LOOKS: Final = 4  # checks of a connection within the shortest of its deadlines
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: close at once and drop unsent bytes
 _log = structlog.get_logger("cstp.http")
 
@@ -43,12 +43,12 @@ class Deadlines:
 
     @property
     def look(self) -> float:
-        """Seconds between two looks at a connection."""
+        """Seconds between two checks of a connection."""
         return min(self.receive, self.idle, self.send) / _LOOKS
 
 
 class _ClientClock(FlowControl):
-    """Flow control that knows for how long the client has had its turn: not while the server does not read."""
+    """Flow control that measures the client's turn, without the time in which the server does not read."""
 
     def __init__(self, transport: Transport, now: Callable[[], float]) -> None:
         super().__init__(transport)
@@ -79,7 +79,7 @@ class _ClientClock(FlowControl):
 
 
 class TimedProtocol(CappedProtocol):
-    """Cuts clients by `deadlines`. One timer for each connection looks at it; a request costs no timer."""
+    """Disconnects clients by `deadlines`. One timer for each connection checks it; a request needs no timer."""
 
     deadlines: ClassVar[Deadlines]
     refused: ClassVar[set[HttpToolsProtocol]]  # connections above the maximum that may still read why

@@ -260,7 +260,7 @@ def is_json(headers: list[Header], media_types: Sequence[bytes]) -> bool:
 
 
 def request_id_of(headers: list[Header]) -> str:
-    """Return the one that the client gave, or a new one."""
+    """Return the request id of the client, or a new one."""
     given = [value for name, value in headers if name == b"x-request-id"]
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return given[0].decode("ascii")

@@ -105,7 +105,7 @@ class CommonWindows:
     """
 
     def __init__(self, memory: mmap.mmap, lock: Path, clock: Callable[[], float] = monotonic) -> None:
-        """Take `memory` that `windows_memory` made, and `lock`, a file that is made if it is missing.
+        """Take `memory` that `windows_memory` made, and `lock`, a file that is created if it is missing.
 
         The clock is one that all processes of the machine share.
         """
@@ -202,7 +202,7 @@ class CommonWindows:
         return ring
 
     def _find(self, digest: bytes, seconds: int, now: float, kept: Set[int]) -> tuple[int, _Ring] | None:
-        """Return the page of a window, or one that no window needs any more and that is not `kept`."""
+        """Return the page of a window, or a free one that is not `kept`."""
         first, free = int.from_bytes(digest[:8], "little"), None
         for probe in range(min(_PROBES, self._pages)):
             page = (first + probe) % self._pages
@@ -211,7 +211,7 @@ class CommonWindows:
                 return page, ring
             if free is None and page not in kept and ring.over(now):
                 free = page
-            if ring.digest == bytes(16):  # never used, so nothing came to a later page because of this one
+            if ring.digest == bytes(16):  # never used, so no window went to a later page because of it
                 break
         if free is None:
             return None

@@ -1,9 +1,9 @@
 """The budget of each agent: the windows, their state, and the fallback if Redis does not answer.
 
-Every call is counted in this process and, if configured, in Redis; both must allow it. So a Redis that goes away, or
-comes back without its data, gives no agent a second allowance. While it does not answer, this process continues its
-count, together with the spending of other servers as of its last answers; nothing waits for Redis, and a background
-probe detects its return and adds this process's spending during the outage.
+Every call is counted in this process and, if configured, in Redis; both must allow it. So an outage of Redis, or its
+return without data, gives no agent a second allowance. While it does not answer, this process continues its count,
+together with the spending of other servers as of its last answers; nothing waits for Redis, and a background probe
+detects its return and adds this process's spending during the outage.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ class _WindowState:
 
 
 def _wait(reset: float, window: Window) -> int:
-    """Whole seconds until `reset`, from 0 to the length of the window, whatever floats make of the difference."""
+    """Whole seconds until `reset`, from 0 to the length of the window, despite rounding errors."""
     return min(window.seconds, max(0, math.ceil(reset - time())))
 
 
@@ -90,7 +90,7 @@ class Limiter:
         self._plan = plan
         self._local = MovingWindows() if local is None else local
         self._others = MovingWindows()  # what other servers spent, as Redis last reported
-        self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: when and how much was spent without Redis
+        self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: times and units spent without Redis
         self._events = MovingWindows() if events is None else events
         self._shared = _shared_windows(redis, redis_timeout) if redis else None
         self._counts = MovingWindowRateLimiter(redis) if redis else None
@@ -106,7 +106,7 @@ class Limiter:
 
     @property
     def state(self) -> str:
-        """`memory`, `shared` (through Redis), or `degraded`: Redis does not answer and memory stands in."""
+        """`memory`, `shared` (through Redis), or `degraded`: Redis does not answer and memory replaces it."""
         return "degraded" if self.is_degraded else "memory" if self._shared is None else "shared"
 
     async def look(self) -> str:
@@ -281,7 +281,7 @@ class Limiter:
 
 
 class FailedAttempts:
-    """Wrong tokens per client network; returns how long one that has had too many must wait."""
+    """Wrong tokens per client network; returns the time to wait after too many."""
 
     def __init__(self, limiter: Limiter, window: Window) -> None:
         self._limiter = limiter
@@ -302,7 +302,7 @@ def _reason(error: StorageError | TimeoutError) -> str:
 
 
 def try_redis(settings: LimitSettings) -> float:
-    """Return the seconds that one hit takes on the configured Redis, once connected. Raise ComponentFailed."""
+    """Return the duration of one hit on the configured Redis in seconds, once connected. Raise ComponentFailed."""
     storage = redis_storage(settings)
     assert storage is not None
     return asyncio.run(_timed_hit(storage, settings.redis_timeout_seconds))

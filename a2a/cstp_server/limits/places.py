@@ -30,9 +30,8 @@ T = TypeVar("T")
 class Gate:
     """A bound of running requests, and of requests that wait up to `patience` seconds; once `draining`, none enters.
 
-    An agent has at most half of the places, so that another one finds a place whatever the first one does. Places are
-    handed out by agent in turn. `ends_at` is when a server that drains must have ended, on the clock of
-    `time.monotonic`.
+    An agent has at most half of the places, so that another one always finds a place. Places are given to agents in
+    turn. `ends_at` is the time by which a draining server must have ended, on the clock of `time.monotonic`.
     """
 
     def __init__(self, in_flight: int, queue: int, patience: float = 15.0) -> None:
@@ -155,7 +154,7 @@ class FollowerPlaces:
             del self._held[agent]
 
     def must_stop(self, token: Token) -> bool:
-        """Return whether one that waits is to stop: the server ends, or the token counts no longer as it did."""
+        """Return whether a waiting call must stop: the server ends, or the token is no longer valid as before."""
         self._tokens.refresh(monotonic())
         return self._gate.draining or not self._tokens.counts(token, datetime.now(UTC))
 
@@ -173,7 +172,7 @@ class ClientGone(Exception):
 
 
 class Bodies:
-    """Reads bodies of at most `limit` bytes; those of more than LARGE bytes are held in `total` bytes of memory.
+    """Reads bodies of at most `limit` bytes; those of more than LARGE bytes share `total` bytes of memory.
 
     `total` is at least twice `limit`, and half of it is the most that one agent may use.
     """

@@ -148,7 +148,7 @@ class SharedWindows:
         """Return the seconds until `take` would succeed, 0 if it would now. Raise as `take` does."""
         try:
             async with asyncio.timeout(self._timeout):
-                # the newest unit comes first, and this is the one that the script looks at
+                # the newest unit comes first, and the script checks this one
                 taken = await self._client.lindex(self._name(item, key), item.amount - cost)
         except RedisError as error:
             raise StorageError(error) from error

@@ -63,7 +63,7 @@ def of_recall(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
 
 
 def _explain(error: errors.CstpError) -> str:
-    """Return in words how a caller can react to an error."""
+    """Return a sentence on the caller's remedy for an error."""
     match error:
         case errors.RateLimited():
             return f"{error.limit} in {error.window} s are used up; retry after {error.retry_after} s"

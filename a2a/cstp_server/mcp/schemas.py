@@ -41,7 +41,7 @@ def schemas_of(params: type[BaseModel], result: type[BaseModel], defaults: Mappi
 
 
 def read_texts(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """Return the arguments with JSON texts of objects and lists read, if the schema has one and the text is of one.
+    """Return the arguments with objects and lists in JSON texts parsed, if the schema has such a member.
 
     Raise InvalidParams for a text that nests too deep, and for texts that together have more values than a body may.
     """
@@ -139,7 +139,7 @@ def _drop_key(schema: Schema, key: str) -> Schema:
 
 
 def in_snake_case(text: str) -> str:
-    """Return the text with names as they are in MCP: `min_confidence`, and `get_chunk` for `cstp.getChunk`."""
+    """Return the text with the names of MCP: `min_confidence`, and `get_chunk` for `cstp.getChunk`."""
     return _WIRE_NAME.sub(lambda name: to_snake(name[1] or name[2]), text)
 
 

@@ -116,7 +116,7 @@ _FORMER_NAMES: Final[Mapping[str, str]] = {"get_decisions": "get_decision_points
 
 
 def find_tool(name: str) -> Tool | None:
-    """Return the tool of a name, also of one that it had before and that is no longer listed."""
+    """Return the tool of a name, or of a former name that is no longer listed."""
     return TOOLS.get(_FORMER_NAMES.get(name, name))
 
 

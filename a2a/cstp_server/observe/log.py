@@ -43,7 +43,7 @@ _KEPT: Final = ("event", "level", "timestamp", "method", "code", "request_id", "
 _log = structlog.get_logger("cstp.log")
 Line = MutableMapping[str, Any]
 HELD: Final = 10_000  # lines buffered for the reader; later ones are dropped
-GAP: Final = 0.05  # seconds between two writes: each interrupts whatever computes
+GAP: Final = 0.05  # seconds between two writes: each interrupts running computations
 PATIENCE: Final = 0.5  # seconds that an exit waits for the reader
 _TELL_EVERY: Final = 10.0  # seconds between two counts of dropped lines
 _AT_ONCE: Final = 500  # lines that are taken from those that wait
@@ -214,7 +214,7 @@ class LogOutput:
         self._lost = 0
         self._tell_at = 0.0
         self._torn = False  # whether a line was written in part
-        self._counting = RLock()  # one that a signal's handler can have, too
+        self._counting = RLock()  # reentrant, for handlers of signals
         self._piece = _piece_of(stream)
         self._thread = Thread(target=self._run, name="log", daemon=True)
         self._thread.start()

@@ -34,7 +34,7 @@ class _Times:
 
 
 class CallMetrics(Collector):
-    """Calls by method and error code (0 is a result) with how long they took, and HTTP answers by status.
+    """Calls by method and error code (0 is a result) with their durations, and HTTP answers by status.
 
     Only the event loop counts, so nothing is locked: prometheus_client's own counters would take three times as long.
     """

@@ -15,7 +15,7 @@ from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import Gate
 from cstp_server.tokens import TokenBook
 
-KEEP_SECONDS: Final = 0.5  # a flood of probes costs one look at the parts in this time
+KEEP_SECONDS: Final = 0.5  # a flood of probes costs one check of the parts in this time
 PROBE_SECONDS: Final = 2.0  # a part that does not answer by then is down
 
 Status = Literal["ready", "degraded", "draining", "unavailable"]

@@ -184,12 +184,12 @@ class GracefulServer(uvicorn.Server):
         await self._finish_calls()
         for listener in self.servers:
             listener.close()
-        await sleep(_POLL_SECONDS)  # uvicorn closes only those connections that the protocol knows by now
+        await sleep(_POLL_SECONDS)  # uvicorn closes only those connections that the protocol knows already
         left = self._gate.ends_at - self._grace.after_calls - monotonic()
         self.config.timeout_graceful_shutdown = max(0.0, left)  # type: ignore[assignment]
         await super().shutdown(sockets)
         if self.force_exit:
-            # uvicorn leaves it out; it is quick by now, and being cancelled in it would be logged as a failure
+            # uvicorn leaves it out; it is quick at this point, and a cancellation would be logged as a failure
             await self.lifespan.shutdown()
 
     async def _finish_calls(self) -> None:

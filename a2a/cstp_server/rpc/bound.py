@@ -118,7 +118,7 @@ class AuditedCalls:
 
 
 def _conflicting_records(error: CstpError) -> tuple[AuditedRecord, ...]:
-    """Return the record that a conflict names, whatever its kind. Parameters of callers are not kept."""
+    """Return the record that a conflict names, of any kind. Parameters of callers are not kept."""
     if isinstance(error, Conflict) and error.id is not None:
         return (AuditedRecord(ANY_KIND, error.id),)
     return ()

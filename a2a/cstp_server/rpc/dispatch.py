@@ -1,6 +1,6 @@
 """From a request body to the answer: envelope, batch, limit, scope, validation, call, error mapping, log line.
 
-`Dispatcher.handle` takes JSON-RPC, and `Dispatcher.run` a method and its parameters, whatever they came by. The only
+`Dispatcher.handle` takes JSON-RPC, and `Dispatcher.run` a method and its parameters, from any transport. The only
 catch-all of the server is here: an unexpected exception is logged and answered as -32603 with nothing but the request
 id. jsonrpcserver dispatches one checked element at a time.
 """
@@ -161,7 +161,7 @@ class Dispatcher:
         return None if allowed or method.scope is None else errors.Forbidden(method.scope)
 
     async def run(self, method: str, params: object, call: Call, validate: Validate = parse_params) -> Outcome:
-        """Run one call that came by no JSON-RPC, with its result in snake_case; all else is as for one that did."""
+        """Run one call from outside JSON-RPC, with its result in snake_case, and otherwise like a JSON-RPC call."""
         began = perf_counter()
         outcome = Outcome(snake_case=True)
         await self._dispatch(method, params, call, outcome, validate)
@@ -271,7 +271,7 @@ class Dispatcher:
                 outcome.error = errors.InternalError(call.request_id)
             return Error(outcome.error.code, outcome.error.message)
 
-        # jsonrpcserver asks for the signature in every call; one that is there need not be worked out
+        # jsonrpcserver asks for the signature in every call; a stored one need not be computed
         run.__signature__ = _Fitting(list(signature(run).parameters.values()))  # type: ignore[attr-defined]
         return run
 

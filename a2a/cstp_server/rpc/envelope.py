@@ -54,7 +54,7 @@ def parse_body(body: bytes) -> object:
 
 
 def shape_of(body: bytes) -> tuple[int, int]:
-    """Return how many members all lists and objects have together, and the levels; exact if the body is JSON."""
+    """Return the number of members of all lists and objects, and the levels; exact if the body is JSON."""
     text = np.frombuffer(body.replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)  # quotes left: those of texts
     within = np.cumsum(text == ord('"'), dtype=np.uint8) & 1
     marks = text[(within == 0) & (text > ord(" "))]  # a text leaves its last quote, so that ["a"] is not empty

@@ -1,4 +1,4 @@
-"""The files of the page for people, as they are sent: read and compressed once, known by one digest."""
+"""The files of the web page as they are sent: read and compressed once, identified by one digest."""
 
 import gzip
 import re

@@ -41,7 +41,7 @@ _FARTHEST: Final = 5  # links that one call follows
 
 
 class Steps(Protocol):
-    """Shows how far the reading is."""
+    """Shows the progress of the reading."""
 
     def start(self, step: str, records: int) -> None: ...
 

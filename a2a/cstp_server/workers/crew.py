@@ -1,7 +1,7 @@
-"""The parent of several workers: it starts them, replaces one that dies, and ends with the last of them.
+"""The parent of several workers: it starts them, replaces those that die, and ends with the last of them.
 
 It waits for signals and for news of its workers, and does nothing else. Workers are forks of a process that has
-imported everything and has no threads, so a new one is there in a moment.
+imported everything and has no threads, so a new one starts at once.
 """
 
 import fcntl
@@ -123,7 +123,7 @@ class Crew:
         self._announce = announce
         self._stop_listening = stop_listening
         self._processes: dict[int, _Process] = {}  # by number
-        self._due: dict[int, float] = {}  # when which worker is to be started
+        self._due: dict[int, float] = {}  # times to start workers
         self._failures = dict.fromkeys(range(1, count + 1), 0)  # in a row, of starts
         self._announced = False
         self._signals = 0  # that asked to stop, or a worker that cannot be started
@@ -268,7 +268,7 @@ def _woken_by_signals() -> Iterator[socket.socket]:
 
 
 def log_without_threads(settings: LogSettings) -> None:
-    """Log in a process that is to be forked."""
+    """Log in a process before it is forked."""
     configure_logging(settings, cast(TextIO, DirectOutput(sys.stderr)))
 
 

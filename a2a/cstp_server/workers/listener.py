@@ -18,8 +18,8 @@ from cstp_server.process.tls import ServerConfig
 from cstp_server.workers.membership import Membership
 
 YIELD_SECONDS: Final = 0.001  # that a connection waits for a worker with fewer,
-YIELDS: Final = 10  # as often as this: that one may compute just now
-_RETRY_SECONDS: Final = 1.0  # after an accept that failed for want of a descriptor
+YIELDS: Final = 10  # at most this often: the other worker may be busy
+_RETRY_SECONDS: Final = 1.0  # after an accept that failed for lack of a descriptor
 
 
 class SharedListener:
@@ -38,7 +38,7 @@ class SharedListener:
         tls: ssl.SSLContext | None,
         handshake_seconds: float,
     ) -> None:
-        """Take connections for one worker; `held` returns how many it has."""
+        """Take connections for one worker; `held` returns their number."""
         self._listener = listener
         self._make_protocol = make_protocol
         self._held = held

@@ -24,7 +24,7 @@ from cstp_server.process.stop import FORCED_SECONDS, Watchdog
 from cstp_server.settings import Settings
 
 _FIGURE: Final = struct.Struct("=q")
-_ABSENT: Final = 1 << 62  # more than any worker has, so that none waits for one that is not there
+_ABSENT: Final = 1 << 62  # more than any worker has, so that none waits for a missing one
 _MOST: Final = 65_536
 STOP: Final = signal.SIGTERM
 STOP_AT_ONCE: Final = signal.SIGQUIT
@@ -204,7 +204,7 @@ class Worker:
 
 
 def _follow(parent: int, watchdog: Watchdog, grace_seconds: float) -> None:
-    """Stop this process once the parent has ended, whatever its main thread does."""
+    """Stop this process once the parent has ended, even if its main thread hangs."""
     os.read(parent, 1)
     _log.error("parent_gone", reason="the process that started this worker was killed")
     os.kill(os.getpid(), STOP)

@@ -21,7 +21,7 @@ from cstp_server.observe.metrics import StateGauges
 from cstp_server.observe.readiness import PROBE_SECONDS, Readiness, ReadinessCheck, Status
 from cstp_server.workers.membership import Membership
 
-# Gauges that do not add up: all workers state the same, or the one that is worst off counts.
+# Gauges that do not add up: all workers report the same, or the worst value counts.
 _HIGHEST: Final = frozenset(
     {
         *("cstp_limiter_state", "cstp_index_lag", "cstp_index_records", "cstp_index_windows"),
@@ -142,7 +142,7 @@ class OwnMetrics:
 
 
 class Siblings:
-    """Asks the other workers. One that does not answer in time counts as it was last seen, or as not ready."""
+    """Asks the other workers. Without an answer in time, a worker counts with its last values, or as not ready."""
 
     def __init__(self, member: Membership, readiness: ReadinessCheck, own: OwnMetrics) -> None:
         self._member = member

@@ -33,7 +33,7 @@ _AUTHOR: Final = 200
 class Piece:
     """A part of a document: `text[start:end]` of it, under the heading `section`.
 
-    `headings` are that one and those above it, the outermost first. It begins on this page, slide or cell, from 1.
+    `headings` are that heading and those above it, the outermost first. It begins on this page, slide or cell, from 1.
     """
 
     text: str
@@ -149,7 +149,7 @@ def _piece(text: str, chunk: _Chunk) -> Piece:
 
 
 def _units(text: str, found: Sequence[Block], size: int) -> Iterator[_Unit]:
-    above: list[Block] = []  # the headings that the text stands under
+    above: list[Block] = []  # the headings above the text
     heading: Block | None = None  # the first of those that wait for the next unit
     for place, block in enumerate(found):
         if block.level and block.title:
@@ -214,7 +214,7 @@ def pieces_of(content: str) -> tuple[Piece, ...]:
 
 
 def is_long(artifact: Artifact) -> bool:
-    """Return whether the text of an artifact is to be cut and is not yet."""
+    """Return whether the text of an artifact must still be cut."""
     return not artifact.chunked and count_tokens(artifact.content) > _LONG
 
 

@@ -1,4 +1,4 @@
-"""The protocol of an embedding model, the checks that all answers pass, and how a long text is cut into windows."""
+"""The protocol of an embedding model, the checks of its answers, and the windows of long texts."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class Embedder(Protocol):
         """Return one float32 unit vector per window, shape (windows >= 1, dim); raise ComponentFailed if it fails."""
 
     def windows(self, text: str) -> int:
-        """Return how many windows `embed_text` makes of a text; raise ComponentFailed if that fails."""
+        """Return the number of windows that `embed_text` makes of a text; raise ComponentFailed if that fails."""
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
         """Return the begin and end of each window of `embed_text`, in characters; raise ComponentFailed if it fails."""

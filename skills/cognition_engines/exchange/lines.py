@@ -62,7 +62,7 @@ _BY_NAME: Final[Mapping[str, Any]] = {
 
 
 def _decision_line() -> type[Any]:
-    """Return the class of a decision as it is stored; unlike in a record file, with its status as it was written, too.
+    """Return the class of a stored decision; unlike in a record file, it also has the status as written.
 
     It has the members of `Decision` but the id, whose form `_record` checks for all kinds.
     """
@@ -233,7 +233,7 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
         raise UnreadableLine(f"record.id must begin with {add_prefix(kind, '')}")
     others = {name: value for name, value in members.items() if name != "id"}
     if kind is not Kind.DECISION:
-        # an id that is stored may be longer than one that is given: it has its prefix
+        # a stored id may be longer than a given one, by its prefix
         return cast("Record", replace(cast("Any", validate_record(kind, others)), id=id))
     read = _DECISION.validate_json(orjson.dumps(others))
     given = _by_name(read)

@@ -134,7 +134,7 @@ class ImportSummary:
 def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Iterator[bytes]:
     """Yield the lines of all records of these kinds, by kind and id.
 
-    Each is as of the moment when it is read: a server may go on writing.
+    Each is as of the moment when it is read: a server may write meanwhile.
     """
     counts = records.counts()
     watcher.start("exporting", sum(counts.get(kind, 0) for kind in kinds))
@@ -188,7 +188,7 @@ class _Line:
 
 
 def _check_file(path: Path, records: Records) -> tuple[dict[str, int], list[Problem], int, list[LineRefs]]:
-    """Return how many records of each kind the file has, its problems, its lines with text, and their references."""
+    """Return the number of records of each kind, the problems, the lines with text, and their references."""
     kinds: Counter[Kind] = Counter()
     problems: list[Problem] = []
     first: dict[tuple[Kind, str], _Line] = {}

@@ -141,7 +141,7 @@ class WorkerNumber:
 
     @property
     def writes(self) -> bool:
-        """True if this process does the work that one of them does for all: index files, missing vectors, expiry."""
+        """True if this process does the work of one process for all: index files, missing vectors, expiry."""
         return self.number == 1
 
     def folder(self, indexes: Path) -> Path:

@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HeldKeys:
-    """The numbers of texts and windows of some records in the indexes; without `all_vectors`, one was not looked at."""
+    """The numbers of texts and windows of some records in the indexes; without `all_vectors`, one was not checked."""
 
     texts: int
     windows: int
@@ -48,8 +48,8 @@ class HeldKeys:
 class SpaceIndex:
     """Columns, keywords and neighbours over the records of one space, following them until closed.
 
-    Every change is in the keyword index before it is in a snapshot, so all that a snapshot shows can be found by its
-    words. A keyword index that is rebuilt catches up in the background, and cannot be asked until it has.
+    Every change is in the keyword index before it is in a snapshot, so every record in a snapshot can be found by its
+    words. A rebuilt keyword index catches up in the background, and cannot be searched until then.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class SpaceIndex:
         self._failure: str | None = None  # the component that kept it from following
         self._stop = Event()
         self._wake = Event()  # set when there is something to follow, or to stop
-        self._compact = False  # whether the words are to be written again
+        self._compact = False  # whether the keyword index must be written again
         self.words_compacted = 0  # no file has words of records that were deleted up to this seq
         self._published: Callable[[], object] = lambda: None
         self._thread = Thread(target=self._follow, name=f"{space.name}-follower", daemon=True)
@@ -82,7 +82,7 @@ class SpaceIndex:
         self._published = published
 
     def follow_now(self) -> None:
-        """Follow without waiting for the next look at the records."""
+        """Follow without waiting for the next check of the records."""
         self._wake.set()
 
     @property
@@ -163,7 +163,7 @@ class SpaceIndex:
             self._saved.save(snapshot)
 
     def find_held(self, keys: Sequence[int]) -> HeldKeys:
-        """Return how many texts and windows of these records searches have, and whether all indexes were looked at."""
+        """Return the numbers of searchable texts and windows of these records, and whether all indexes were checked."""
         shown = self.snapshot
         rows = [row for key in keys if key < len(shown.row_of) and (row := int(shown.row_of[key])) >= 0]
         windows = sum(int(shown.counts[row]) for row in rows if shown.alive[row])

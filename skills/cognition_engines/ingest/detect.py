@@ -37,7 +37,7 @@ _OPENING: Final = re.compile(rb"<{7}(?: .*)?", re.DOTALL)
 _CLOSING: Final = re.compile(rb">{7}(?: .*)?", re.DOTALL)
 _MIDDLE: Final = b"======="
 _FENCES: Final = re.compile(rb" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)  # of Markdown
-_BLOCKS: Final = re.compile(rb"(?P<mark>-{4,}|\.{4,}|`{3,})(?P<info>\s*)")  # of AsciiDoc, as they are
+_BLOCKS: Final = re.compile(rb"(?P<mark>-{4,}|\.{4,}|`{3,})(?P<info>\s*)")  # of AsciiDoc, unchanged
 _PIECE: Final = 2**20
 SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN | FORMATS.keys() | chat_exports.SUFFIXES
 _DIGITS: Final = 16  # hexadecimal, of the digest that stands for a name
@@ -51,12 +51,12 @@ def read(
     formats: FormatReader | None = None,
     below: Path | None = None,
 ) -> Iterator[Item] | None:
-    """Read one file, recognised by its content unless `texts` gives a kind; None when it is of no form that is known.
+    """Read one file, recognised by its content unless `texts` gives a kind; None if its format is unknown.
 
-    `path` serves its extension and name, and stands verbatim in every problem. `explicit` says that a person named
-    this very file, so that one that is broken is refused rather than passed over. JSONL is read as it is asked for,
-    all else at once, up to LARGEST_WHOLE bytes. `file` is seekable. `formats` reads documents that are no text; without
-    it they are read as text. `below` is the folder whose other files may be read with it. Raise OSError if it fails.
+    `path` gives the extension and the name, and appears verbatim in every problem. `explicit` says that the file was
+    named explicitly, so that a broken one is rejected and not skipped. JSONL is read lazily, other formats at once, up
+    to LARGEST_WHOLE bytes. `file` is seekable. `formats` reads documents that are no text; without it they are read as
+    text. `below` is the folder whose other files may be read with it. Raise OSError if it fails.
     """
     suffix = _suffix(path)
     if formats is not None and (format := FORMATS.get(suffix)) is not None:
@@ -215,8 +215,8 @@ def _read_adr(path: str, document: Document, texts: Texts) -> Iterator[Item] | N
 def _find_conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[int, int] | None:
     """Return the 1-based lines of the first and the last marker of the first conflict; None without one.
 
-    The three markers stand at the beginnings of lines, in order. A conflict that begins in a block of code is an
-    example; `fences` are the lines around such blocks. The position in the file is restored.
+    The three markers are at the beginnings of lines, in order. A conflict that begins in a block of code is an example;
+    `fences` are the lines around such blocks. The position in the file is restored.
     """
     start = file.tell()
     try:

@@ -66,7 +66,7 @@ def prune(
 def _sources(
     paths: Sequence[Path], collections: Sequence[Collection], read: Mapping[str, FilePlace], records: Records
 ) -> dict[str, dict[int, KnownRecord]]:
-    """Return the records of each source that the run named, in whatever checkout it was read, by path or address."""
+    """Return the records of each source that the run named, read in any checkout, by path or address."""
     found: dict[str, dict[int, KnownRecord]] = {}
     for source, rows in _of_sources(paths, collections, read, records):
         found.setdefault(source, {}).update((row.key, row) for row in rows)

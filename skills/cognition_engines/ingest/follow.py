@@ -197,7 +197,7 @@ class SourceFollower:
 
 
 class _Followed:
-    """One source, and how the last read went."""
+    """One source, and the result of the last read."""
 
     def __init__(self, source: FollowedSource, records: Records, embedder: Embedder | None, threads: int) -> None:
         self._source = source

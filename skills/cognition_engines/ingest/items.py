@@ -1,4 +1,4 @@
-"""Records on their way from files and collections into the store: as they are read, and with the ids they get."""
+"""Records between files or collections and the store: as read, and with their ids."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

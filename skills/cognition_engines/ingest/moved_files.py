@@ -36,7 +36,7 @@ class RunFile:
 
     path: Path
     place: FilePlace
-    below: Path | None  # the folder in which it was found; None for one that a person named
+    below: Path | None  # the folder in which it was found; None if it was named explicitly
     size: int  # bytes
 
     @property
@@ -87,7 +87,7 @@ class KnownFiles:
         return replace(natural, repository=self._roots.get(natural.repository) or self._free(natural.repository))
 
     def has(self, place: FilePlace) -> bool:
-        """Return whether the store has records of the file, in whatever checkout."""
+        """Return whether the store has records of the file, in any checkout."""
         return place.source in self._places or (place.repository, place.path) in self._held
 
     def in_gone_folders(self) -> Iterator[StoredFile]:
@@ -118,7 +118,7 @@ class KnownFiles:
         self._folders[real.rpartition("/")[0]] = one.repository, PurePosixPath(one.path).parent.as_posix()
 
     def _free(self, folder: str) -> str:
-        """Return a name for the files of a folder, which is not that of one that was moved away from there."""
+        """Return an unused name for the files of a folder, different from names of folders moved away from there."""
         name, count = folder, 1
         while name in self._taken and not is_gone(Path(self._taken[name])):
             count += 1
@@ -223,10 +223,10 @@ def _common_end(one: str, other: str) -> int:
 
 
 def move_records(records: Records, old: Path, new: Path, *, over: bool, dry_run: bool) -> tuple[int, int]:
-    """Move the records of `old` to `new`; return how many were moved, and how many were deleted there.
+    """Move the records of `old` to `new`; return the numbers of moved records and of those deleted there.
 
-    With `over`, records that the files have at `new` are deleted. Raise ConfigurationError if `old` is still there,
-    `new` is not, no record is of `old`, or `new` has records and `over` is not given.
+    With `over`, records that the files have at `new` are deleted. Raise ConfigurationError if `old` still exists, `new`
+    does not, `old` has no records, or `new` has records and `over` is not given.
     """
     old, new = Path(os.path.abspath(old)), Path(os.path.abspath(new))
     if not is_gone(old):
@@ -266,9 +266,7 @@ def relocate(row: KnownRecord, natural: FilePlace, move: Move) -> Relocation:
 
 
 def _scope(row: KnownRecord, scope: str | None, natural: FilePlace, move: Move) -> str | None:
-    """Return what a run named, as it is named now; if that was above the old place and is not above the new one, all
-    that was moved.
-    """
+    """Return the scope of a run under its new name; the moved folder if the scope contained only the old place."""
     if scope is None or natural.root is None:
         return scope
     named = PurePosixPath(scope_folder(row.origin.source, row.origin.path, scope))

@@ -65,7 +65,7 @@ ALL_FILES: Final = Selection()
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """A record that was deleted, and the file that it was read from. `part`: it is one that a document was cut into."""
+    """A record that was deleted, and the file that it was read from. `part` says that it is a part of a document."""
 
     kind: str
     id: str
@@ -88,7 +88,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class MovedFolder:
-    """A folder that is gone, the one that has its files now, and how many records were moved with them."""
+    """A missing folder, the folder that has its files now, and the number of moved records."""
 
     old: str
     new: str
@@ -174,7 +174,7 @@ class Amount:
 
 
 class Progress(Protocol):
-    """Receives how far a run is; how many records there are is not known before."""
+    """Receives the progress of a run; the number of records is not known in advance."""
 
     def start(self, total: Amount) -> None: ...
 

@@ -1,6 +1,6 @@
 """Patterns as in a `.gitignore`, of a run and of the folders themselves, matched without backtracking.
 
-A path is read once, whatever a pattern says.
+A path is read once, whatever the pattern.
 """
 
 import re
@@ -164,7 +164,7 @@ def _expression(parts: Sequence[str]) -> str:
 
 
 def _is_deep(text: str, begin: int, end: int) -> bool:
-    """Return whether the stars from `begin` to `end` are two or more, and all that stands between slashes."""
+    """Return whether the stars from `begin` to `end` are two or more, and alone between slashes."""
     return end - begin > 1 and text[begin - 1 : begin] in {"", "/"} and text[end : end + 1] in {"", "/"}
 
 
@@ -186,14 +186,14 @@ def _characters(text: str, at: int) -> tuple[str | None, int]:
 
 
 def _character(text: str, at: int) -> tuple[int, int]:
-    """Return a code point of a set, and the start of the next one; a backslash only stands in front of one."""
+    """Return a code point of a set, and the start of the next one; a backslash escapes one."""
     at += text[at] == "\\"
     return (ord(text[at]) if at < len(text) else 0), at + 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The patterns of one folder, which is `base` below the folder that was named, "" for that one."""
+    """The patterns of one folder, at the path `base` below the given folder, "" for that one."""
 
     base: str
     patterns: tuple[Pattern, ...]
@@ -234,7 +234,7 @@ class Filter:
 def _last_match(patterns: Sequence[Pattern], path: str, *, folder: bool) -> bool | None:
     """Return whether the last pattern that matches the path itself is not negated; None if none does.
 
-    As in git, one that matches a folder above says nothing here: a walk has asked for that folder before.
+    As in git, patterns that match a parent folder do not apply here: a walk has checked that folder before.
     """
     last = next((each for each in reversed(patterns) if each.matches(path, folder=folder)), None)
     return None if last is None else not last.negated

@@ -52,12 +52,12 @@ class RecordSink(Protocol):
     ) -> tuple[Outcome, ...]: ...
 
 
-COLLECTION: Final = "chroma:"  # how the address of a collection begins
+COLLECTION: Final = "chroma:"  # the beginning of a collection's address
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """A record that has to be written, and the place of the one that it replaces."""
+    """A record to write, and the place of the record that it replaces."""
 
     candidate: Candidate
     outcome: Outcome
@@ -122,7 +122,7 @@ class _Store:
         return found if found is not None and found.origin.is_written else None
 
     def same(self, candidate: Candidate, tally: Tally) -> KnownRecord | None:
-        """Return the record as it is stored: in its project, or in another one if its file has moved it since."""
+        """Return the stored record: in its project, or in another one if its file has moved it since."""
         rows = self._by_identity.get(candidate.origin.identity, ())
         moved = [
             row
@@ -182,7 +182,7 @@ def count_unwritten(batch: Batch, tally: Tally) -> None:
 
 
 def _all_named(unit: Unit, store: _Store, tally: Tally) -> list[tuple[Candidate, KnownRecord | None]]:
-    """Return the same as `_named`, of the head and the parts, which are made of its id."""
+    """Do as `_named` for the head and the parts, whose ids derive from its id."""
     head = _name_candidate(unit.head, store, tally)
     id = head[0].name[1]
     moved = id != unit.head.name[1]

@@ -133,7 +133,7 @@ class Tally:
         return None
 
     def keep_other(self, candidate: Candidate, source: str) -> None:
-        """Count a record that says the same as one of another place, or is older than that of an export: that stays."""
+        """Count a record that equals one of another place, or is older than one of an export: the stored one stays."""
         self.count(candidate, Outcome.UNCHANGED)
         counted = self._older if candidate.identity is Identity.EXPORT else self._alike
         counted[candidate.origin.source, source, candidate.name[0]] += 1
@@ -190,7 +190,7 @@ def _argument(path: str) -> str:
 
 
 def only_by_place(candidate: Candidate) -> bool:
-    """Return whether only its place in its file distinguishes a record, so that one of another file may be another."""
+    """Return whether a record is identified by its text alone, so that an equal one in another file may be new."""
     record = candidate.record
     unplaced = isinstance(record, Turn) and record.turn_index is None and record.ts is None
     return unplaced and candidate.identity is Identity.CONTENT
@@ -223,7 +223,7 @@ def content_of(origin: Origin) -> str:
 
 
 def is_gone(path: Path) -> bool:
-    """Return whether a file is not there; one that cannot be looked for may be."""
+    """Return whether a file does not exist; False if that cannot be checked."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -3,7 +3,7 @@
 A repository is named by the host and path of its remote as in `.git/config`, whatever the protocol; without a remote by
 the absolute folder of the checkout, outside of one by the absolute folder of the file.
 
-Inside a folder that was named, `.git` leads to no file outside of it, unless that names the checkout in return.
+Inside a given folder, `.git` leads to no file outside of it, unless that file names the checkout in return.
 """
 
 import os
@@ -21,7 +21,7 @@ _SCP: Final = re.compile(r"(?:[^@/\s]+@)?(\[[^\]/]+\]|[^:/\s]+):(?!//)(.*)")
 _LARGEST: Final = 1_000_000  # bytes of a file of git's that is read
 _LONGEST: Final = 1_000  # characters of a name
 EVERYTHING: Final = "/"  # the scope of a run that named a folder above the repository
-STREAM: Final = "stdin:"  # how the address of a stream begins, before its name
+STREAM: Final = "stdin:"  # the beginning of a stream's address, before its name
 UNNAMED: Final = f"{STREAM}/"  # how that of a stream without a name begins, before the digest of its content
 
 
@@ -59,7 +59,7 @@ class Places:
 
     def of(self, file: Path, run: Path) -> FilePlace:
         """Return the place of a file that was found by naming `run`, the file or a folder above it; both absolute."""
-        # as git does: a checkout is the same whatever link leads to it; a link to a file is its own file
+        # as git does: a checkout is the same through any link; a link to a file is its own file
         top = self._resolve_folder(file.parent if run == file else run)
         where = top / file.relative_to(file.parent if run == file else run)
         folder, scope = where.parent, where if run == file else top
@@ -172,7 +172,7 @@ def _names(folder: Path, root: Path) -> bool:
 
 
 def _join_path(folder: Path, written: str) -> Path:
-    """Return a path that a file of git's gives, without a look at the disk."""
+    """Return a path from a file of git, without access to the disk."""
     return Path(os.path.normpath(folder / written.strip()))
 
 

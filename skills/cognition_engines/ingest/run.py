@@ -60,7 +60,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A batch whose texts are being embedded, and how much was read for it."""
+    """A batch whose texts are being embedded, and the amount read for it."""
 
     batch: Batch
     vectors: Sequence[AsyncResult[FloatArray] | FloatArray | None]
@@ -92,7 +92,7 @@ def ingest(
     if isinstance(records, Records) and changes and not (options.dry_run or options.strict):
         records.origins.relocate(changes)
     progress.start(Amount(sum(file.size for file in files), len(files)))
-    # unlike an executor's, these threads do not hold the process when it is to end while a model hangs
+    # unlike an executor's, these threads do not keep the process alive while a model hangs
     with ThreadPool(threads) as pool:
         embed = _Embedding(None if options.dry_run else embedder, pool)
         units = _take_first(_units(files, collections, run), options.limit, tally)
@@ -169,7 +169,7 @@ def _moved_files(
 
 
 def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
-    """Return whether each record of a file is stored of another file as it is."""
+    """Return whether each record of a file is stored unchanged for another file."""
     rows = (row for row in run.records.origins.of_place(place_of(stored)) if row.origin.source == stored.source)
     held = {(row.origin.identity, row.project, content_of(row.origin)) for row in rows}
     moved = as_stored(file, stored)
@@ -291,7 +291,7 @@ def _read(file: RunFile, run: _Run, name: str | None = None) -> Iterator[tuple[I
 
 
 def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iterator[tuple[list[Unit], Amount]]:
-    """Yield the records, BATCH at a time, and how much was read for them. A document is never cut in two."""
+    """Yield the records, BATCH at a time, and the amount read for them. A document is never split."""
     batch: list[Unit] = []
     held = done = files = 0
     for unit, more in units:

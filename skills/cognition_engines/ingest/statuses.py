@@ -36,7 +36,7 @@ WEAK: Final[Mapping[str, str]] = MappingProxyType(
         "review": "pending",
     }
 )
-LONGEST: Final = 4000  # characters of a statement that are looked at
+LONGEST: Final = 4000  # characters of a statement that are examined
 # Another record by its title: a link with its target, text in quotes or code, an address, a file.
 _TARGET: Final = (
     r"\((?:<[^<>\n]{0,1000}>|[^()\s]{0,1000}(?:\([^()\s]{0,300}\)[^()\s]{0,300})?)(?:[ \t][^()\n]{0,300})?\)"
@@ -91,7 +91,7 @@ class Meaning:
 
 
 def hide_titles(text: str) -> str:
-    """Return the text, as long as it is, with digits in place of the titles and addresses of other records.
+    """Return the text, with its length, with digits in place of the titles and addresses of other records.
 
     A link or code that is a status itself, as `[Accepted](board.md)`, keeps its words.
     """
@@ -144,7 +144,7 @@ def _is_relation(token: str) -> bool:
 
 
 def phrase_at(tokens: Sequence[str], at: int, *, first: bool) -> tuple[str, int] | None:
-    """Return the longest phrase that means a status at a place, and how many words it has."""
+    """Return the longest phrase that means a status at a place, and its number of words."""
     for length in (3, 2, 1):
         phrase = " ".join(tokens[at : at + length])
         status = STRONG.get(phrase) or (WEAK.get(phrase) if first else None)

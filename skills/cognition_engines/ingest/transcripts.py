@@ -221,7 +221,7 @@ def _headers(lines: Sequence[str], begin: int) -> Iterator[_Header]:
 
 
 def _is_label(name: str) -> bool:
-    """Return whether these are words that stand before a colon and no name: the first or the last of them says so."""
+    """Return whether these words before a colon are no name, judged by the first or the last of them."""
     words = name.partition(" (")[0].strip("*").casefold().split()
     numbered = len(words) > 1 and words[-1].strip("#.").isdigit()
     return words[0] in _OF_MINUTES or words[-2 if numbered else -1] in _OF_MINUTES

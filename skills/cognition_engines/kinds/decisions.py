@@ -1,7 +1,7 @@
 """Decisions, their reviews and links: their names, and the resolution of their references.
 
-The names are texts in the table `links`: an id as it is; an id that a file gives within its repository, and
-everywhere if it is the only one; a file's name, its stem and its number within their folder.
+The names are texts in the table `links`: an id; an id in a file within its repository, and everywhere if it is the only
+one; a file's name, its stem and its number within their folder.
 """
 
 import posixpath
@@ -228,10 +228,10 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class DecisionLink:
-    """A link that an agent made, by the ids of its ends.
+    """A link made by an agent, with the ids of its ends.
 
-    `effective_at` is since when a supersession is in effect; None for one that is not, and for other types. `ended_at`
-    and `ended_by` are of a link that an agent ended, or replaced by another one.
+    `effective_at` is the time since which a supersession is in effect; None if it is not, and for other types.
+    `ended_at` and `ended_by` are set if an agent ended the link, or replaced it by another one.
     """
 
     source: str

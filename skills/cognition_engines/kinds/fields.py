@@ -278,7 +278,7 @@ Metadata: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """Whatever a record is made of; members are read in camelCase and snake_case, others are refused."""
+    """The base of records and their parts; members are read in camelCase and snake_case, others are rejected."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CONFIG
 

@@ -67,7 +67,7 @@ class KnowledgeCard(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk(Base):
-    """A passage of a source. `source` is the kind of source it came by (kindle, reader), not its id."""
+    """A passage of a source. `source` is the kind of its source (kindle, reader), not its id."""
 
     content: Annotated[str, Text(1_000_000)]
     source_id: Ref | None = None

@@ -67,7 +67,7 @@ def spec_of(record: Record) -> KindSpec:
 
 
 def add_prefix(kind: Kind, id: str) -> str:
-    """Return the id as it is stored: an artifact, a turn and an event have theirs with a prefix."""
+    """Return the stored form of an id: artifacts, turns and events have a prefix."""
     prefix = SPECS[kind].prefix
     return id if id.startswith(prefix) else prefix + id
 
@@ -90,7 +90,7 @@ def names_in(record: Record) -> Iterator[tuple[Role, str]]:
 
 
 def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:
-    """Yield the ids of other records that a record holds, as they are stored: the member, its role, and the id."""
+    """Yield the ids of other records in a record, in stored form: the member, its role, and the id."""
     for member, role in spec_of(record).ids.items():
         value = getattr(record, member)
         for id in value if isinstance(value, tuple) else (value,):
@@ -99,12 +99,12 @@ def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:
 
 
 def embedding_text(record: Record) -> str | None:
-    """Return the text that a record's vectors are of; None for one that has none."""
+    """Return the text to embed of a record; None if it has none."""
     return spec_of(record).embedding_text(record)
 
 
 def keyword_text(record: Record) -> str | None:
-    """Return the text that a record's words are of; None for one that has none."""
+    """Return the text for keyword search of a record; None if it has none."""
     spec = spec_of(record)
     return (spec.keyword_text or spec.embedding_text)(record)
 

@@ -173,8 +173,8 @@ class KindSpec:
     facets that a record states itself, `ids` are the members with ids of other records, and `names` returns the people
     and things that a record names, in its spelling; `references` are others, which depend on its file. `aliases` are
     names of members in other systems' files, in the order in which they count, `storage` members of theirs about their
-    storage. `has_members` is whether an object of these names (in snake_case, those that are not null) is of the kind;
-    asked in the order of `registry.DETECTED`.
+    storage. `has_members` returns whether an object with these names (in snake_case, those that are not null) is of the
+    kind; called in the order of `registry.DETECTED`.
     """
 
     kind: Kind

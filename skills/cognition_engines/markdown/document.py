@@ -39,7 +39,7 @@ class Heading:
 class Line:
     """A line of running text, without the marks of lists and quotes and without comments; `at` is 0-based.
 
-    `continues` says that it continues the paragraph of the line before, `lists` how many lists are around it.
+    `continues` says that it continues the paragraph of the line before, `lists` is the number of lists around it.
     """
 
     at: int
@@ -91,7 +91,7 @@ class Document:
 def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool = True) -> Document:
     """Split a text, in time linear in its size. Lines end with LF, CRLF or CR.
 
-    In plain text an indented paragraph is no code: `indented_code` False. Without `front_matter` none is looked for.
+    In plain text an indented paragraph is no code: `indented_code` False. Without `front_matter` none is parsed.
     """
     shortened = without_blobs(text.replace("\r\n", "\n").replace("\r", "\n"))
     text = shortened.text
@@ -248,7 +248,7 @@ def _find_line_facts(lines: Sequence[str], body: int, indented_code: bool) -> _L
 
 
 def _bound_lines(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines as they are parsed: long ones cut; a blank added to a heading that lacks it.
+    """Yield the lines for the parser: long ones cut; a blank added to a heading that lacks it.
 
     Such headings are the first line with words, and, below a blank line, any line of two marks or more and a letter.
     """
@@ -306,7 +306,7 @@ def _without_comments(text: str) -> str:
 
 
 def _closing_line(lines: Sequence[str], start: int, name: str) -> int:
-    """Return the line after the one that closes the element that a line opens, with those inside it."""
+    """Return the number of the line after the end of the element that a line opens."""
     depth = 0
     for at in range(start, len(lines)):
         line = lines[at].lower()

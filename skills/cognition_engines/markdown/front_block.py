@@ -13,7 +13,7 @@ _RIGHT: Final = re.compile(r"""(?:^|[{,])[\s"'?-]*(?:sensitivity|project)[\s"']*
 _TAGS: Final = re.compile(r"""(?:^|[{,])[\s"'?-]*tags[\s"']*[:=\uff1a]""", re.IGNORECASE)
 _TABBED: Final = re.compile(r"(?<!\t)\t++(?=- )")  # before an item of a list, because YAML allows only blanks
 _OTHER_FENCES: Final = ("---", "+++", ";;;", "{")
-_GOES_ON: Final = ("- ", "]", "}")  # a list under its name, and the end of one that runs over lines
+_GOES_ON: Final = ("- ", "]", "}")  # a list under its name, and the end of one over several lines
 
 
 @dataclass(frozen=True, slots=True)

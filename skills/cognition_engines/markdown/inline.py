@@ -19,7 +19,7 @@ _EDGES: Final = str.maketrans(dict.fromkeys("*_`{}[]()\"'", " "))
 
 
 def without_links(text: str) -> str:
-    """Replace links and images by their text; longer lines are left as they are."""
+    """Replace links and images by their text; longer lines are unchanged."""
     if "[" not in text or len(text) > LONGEST_LINE:
         return text
     return _LINK.sub(r"\1", text)
@@ -81,5 +81,5 @@ def excerpt(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return the text with emphasis, quotes and brackets blanked, so that a date in them stands free."""
+    """Return the text with emphasis, quotes and brackets blanked, so that a date in them can be found."""
     return text.translate(_EDGES).strip()

@@ -28,7 +28,7 @@ from cognition_engines.store.values import StoredRecord
 SNIPPET: Final = Room(600)  # characters
 MOST_EDGES: Final = 100  # of one decision
 Part: TypeAlias = Literal["snippet", "links", "edges", "provenance", "explain"]
-_KEPT = ("accepted", *ENDED)  # the statuses that a review leaves as they are
+_KEPT = ("accepted", *ENDED)  # the statuses that a review does not change
 MOST: Final = 3
 NEAR: Final = 0.12  # cosine distance
 

@@ -30,7 +30,7 @@ COMPONENT: Final = "indexes"
 
 
 class UnknownCursor(EngineError):
-    """A cursor is of a time that has not come: of another store or of a later state of this one."""
+    """A cursor is in the future: it is from another store or from a later state of this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,8 @@ class ReachedSeq:
     ) -> None:
         """Wait until a read of `agent` shows all changes up to `seq`.
 
-        A read that is not `searched` looks at the records themselves, and does not wait for the indexes. A `seq`
-        between the last change and now is answered like the last change: otherwise it would reveal when that was.
+        A read that is not `searched` reads the records themselves, and does not wait for the indexes. A `seq` between
+        the last change and now is answered like the last change: otherwise it would reveal when that was.
 
         Raise UnknownChange at once if `seq` is in the future, ComponentFailed when `seconds` are over, ComponentBusy if
         too many wait.

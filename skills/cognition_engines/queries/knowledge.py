@@ -125,7 +125,7 @@ class NearChunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkCluster:
-    """The ids of all clusters of a chunk, and the name and description of the first one that is known."""
+    """The ids of all clusters of a chunk, and the name and description of the first known one."""
 
     ids: tuple[str, ...]
     name: str | None

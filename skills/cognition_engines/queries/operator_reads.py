@@ -33,7 +33,7 @@ class FoundBefore:
 
 
 class Imports:
-    """Answers for the operator, whatever a viewer may see. Raises ComponentFailed when the records do not answer."""
+    """Answers for the operator, without regard to rights. Raises ComponentFailed when the records do not answer."""
 
     def __init__(self, records: Records, pools: Pools) -> None:
         self._records = records

@@ -16,8 +16,8 @@ from cognition_engines.retrieval.fusion import Hit, Part
 from cognition_engines.store.records import Records
 from cognition_engines.unicode_forms import fold_text
 
-BEST: Final = 20  # results that are looked at
-LONGEST: Final = 1 << 16  # characters of a text that are looked at
+BEST: Final = 20  # results that are examined
+LONGEST: Final = 1 << 16  # characters of a text that are examined
 MOST_PAIRS: Final = 64
 _AROUND: Final = ".,;:!?()[]{}<>\"'“”‘’«»¿¡"  # around a word of a query
 K = TypeVar("K")

@@ -119,9 +119,9 @@ class _View:
 
 @dataclass(frozen=True, slots=True)
 class CurrentHit:
-    """A record that was found, as it is now. `window` is None if its text is no longer that of its vectors.
+    """A found record in its current state. `window` is None if its text no longer matches its vectors.
 
-    `window` and `explanation` are None, too, if they were not asked for.
+    `window` and `explanation` are None, too, if not requested.
     """
 
     hit: Hit

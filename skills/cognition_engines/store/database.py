@@ -79,7 +79,7 @@ _CLOCK: Final = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_0
 
 
 class RecordCache:
-    """The records that were used last; one that changed has a new `seq`. Safe for use by several threads."""
+    """The recently used records; a changed record has a new `seq`. Safe for use by several threads."""
 
     def __init__(self) -> None:
         self._left = ROOM
@@ -134,7 +134,7 @@ class Store:
 
 
 def without_deadline(connection: sa.Connection) -> None:
-    """Let this transaction take as long as it needs, whatever `deadline_seconds` says."""
+    """Let this transaction take as long as it needs, regardless of `deadline_seconds`."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
 
@@ -226,7 +226,7 @@ def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def count_rows(connection: sa.Connection, source: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:
-    """Return how many rows of a table or a join meet the conditions."""
+    """Return the number of rows of a table or a join that meet the conditions."""
     return connection.execute(sa.select(sa.func.count()).select_from(source).where(*conditions)).scalar_one()
 
 

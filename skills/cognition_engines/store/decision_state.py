@@ -135,7 +135,7 @@ def _show_one(connection: sa.Connection, key: int, ends: Sequence[StatedEnd], *,
 
 
 def _state_columns(row: Any, review: str | None, ends: Sequence[StatedEnd]) -> Mapping[str, Cell]:
-    """Return the columns of a decision; one that its file calls superseded is so though its successor is not stored."""
+    """Return the columns of a decision; if its file calls it superseded, its successor need not be stored."""
     status, until = row.own_status, OPEN if row.valid_to is None else row.valid_to
     if review is not None and status not in _SETTLED:
         status = REVIEWED
@@ -149,11 +149,11 @@ def _state_columns(row: Any, review: str | None, ends: Sequence[StatedEnd]) -> M
 
 
 def _note_effects(connection: sa.Connection, key: int) -> list[int]:
-    """Note since when supersessions by and of a decision are in effect; the decisions for which that changed.
+    """Store the start of supersessions by and of a decision; return the decisions for which that changed.
 
-    One is in effect if the successor binds, or is reviewed and the decision does not bind, and if all who see the
-    decision see the successor: else its end would show that there is something hidden. It stays when the successor is
-    superseded or deprecated in turn.
+    A supersession is in effect if the successor binds, or is reviewed and the decision does not bind, and if all who
+    see the decision see the successor: else its end would reveal a hidden record. It stays in effect if the successor
+    is superseded or deprecated in turn.
     """
     changed = [row for row in connection.execute(_SUPERSESSIONS, {"row_key": key}) if _takes_effect(row) != _has(row)]
     now = microseconds(datetime.now(UTC))

@@ -55,7 +55,7 @@ def _one_of(column: str, texts: tuple[str, ...]) -> sa.ColumnElement[bool]:
 def _holds(name: str, text: str) -> sa.ColumnElement[bool]:
     if name != "people":
         raise ValueError(f"{name}: not every record has this set")
-    # a list as JSON, in which a whole text stands between quotation marks
+    # a list as JSON, in which a whole text is between quotation marks
     return records.c.people.contains(orjson.dumps(fold_text(text)).decode(), autoescape=True)
 
 

@@ -50,9 +50,9 @@ def settle(connection: sa.Connection, parents: Iterable[str], children: Iterable
 
 
 def release(connection: sa.Connection, parents: Iterable[str]) -> None:
-    """Keep the children of artifacts with these ids, as guarded as they are, before the artifacts go.
+    """Keep the children of artifacts with these ids, with their rights, before the artifacts are deleted.
 
-    Those that had more of it than that get a new `seq`. The others must not show that there was an artifact.
+    Children that inherited more than rights get a new `seq`. The others must not reveal the artifact.
     """
     found = _children(connection, parents, ())
     if not found:
@@ -149,7 +149,7 @@ def neighbours(connection: sa.Connection, keys: Sequence[int]) -> dict[int, list
 
 
 def lent_to(connection: sa.Connection, keys: Sequence[int]) -> set[int]:
-    """Return the turns that may be found by the words of these ones."""
+    """Return the turns that may be found by the words of these turns."""
     found: set[int] = set()
     for page in pages(keys):
         for row in connection.execute(_LENT_TO, {"keys": list(page)}):
@@ -227,7 +227,7 @@ def rights_of(connection: sa.Connection, keys: Iterable[int]) -> dict[int, Right
 def note_departures(connection: sa.Connection, before: Mapping[int, Rights]) -> None:
     """Note the former rights of records, by key, if some viewers with these rights no longer see the record.
 
-    The note has the `seq` of the record, which is a new one by now.
+    The note has the new `seq` of the record.
     """
     statement = sa.select(*(records.c[name] for name in ("seq", "key", "kind", "id", "project", "sensitivity")))
     rows = [

@@ -93,8 +93,11 @@ def other_schema(schema: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A store compared with an index of a space: its last `seq`, how many changes of the space the index lacks, and how
-    many records of the space have a text."""
+    """A store compared with an index of a space.
+
+    It has the last `seq` of the store, the number of changes of the space that the index lacks, and the number of
+    records of the space with a text.
+    """
 
     last_seq: int
     behind: int
@@ -114,7 +117,7 @@ def position(url: str, space: Space, seq: int) -> Position:
 
 
 def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
-    """Return how many vectors of `model` the records of a space have that did not change after `seq`."""
+    """Return the number of vectors of `model` of those records of a space that did not change after `seq`."""
     with _translate_errors(), _read_only(url, sqlite_file(url)) as store:
         return Reads(store).windows(space, model, seq)
 

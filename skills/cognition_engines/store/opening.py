@@ -45,7 +45,7 @@ _PRAGMAS: Final = (
     "PRAGMA temp_store = MEMORY",
     "PRAGMA journal_size_limit = 67108864",  # memory of a large transaction is released
 )
-LEASE_SECONDS: Final = 10.0  # a holder that asks less often than this, as one that is paused does, loses the lock
+LEASE_SECONDS: Final = 10.0  # a holder that asks less often than this, for example while paused, loses the lock
 _LONGEST_NAME: Final = 63  # of an application, in bytes
 _ALIVE: Final = sa.select(sa.true())
 

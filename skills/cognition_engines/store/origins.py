@@ -36,7 +36,7 @@ _KNOWN: Final = sa.select(
 
 
 def full_id(given: str, repository: str, project: str | None) -> str:
-    """Return the id of a record that is given the id `given`, whatever other repositories and projects give it to."""
+    """Return the full id of a record with the id `given`, which other repositories and projects may use, too."""
     where = orjson.dumps([repository, project])
     return f"{given}{MARK}{sha256(where).hexdigest()[:_DIGITS]}"
 
@@ -111,7 +111,7 @@ class Origins:
             )
 
     def relocate(self, moved: Sequence[Relocation]) -> int:
-        """Give records of moved files their origin, with a new `seq` and nothing else; return how many were as said."""
+        """Give records of moved files their origin, with a new `seq`; return the number that were as expected."""
         statement = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
         done: list[Relocation] = []
         with begin_write(self._store) as connection:
@@ -157,7 +157,7 @@ class Origins:
     def find_meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
         """Return the records that `id` may mean, each with its full id, which means it alone.
 
-        `id` is one that answers name, one that a file gives, or a full one, with or without the prefix of the kind.
+        `id` is an id in answers, an id in files, or a full one, with or without the prefix of the kind.
         """
         given, mark, _ = id.rpartition(MARK)
         found: dict[int, KnownRecord] = {}

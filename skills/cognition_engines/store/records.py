@@ -173,7 +173,7 @@ class Records:
         return tuple(wanted[id] for id in gone)
 
     def drop_vectors(self, keep: str) -> int:
-        """Remove the vectors of all models but `keep`; return how many windows. Not a change to follow."""
+        """Remove the vectors of all models but `keep`; return the number of windows. Not a change to follow."""
         others = meta.c.name.startswith(dimension_name(""), autoescape=True), meta.c.name != dimension_name(keep)
         with begin_write(self.store) as connection:
             connection.execute(sa.delete(meta).where(*others))

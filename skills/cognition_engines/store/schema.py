@@ -187,7 +187,7 @@ revisions: Final = sa.Table(
     sa.Column("content", sa.Text, nullable=False),
 )
 
-# How a decision turned out: its reviews, numbered from 1.
+# Reviews of a decision's outcome, numbered from 1.
 reviews: Final = sa.Table(
     "reviews",
     metadata,

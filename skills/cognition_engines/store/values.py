@@ -97,12 +97,11 @@ class Outcome(StrEnum):
 class Page:
     """The changes of a space with a `seq` above `after` and up to `seq`, as columns; its length is their number.
 
-    `removed` holds the keys of deleted records. All else has one place for each record that appeared or changed, in
-    the order of `seqs`; no key is in both. `first_seqs` are those that the records were stored with. `labels`,
-    `numbers` and `sets` have the columns that the space names, in its order: texts or None, float64 with NaN or int64
-    with NO_NUMBER (times in microseconds since 1970, `parent` a key), and any number of texts for each record.
-    `counts` is how many rows of `vectors` (windows, dimensions)
-    each record has, in order.
+    `removed` holds the keys of deleted records. The other members have one place for each new or changed record, in the
+    order of `seqs`; no key is in both. `first_seqs` are the first `seq` of the records. `labels`, `numbers` and `sets`
+    have the columns that the space names, in its order: texts or None, float64 with NaN or int64 with NO_NUMBER (times
+    in microseconds since 1970, `parent` a key), and any number of texts for each record. `counts` are the numbers of
+    rows of `vectors` (windows, dimensions) of each record, in order.
     """
 
     after: int

@@ -134,7 +134,7 @@ def parts_of(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[
     statement = (
         sa.select(records.c.kind, records.c.id, records.c.key)
         .join_from(links, records)
-        # whatever file they are from: the document may have moved since
+        # from any file: the document may have moved since
         .where(links.c.role == int(DOCUMENTS[kind]), links.c.target.in_(ids), records.c.ordinal == PART)
         .order_by(records.c.key)
     )

@@ -103,11 +103,11 @@ class WriteTransaction:
             self._connection.execute(sa.insert(receipt_names), names)
 
     def find(self, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
-        """Return the record of an id, or of one that a file gives if the viewer sees just one such record."""
+        """Return the record of an id, or of an id in files if the viewer sees just one such record."""
         return named_record(self._connection, kind, id, viewer)
 
     def is_taken(self, kind: Kind, id: str) -> bool:
-        """Return whether a record has this id, in whatever project."""
+        """Return whether a record has this id, in any project."""
         chosen = records.c.kind == int(kind), records.c.id == id
         return self._connection.execute(sa.select(records.c.key).where(*chosen)).scalar() is not None
 
@@ -148,7 +148,7 @@ class WriteTransaction:
         bury(self._connection, [(one.kind, str(one.record.id), one.key) for one in gone])
 
     def put(self, entry: Entry, model: str | None, known: StoredRecord | None) -> StoredRecord:
-        """Store a new record, or another content of a known one, with its vectors; the record as it is then."""
+        """Store a new record, or a new version of a known one, with its vectors; return the stored record."""
         check_batch([entry], model)
         vectors = entry.vectors
         if model is not None and vectors is not None:
@@ -188,7 +188,7 @@ class WriteTransaction:
         return reviews_of(self._connection, stored)
 
     def add_review(self, stored: StoredRecord, review: Review) -> StoredRecord:
-        """Add a review; the decision as it is shown then, with a new `seq`."""
+        """Add a review; return the visible state of the decision, with a new `seq`."""
         self._connection.execute(
             sa.insert(reviews).values(
                 key=stored.key,
@@ -250,7 +250,7 @@ class WriteTransaction:
         return named_records(self._connection, id, viewer)
 
     def find_erased(self, stored: StoredRecord, viewer: Viewer) -> Erasable:
-        """Return the records that go when the viewer forgets one."""
+        """Return the records to be deleted if the viewer forgets one."""
         return erasable(self._connection, stored.key, viewer)
 
     def cascade(self, gone: Sequence[Doomed], viewer: Viewer) -> Cascade:
@@ -333,5 +333,5 @@ def read_transaction(store: Store, author: Author) -> Iterator[WriteTransaction]
 
 
 def utc_now() -> datetime:
-    """Return the time in UTC, to the microsecond, as it is stored."""
+    """Return the time in UTC, to the microsecond, as in the store."""
     return datetime.now(UTC)

@@ -181,7 +181,7 @@ def review(transaction: WriteTransaction, writer: WriteCaller, asked: ReviewDeci
 
 
 def set_status(transaction: WriteTransaction, writer: WriteCaller, asked: SetStatus, made: Prepared) -> ChangedStatus:
-    """Give a decision another status; one that binds others needs the scope `ratify`."""
+    """Give a decision another status; a status that binds others needs the scope `ratify`."""
     stored = decision_of(transaction, writer, asked.id)
     if not stored.origin.is_written:
         check_owner(stored, writer)

@@ -32,7 +32,7 @@ RATIFY: Final = "ratify"
 
 
 def project_for(writer: WriteCaller, asked: str | None, level: Sensitivity) -> str | None:
-    """Return the project of a new record: the one asked for, or the only one that the writer has.
+    """Return the project of a new record: the requested one, or the writer's only one.
 
     Raise WriteRefused for another one, and for a level above the writer's clearance: it would not see its own record.
     """

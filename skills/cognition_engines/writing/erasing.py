@@ -188,7 +188,7 @@ class ErasureCheck:
         self._ledger = ledger
 
     async def verify(self, caller: Caller, done: Forgotten) -> Forgotten:
-        """Return the answer with its receipt; a part that cannot be looked at is pending, and nothing fails."""
+        """Return the answer with its receipt; a part that cannot be checked is pending, without an error."""
         indexed = await self._published.reached_everywhere(done.seq, FOLLOW_SECONDS)
         followed = indexed and await self._vectors_follow(done.seq)
         pending: list[PendingErasure] = []

@@ -1,5 +1,7 @@
-"""Records of knowledge as they are sent, checked and written: sources with their chunks, chunks and extractions;
-and records that files own, as an ingest puts them."""
+"""Records of knowledge as sent, checked and written: sources with their chunks, chunks and extractions.
+
+Also records that files own, as an ingest puts them.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,7 +51,7 @@ Fault = tuple[str, str]
 def read_given(sent: Sequence[Mapping[str, JsonValue]]) -> tuple[GivenRecord, ...]:
     """Return the records that objects state. Raise WritesRefused with the faults, by the path of each member.
 
-    Once a hundred faults are found, later records are not looked at.
+    Once a hundred faults are found, later records are not checked.
     """
     found: list[GivenRecord] = []
     faults: list[Fault] = []

@@ -64,7 +64,7 @@ def memory_from(asked: Remember, id: str = _NO_ID, project: str | None = None, a
 
 
 def remember(transaction: WriteTransaction, writer: WriteCaller, asked: Remember, made: Prepared) -> Remembered:
-    """Store a memory, or another content of the one that the request names; see `_known`."""
+    """Store a memory, or a new version of the one that the request names; see `_known`."""
     project = project_for(writer, asked.project, asked.sensitivity)
     known = _find_known(transaction, writer, asked, project)
     at = transaction.author.at

@@ -202,7 +202,7 @@ class LinkedDecisions(Written):
 
 
 class WriteRefused(EngineError):
-    """A member of a request cannot be as it is; `member` is its path in snake_case."""
+    """A member of a request is invalid; `member` is its path in snake_case."""
 
     def __init__(self, member: str, message: str) -> None:
         super().__init__(f"{member}: {message}")
@@ -211,7 +211,7 @@ class WriteRefused(EngineError):
 
 
 class WritesRefused(EngineError):
-    """Members of a request cannot be as they are; `faults` has their paths, as they were sent, with the reasons."""
+    """Members of a request are invalid; `faults` has their paths, as sent, with the reasons."""
 
     def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
         super().__init__("; ".join(f"{path}: {reason}" for path, reason in faults))
@@ -306,9 +306,9 @@ class RememberedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered(Written):
-    """Something is remembered. `status` is created, changed or unchanged; `chunks` how many passages it was cut into.
+    """Something is remembered. `status` is created, changed or unchanged; `chunks` is the number of its passages.
 
-    `tokens` is roughly how many tokens a model would count.
+    `tokens` is an estimate of its tokens.
     """
 
     status: str
@@ -319,7 +319,7 @@ class Remembered(Written):
 
 @dataclass(frozen=True, slots=True)
 class GivenRecord:
-    """A record of knowledge as it is sent: a source with the text to be cut into its chunks, a chunk, an extraction."""
+    """A record of knowledge as sent: a source with the text of its chunks, a chunk, or an extraction."""
 
     record: OtherRecord
     text: str | None = None

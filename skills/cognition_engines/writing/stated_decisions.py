@@ -20,7 +20,7 @@ _ON_DECISION: Final = frozenset(Decision.__dataclass_fields__) - _UNSTATED
 
 
 def stated_decision(before: Decision | None = None, /, **members: Any) -> Decision:
-    """Return a decision of these members, with all else of `before`; absent members have their defaults.
+    """Return a decision of these members, with the other members of `before`; absent ones have their defaults.
 
     `decision` is the statement, a text that is not blank; `confidence` and the `strength` of a reason are 0 to 1.
     """
@@ -51,7 +51,7 @@ def updated_decision(own: Decision, request: UpdateDecision) -> Decision:
 
 
 def title_and_text(details: DecisionDetails, reasons: Sequence[Reason]) -> tuple[str, str]:
-    """Return the first line of the statement, and as Markdown all else that is searched."""
+    """Return the first line of the statement, and the other searched members as Markdown."""
     title, _, rest = details.statement.strip().partition("\n")
     parts = [
         rest.strip(),
@@ -78,7 +78,7 @@ def _reasons(reasons: Sequence[Reason]) -> Iterator[str]:
 
 
 def completeness(decision: Decision, details: DecisionDetails) -> CompletenessScore:
-    """Return how much a decision has of the parts that make it useful later: RULE, whose parts add up to 1."""
+    """Return the completeness of a decision, 0 to 1: the sum of the weights of its parts, by RULE."""
     types = {reason.type for reason in decision.reasons}
     places = (decision.project, decision.feature, decision.pr, details.file)
     parts = (

@@ -169,10 +169,10 @@ class Writer:
 def _read_answer(
     transaction: WriteTransaction, writer: WriteCaller, request: Request[A], key: str, digest: str
 ) -> A | None:
-    """Return the answer that the agent got under a key, without records that it no longer sees; None for a new key.
+    """Return the stored answer under a key of the agent, without records that it no longer sees; None for a new key.
 
-    Raise WriteConflict if it asked something else under the key, or the record is gone, or hidden by now, and as
-    the request itself does for a token that may not ask it any more.
+    Raise WriteConflict if the key belongs to another request, or the record is deleted or hidden since, and the errors
+    of the request itself for a token that may no longer make it.
     """
     known = transaction.receipt(type(request).__name__, key)
     if known is None:

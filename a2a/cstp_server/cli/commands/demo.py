@@ -82,7 +82,7 @@ def demo_command(
     """
     say()  # a demo that cannot print its calls ends here, before it reads anything
     with ended_by_signals(_CLOSING_SECONDS) as watchdog, TemporaryDirectory(prefix="cstp-demo-") as folder:
-        # whatever the environment names, a demo writes to its own folder alone
+        # a demo writes to its own folder alone, whatever the environment names
         own = {
             "store__url": f"sqlite:///{folder}/records.sqlite3",
             "auth__tokens_file": f"{folder}/tokens.json",
@@ -174,7 +174,7 @@ def _program() -> str:
 
 
 def _link(url: str, settings: Settings) -> str:
-    """Good for a token that sees and may do all that there is in a demo."""
+    """Return a link for a token with every right in a demo."""
     grant = make_grant(
         "ui",
         scopes=("read", "write", "review", "admin"),

@@ -80,7 +80,7 @@ def export_command(
 
 
 def _write_lines(lines: Iterable[bytes], file: str) -> int:
-    """Write them to a file or standard output; return how many there were."""
+    """Write lines to a file or standard output; return their number."""
     count = 0
     with _open_output(file) as out:
         for count, line in enumerate(lines, 1):  # noqa: B007
@@ -196,7 +196,7 @@ def _write_output(file: str) -> Iterator[IO[bytes]]:
             os.fsync(out.fileno())
             Path(out.name).replace(path)
         finally:
-            Path(out.name).unlink(missing_ok=True)  # of one that did not get its name
+            Path(out.name).unlink(missing_ok=True)  # of a file that was not renamed
 
 
 @contextmanager

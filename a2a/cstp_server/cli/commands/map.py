@@ -1,4 +1,4 @@
-"""`cstp map`: proposes how the objects of another system become records, and shows some as they would be read."""
+"""`cstp map`: proposes a map from objects of another system to records, and shows some records by it."""
 
 import json
 from collections.abc import Iterable, Iterator

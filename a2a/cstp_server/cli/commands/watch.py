@@ -125,7 +125,7 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
 
 
 def _read(watched: WatchedPaths, run: _Run, stop: Event, *, as_json: bool) -> Summary | None:
-    """Return the summary of a run over the changes; None without changes, or if it is to stop."""
+    """Return the summary of a run over the changes; None without changes, or if stopping."""
     with reading_progress(quiet=as_json) as shown:
         until = UntilStopped(stop, shown)
         try:

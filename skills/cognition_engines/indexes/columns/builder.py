@@ -50,7 +50,7 @@ class _GrowingArray(Generic[S]):
         self._array = larger
 
     def hold(self, values: NDArray[S]) -> None:
-        """Hold these values and no others, without a copy: later values go into a longer array."""
+        """Use this array without a copy; later values need a longer array."""
         self._array, self.size = values, len(values)
 
     def view(self) -> NDArray[S]:
@@ -115,7 +115,7 @@ def _grow_array(array: NDArray[S], needed: int, fill: int | bool) -> NDArray[S]:
 
 
 def _split(texts: Sequence[str | int], rows: NDArray[Any], ends: NDArray[Any]) -> "dict[str | int, array[int]]":
-    """Return the rows of each text, which stand one after the other."""
+    """Return the rows of each text, which are adjacent."""
     data, size = rows.astype(np.int32).tobytes(), array("i").itemsize
     found: dict[str | int, array[int]] = {}
     start = 0

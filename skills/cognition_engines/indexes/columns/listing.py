@@ -73,7 +73,7 @@ def _ranks(texts: list[str], first: tuple[str, ...]) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """One page of a list, and how many records the whole list has."""
+    """One page of a list, and the number of records in the whole list."""
 
     total: int
     stored: Sequence[StoredRecord]
@@ -81,7 +81,7 @@ class ListPage:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A snapshot and the order of its rows; dead rows may stand among them."""
+    """A snapshot and the order of its rows; dead rows may be among them."""
 
     snapshot: Snapshot
     order: Ints

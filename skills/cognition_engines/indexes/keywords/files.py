@@ -58,7 +58,7 @@ Files = Mapping[str, Written]
 
 @contextmanager
 def writer_lock(folder: Path) -> Iterator[None]:
-    """Hold tantivy's lock, to look at the files before it opens them. Raise FolderInUse if another process has it."""
+    """Hold tantivy's lock, to check the files before it opens them. Raise FolderInUse if another process has it."""
     lock = os.open(folder / ".tantivy-writer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -233,7 +233,7 @@ def _link(source: Path, target: Path) -> None:
 
 
 def index_in(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
-    """Return the index of a folder, new or as it is. Raise ComponentFailed if that fails."""
+    """Return the index of a folder, existing or new. Raise ComponentFailed if that fails."""
     try:
         with ForeignCalls(COMPONENT):
             return tantivy.Index(schema, path=str(folder))

@@ -207,7 +207,7 @@ class KeywordIndex:
         """Replace all files by files of these texts, which must be all texts up to `seq`.
 
         Removed texts are then in no file; a search sees the old state or the new one. For the thread that applies
-        changes. On failure all stays as it is.
+        changes. On failure nothing changes.
         """
         with self._writing:
             writer = self._writer
@@ -234,7 +234,7 @@ class KeywordIndex:
             self.check()
 
     def count_held(self, keys: Sequence[int]) -> int:
-        """Return for how many of the keys the index has a text."""
+        """Return the number of keys for which the index has a text."""
         state = self._state()
         with ForeignCalls(COMPONENT):
             found = tantivy.Query.const_score_query(any_of(self._schema, "key", keys), 1.0)
@@ -266,7 +266,7 @@ class KeywordIndex:
     ) -> tuple[IntArray, DoubleArray]:
         """Return the keys and scores of all texts among those of `keys` that share a term with `query`, best first.
 
-        The scores are the same as in `search`. A key that the index does not hold is no match.
+        The scores are the same as in `search`. A key without a text in the index is no match.
         """
         if not len(keys):
             return NOTHING
@@ -294,7 +294,7 @@ class KeywordIndex:
         self._dispelled = doubts
 
     def _confirm(self) -> None:
-        """Raise ComponentFailed if another process has written into the files, which are read as they are now."""
+        """Raise ComponentFailed if another process has written into the files, which are read unchanged."""
         if is_touched(self._folder, self._files):
             self._doubts += 1
         if self._doubts != self._dispelled:

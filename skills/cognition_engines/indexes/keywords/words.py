@@ -92,7 +92,7 @@ def compose_words(text: str) -> str:
 
 
 def find_tokens(composed: str) -> list[str]:
-    """Return the pieces of a composed text that have words, each as it is written."""
+    """Return the pieces of a composed text that have words, each in its original form."""
     return (_ASCII_TOKEN if composed.isascii() else _TOKEN).findall(composed)
 
 

@@ -39,7 +39,7 @@ class VectorBackend(Protocol):
         """
 
     def count_held(self, keys: Sequence[int]) -> int | None:
-        """Return how many windows it has of these records; None if it cannot be looked at. Raise ComponentFailed."""
+        """Return the number of windows of these records; None if it cannot be checked. Raise ComponentFailed."""
 
     def step(self) -> bool:
         """Apply one page of changes; return whether there may be more. Raise ComponentFailed or OSError."""
@@ -65,7 +65,7 @@ class FolderState:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """A collection on a server: the last change that it covers, and how many windows it has."""
+    """A collection on a server: the last change that it covers, and its number of windows."""
 
     seq: int
     windows: int

@@ -22,7 +22,7 @@ from cognition_engines.store.opening import SharedLock, shared_lock
 from cognition_engines.store.records import Records
 
 RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first
-IDLE_SECONDS: Final = 1.0  # between two looks at the records, if nothing asks for one
+IDLE_SECONDS: Final = 1.0  # between two checks of the records without a request
 LEAST_SECONDS: Final = 0.05  # between two looks, however many searches ask for one
 LONGEST_PAUSES: Final = {"folder": 30.0, "server": 1.0}  # seconds between two attempts after failures
 MOST_DOUBLINGS: Final = 10  # of that pause
@@ -154,7 +154,7 @@ class LiveVectors:
         return found
 
     def count_held(self, keys: Sequence[int]) -> int | None:
-        """Return how many windows the index has of these records; None if it cannot be looked at now."""
+        """Return the number of windows of these records in the index; None if it cannot be checked now."""
         backend = self._backend
         if self._failure is not None:
             return None

@@ -175,7 +175,7 @@ def decide_date(
 ) -> DateFound:
     """Return the most trusted date: stated, then next to the status, then the earliest change, then in the file name.
 
-    One that cannot be a date is passed over with a notice.
+    An invalid one is skipped with a warning.
     """
     notices: list[Notice] = []
     for date, notice, source in _candidates(stated, status, changes):

@@ -80,10 +80,10 @@ class _File:
 class _Title:
     text: str
     line: int
-    heading: Heading | None  # the one that is left out of the text
+    heading: Heading | None  # the one that is not in the text
     from_member: bool
     from_name: bool = False
-    from_form: bool = False  # the file's own title is one that was never filled in
+    from_form: bool = False  # the file's own title is still that of the template
 
 
 def _title(file: _File) -> _Title | None:
@@ -136,7 +136,7 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
 
 
 def _status_sections(sections: Sequence[tuple[StatedText, ...]]) -> Iterator[tuple[StatedText, ...]]:
-    """Yield the status sections below the body that begin with words for a status: others are of something else."""
+    """Yield the status sections below the body that begin with words for a status: others have another subject."""
     for lines in sections:
         first = lines[0].text
         if len(first) <= STATUS_LENGTH and (drop_choices(first) is None or normalise_status(first) != "other"):
@@ -219,7 +219,7 @@ def _check_front_matter(front: FrontMatter) -> Decision:
 
 
 def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
-    """Return the members with a value that are not among some, as they are written if they are no plain value."""
+    """Return the members with a value that are not among some, in their source form if not plain values."""
     found = {name: front.value(name) for name in front.members if name not in besides and front.text(name)}
     return {
         front.members[name].name: front.text(name) if isinstance(value, RefusedValue) else value

@@ -128,7 +128,7 @@ def form_sections(document: Document) -> frozenset[str]:
 
 
 def typical_name(heading: Heading) -> str | None:
-    """Return the heading's name when it is one that decision records use."""
+    """Return the heading's name if decision records use it."""
     name = name_of(heading.text).replace("&", "and")
     return name if name in _TYPICAL_HEADINGS else None
 

@@ -136,7 +136,7 @@ def parsed_address(text: str) -> str:
 
 
 def checked_address(text: str) -> str:
-    """Return the same as `parsed_address`. Raise ConfigurationError for a folder that Chroma never wrote, too."""
+    """Do as `parsed_address`; also raise ConfigurationError for a folder that Chroma never wrote."""
     address = parsed_address(text)
     if address.startswith(CHROMA):
         place = chroma_place(address)[0]

@@ -67,7 +67,7 @@ class ChromaSource:
         self._reusing: bool | None = None  # None as long as there was no text to compare
 
     def count(self) -> int:
-        """Return how many items there are. Raise `ComponentFailed`."""
+        """Return the number of items. Raise `ComponentFailed`."""
         with _calls(self.address):
             return self._collection.count()
 
@@ -236,7 +236,7 @@ def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float
 def _check_made(address: str, folder: Path) -> None:
     """Raise ConfigurationError while a folder has no collection: another program may be making its tables just now.
 
-    Chroma makes them in whatever it opens, and of two that do so at a time one fails.
+    Chroma makes them in any folder that it opens, and of two that do so at the same time one fails.
     """
     try:
         with closing(sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?mode=ro", uri=True)) as database:

@@ -56,7 +56,7 @@ class _Documents:
             return self._collection.estimated_document_count()
 
     def _object(self, document: Mapping[str, Any]) -> LiveObject:
-        """Return the members as they are read from a file of mongoexport."""
+        """Return the members as in a file of mongoexport."""
         try:
             value = parse_json(dumps(document, json_options=RELAXED_JSON_OPTIONS)).value
         except (MalformedText, ValueError, TypeError, RecursionError):

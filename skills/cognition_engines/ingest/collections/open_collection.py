@@ -82,7 +82,7 @@ class Pages(Protocol):
         ...
 
     def count(self) -> int:
-        """Return how many there are, or about as many. Raise ComponentFailed."""
+        """Return the number, or an estimate. Raise ComponentFailed."""
         ...
 
 
@@ -104,7 +104,7 @@ class LiveSource:
         self._reusing: bool | None = None  # None as long as there was no text to compare
 
     def count(self) -> int:
-        """Return how many objects there are, or about as many. Raise ComponentFailed."""
+        """Return the number of objects, or an estimate. Raise ComponentFailed."""
         return self._collection.count()
 
     def digest(self) -> bytes:
@@ -160,7 +160,7 @@ class OpenCollection(Collection, Protocol):
     """A collection that is open."""
 
     def count(self) -> int:
-        """Return how many items there are, or about as many. Raise `ComponentFailed`."""
+        """Return the number of items, or an estimate. Raise `ComponentFailed`."""
         ...
 
     def digest(self) -> bytes:
@@ -187,7 +187,7 @@ def open_collection(
 def opened_live(
     address: str, embedder: Embedder | None, deadline_seconds: float = 30.0, map: FieldMap | None = None
 ) -> AbstractContextManager[LiveSource]:
-    """Return the same as `opened`, of Qdrant, MongoDB and Firestore."""
+    """Do as `opened`, for Qdrant, MongoDB and Firestore."""
     system = live_system(address)
     assert system is not None, "an address of a live system"
     try:

@@ -45,10 +45,10 @@ NO_ZIP: Final = (*_BROKEN, ValueError, StructError, OSError)
 def read_export(
     path: str, file: BinaryIO, explicit: bool, texts: Texts, below: Path | None = None
 ) -> Iterator[Item] | None:
-    """Return the turns of an export; None for a file that is none, which is at its start again.
+    """Return the turns of an export; None for any other file, with its position restored.
 
-    Lists of names are looked for inside the folder `below`, and nowhere without one.
-    Read as they are asked for, from `file`, which is seekable. Raise OSError.
+    Lists of names are looked for inside the folder `below`, and nowhere without one. Turns are read lazily from `file`,
+    which is seekable. Raise OSError.
     """
     name = PurePosixPath(path.replace("\\", "/"))
     suffix = name.suffix.lower()

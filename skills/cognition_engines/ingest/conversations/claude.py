@@ -33,7 +33,7 @@ _SPEAKERS: Final[Mapping[Role, str]] = {"assistant": "Claude"}
 
 
 def block_words(content: Value, *, with_tools: bool) -> tuple[str, int]:
-    """Return the words of the blocks, and how many were left out. Raise `Unacceptable` if they are no blocks.
+    """Return the words of the blocks, and the number of skipped ones. Raise `Unacceptable` if they are no blocks.
 
     A text is one block. An image is named; calls, results and thoughts are read `with_tools`.
     """

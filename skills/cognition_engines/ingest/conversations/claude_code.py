@@ -38,7 +38,7 @@ def read(file: ExportFile) -> Iterator[Item] | None:
 
 
 def _is_session(file: ExportFile) -> bool:
-    """Return whether the first bytes have a message and all entries before it have a type, of whatever name."""
+    """Return whether the first bytes have a message and all entries before it have a type of any name."""
     try:
         for candidate in parsed_lines(file.file):
             entry = candidate.value

@@ -91,7 +91,7 @@ def _log(lines: Sequence[str], matches: dict[int, re.Match[str]], nicks: set[str
 
 
 def _is_event(match: re.Match[str]) -> bool:
-    """Return whether a line without a speaker is of the program; without a time it may be an item of a list."""
+    """Return whether a line without a speaker is from the program; without a time it may be an item of a list."""
     is_certain = match["time"] is not None or (match["event"] or "").startswith(("-!-", "***"))
     return is_certain or (match["done"] is not None and _HAPPENED.match(match["done"]) is not None)
 

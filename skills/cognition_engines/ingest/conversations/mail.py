@@ -136,7 +136,7 @@ def _read(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | No
     automatic = (_header(mail, "auto-submitted") or "no").strip().lower() != "no"
     if left_out.skips(bot=automatic, blank=not said.strip()):
         return None
-    # one without an id is known by all that it is
+    # one without an id is identified by all its content
     id = next(iter(_ids(mail, "message-id")), None) or f"sha256-{sha256(content.strip()).hexdigest()[:32]}"
     names, addresses = _people(mail, "from")
     return Message(
@@ -162,7 +162,7 @@ def _read(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | No
 def _of_parts(name: str, value: str) -> BaseHeader:
     """Return a header as the library makes it: those of parts with their parameters, all others as text.
 
-    One that is too long has no parameters. Raise `Unacceptable` if that takes a boundary away.
+    A too long header has no parameters. Raise `Unacceptable` if that removes a boundary.
     """
     if len(value) <= _LONGEST_OF_PARTS:
         return _REGISTRY(name, value)
@@ -179,7 +179,7 @@ def _header(mail: EmailMessage, name: str) -> str | None:
 
 
 def _header_text(mail: EmailMessage, name: str) -> str | None:
-    """Return a header as it is written, on one line, its bytes decoded as most programs write them."""
+    """Return a header in its source form, on one line, its bytes decoded as most programs write them."""
     raw = next((str(value) for key, value in mail.raw_items() if key.lower() == name), None)
     if raw is None or len(raw) > _LONGEST_HEADER:
         return None

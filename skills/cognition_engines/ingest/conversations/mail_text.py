@@ -79,7 +79,7 @@ def decode_words(header: str) -> str:
 
 
 def decode_base64(content: bytes) -> bytes:
-    """Return the bytes of a base64 text up to its padding; other characters are passed over, as RFC 2045 asks."""
+    """Return the bytes of a base64 text up to its padding; other characters are skipped, as RFC 2045 requires."""
     digits = b"".join(_OF_BASE64.findall(content.partition(b"=")[0]))
     kept = len(digits) - (len(digits) % 4 == 1)
     return a2b_base64(digits[:kept] + b"=" * (-kept % 4))

@@ -31,7 +31,7 @@ from cognition_engines.ingest.parse.json_values import first_of, items_of
 from cognition_engines.models import Sensitivity
 
 USERS: Final = "users.json"
-# by the list that a channel stands in, whether only its members may read it
+# by a channel's list, whether only its members may read it
 _PRIVATE: Final[Mapping[str, bool]] = {
     "channels.json": False,
     "groups.json": True,
@@ -73,15 +73,15 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Users by id; channels by the name of their folder. `broken` are the lists that are there and cannot be read."""
+    """Users by id; channels by the name of their folder. `broken` are the lists that cannot be read."""
 
     users: Mapping[str, User]
     channels: Mapping[str, Channel]
     broken: tuple[str, ...] = ()
-    has_lists: bool = False  # of channels, whatever is in them
+    has_lists: bool = False  # of channels, with any content
 
     def channel_of(self, folder: str) -> Channel:
-        """Return the channel of a folder. One that the lists do not have is private, unless there is no list at all."""
+        """Return the channel of a folder. A channel in no list is private, unless there is no list at all."""
         listed = self.channels.get(folder)
         if listed is not None:
             return listed

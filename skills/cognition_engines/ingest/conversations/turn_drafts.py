@@ -29,13 +29,13 @@ def member(value: Value, *names: str) -> Value:
 
 
 def text(value: Value, *names: str) -> str | None:
-    """Return the same as `member` if it is a text that is not blank."""
+    """Return `member` if it is a text that is not blank."""
     found = member(value, *names)
     return found if isinstance(found, str) and found.strip() else None
 
 
 def number_text(value: Value, *names: str) -> str | None:
-    """Return the same as `text`; a whole number as its digits."""
+    """Do as `text`; return a whole number as its digits."""
     found = member(value, *names)
     return str(found) if isinstance(found, int) and not isinstance(found, bool) else text(value, *names)
 
@@ -53,7 +53,7 @@ def texts(value: Value, *names: str) -> list[str]:
 
 
 def require_text(value: Value, *names: str) -> str:
-    """Return the same as `number_text`. Raise `Unacceptable` without one."""
+    """Do as `number_text`. Raise `Unacceptable` without a text or number."""
     found = number_text(value, *names)
     if found is None:
         raise Unacceptable(f"{'.'.join(names)} must be text")

@@ -44,7 +44,7 @@ _LONGEST: Final = 1_000_001  # characters of one message that are held, more tha
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One message, as it is written, from line `line` on."""
+    """One message in its source form, from line `line` on."""
 
     line: int
     stamp: Stamp
@@ -85,7 +85,7 @@ class _Chat:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of a chat; None for another text. A file that is called as a chat but is none is refused."""
+    """Return the messages of a chat; None for another text. A file with a chat's name but other content is rejected."""
     is_called = _chat_name(file) is not None or _UNNAMED.fullmatch(PurePosixPath(file.path).name) is not None
     if _begins(file.head.decode("utf-8-sig", errors="replace"), is_called):
         return _turns(file)

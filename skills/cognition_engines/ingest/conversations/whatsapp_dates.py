@@ -27,12 +27,12 @@ _HEADS: Final = tuple(
 )
 _NUMBER: Final = re.compile(r"\d+")
 _BUDDHIST: Final = 543  # years that Thai phones count more
-_YEARS: Final = range(2009, 2100)  # of chats: the program is of 2009
+_YEARS: Final = range(2009, 2100)  # of chats: the program is from 2009
 _HIJRI: Final = range(1380, 1500)  # years that phones with a calendar of Iran or of the Hijra write meanwhile
 
 
 class Half(Enum):
-    """The half of the day that a word means; NOON is of the hours around it."""
+    """The half of the day that a word means; NOON means the hours around it."""
 
     MORNING = "morning"
     NOON = "noon"
@@ -153,7 +153,7 @@ class _Dates:
     differ: bool = False  # the order changes the meaning of a date
 
     def add(self, each: Stamp) -> None:
-        """Add a date. One that is none in any order says nothing. Raise ValueError for one of another calendar."""
+        """Add a date. One that is invalid in every order is ignored. Raise ValueError for one of another calendar."""
         days = {order: found[:10] for order in Order if (found := moment(each, order)) is not None}
         if not days:
             if any(number in _HIJRI for number in each.date):

@@ -1,7 +1,7 @@
 """Notes of basic-memory: Markdown whose front matter has a permalink, with observations and relations as list items.
 
-A note is a document, and its observations are found as its text. Its relations are edges from the entity that the note
-is to those that it links to.
+A note is a document, and its observations are part of its text. Its relations are edges from the note's entity to those
+that it links to.
 """
 
 import re

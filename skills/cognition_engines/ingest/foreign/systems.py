@@ -126,7 +126,7 @@ def _uuid(members: dict[str, Value]) -> str | None:
 
 
 def _time(value: Value) -> Value:
-    """Return a time without the name of its zone, which stands behind its offset."""
+    """Return a time without the name of its zone, which follows its offset."""
     return _ZONE.sub(r"\1", value) if isinstance(value, str) and value.endswith("]") and len(value) < 100 else value
 
 
@@ -172,5 +172,5 @@ LISTED: Final = (
 
 
 def recognise_system(value: Value) -> str | None:
-    """Return the system whose object this is; None for one that may be of any."""
+    """Return the system whose object this is; None if it may be from any system."""
     return next((name for name, system in SYSTEMS.items() if system.is_one(value)), None)

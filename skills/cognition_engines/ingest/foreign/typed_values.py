@@ -198,7 +198,7 @@ def _object_id(value: Value) -> Value:
 
 
 def _date(value: Value) -> Value:
-    """Return a text as it is, and milliseconds since 1970 in ISO 8601."""
+    """Return a text unchanged, and milliseconds since 1970 in ISO 8601."""
     if isinstance(value, dict):
         value = _whole(value["$numberLong"])
     if isinstance(value, str):

@@ -110,7 +110,7 @@ def _one_line_titles(lines: list[str]) -> list[str]:
 
 
 def _header(reader: _Reader) -> tuple[list[str], str | None]:
-    """Read the attributes and the lines of author and revision that stand below the title, which stays."""
+    """Read the attributes and the lines of author and revision below the title, which stays."""
     start = next((at for at, line in enumerate(reader.lines) if line.strip() and not _is_skipped(line)), None)
     for line in reader.lines[: start or 0]:
         _set(reader.attributes, line)

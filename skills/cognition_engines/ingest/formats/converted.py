@@ -81,7 +81,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """From the character `at` of the Markdown on it stands on this page, slide or cell, counted from 1."""
+    """The start `at` (a character of the Markdown) of this page, slide or cell, counted from 1."""
 
     at: int = 0
     page: int | None = None
@@ -129,7 +129,7 @@ def members_of(
     tags: Sequence[str] = (),
     **rights: str | None,
 ) -> tuple[Member, ...]:
-    """Return the members that metadata give: a title of a person, names, a date. `rights` are kept as they are."""
+    """Return the members that metadata give: a title by a person, names, a date. `rights` are kept unchanged."""
     name = line_of(title or "")
     found: dict[str, str | list[str]] = {
         "title": "" if _NO_TITLE.fullmatch(name) else name,
@@ -143,7 +143,7 @@ def members_of(
 
 
 def right_of(values: Sequence[str]) -> str | None:
-    """Return a project or a sensitivity; several that differ stand together, so that they are refused."""
+    """Return a project or a sensitivity; different ones are joined, so that they are rejected."""
     return " and ".join(dict.fromkeys(value.strip() for value in values if value.strip())) or None
 
 
@@ -154,7 +154,7 @@ def line_of(text: str) -> str:
 
 
 def literal(line: str) -> str:
-    """Return a line that Markdown takes for text, whatever it begins with."""
+    """Return a line that Markdown parses as text, escaped if needed."""
     return f"\\{line}" if _MARKS.match(line) else line
 
 

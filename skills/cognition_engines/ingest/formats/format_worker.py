@@ -131,7 +131,7 @@ def _refuse_calls(machine: str) -> Iterable[str]:
 
 
 def _instruction(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
-    """Return a `struct sock_filter`; `then` and `otherwise` are how many instructions to skip."""
+    """Return a `struct sock_filter`; `then` and `otherwise` are the numbers of instructions to skip."""
     return struct.pack("HBBI", code, then, otherwise, value)
 
 

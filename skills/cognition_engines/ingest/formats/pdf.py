@@ -39,7 +39,7 @@ class _Entry:
 
 
 def convert(content: bytes) -> Converted:
-    """Return the document in a file. Raise Unreadable for one that is encrypted, broken or has no text."""
+    """Return the document in a file. Raise Unreadable if it is encrypted, broken or has no text."""
     try:
         document = PdfDocument(content)
     except PdfiumError as error:

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FormatLimits:
-    """Of one document `seconds`, of processor time and by the clock, and `memory` (bytes of addresses).
+    """Limits of one document: `seconds`, of processor time and by the clock, and `memory` (bytes of address space).
 
     The process is replaced after `documents`, and after one that needed more than `resident` bytes.
     """
@@ -114,7 +114,7 @@ class FormatReader:
             raise Unreadable(f"is not read: {format.value} needs {REMEDY}")
         try:
             answer = self._answer(format, content)
-        except _Killed:  # from outside, or for want of memory: at the second time it is the document
+        except _Killed:  # from outside, or for lack of memory: the second time it is the document's fault
             answer = self._answer(format, content)
         self._read += 1
         if answer.peak > self._limits.resident or self._read >= self._limits.documents:

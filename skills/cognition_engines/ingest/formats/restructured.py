@@ -59,7 +59,7 @@ _SHOWN: Final = 200  # characters of a flaw
 
 
 class _AnyOption(dict[str, Any]):
-    """Options of whatever name, as they are written."""
+    """Options of any name, in their source form."""
 
     def __missing__(self, name: str) -> Any:
         return directives.unchanged

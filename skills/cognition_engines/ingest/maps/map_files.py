@@ -217,7 +217,7 @@ def _texts(node: yaml.Node, what: str) -> tuple[str, ...]:
 
 
 def _value(node: yaml.Node) -> Value:
-    """Return a plain value; a date stays the text that it is written as."""
+    """Return a plain value; a date stays a text."""
     with _as_wrong(node):
         if isinstance(node, yaml.ScalarNode) and node.tag.endswith(("timestamp", "binary")):
             return str(node.value)

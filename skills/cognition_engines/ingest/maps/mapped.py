@@ -1,4 +1,4 @@
-"""Objects of another system to items, by a map: they become objects of records, and are read as those of files are.
+"""Objects of another system to items, by a map: they become objects of records, and are read like those of files.
 
 The rights that an object gives are kept, whatever a map says.
 """
@@ -58,10 +58,9 @@ def is_right(path: str) -> bool:
 
 
 def rights_of(value: dict[str, Value], entry: MapEntry, mapped: Mapping[str, tuple[str, Value]]) -> dict[str, Value]:
-    """Return the rights of a record. `mapped` are the fields that the map gives values, each with the path of it.
+    """Return the rights of a record. `mapped` are the fields with a value from the map, each with its path.
 
-    Raise RightsUnclear for one in a spelling that nothing heeds, two that differ, and one that the map has no value
-    for.
+    Raise RightsUnclear for an unknown spelling, for two that differ, and for a value that the map does not have.
     """
     used = {path for name, (path, _) in mapped.items() if name in RIGHTS}
     given = _given_rights(value, used)
@@ -151,9 +150,9 @@ class MappedReader:
 
 
 def records_of(value: Value, map: FieldMap) -> Iterator[Value]:
-    """Yield the objects of records that an object becomes: none if it is to be skipped, else one or more.
+    """Yield the objects of records that an object becomes: none if it is skipped, else one or more.
 
-    A RefusedValue says why it is none.
+    A RefusedValue gives the reason for a rejection.
     """
     if isinstance(value, RefusedValue):
         yield value
@@ -223,7 +222,7 @@ def _flat(rest: dict[str, Value]) -> dict[str, Value]:
 
 
 def _choose_path(rule: FieldRule, value: dict[str, Value]) -> tuple[str, bool, Value] | None:
-    """Return the path that gives the value of a field, whether all that stands there is taken, and the value."""
+    """Return the path that gives the value of a field, whether the whole value is used, and the value."""
     for path in rule.paths:
         found = at(value, path)
         if not is_given(found):
@@ -238,12 +237,12 @@ def _choose_path(rule: FieldRule, value: dict[str, Value]) -> tuple[str, bool, V
 
 
 def _name_of(value: Value) -> str:
-    """Return how a value is written as a name in a map."""
+    """Return the form of a value as a name in a map."""
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _time(value: Value, epoch: Epoch | None) -> Value:
-    """Return a time out of a number; anything else as it is, to be refused by its field."""
+    """Return a time out of a number; any other value unchanged, to be rejected by its field."""
     if epoch is None or isinstance(value, bool) or not isinstance(value, int | float):
         return value
     try:

@@ -20,7 +20,7 @@ from cognition_engines.ingest.structured.aliases import is_record, snake
 from cognition_engines.ingest.structured.reader import parsed_lines, starts_lines
 from cognition_engines.open_file import LARGEST_WHOLE, NotAFile, open_file
 
-MOST: Final = 1000  # objects that are looked at
+MOST: Final = 1000  # objects that are examined
 _DEEPEST_LIST: Final = 3  # of a path to a list of objects
 _DEEPEST: Final = 3
 _MOST_PATHS: Final = 4  # of a field
@@ -116,7 +116,7 @@ def _list_path(value: Value, depth: int = 1) -> str | None:
         ):
             objects = at(member, inner)
             found[f"{name}.{inner}"] = len(objects) if isinstance(objects, list) else 0
-    # an object that has a text is one, whatever lists it has
+    # an object with a text is one, even if it has lists
     if any(isinstance(member, str) and len(member) > 40 for member in value.values()):
         return None
     return max(found, key=lambda name: found[name], default=None)
@@ -141,7 +141,7 @@ def propose_map(sample: Sample) -> str:
     made: dict[str, Value] = {name: value for name, value in head.items() if value is not None}
     made["records"] = [entry]
     text = yaml.safe_dump(made, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-    parsed_map(text, "the proposed map")  # one that cannot be read is a mistake here
+    parsed_map(text, "the proposed map")  # an unreadable one is an error here
     return text
 
 
@@ -157,7 +157,7 @@ def _fits_most(sample: Sample, name: str) -> bool:
 
 
 def _paths(members: Iterable[dict[str, Value]]) -> dict[str, list[Value]]:
-    """Return the values that stand under each path."""
+    """Return the values under each path."""
     found: dict[str, list[Value]] = {}
     for one in members:
         _note(one, "", found, 1)

@@ -21,7 +21,7 @@ _EMPTY: Final = frozenset({"", "[]", "{}", "~", "null"})
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """Members by their name in lower case without blanks, `-` and `_`. With a flaw the file is to be refused."""
+    """Members by their name in lower case without blanks, `-` and `_`. A file with a flaw is rejected."""
 
     members: Mapping[str, Member]
     values: Mapping[str, Value]
@@ -41,7 +41,7 @@ class FrontMatter:
         return self.values.get(name)
 
     def text(self, name: str) -> str:
-        """Return the member as one line of text, whatever it looks like; empty when absent or empty."""
+        """Return the member as one line of text, whatever its type; empty if absent or empty."""
         if name not in self.members:
             return ""
         value = self.values[name]
@@ -106,9 +106,9 @@ def _says_something(item: Value) -> bool:
 
 
 def read_front_matter(members: Sequence[Member], flaw: Notice | None = None) -> FrontMatter:
-    """Return the members by name; one that is not closed is noticed and kept as text, one that is repeated is a flaw.
+    """Return the members by name; an unclosed one is reported and kept as text, a repeated one is a flaw.
 
-    `flaw` is that of the block they stand in.
+    `flaw` is that of their block.
     """
     first: dict[str, Member] = {}
     values: dict[str, Value] = {}

@@ -121,13 +121,13 @@ def _find_spellings(members: Mapping[str, Value], names: AbstractSet[str]) -> di
 
 @cache
 def _tolerated_names(kind: Kind) -> frozenset[str]:
-    """Return other systems' names that may stand next to ours, so that both are given."""
+    """Return other systems' names that may be given next to ours."""
     title = {_TITLE} if kind is Kind.EXTRACTION else frozenset()
     return _STORAGE | SPECS[kind].storage | title | SPECS[kind].aliases.keys() - {"text", "markdown"}
 
 
 def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """Return an extraction whose content stands next to its type, or contains members that belong outside it."""
+    """Return an extraction whose content is next to its type, or contains members that belong outside it."""
     type, content = known.get("type"), known.get("content")
     if not isinstance(type, str) or type not in EXTRACTION_TYPES:
         return known, others
@@ -192,11 +192,11 @@ def is_called_decisions(path: str) -> bool:
 
 
 def _is_decision(value: Mapping[str, Value]) -> bool:
-    """Return whether an object has a title or a text, and members that little else but a decision has.
+    """Return whether an object has a title or a text, and members that are rare in other records.
 
-    An id, a title, a text, tags, a date and a project are of anything, and so is a status such as done or open. Two
-    members that much else has as well count in an object with at most one unknown member, three in any; a status that
-    few others have counts twice.
+    An id, a title, a text, tags, a date and a project may belong to any record, and so may a status such as done or
+    open. Two members that are common in other records count in an object with at most one unknown member, three in any;
+    a rare status counts twice.
     """
     if "_id" in value and "title" not in value:
         return False  # a question of a test collection

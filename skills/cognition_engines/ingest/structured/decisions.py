@@ -147,7 +147,7 @@ class _Members:
 
 
 def _sort_members(record: Mapping[str, Value], *, strict: bool) -> _Members:
-    """Return the members of a record; with `strict` one that no field or other tool knows is wrong."""
+    """Return the members of a record; with `strict` a member unknown to all fields and other tools is an error."""
     found, seen = _Members(), set[str]()
     for spelling, value in record.items():
         plain = snake(spelling)
@@ -220,7 +220,7 @@ def _make_strict(name: str, value: Value) -> Value:
 
 
 def _whole(value: Value) -> Value:
-    """Return a number with 10.0 as 10; any other value as it is."""
+    """Return a number with 10.0 as 10; any other value unchanged."""
     return whole(value) if isinstance(value, float) else value
 
 
@@ -260,10 +260,10 @@ def _check_decision(given: Mapping[str, Value], wrong: list[str]) -> GivenDecisi
 def read_decision(
     record: Mapping[str, Value], *, named_kind: bool = False, titled: bool = False
 ) -> ReadRecord[Decision]:
-    """Check the members of a record. Raise `Unacceptable` with all that breaks its rule.
+    """Check the members of a record. Raise `Unacceptable` with all violations.
 
-    Members that no field holds go to the text or the metadata. In a record that names its kind (`named_kind`) one that
-    no other tool is known to write is refused instead. `titled` says that it must have a title.
+    Members that no field holds go to the text or the metadata. In a record that names its kind (`named_kind`) a member
+    that no known tool writes is rejected instead. `titled` says that it must have a title.
     """
     found = _sort_members(record, strict=named_kind)
     found.wrong += unsound(found.sections).values()

@@ -49,7 +49,7 @@ def starts_lines(file: BinaryIO) -> bool:
 
 
 def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | None:
-    """Return one record a line, read as they are asked for; a malformed line is refused alone."""
+    """Return one record for each line, read lazily; a malformed line is rejected alone."""
     start = file.tell()
     lines = parsed_lines(file)
     head = list(islice(lines, LOOKED_AT))
@@ -68,7 +68,7 @@ def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | No
 
 
 def parsed_lines(file: BinaryIO) -> Iterator[Candidate]:
-    """Yield the value of each line that is not blank; one that cannot be parsed is `broken`."""
+    """Yield the value of each line that is not blank; a line that cannot be parsed is `broken`."""
     for number, line in lines_of(file):
         if line is None:
             most = f"the line has more than {LONGEST_LINE // 2**20} MiB"
@@ -115,7 +115,7 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     try:
         documents = parse_yaml(text, LABELS)
     except MalformedText as error:
-        # the documents before the one that is broken are whole
+        # the documents before the broken one are whole
         items = _read_documents(path, error.before, explicit)
         if items is None:
             return _refuse_malformed(path, text, error, explicit)
@@ -124,7 +124,7 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
 
 
 def _read_whole(path: str, text: str, documents: Sequence[ParsedDocument], explicit: bool) -> Iterator[Item] | None:
-    """Return the records of a whole file; the refusal of one that may hold none, as for a member given twice."""
+    """Return the records of a whole file, or the rejection of one without certain records, as for duplicate members."""
     items = _read_documents(path, documents, explicit)
     if items is not None:
         return items

@@ -96,7 +96,7 @@ def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str,
             twice[error.name] = str(error)
             spellings = [spelling for spelling in rest if snake(spelling) == error.name]
             if not spellings:
-                twice["content"] = str(error)  # both stand in it
+                twice["content"] = str(error)  # it has both
             del rest[spellings[-1] if spellings else "content"]
 
 
@@ -176,7 +176,7 @@ class Candidate:
 
 
 class ObjectReader:
-    """Reads the objects of one file. Those that are of no kind by their members are taken for decisions."""
+    """Reads the objects of one file. Objects whose members imply no kind are read as decisions."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -228,7 +228,7 @@ class ObjectReader:
 
 
 def draft_object(read: ReadRecord[Record], ordinal: int, line: int) -> RecordDraft | DocumentDraft:
-    """Return a record; or a document, if its text is to be cut. Raise `Unacceptable` if no chunk can hold a part."""
+    """Return a record; or a document, if its text must be cut. Raise `Unacceptable` if no chunk can hold a part."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:
         return DocumentDraft(record, pieces_of(read.text.replace("\r\n", "\n")), ordinal, line)

@@ -73,7 +73,7 @@ def record_of(kind: Kind, id: object, written: bool = False) -> AuditedRecord:
 
 
 def query_cell(query: str | None) -> str | None:
-    """Return a query as it is stored: JSON in ASCII, for PostgreSQL keeps no NUL in a text."""
+    """Return the stored form of a query: JSON in ASCII, for PostgreSQL keeps no NUL in a text."""
     return None if query is None else json.dumps(query)
 
 

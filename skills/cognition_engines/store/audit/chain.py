@@ -113,7 +113,7 @@ class AuditChain:
             cut = min(head.number if first is None else first - 1, head.pruned + _PRUNED_AT_A_TIME)
             at_cut = sa.select(audit_rows.c.hash).where(audit_rows.c.number == cut)
             hash = connection.execute(at_cut).scalar()
-            if cut <= head.pruned or hash is None:  # a chain that lacks this row is left as it is, to be verified
+            if cut <= head.pruned or hash is None:  # a chain that lacks this row is left unchanged, to be verified
                 return 0
             connection.execute(sa.delete(audit_records).where(audit_records.c.number <= cut))
             connection.execute(sa.delete(audit_rows).where(audit_rows.c.number <= cut))
@@ -137,7 +137,7 @@ def append_rows(connection: sa.Connection, entries: Sequence[AuditEntry], attemp
 
 
 def head_of(connection: sa.Connection) -> ChainHead:
-    """Return the head of the chain, as it is."""
+    """Return the head of the chain."""
     return ChainHead(*connection.execute(_HEAD).one())
 
 
@@ -170,7 +170,7 @@ def changed_since(connection: sa.Connection, seq: int) -> list[tuple[int, str]]:
 
 
 def put_rows(connection: sa.Connection, rows: Sequence[AuditRow]) -> None:
-    """Add rows as they are."""
+    """Add rows without a change."""
     _insert(connection, audit_rows, [(row.number, *entry_cells(row.entry), row.hash) for row in rows])
     named = [
         (row.number, place, one.kind, one.id, int(one.written))

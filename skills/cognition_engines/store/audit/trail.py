@@ -110,7 +110,7 @@ class AuditTrail:
         await self._await_row(target, monotonic() + self._call_seconds)
 
     def close(self, seconds: float) -> int:
-        """Write the rows that wait, in this time; return how many are lost."""
+        """Write the rows that wait, in this time; return the number of lost ones."""
         with self._changed:
             self._closing = True
             thread = self._thread

@@ -30,7 +30,7 @@ _COLUMNS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Doomed:
-    """A record that goes. `hash` is that of its content, 64 hexadecimal digits."""
+    """A record to be deleted. `hash` is that of its content, 64 hexadecimal digits."""
 
     key: int
     kind: Kind
@@ -64,7 +64,7 @@ class Cascade:
 
 @dataclass(frozen=True, slots=True)
 class Erasable:
-    """All records that go, the one that was named first.
+    """All records to be deleted, the named one first.
 
     `of_files` and `of_others` count the records that name it and stay, because files or other agents own them, as far
     as the forgetter sees them.
@@ -120,7 +120,7 @@ class Sight:
 
 
 def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer | None) -> Cascade:
-    """Count the records that go with the first one, as far as the viewer sees them."""
+    """Count the records deleted with the first one, as far as the viewer sees them."""
     root, others = gone[0], gone[1:]
     seen = Sight(connection, viewer).of(one.key for one in others)
     kinds = [one.kind for one in others if one.key in seen]
@@ -203,7 +203,7 @@ def _passages(connection: sa.Connection, ids: Iterable[str]) -> list[Doomed]:
 
 
 def named_by_only(sight: Sight, gone: Sequence[int]) -> list[Doomed]:
-    """Return the entities that events and edges which go have named, and no others name."""
+    """Return the entities that only deleted events and edges name."""
     connection, found = sight.connection, []
     for judge, keys in sight.split(_entities_named(connection, gone)):
         for key in keys.intersection(_entities_named(connection, judge.of(gone))):

@@ -113,7 +113,7 @@ class Forgetting:
         return 0 if noted is None else int(noted)
 
     def left_of(self, gone: Sequence[Doomed]) -> int:
-        """Return how many rows of forgotten records are in any table, looked for by their keys and ids."""
+        """Return the number of rows of forgotten records in all tables, by their keys and ids."""
         keys, ids = [one.key for one in gone], [one.id for one in gone]
         with begin_read(self._store) as connection:
             found = sum(_count(connection, table, table.c.key, keys) for table in _BY_KEY)

@@ -35,12 +35,12 @@ from cognition_engines.store.write import bury
 _log = logging.getLogger(__name__)
 
 FORGET: Final = "Forget"  # the method under whose keys answers about erasures are kept: they have no content
-_LAST: Final = (Kind.SOURCE, Kind.ARTIFACT, Kind.TURN)  # they go after the records that belong to them
+_LAST: Final = (Kind.SOURCE, Kind.ARTIFACT, Kind.TURN)  # they are deleted after the records that belong to them
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """The end of a record: `at` in microseconds since 1970, `agent` None for one that expired.
+    """The end of a record: `at` in microseconds since 1970, `agent` None if it expired.
 
     `owner` is the agent who wrote the record, None if that is `agent`; see `written_by`.
     """
@@ -121,9 +121,9 @@ def ledger_locked(file: Path) -> Iterator[None]:
 
 
 def read_ledger(file: Path) -> list[Erasure]:
-    """Return the erasures of a file, none without it; cut off a last line that a power cut left torn.
+    """Return the erasures of a file, none without it; cut off a last line torn by a power cut.
 
-    Raise ConfigurationError for a file that is no ledger, OSError for one that cannot be read.
+    Raise ConfigurationError if the file is no ledger, OSError if it cannot be read.
     """
     if not file.exists():
         return []

@@ -26,7 +26,7 @@ T = TypeVar("T")
 Guard: TypeAlias = Literal["none", "clearance", "projects"]
 
 _PLAINLY: Final = 500  # keys of one statement for SQLite's driver, which keeps few of such statements prepared
-_TEXTS: Final = 1024  # statements, by how many keys and projects they name
+_TEXTS: Final = 1024  # statements, by their numbers of keys and projects
 _NAMING: Final = sqlite.dialect(paramstyle="named")
 
 # The records that are embedded. A chunked artifact has no own text: its chunks are searched.
@@ -55,7 +55,7 @@ def counts_of(connection: sa.Connection) -> dict[Kind, int]:
 
 def models_of(connection: sa.Connection) -> dict[str, int]:
     """Count the records with vectors, for each embedding model."""
-    # whatever has vectors has a window 0
+    # every record with vectors has a window 0
     statement = sa.select(vectors.c.model, sa.func.count()).where(vectors.c.window == 0).group_by(vectors.c.model)
     return {row[0]: row[1] for row in connection.execute(statement.order_by(vectors.c.model))}
 
@@ -73,7 +73,7 @@ class Reads:
         self._store: Final = store
 
     def windows(self, space: Space, model: str, up_to: int) -> int:
-        """Return how many vectors of `model` a space has, without records that changed after the `seq` `up_to`."""
+        """Return the number of vectors of `model` in a space, without records that changed after the `seq` `up_to`."""
         chosen = vectors.c.model == model, records.c.seq <= up_to, records.c.kind.in_(space.kinds)
         with begin_scan(self._store) as connection:
             return count_rows(connection, vectors.join(records), *chosen)
@@ -102,9 +102,9 @@ class Reads:
     def by_keys(
         self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
     ) -> dict[int, StoredRecord]:
-        """Return the records that exist and that `viewer` sees, of any kinds; naming `kinds` leaves out all others.
+        """Return the existing records that `viewer` sees, of all kinds or of `kinds`.
 
-        Asks the database also for no keys: one that fails must not look like no match.
+        Queries the database even for no keys: a failing database must not look like no match.
         """
         if keys and len(keys) <= _PLAINLY and is_plain(self._store) and self._store.read.has(keys):
             with reading_plainly(self._store) as plain:
@@ -210,7 +210,7 @@ def vectors_by_key(connection: sa.Connection, keys: Sequence[int], model: str) -
 
 
 def named_record(connection: sa.Connection, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
-    """Return the record of an id, or of one that a file gives if the viewer sees just one such record."""
+    """Return the record of an id, or of an id in files if the viewer sees just one such record."""
     named = records.c.kind == int(kind), records.c.id == id
     key = connection.execute(sa.select(records.c.key).where(*named, *visible(viewer))).scalar()
     if key is None:

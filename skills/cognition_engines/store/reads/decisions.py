@@ -24,7 +24,7 @@ from cognition_engines.store.values import Revision, StoredRecord
 REVIEW: Final = TypeAdapter(ReviewContent)
 _table: Final = TABLES[Kind.DECISION]
 Direction: TypeAlias = Literal["outgoing", "incoming", "both"]
-MOST_LINKS: Final = 2000  # that one step, or the answer, has
+MOST_LINKS: Final = 2000  # in one step, or in the answer
 SUPERSEDES: Final[LinkType] = "supersedes"
 
 
@@ -73,7 +73,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class DecisionGraph:
-    """The decisions that were found, the nearest first and by id, with how many links away each is, and their links.
+    """The decisions that were found, the nearest first and by id, with their distances in links, and their links.
 
     `truncated` says that there were more.
     """
@@ -91,9 +91,9 @@ class DecisionReads:
         self._store: Final = store
 
     def history(self, id: str, viewer: Viewer) -> DecisionHistory | None:
-        """Return a decision that the viewer sees, with all that was written about it; None if there is none.
+        """Return a decision that the viewer sees, with its reviews, links and history; None if there is none.
 
-        `id` may be one that a file gives if the viewer sees just one such decision.
+        `id` may be an id in files if the viewer sees just one such decision.
         """
         with begin_read(self._store) as connection:
             stored = named_record(connection, Kind.DECISION, id, viewer)
@@ -117,7 +117,7 @@ class DecisionReads:
             return links_of(connection, ids, viewer)
 
     def graph(self, request: GraphRequest, viewer: Viewer) -> DecisionGraph | None:
-        """Return the decisions around one, of those that the viewer sees; None if it does not see that one."""
+        """Return the decisions around one, among those that the viewer sees; None if it does not see that one."""
         with begin_read(self._store) as connection:
             center = named_record(connection, Kind.DECISION, request.id, viewer)
             return None if center is None else DecisionWalk(connection, request, viewer).read_graph(center)

@@ -31,10 +31,10 @@ _edge_table: Final = TABLES[Kind.EDGE]
 
 @dataclass(frozen=True, slots=True)
 class TurnPage:
-    """The latest turns of a conversation, ascending, and how many it has.
+    """The latest turns of a conversation, ascending, and the number of all.
 
-    `indices` are those that the sources gave. A turn without one gets its position among all turns of the conversation
-    that the viewer sees, from 0.
+    `indices` are those of the sources. A turn without one gets its position among all turns of the conversation that
+    the viewer sees, from 0.
     """
 
     total: int
@@ -44,7 +44,7 @@ class TurnPage:
 
 @dataclass(frozen=True, slots=True)
 class AttachedEvents:
-    """Events by the key of their artifact, and whom how many events of some artifacts name in which role."""
+    """Events by the key of their artifact, and the number of events of some artifacts that name someone, by role."""
 
     events: Mapping[int, Sequence[StoredRecord]]
     named: Mapping[tuple[str, Role], int]
@@ -74,7 +74,7 @@ class ConversationReads:
         self._store: Final = store
 
     def turns(self, conversation_id: str, conditions: Conditions, viewer: Viewer | None, limit: int) -> TurnPage:
-        """Return the latest `limit` turns of a conversation that meet the conditions, ascending, and how many do."""
+        """Return the latest `limit` matching turns of a conversation, ascending, and the number of all matches."""
         chosen = (_turns.c.conversation_id == conversation_id, *where(conditions), *visible(viewer))
         joined = sa.join(_turns, records, records.c.key == _turns.c.key)
         counted = sa.select(sa.func.count()).select_from(joined).where(*chosen)
@@ -198,7 +198,7 @@ def _count_named(
 
 
 def _spellings(kind: Kind, id: str) -> tuple[str, ...]:
-    """Return how a passage may name its owner: the id of an artifact also without its prefix."""
+    """Return the forms in which a passage may name its owner: the id of an artifact also without its prefix."""
     return (id, id.removeprefix("art_")) if kind is Kind.ARTIFACT_CHUNK else (id,)
 
 
@@ -240,7 +240,7 @@ class GraphReads:
 
 
 def _entities(connection: sa.Connection, names: Sequence[str], viewer: Viewer | None) -> list[NamedEntity]:
-    """Return the entities that one of these names stands for, by id."""
+    """Return the entities with one of these names, by id."""
     keys: set[int] = set()
     for page in pages(names):
         statement = sa.select(links.c.key).where(links.c.target.in_(page), links.c.role == int(Role.NAME))

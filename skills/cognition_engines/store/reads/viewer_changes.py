@@ -27,9 +27,9 @@ class SeenChange:
 
 @dataclass(frozen=True, slots=True)
 class SeenChanges:
-    """Changes by ascending `seq`; `more` says that there are others after them.
+    """Changes by ascending `seq`; `more` says that others follow.
 
-    There is none but these up to `covered`, which shows when others wrote and is for no answer.
+    They are complete up to `covered`, which must not be in answers, since it reveals writes of others.
     """
 
     changes: Sequence[SeenChange]

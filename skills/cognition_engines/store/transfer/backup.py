@@ -1,7 +1,7 @@
 """Backups: the records of one moment in one SQLite file, with the same tables as a store and notes about itself.
 
-A backup is written next to its final name and takes it when it is complete, read back and on the disk. It is never
-changed afterwards: whatever reads it opens it so that no other file is made.
+A backup is written next to its final name and gets it when it is complete, read back and synced to disk. It is never
+changed afterwards: readers open it so that no other file is created.
 """
 
 import fcntl
@@ -137,8 +137,8 @@ def restore_backup(
 def opened_backup(file: Path, watcher: Watcher) -> Iterator[Backup]:
     """Check a backup whole and open it for reading; nothing is written to it or next to it.
 
-    Raise ConfigurationError for a file that is no backup or a newer program's, BackupFailed for a damaged one,
-    OSError for one that cannot be read.
+    Raise ConfigurationError for a file that is no backup or a newer program's, BackupFailed for a damaged one, OSError
+    if it cannot be read.
     """
     file = file.absolute()
     _check_header(file)
@@ -171,7 +171,7 @@ def _refuse_to_empty(file: Path) -> None:
 
 
 def _noted_records(file: Path) -> int:
-    """Return how many records a backup says it holds; 0 if it cannot be read."""
+    """Return the number of records noted in a backup; 0 if it cannot be read."""
     store = _open_copy(file, _READ_ONLY)
     try:
         with store.reader.begin() as connection:

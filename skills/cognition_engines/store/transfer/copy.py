@@ -66,7 +66,7 @@ _AS_STORED: Final[Mapping[Kind, tuple[int, ...]]] = {
 
 
 class Watcher(Protocol):
-    """Receives how far a long piece of work is, in records."""
+    """Receives the progress of long work, in records."""
 
     def start(self, step: str, records: int) -> None: ...
 
@@ -148,8 +148,8 @@ class _Record:
 def copy_records(source: Store, target: Store, watcher: Watcher) -> Contents:
     """Copy every record with the vectors of all models into an empty store, in one transaction of `target`.
 
-    Keys and `seq` are the target's own; all else is equal, and read back before it is committed. Raise
-    `ConfigurationError` for a target that holds records; `ComponentFailed` naming `target` when that fails.
+    Keys and `seq` are the target's own; everything else is equal, and read back before the commit. Raise
+    `ConfigurationError` for a target with records; `ComponentFailed` naming `target` when that fails.
     """
     with begin_scan(source) as read, begin_write(target, "target") as write:
         if held := count_rows(write, records):

@@ -1,8 +1,8 @@
 """Nearest neighbours in Chroma: one collection of windows, ids `<record key>:<seq>:<window>`, vectors always ours.
 
 The collection is derived from the records and can be thrown away. Its folder: see folders.py. Collections on a server:
-see server.py. To import this module is to import Chroma, a fifth of all that a start imports: `BackendSpec.load` does
-so when there are vectors for it.
+see server.py. Importing this module imports Chroma, a fifth of all imports of a start: `BackendSpec.load` does so when
+there are vectors for it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -75,7 +75,7 @@ class ChromaIndex:
         return self._collection.id
 
     def windows(self) -> int:
-        """Return how many there are. Not for a folder in a server: Chroma counts for seconds and lets no thread run."""
+        """Return the number of windows. Not for a folder in a server: Chroma blocks all threads for seconds."""
         with ForeignCalls(COMPONENT):
             return int(self._collection.count())
 
@@ -84,7 +84,7 @@ class ChromaIndex:
 
         A page without changes asks Chroma nothing.
 
-        Raise ComponentFailed, or any error of `before_each`; then it is unknown how much was added: apply again.
+        Raise ComponentFailed, or any error of `before_each`; then some changes may have been added: apply again.
         """
         if not page:
             self._seq = page.seq
@@ -138,7 +138,7 @@ class ChromaIndex:
             return np.array([int(id.partition(":")[0]) for id in answer["ids"][0]], np.int64)
 
     def count_held(self, keys: Sequence[int]) -> int | None:
-        """Return how many windows it has of these records; None if the collection is gone. Raise ComponentFailed."""
+        """Return the number of windows of these records; None if the collection is missing. Raise ComponentFailed."""
         found = 0
         with ForeignCalls(COMPONENT):
             for part in _slices(len(keys), _LOOKED_UP):

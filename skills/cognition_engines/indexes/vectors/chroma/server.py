@@ -82,7 +82,7 @@ class ChromaServer:
             with suppress(NotFoundError):  # left by a process that ended in between
                 self._api.delete_collection(aside)
             if found is not None:
-                # deleting goes by name and renaming by id: a collection that was made since is never hit
+                # delete is by name and rename by id: a collection created since is never affected
                 with suppress(NotFoundError):
                     self._api._modify(found.identity, new_name=aside)
                     self._api.delete_collection(aside)
@@ -134,15 +134,15 @@ def start_over(records: Records, space: Space, model: str, dim: int, url: str) -
 
 
 class _NotTheWriter(EngineError):
-    """Another process may be writing by now."""
+    """Another process may have become the writer."""
 
 
 class SharedChroma:
     """A collection on a Chroma server, which this process or another one writes: the holder of `lock`.
 
     Without a lock, as over SQLite, this process is the only one. A writer holds its lock before every request that
-    changes the collection; one that was paused in between and continues after another has taken over does no harm (see
-    `ChromaIndex` and `ChromaServer.replace`).
+    changes the collection; a writer that is paused in between and continues after another has taken over does no harm
+    (see `ChromaIndex` and `ChromaServer.replace`).
     """
 
     unloadable = False
@@ -186,7 +186,7 @@ class SharedChroma:
         return None if index is None else index.count_held(keys)
 
     def step(self) -> bool:
-        """Write one page, or read how far the writer is."""
+        """Write one page, or read the writer's last change."""
         try:
             self._hold()
             index = self._index = self._index or self._open()
