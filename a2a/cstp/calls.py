@@ -548,7 +548,7 @@ def link_decisions(
 ) -> Call[LinkDecisionsResult]:
     """Link two decisions.
 
-    A link from one decision to another. The agent's own one of that type between the two is replaced.
+    A link from one decision to another. The agent's former link of that type between the two is replaced.
 
     `supersedes` needs the scope `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
     """
@@ -693,7 +693,7 @@ def put_records(
 
     Records that files own, as `cstp ingest --url` sends them: each a line of `cstp export`, with its `digest`.
 
-    A record that replaces one of another file has the repository and path of the latter as `over`.
+    A record that replaces one of another file has the other one's repository and path as `over`.
 
     All are put, or none. Records that are stored unchanged already are left alone, so a call may be repeated.
     """

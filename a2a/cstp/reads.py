@@ -94,7 +94,7 @@ class NearestRecord(WireResult):
 
 
 class Interpreted(WireResult):
-    """The time that the query speaks of, whole days of UTC, both bounds inclusive; null is open.
+    """The time that the query names, whole days of UTC, both bounds inclusive; null is open.
 
     In the mode `hybrid` records of that time get a boost; nothing is left out. Times are looked for in the first 2,048
     characters of the query.

@@ -264,7 +264,7 @@ def _schema_at(model: type[BaseModel], location: Location) -> Schema:
 
 
 def _resolve_schema(model: type[BaseModel], schema: Schema) -> Schema:
-    """Return the schema itself in place of a reference, and the first one of alternatives."""
+    """Return the schema with its reference resolved; of alternatives the first one."""
     while "$ref" in schema or "anyOf" in schema:
         if "$ref" in schema:
             schema = _schema_of(model)["$defs"][schema["$ref"].rpartition("/")[2]]

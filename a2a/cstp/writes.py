@@ -56,7 +56,7 @@ def _period(value: str) -> str:
 
 
 def _account(value: JsonValue) -> JsonValue:
-    """Return an object or a list as it came. Raise PydanticCustomError for anything else, or if it is too long."""
+    """Return an object or a list unchanged. Raise PydanticCustomError for anything else, or if it is too long."""
     if not isinstance(value, dict | list):
         raise PydanticCustomError("text", "must be an object or a list")
     if len(to_json(value)) > LONGEST_TEXT:

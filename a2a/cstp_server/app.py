@@ -200,7 +200,7 @@ def _holds(member: Membership | None) -> bool:
 
 @asynccontextmanager
 async def _with_others(member: Membership | None, engine: Engine, probes: Probes) -> AsyncIterator[None]:
-    """Answer other workers meanwhile, and look for changes when one of them has written."""
+    """Answer other workers meanwhile, and check for changes when one of them has written."""
     if member is None or probes.siblings is None:
         yield
         return
@@ -281,7 +281,7 @@ def _probes(
 async def _close(engine: Engine, seconds: float) -> None:
     """Close the records and the indexes; a part that does not end in time is left to the next start.
 
-    In a daemon thread: asyncio and the interpreter would wait for one of the default executor.
+    In a daemon thread: asyncio and the interpreter would wait for a thread of the default executor.
     """
     pool = Pool("closing", 1, seconds)
     try:

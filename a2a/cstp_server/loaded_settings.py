@@ -48,7 +48,7 @@ def check_names(environment: Mapping[str, str], settings: Iterable[str]) -> None
 
 
 def _is_known(variable: str, known: Set[str]) -> bool:
-    """Return whether a variable is known; settings that are mappings take names after one more `__`."""
+    """Return whether a variable is known; settings that are mappings take names after a second `__`."""
     return variable in _OTHERS or any(variable == one or variable.startswith(f"{one}__") for one in known)
 
 

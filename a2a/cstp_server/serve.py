@@ -77,7 +77,7 @@ def make_server(
     """Return the application as a server without a socket. Raise ConfigurationError for wrong settings.
 
     `announce` is called when it answers and signals are heeded; `end_by` gets the time, on the clock of
-    `time.monotonic`, by which a signal wants the process to be gone. `member` is which of several workers it is.
+    `time.monotonic`, by which the process must have ended after a signal. `member` is which of several workers it is.
     """
     server = settings.server
     config = ServerConfig(

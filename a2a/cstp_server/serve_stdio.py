@@ -1,6 +1,6 @@
 """Serves MCP over standard input and output from the data folder, without a server.
 
-One process holds the folder. All others ask it, and one of them takes its place when it ends.
+One process holds the folder. All others call it, and one of them replaces it when it ends.
 """
 
 import asyncio
@@ -94,7 +94,7 @@ def take_if_free(settings: Settings) -> "Holding | None":
 
 
 async def answer_from_folder(settings: Settings, identify: Identify, holding: "Holding | None") -> None:
-    """Answer until standard input ends, or SIGTERM or SIGINT arrives; then close the folder if held.
+    """Answer until standard input ends, or SIGTERM or SIGINT arrives; then close the folder if this process holds it.
 
     `identify` is asked in each call: a token that ends or is revoked ends the answers. `holding` is None if another
     process holds the folder.

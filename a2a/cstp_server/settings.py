@@ -229,7 +229,7 @@ class McpSettings(Section):
 
 
 class UiSettings(Section):
-    """The page for people, at `/ui/`. It needs a token, as every client does."""
+    """The web page, at `/ui/`. It needs a token, as every client does."""
 
     enabled: bool | None = Field(
         None, description="true or false; default: true if the server listens on loopback only. If false, /ui is 404."

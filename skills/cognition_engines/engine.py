@@ -110,7 +110,7 @@ class _Ingest(Protocol):
 
 
 class Engine:
-    """All questions over the records, and ingest. The caller closes it in the end.
+    """All queries over the records, and ingest. The caller closes it in the end.
 
     Calls name the agent that asks: agents are served in turn. None is the program itself. Questions raise
     ComponentFailed naming the part that did not answer, and NoGoodMatch if they `abstain`. `modes` are its modes of
@@ -186,7 +186,7 @@ class Engine:
         """
         model = open_embedder(embedder) if isinstance(embedder, EmbeddingChoice) else embedder
         with ExitStack() as undo:
-            bounds = options.store  # its threads are there twice, for records and for lists; vectors may be read, too
+            bounds = options.store  # it has two pools, for records and for lists; vectors may be read, too
             calls = 2 * bounds.threads + options.vectors.threads + WRITE_THREADS
             records = open_records(store, bounds.seconds, options.store_named, calls)
             undo.callback(records.close)
@@ -208,7 +208,7 @@ class Engine:
     async def ingest(
         self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()
     ) -> Summary:
-        """Read files and folders, and bring the store in line with them; see `cognition_engines.ingest.run`.
+        """Read files and folders, and update the store from them; see `cognition_engines.ingest.run`.
 
         Searches find the new records when it returns. It continues in its thread if the caller is cancelled.
         """

@@ -178,7 +178,7 @@ def microseconds(moment: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A label, or one of several, is one of the texts."""
+    """A label, or one of several labels, is one of the texts."""
 
     columns: tuple[str, ...]
     texts: tuple[str, ...]
@@ -186,7 +186,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
-    """A number is there and not below `value`."""
+    """A number is present and not below `value`."""
 
     column: str
     value: float
@@ -194,7 +194,7 @@ class AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """A number is there and not above `value`."""
+    """A number is present and not above `value`."""
 
     column: str
     value: float

@@ -99,7 +99,7 @@ class SyncEngine:
     def ingest(
         self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()
     ) -> Summary:
-        """Read files and folders, and bring the store in line with them. Searches find them when it returns."""
+        """Read files and folders, and update the store from them. Searches find them when it returns."""
         return self._run(self.engine.ingest(paths, options, progress))
 
     def close(self) -> None:

@@ -49,8 +49,8 @@ def read_answer(received: HttpAnswer, call: Call[R]) -> R:
 def read_batch(received: HttpAnswer, calls: Sequence[Call[R]]) -> list[R | CstpError]:
     """Return the result or the error of each call, in the order of `calls`.
 
-    Raise CstpError if the server refused the batch as a whole, and UnexpectedAnswer if an answer is missing,
-    is there twice, or is not one of CSTP.
+    Raise CstpError if the server refused the batch as a whole, and UnexpectedAnswer if an answer is missing, occurs
+    twice, or is not from a CSTP server.
     """
     document = _document(received)
     if not isinstance(document, list):

@@ -22,7 +22,7 @@ class UnlinkDecisionsParams(WriteParams):
 
 
 class LinkDecisionsParams(UnlinkDecisionsParams):
-    """A link from one decision to another. The agent's own one of that type between the two is replaced.
+    """A link from one decision to another. The agent's former link of that type between the two is replaced.
 
     `supersedes` needs the scope `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
     """

@@ -44,7 +44,7 @@ class RecordedAlternative(WireResult):
 
 
 class AffectedPart(WireResult):
-    """A thing that the decision governs."""
+    """A part of the project that the decision governs."""
 
     type: str
     pattern: str
@@ -298,9 +298,9 @@ class RecentActivity(WireResult):
 class GetStatsResult(WireResult):
     """Counts of the decisions that the caller sees, the most frequent first, ties by name.
 
-    Names are in lower case, but for agents. `byCategory`, `byStakes`, `byStatus` and `byAgent` have the 100 most
-    frequent names; a decision that states none is in `total` alone. `byDay` has the latest 366 days with decisions, the
-    earliest first, `topTags` the 50 most frequent tags. `current` and `overdue` count the decisions that
+    Names are in lower case, except names of agents. `byCategory`, `byStakes`, `byStatus` and `byAgent` have the 100
+    most frequent names; a decision that states none is in `total` alone. `byDay` has the latest 366 days with
+    decisions, the earliest first, `topTags` the 50 most frequent tags. `current` and `overdue` count the decisions that
     `cstp.listDecisions` lists with these filters, `superseded` those with that status.
     """
 

@@ -49,7 +49,7 @@ class GivenAlternative(Wire):
 
 
 class Affected(Wire):
-    """A thing that the decision governs, such as files by a pattern of paths."""
+    """A part of the project that the decision governs, such as files by a pattern of paths."""
 
     type: Literal["path", "package", "api", "data"]
     pattern: Name

@@ -84,7 +84,7 @@ class ChunkCluster(WireResult):
 
 
 class RelatedChunk(WireResult):
-    """A chunk that says something alike. `similarityScore` is the cosine, -1 to 1; `snippet` up to 200 characters."""
+    """A chunk with a similar text. `similarityScore` is the cosine, -1 to 1; `snippet` up to 200 characters."""
 
     chunk_id: Annotated[str, Names("chunk")]
     title: str | None

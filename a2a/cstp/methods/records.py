@@ -156,7 +156,7 @@ class LookUp(Wire):
 class PutRecordsParams(WriteParams):
     """Records that files own, as `cstp ingest --url` sends them: each a line of `cstp export`, with its `digest`.
 
-    A record that replaces one of another file has the repository and path of the latter as `over`.
+    A record that replaces one of another file has the other one's repository and path as `over`.
 
     All are put, or none. Records that are stored unchanged already are left alone, so a call may be repeated.
     """

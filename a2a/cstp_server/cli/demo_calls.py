@@ -1,4 +1,4 @@
-"""The calls that `cstp demo` prints, one of each method, and those by which it writes; README.md has their answers."""
+"""The calls that `cstp demo` prints, one for each method, and its write calls; docs/calls.md has their answers."""
 
 import ssl
 from collections.abc import Iterator, Mapping, Sequence

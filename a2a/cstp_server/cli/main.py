@@ -1,5 +1,7 @@
-"""The command tree. A family's module is imported when one of its commands is asked for, so that a short command does
-not wait for the imports of a long one, and help and completion for none.
+"""The command tree.
+
+A family's module is imported when one of its commands is run, so that a short command does not wait for the imports of
+another, and help and completion do not wait at all.
 """
 
 import gc
@@ -214,7 +216,7 @@ def run(arguments: Sequence[str]) -> int:
     except EngineError as error:
         return _print_failure(str(error), code=FAILED)
     except BrokenPipeError:
-        # the reader has gone; the interpreter must not flush at exit into a closed pipe
+        # the reader is closed; the interpreter must not flush at exit into a closed pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:

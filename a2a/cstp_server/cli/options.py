@@ -54,13 +54,13 @@ def places_of(loaded: LoadedSettings) -> dict[str, str]:
 
 
 def store_line(loaded: LoadedSettings) -> str:
-    """Return one line for people with both places."""
+    """Return one line for readers with both places."""
     return "cstp: " + "; ".join(f"{name}: {place}" for name, place in places_of(loaded).items())
 
 
 def name_store(loaded: LoadedSettings) -> None:
     """Print the store and the sources of its settings on standard error."""
-    with suppress(OSError):  # the reader has gone
+    with suppress(OSError):  # the reader is closed
         say(store_line(loaded), err=True)
 
 

@@ -169,7 +169,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server that records are put on: `base` has no `/cstp` at its end, `timeout` is in seconds."""
+    """A server to which records are sent: `base` has no `/cstp` at its end, `timeout` is in seconds."""
 
     base: str
     token: str

@@ -118,7 +118,7 @@ def _replaces_params(one: Replaces) -> dict[str, Any]:
 
 
 def _calls(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """Group the entries into calls of at most LARGEST bytes, a document with its parts in one of them."""
+    """Group the entries into calls of at most LARGEST bytes, a document with its parts in one call."""
     call: list[Entry] = []
     size = 0
     for document in _documents(batch):

@@ -187,7 +187,7 @@ _SOURCE_SECONDS: Final = 10.0
 
 
 def check_sources(settings: Settings) -> CheckResult[None]:
-    """Check whether each collection that is followed is there and answers, and each folder and file can be read."""
+    """Check whether each followed collection exists and answers, and each folder and file can be read."""
     findings = []
     for source in settings.sources:
         try:

@@ -95,7 +95,7 @@ def _access(folder: Path, tokens: Path) -> list[Finding]:
 
 
 def _owner(path: Path) -> int | None:
-    """Return the owner of a file; None if it has just gone, as a server may be at work."""
+    """Return the owner of a file; None if it was just deleted, since a server may be running."""
     try:
         return path.lstat().st_uid
     except FileNotFoundError:

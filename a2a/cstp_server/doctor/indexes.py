@@ -1,4 +1,4 @@
-"""Keyword and vector indexes, one of each for every search space that has something."""
+"""Keyword and vector indexes, one of each for every search space with records."""
 
 import os
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def _keywords(settings: Settings, held: StoreContents, space: Space) -> tuple[Ke
 
 
 def _waits(settings: Settings, state: KeywordState, at: Position, held: StoreContents) -> bool:
-    """Return whether a server is about to bring the index further."""
+    """Return whether a server is about to update the index."""
     return at.behind > 0 and state.seq < held.last_seq and is_held(settings.indexes_path)
 
 

@@ -48,7 +48,7 @@ class FolderCalls:
 
     @asynccontextmanager
     async def answer_calls(self, folder: Path) -> AsyncIterator[None]:
-        """Answer the calls of others meanwhile; this process has the lock of `folder`.
+        """Answer the calls of other processes meanwhile; this one has the lock of `folder`.
 
         Without a socket, as on some network file systems, other processes find the folder held.
         """

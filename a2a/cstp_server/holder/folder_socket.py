@@ -89,7 +89,7 @@ def caller_line(caller: Caller) -> bytes:
 
 
 def read_caller(line: bytes) -> Caller:
-    """Read the line of `caller_line`. Raise InvalidRequest for one of another version of this program."""
+    """Read the line of `caller_line`. Raise InvalidRequest for the line of another version of this program."""
     try:
         return _CALLER.validate_json(line)
     except ValidationError:

@@ -48,7 +48,7 @@ def take_folder(folder: Path, seconds: float) -> FolderLock:
 
 
 def give_up(connection: socket.socket, file: int) -> None:
-    """Send the open file of a lock, so that the receiver has the lock, and close both. If that has gone, it is free."""
+    """Send the open file of a lock, so that the receiver has the lock, and close both; release it if that fails."""
     try:
         with connection, suppress(OSError):
             connection.setblocking(True)
@@ -89,7 +89,7 @@ def folder_of_a_server(settings: Settings, listener: socket.socket, announce: Ca
             if until < inf and ((by and not is_address(by)) or monotonic() > until):
                 raise
         if by and _have_answered(settings, by, listener, announce):
-            until = inf  # it has clients from here on, which wait
+            until = inf  # from here on it has waiting clients
         sleep(_PAUSE_SECONDS)
 
 

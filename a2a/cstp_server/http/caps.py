@@ -195,7 +195,7 @@ class CappedProtocol(UvicornProtocol):
             self._read_on()
 
     def _read_on(self) -> None:
-        """Read for a while before closing: closing on unread bytes would take the answer from the client."""
+        """Read for a while before closing: closing with unread bytes would discard the answer."""
         self._refused = True
         self.pipeline.clear()
         if self.transport.can_write_eof():

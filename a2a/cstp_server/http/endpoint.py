@@ -86,7 +86,7 @@ class Face:
 
 @dataclass(slots=True)
 class Answering:
-    """The task that answers a request; it is abandoned when its client has gone."""
+    """The task that answers a request; it is abandoned if its client disconnects."""
 
     task: "asyncio.Task[object]"
     abandoned: bool = False
@@ -248,7 +248,7 @@ def request_base_url(scope: Scope) -> str:
 
 
 def is_json(headers: list[Header], media_types: Sequence[bytes]) -> bool:
-    """Return whether a body is announced as one of these types in UTF-8, and not compressed."""
+    """Return whether the headers of a body state one of these types in UTF-8, without compression."""
     types = [value for name, value in headers if name in (b"content-type", b"content-encoding")]
     if types == [JSON]:
         return True

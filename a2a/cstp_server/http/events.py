@@ -65,7 +65,7 @@ async def changes_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
     try:
         await _follow(scope, send, parts, Call(token, request_id))
     except asyncio.CancelledError:
-        # the client has gone, or a server past its grace time ends; a stream has no more to say then
+        # the client is disconnected, or a server past its grace time ends; the stream ends then
         if answering.abandoned:
             _log.info("abandoned", request_id=request_id)
     finally:

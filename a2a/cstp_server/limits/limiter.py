@@ -76,7 +76,7 @@ def _shared_windows(redis: RedisStorage, timeout: float) -> "SharedWindows":
 
 
 class Limiter:
-    """Charges agents. Calls of one event-loop turn share a Redis round trip; headers cost one a second and agent."""
+    """Charges agents. Calls of one event-loop turn share a Redis round trip; headers take one per second and agent."""
 
     def __init__(
         self,

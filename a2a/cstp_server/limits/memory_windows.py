@@ -169,7 +169,7 @@ class MovingWindows:
 
 
 def until_gone(step: Step, seconds: int, now: float) -> float:
-    """Return the seconds until the units of `step` leave the window, by the comparison of `forget`."""
+    """Return the seconds until the units of `step` leave the window, with the same rule as `forget`."""
     return step.last - (now - seconds)
 
 

@@ -164,11 +164,11 @@ class BodyTooLarge(Exception):
 
 
 class NoRoom(Exception):
-    """The large bodies that are held leave no memory for this one."""
+    """Other large bodies leave no memory for this one."""
 
 
 class ClientGone(Exception):
-    """The client went away while sending its body."""
+    """The client disconnected while sending its body."""
 
 
 class Bodies:

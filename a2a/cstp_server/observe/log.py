@@ -93,13 +93,13 @@ def _tell_lost(count: int) -> None:
 
 
 def announce(event: str, *sentences: str, level: str = "info", **fields: object) -> None:
-    """Write a message at any level: a line per sentence for people, or one line of a JSON log."""
+    """Write a message at any level: a line per sentence in text, or one line of a JSON log."""
     if isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
         cleaned = {name: _clean(value) for name, value in fields.items()}
         line: Line = {**cleaned, "event": event, "level": level, "timestamp": _utc_now()}
         structlog.get_config()["logger_factory"]().msg(_to_json(line))
         return
-    with suppress(OSError):  # the reader has gone
+    with suppress(OSError):  # the reader is closed
         for sentence in sentences:
             say(sentence, err=True)
 

@@ -85,7 +85,7 @@ class ReadinessCheck:
             return None
 
     async def _embedder(self) -> str:
-        """Asked only when its last call failed: a model behind an API costs something each time."""
+        """Call the model only if its last call failed: a model behind an API costs money each time."""
         if self._engine.embeddings is None:
             return "off"
         if self._engine.pools.embedder.failing:
@@ -105,7 +105,7 @@ def _audit(trail: AuditTrail) -> str:
 
 
 def _tokens(book: TokenBook) -> str:
-    """Return `down` for a file that is gone or damaged if no token read before counts."""
+    """Return `down` for a missing or damaged file if no token read before is valid."""
     book.refresh(monotonic())
     if book.problem is None:
         return "ready"

@@ -23,7 +23,7 @@ def bind(settings: Settings) -> socket.socket:
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
     try:
         listener.bind((host, port))
-    except (OSError, TypeError) as error:  # the latter for a text that can be no name
+    except (OSError, TypeError) as error:  # the second for a text that can be no name
         listener.close()
         raise ConfigurationError(_not_bound(host, port, error)) from error
     listener.listen(2048)

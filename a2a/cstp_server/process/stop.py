@@ -116,9 +116,9 @@ def ended_by_signals(seconds: float) -> Iterator[Watchdog]:
 class GracefulServer(uvicorn.Server):
     """A uvicorn server that stops in the order that `Grace` describes.
 
-    The first SIGTERM or SIGINT closes the gate; the server listens on until every call that was let in has left it,
-    at least for `Grace.drain`. A second one stops at once. `announce` is called when a signal is heeded and calls are
-    answered; `end_by` gets the time when the process must be gone.
+    The first SIGTERM or SIGINT closes the gate; the server keeps listening until every accepted call has ended, at
+    least for `Grace.drain`. A second one stops at once. `announce` is called when a signal is heeded and calls are
+    answered; `end_by` receives the time by which the process must have ended.
     """
 
     def __init__(

@@ -121,7 +121,7 @@ def _list(methods: Methods, kinds: frozenset[SiteKind]) -> _Listed:
 
 
 def _chunk_ids(methods: Methods) -> Iterator[str]:
-    """No list names all chunks, but the changes do: of each record that is there the last one, which put it."""
+    """No list names all chunks, but the changes do: the last change of each existing record."""
     since, more = 0, True
     while more:
         page = methods.changes_page(since, kinds=["chunk"], limit=_CHANGES)

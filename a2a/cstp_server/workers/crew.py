@@ -168,7 +168,7 @@ class Crew:
         return None
 
     def _wait(self, woken: socket.socket) -> None:
-        """Until there is news, a signal, or something is due; handles it."""
+        """Wait for news, a signal, or due work, and handle it."""
         times = [*self._due.values(), *([] if self._kill_at is None else [self._kill_at])]
         timeout = max(0.0, min(times) - monotonic()) if times else None
         by_news = {process.news: process for process in self._processes.values()}

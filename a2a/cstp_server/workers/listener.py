@@ -74,7 +74,7 @@ class SharedListener:
             self._pause.cancel()
 
     async def wait_closed(self) -> None:
-        """Wait until the accepted connections are open or gone."""
+        """Wait until the accepted connections are open or closed."""
         if self._opening:
             await asyncio.wait(self._opening)
 
@@ -95,7 +95,7 @@ class SharedListener:
         try:
             connection, _ = self._listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return  # another worker has it, or the client has gone
+            return  # another worker has it, or the client is disconnected
         except OSError:
             self._rest(_RETRY_SECONDS)
             return
@@ -106,7 +106,7 @@ class SharedListener:
         self.note()
 
     async def _open(self, connection: socket.socket) -> None:
-        with suppress(OSError):  # gone, or no TLS in time
+        with suppress(OSError):  # disconnected, or no TLS in time
             await self._loop.connect_accepted_socket(
                 self._make_protocol, connection, ssl=self._tls, ssl_handshake_timeout=self._handshake
             )

@@ -187,9 +187,9 @@ class Worker:
         os.write(self.answers, b"1")
 
     def begin(self, watchdog: Watchdog, grace_seconds: float) -> None:
-        """Heed signals from here on, inside `ended_by_signals`, and end when the parent has gone.
+        """Handle signals from now on, inside `ended_by_signals`, and end when the parent has ended.
 
-        SIGINT and SIGHUP stay blocked: a terminal sends them to all processes, and the parent heeds them.
+        SIGINT and SIGHUP stay blocked: a terminal sends them to all processes, and the parent handles them.
         """
 
         def stop_at_once(_number: int, _frame: FrameType | None) -> None:

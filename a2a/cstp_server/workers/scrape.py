@@ -182,7 +182,7 @@ class Siblings:
             path.unlink(missing_ok=True)
 
     async def _answer(self, reader: StreamReader, writer: StreamWriter) -> None:
-        with suppress(OSError):  # who asked has gone
+        with suppress(OSError):  # the caller is disconnected
             try:
                 question = await reader.readline()
                 if question == _READINESS:

@@ -121,7 +121,7 @@ def unsound(given: Mapping[str, Value]) -> dict[str, str]:
 
 
 def misspelled_right(name: str) -> str | None:
-    """Return the reason to refuse a right in a spelling that nothing heeds; None for any other name."""
+    """Return the reason to reject a right in an unknown spelling; None for any other name."""
     right = name.casefold()
     return f"{name} must be written {right}" if name not in RIGHTS and right in RIGHTS else None
 

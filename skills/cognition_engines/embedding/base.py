@@ -58,7 +58,7 @@ class Embedder(Protocol):
         """Length of a vector."""
 
     def expect(self, dim: int) -> None:
-        """Set the length of the vectors given before: from here on refuse other lengths as wrong answers."""
+        """Set the expected length of vectors: from now on, other lengths are rejected as wrong answers."""
 
     def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
         """Return one float32 unit vector of shape (dim,), of at most QUERY_WINDOWS windows of the text.

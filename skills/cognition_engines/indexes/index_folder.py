@@ -57,14 +57,14 @@ class FolderLock:
 
     @classmethod
     def from_received_file(cls, file: int) -> "FolderLock":
-        """Return the lock whose open file was sent by another process, which held it until then."""
+        """Return the lock whose open file was sent by another process, which had it until then."""
         lock = cls.__new__(cls)
         lock._file = file
         os.ftruncate(file, 0)
         return lock
 
     def copy(self) -> int:
-        """Return a second open file of the lock: it is held until both are closed."""
+        """Return a second open file of the lock: the lock is released when both are closed."""
         return os.dup(self._file)
 
     def close(self) -> None:
@@ -193,7 +193,7 @@ def _remove_copies(copies: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CompactionMarks:
-    """A `seq` each: no file of words or of vectors has anything of the records that were deleted up to it."""
+    """One `seq` each for words and for vectors: the files contain nothing of records deleted up to it."""
 
     keywords: int = 0
     vectors: int = 0

@@ -169,7 +169,7 @@ class Indexes:
         self._lock.name_holder(name)
 
     def copy_lock(self) -> int:
-        """Return an open file that keeps the folder held when the indexes are closed."""
+        """Return an open file that keeps the lock of the folder after the indexes are closed."""
         return self._lock.copy()
 
     def wait_until_vectors_are_ready(self) -> bool:

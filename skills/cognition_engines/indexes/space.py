@@ -226,7 +226,7 @@ class SpaceIndex:
                 self._stop.wait(min(LONGEST_REST, monotonic() - began))
 
     def _pause(self, seconds: float) -> bool:
-        """Wait, unless there is something to follow; return whether to stop."""
+        """Wait, unless there are changes to follow; return whether to stop."""
         self._wake.wait(seconds)
         self._wake.clear()
         return self._stop.is_set()
@@ -239,7 +239,7 @@ class SpaceIndex:
         self._published()
 
     def _leave_vectors(self, windows: int) -> None:
-        """Hold no vectors in memory from now on if there are too many windows for it."""
+        """Stop keeping vectors in memory if there are too many windows."""
         if self.vectors is not None and not self._columns.fetches and self.vectors.exceeds_memory(windows):
             self._columns.fetch_vectors(self._fetch)
 

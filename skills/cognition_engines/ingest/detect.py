@@ -279,7 +279,7 @@ class Stream:
     formats: FormatReader | None = None
 
     def items(self) -> Iterator[Item]:
-        """Yield the items, read as those of a file that a person named. Raise OSError."""
+        """Yield the items, read like those of an explicitly named file. Raise OSError."""
         found = read(self.name, self.file, explicit=True, texts=self.texts, formats=self.formats)
         if found is None:
             yield rejected(self.name, "holds no record in a format that is known")

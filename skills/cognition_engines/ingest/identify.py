@@ -176,7 +176,8 @@ class Settling:
     def _turn_identity(self, turn: Turn, *, of_file: bool) -> str:
         """Equal turns without an index are distinguished by their place among those of their conversation in the file.
 
-        One in the place that an equal one states as its index is another turn: the second of them has another identity.
+        A turn in the place that an equal one states as its index is another turn: the second of them has another
+        identity.
         """
         if of_file:
             turn = replace(turn, conversation_id=self._conversation(turn, None))

@@ -26,7 +26,7 @@ from cognition_engines.store.records import Records
 from cognition_engines.store.values import KnownRecord, Relocation, StoredFile
 
 _Place = tuple[str, str]  # repository and path
-_CANDIDATES: Final = 16  # folders that are gone which a folder is compared with
+_CANDIDATES: Final = 16  # missing folders with which a folder is compared
 _Files = dict[str, StoredFile]  # by name
 
 
@@ -41,7 +41,7 @@ class RunFile:
 
     @property
     def explicit(self) -> bool:
-        """Return whether a person named it."""
+        """Return whether it was named explicitly."""
         return self.below is None
 
 
@@ -141,7 +141,7 @@ class Recognised(NamedTuple):
 def recognise_moved(
     files: Sequence[RunFile], known: KnownFiles, equal: Callable[[RunFile, StoredFile], bool]
 ) -> tuple[list[Recognised], set[Move]]:
-    """Return the files that the store has from folders that are gone, each once, and the moves that may have been."""
+    """Return the stored files of missing folders, each once, and the possible moves."""
     lost: dict[StoredFile, RunFile] = {}
     for file in files:
         for stored in known.lost_at(file.place):

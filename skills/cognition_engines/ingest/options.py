@@ -50,7 +50,7 @@ class Selection:
     """A selection of files in folders; files that are named explicitly are always read.
 
     Patterns are as in a `.gitignore`, relative to the folder that was named: `include` selects files that match one of
-    them, `exclude` skips files that match one of them. With `only`, which are absolute, no other file. With
+    them, `exclude` skips files that match one of them. With `only`, absolute paths, only these files are read. With
     `any_extension`, `include` chooses files of every extension, and without one.
     """
 

@@ -211,7 +211,7 @@ class Filter:
     rules: tuple[_Rules, ...] = ()
 
     def with_folder(self, base: str, lines: Sequence[str]) -> "Filter":
-        """Return the same with the patterns of one folder more. Raise BadPattern."""
+        """Return the filter with the patterns of a further folder added. Raise BadPattern."""
         rules = (*self.rules, _Rules(base, parse_patterns(lines)))
         if sum(len(each.patterns) for each in rules) > _MOST_IN_FORCE:
             raise BadPattern(f"with those of the folders above it has more than {_MOST_IN_FORCE:,} patterns")

@@ -116,7 +116,7 @@ class _Store:
         return self._by_id.get((namesakes(kind)[0], id))
 
     def recorded_decision(self, candidate: Candidate) -> KnownRecord | None:
-        """Return the decision of an agent that the file was written from; None if it is that of a file, or gone."""
+        """Return the agent's decision from which the file was exported; None if it belongs to a file, or is deleted."""
         given = candidate.origin.given
         found = None if candidate.handover is None or given is None else self.under(candidate.name[0], given)
         return found if found is not None and found.origin.is_written else None

@@ -77,12 +77,12 @@ def ingest(
     collections: Sequence[Collection] = (),
     formats: FormatReader | None = None,
 ) -> Summary:
-    """Read every file under `paths` and all of `collections`, and bring the store in line with them.
+    """Read every file under `paths` and all of `collections`, and update the store from them.
 
     `formats` reads documents that are no text; without it they are skipped.
 
-    Raise FileNotFoundError for a path that is not there, before anything is read, unless the options let it be gone;
-    ComponentFailed when the store, the embedder or a collection fails, committed records are kept.
+    Raise FileNotFoundError for a missing path, before anything is read, unless the options allow it; ComponentFailed
+    when the store, the embedder or a collection fails, committed records are kept.
     """
     tally = Tally()
     run = _Run(options, records, formats, tally)

@@ -92,7 +92,7 @@ class Artifact(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactChunk(Base):
-    """A passage of an artifact, which it takes project, clearance and facets from."""
+    """A passage of an artifact, from which it inherits project, clearance and facets."""
 
     artifact_id: Ref
     content: Annotated[str, Text(1_000_000)]

@@ -66,7 +66,7 @@ def one_line(text: str) -> str:
 
 
 def is_title(text: str) -> bool:
-    """Return whether a line is fit to name something: without controls, and with something to see.
+    """Return whether a line is fit to name something: without controls, and with visible characters.
 
     Joiners, soft hyphens, marks of direction and private letters are parts of words.
     """

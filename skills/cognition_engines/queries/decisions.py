@@ -174,7 +174,7 @@ class DecisionRecords:
     async def graph(
         self, request: GraphRequest, viewer: Viewer = Viewer(), agent: Agent = None
     ) -> DecisionGraph | None:
-        """Return the decisions around one; None if the viewer sees no such decision.
+        """Return the decisions linked with one; None if the viewer sees no such decision.
 
         Raise ComponentFailed when the records do not answer.
         """

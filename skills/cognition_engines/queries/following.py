@@ -52,7 +52,7 @@ class Following:
         self._covered: OrderedDict[tuple[Viewer, _Kinds, int], int] = OrderedDict()
 
     async def newest(self, viewer: Viewer, agent: Agent = None) -> int:
-        """Return the cursor for changes from now on. It depends on nothing that the viewer never saw."""
+        """Return the cursor for changes from now on. It does not depend on records that the viewer never saw."""
         caller = self._pools.caller(agent)
         return await self._pools.records.run(caller, self._records.viewer_changes.last, viewer)
 

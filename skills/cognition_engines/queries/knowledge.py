@@ -26,7 +26,7 @@ from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.store.records import Records
 
-SPARE: Final = 4  # chunks asked for beyond the limit, as some may be gone when they are read
+SPARE: Final = 4  # additional chunks beyond the limit, since some may be deleted before they are read
 SNIPPET: Final = 200  # characters
 _CHUNKS: Final = OneOf(("kind",), (Kind.CHUNK.label,))
 
@@ -212,7 +212,7 @@ class Chunks:
     ) -> tuple[ChunkFound, list[NearChunk]] | None:
         """Return a chunk and at most `related_limit` related ones, best first, for `agent`; None without such a chunk.
 
-        The vectors are not asked if the limit is 0 or the chunk has none.
+        The vectors are not searched if the limit is 0 or the chunk has none.
         """
         caller = self._pools.caller(agent)
         model = self._index.model if related_limit else None

@@ -15,7 +15,7 @@ from cognition_engines.store.values import GuardedFile, KnownRecord
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """A question for the records stored under ids, identities and places (repository and path), and for the guards."""
+    """A query for stored records by ids, identities and places (repository and path), and for the guards."""
 
     names: Sequence[tuple[Kind, str]] = ()
     identities: Sequence[str] = ()

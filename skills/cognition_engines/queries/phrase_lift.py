@@ -27,7 +27,7 @@ SHARES: Final = 8192  # of pairs in a record that are cached
 
 
 def pairs_of(query: str, is_content: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the pairs of words side by side in a query, each once, if `is_content` holds for one of the two.
+    """Return the pairs of adjacent words in a query, each once, if `is_content` holds for one of the two.
 
     A word that is a phrase by itself, such as `QD-4711`, comes after them.
     """
@@ -74,7 +74,7 @@ class Phrases:
         self._shares: dict[tuple[tuple[str, ...], int, int], float] = {}  # by pairs, key and seq
 
     def lift(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits, raising those with words of the query side by side; unchanged if none could have any."""
+        """Return the hits, raising those with adjacent words of the query; unchanged if none could have any."""
         shares = self.shares(query, viewer, parts, hits)
         if not shares:
             return [*hits]

@@ -202,7 +202,7 @@ class Pool:
         self._threads.close()
 
     def stay(self, caller: Caller) -> _Stay:
-        """Return a call's stay from now on. Raise ComponentFailed if every call is stuck. Hold the lock."""
+        """Return the stay of a call that begins now. Raise ComponentFailed if every call is stuck. Hold the lock."""
         if self._stuck():
             self.failing = True
             raise _DeadlinePassed(self.component, "every thread is past its deadline")
@@ -256,7 +256,7 @@ class Pool:
         self._failed.pop(job.name, None)
 
     def _stuck(self) -> bool:
-        """Return whether every call is past its deadline; give up the oldest one instead if it is late enough."""
+        """Return whether every call is past its deadline; abandon the oldest one instead if it is late enough."""
         now = monotonic()
         if not self._all_late(now):
             return False
@@ -274,7 +274,7 @@ class Pool:
         return len(self._running) >= self._size and all(self._late(run, now) for run in self._running.values())
 
     def _may_run(self, agent: Agent) -> bool:
-        """Return whether a free place may be this agent's: a call past its deadline counts for no agent."""
+        """Return whether a free place may be this agent's: a call past its deadline counts against no agent."""
         if not self._running:
             return True
         now = monotonic()

@@ -244,7 +244,7 @@ class Search:
         return [with_bm25(part, query.text) for part in found]
 
     def _check_nearest(self, query: Query, parts: Sequence[Part], least: float) -> Work[None]:
-        """Raise NoGoodMatch if no record is near enough; it names none that is gone or has expired since."""
+        """Raise NoGoodMatch if no record is near enough; it names no deleted or expired record."""
         firsts = [(float(part.semantic.scores[0]), part) for part in parts if len(part.semantic.rows)]
         if not firsts:
             raise NoGoodMatch

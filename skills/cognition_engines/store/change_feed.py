@@ -81,7 +81,7 @@ class ChangeFeed:
     def fingerprint(self, space: Space, up_to: int) -> tuple[int, int]:
         """Return the number of records of a space without changes after the `seq` `up_to`, and the sum of their `seq`s.
 
-        Of each `seq` the remainder by FINGERPRINT_PRIME is added: the sum of all has more bits than a number may have.
+        Of each `seq` the remainder by FINGERPRINT_PRIME is added: the full sum would have too many bits.
         """
         statement = sa.select(
             sa.func.count(), sa.func.coalesce(sa.func.sum(records.c.seq % FINGERPRINT_PRIME), 0)
@@ -141,7 +141,7 @@ def _end(connection: sa.Connection, kinds: Sequence[Kind], after: int, limit: in
         return after
     found: list[int] = []
     for table in (records, tombstones):
-        for kind in kinds:  # one by one: each reads no more than it needs from the index on (kind, seq)
+        for kind in kinds:  # one by one: each reads only the needed part of the index on (kind, seq)
             statement = sa.select(table.c.seq).where(table.c.kind == int(kind), table.c.seq > after)
             found += connection.execute(statement.order_by(table.c.seq).limit(limit)).scalars()
     return newest if len(found) < limit else sorted(found)[limit - 1]

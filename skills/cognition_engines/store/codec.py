@@ -106,7 +106,7 @@ def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
 
 
 def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
-    """Return the record of an id, project and sensitivity and the cells of `COLUMNS[kind]`, in that order.
+    """Build a record from its id, project, sensitivity and the cells of `COLUMNS[kind]`, in that order.
 
     Raise ComponentFailed, naming the record and the column, for cells that this program never writes.
     """

@@ -27,7 +27,7 @@ from cognition_engines.store.values import StoredRecord
 T = TypeVar("T")
 
 ROOM: Final = 1 << 25  # characters of all cached rows together
-_BESIDES: Final = 2_000  # characters that a cached record counts for in addition to its texts
+_BESIDES: Final = 2_000  # additional characters charged for a cached record
 WAIT: Final = 30  # seconds that a writer waits for another one
 _PAGE: Final = 1000  # SQLite takes 32,766 variables
 _BUSY: Final = f"another process has kept the database locked for {WAIT} s"

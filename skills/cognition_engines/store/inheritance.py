@@ -106,8 +106,8 @@ def _owners(connection: sa.Connection, ids: Iterable[str]) -> Mapping[str, sa.Ro
 def _effective(child: sa.Row[Any], owner: sa.Row[Any] | None) -> Facets:
     """Return a child's own project, else its artifact's; the greater clearance of both; an event's own time.
 
-    A child that states another project than its artifact's takes no more than the clearance: who sees the one may not
-    see the other, and must not learn of it.
+    A child that states another project than its artifact's inherits only the clearance: who sees the one may not see
+    the other, and must not learn of it.
     """
     own = Facets(child.own_project, Sensitivity(child.own_sensitivity or 0), _moment(child.event_time))
     if owner is None:

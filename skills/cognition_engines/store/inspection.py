@@ -1,4 +1,4 @@
-"""Looking at a store without making, migrating or changing anything."""
+"""Inspection of a store without creating, migrating or changing it."""
 
 import os
 import sqlite3

@@ -232,7 +232,7 @@ class SharedLock:
         return self._held
 
     def close(self) -> None:
-        """Give the lock back with its connection; `held` starts over."""
+        """Release the lock with its connection; `held` can acquire it again."""
         self._held = False
         connection, self._connection = self._connection, None
         if connection is not None:

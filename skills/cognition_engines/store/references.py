@@ -43,7 +43,7 @@ _Given = Mapping[tuple[Kind, str], Sequence[_Target]]
 
 
 def resolve_references(connection: sa.Connection, batch: Sequence[Entry]) -> list[Entry]:
-    """Return the entries with references as ids that are stored, or about to be; unknown ones stay as written."""
+    """Return the entries with references resolved to ids of stored or new records; unknown ones stay as written."""
     wanted = {name for entry in batch for name in _references(entry)}
     if not wanted:
         return list(batch)
@@ -59,7 +59,7 @@ def resolve_references(connection: sa.Connection, batch: Sequence[Entry]) -> lis
 
 
 def repoint(connection: sa.Connection, written: Sequence[Entry]) -> None:
-    """Let the records of a repository mean these new ones of it, which have other ids than their files give."""
+    """Let references in a repository mean these new records of it, whose ids differ from those in their files."""
     names = {
         (_name(entry.record, entry.origin), entry.origin.repository)
         for entry in written

@@ -262,7 +262,7 @@ receipt_names: Final = sa.Table(
     sa.Index(None, "record"),
 )
 
-# The records that were forgotten, by their last erasure: no content, and no more than a hash of it. Backups carry it.
+# Forgotten records with their last erasure: no content, only a hash of it. Backups contain it.
 # `owner` wrote the record; null if that is `agent`.
 erasures: Final = sa.Table(
     "erasures",
@@ -294,7 +294,7 @@ def _leavings(name: str) -> sa.Table:
     )
 
 
-# The records that were deleted, with the project and sensitivity that isolation went by until then.
+# Deleted records, with their effective project and sensitivity until then.
 tombstones: Final = _leavings("tombstones")
 # The records that live on with other rights, with those that they had, at the `seq` from which they have others.
 departures: Final = _leavings("departures")
@@ -314,7 +314,7 @@ audit_rows: Final = sa.Table(
     sa.Index(None, "at"),
 )
 
-# The records that an audit row names, in order; they may be gone.
+# The records that an audit row names, in order; they may be deleted.
 audit_records: Final = sa.Table(
     "audit_records",
     metadata,

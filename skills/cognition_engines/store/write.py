@@ -44,7 +44,7 @@ def check_batch(batch: Sequence[Entry], model: str | None) -> list[tuple[Kind, s
     seen: set[tuple[Kind, str]] = set()
     for entry in batch:
         kind, id = kind_of(entry.record), _checked_id(entry)
-        # one of those that have their ids in common stands for all
+        # one of the kinds that share ids represents all
         space = NAMESAKES[0] if kind in NAMESAKES else kind
         if (space, id) in seen:
             raise ValueError(f"id: {id!r} is twice in the batch")
@@ -97,7 +97,7 @@ class _StoredDigest:
     expires_at: int | None  # microseconds since 1970
 
     def says_the_same(self, entry: Entry) -> bool:
-        """Return whether a record that is stored is as the entry has it, but for its vectors."""
+        """Return whether a stored record equals the entry, except for its vectors."""
         expires_at = None if entry.expires_at is None else microseconds(entry.expires_at)
         return self.digest == entry.origin.digest and self.expires_at == expires_at
 

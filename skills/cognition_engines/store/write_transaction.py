@@ -144,7 +144,7 @@ class WriteTransaction:
         return self._read_all(joined.where(*chosen, (records.c.kind + 0) == int(kind)), kind, None)
 
     def drop(self, gone: Sequence[StoredRecord]) -> None:
-        """Delete records that another content of their owner has no more."""
+        """Delete records that a new version of their owner no longer has."""
         bury(self._connection, [(one.kind, str(one.record.id), one.key) for one in gone])
 
     def put(self, entry: Entry, model: str | None, known: StoredRecord | None) -> StoredRecord:
@@ -164,7 +164,7 @@ class WriteTransaction:
         return put_checked(self._connection, batch, check_batch(batch, model), model, replaces)
 
     def revise(self, stored: StoredRecord, entry: Entry, changed: Sequence[str], reason: str | None) -> None:
-        """Note the content that a record has from now on, which is that of `entry`."""
+        """Store the content of `entry` as the new revision of a record."""
         own = {"project": entry.record.project, "sensitivity": int(entry.record.sensitivity or 0)}
         self._connection.execute(
             sa.insert(revisions).values(
@@ -234,7 +234,7 @@ class WriteTransaction:
         return self._read(source.key, source.kind)
 
     def remove_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> bool:
-        """End a link and its effect; return whether it was there. New `seq` as by `add_link`."""
+        """End a link and its effect; return whether it existed. New `seq` as by `add_link`."""
         if self._end_link(source, target, type) is None:
             return False
         self._renumber_ends(source, target)

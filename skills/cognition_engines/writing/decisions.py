@@ -318,7 +318,7 @@ def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[W
 def _reachable(transaction: WriteTransaction, writer: WriteCaller, start: str, type: LinkType) -> set[str]:
     """Return the decisions that links of a type lead to, with the start, as far as the writer sees them.
 
-    A way through a hidden decision counts for none: to refuse a link for it would show that the decision is there.
+    A path through a hidden decision does not count: to refuse a link for it would reveal the decision.
     """
     found, edge = {start}, [start]
     while edge:

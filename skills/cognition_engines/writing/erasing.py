@@ -85,7 +85,7 @@ class ErasureReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten(Written):
-    """A record was forgotten, and with it all of `gone`; `of_files` and `of_others`: see `Erasable`.
+    """A record was forgotten, and with it the records in `gone`; `of_files` and `of_others`: see `Erasable`.
 
     `viewer` is the rights of the token that asked: the counts are those that it saw.
     """

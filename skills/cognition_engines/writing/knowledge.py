@@ -211,7 +211,7 @@ def _store_chunks(call: _Call, source: OtherRecord, pieces: Sequence[Piece], kno
 
 
 def _find_known(call: _Call, kind: Kind, named: str | None, project: str | None, identity: str) -> StoredRecord | None:
-    """Return the record that is meant, of those that the writer sees in the project; its own before others.
+    """Return the meant record among those that the writer sees in the project; its own before others.
 
     It has the given id, or without one it is an equal record of the writer.
     """

@@ -87,7 +87,7 @@ def _find_known(
 ) -> StoredRecord | None:
     """Return the memory that a request is about, of those that the writer sees in the project; its own before others.
 
-    A turn is the one of its place in its conversation, an artifact the one of its name in its source.
+    A turn is identified by its place in its conversation, an artifact by its name in its source.
     """
     kind, names = Kind.ARTIFACT, dict[str, str | int]()
     if asked.conversation_id is not None and asked.turn_index is not None:

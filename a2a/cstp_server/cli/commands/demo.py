@@ -34,7 +34,7 @@ from cstp_server.ui.grants import make_grant, make_link
 
 app = command_family()
 _LIFETIME: Final = timedelta(days=1)  # of the demo's tokens
-_LINK_MINUTES: Final = 10  # that a person has to open the page
+_LINK_MINUTES: Final = 10  # for a person to open the page
 _CLOSING_SECONDS: Final = 10.0  # seconds for a demo to close its parts if it is stopped while it starts
 # pages of docs/ that are read as documents; the wheel has them too
 PAGES: Final = ("architecture", "decision-files", "getting-started", "operations", "security")
@@ -140,7 +140,7 @@ def _tell(event: str, sentence: str, **fields: int) -> None:
 
 
 def _say(say_calls: Callable[[str, str, Settings], None], token: str, url: str, settings: Settings) -> None:
-    with suppress(OSError):  # the reader has gone; calls are answered all the same
+    with suppress(OSError):  # the reader is closed; calls are still answered
         say_calls(token, url, settings)
         if settings.ui_enabled:
             say(f"Open this link in a browser, once within {_LINK_MINUTES} minutes, with every right:")

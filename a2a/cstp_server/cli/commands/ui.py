@@ -1,4 +1,4 @@
-"""`cstp ui`: the page for people, opened in a browser by a link that is good once."""
+"""`cstp ui`: opens the web page in a browser by a link that works once."""
 
 import json
 import os

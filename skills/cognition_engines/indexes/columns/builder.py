@@ -154,7 +154,7 @@ class Columns:
         return self._fetch is not None
 
     def fetch_vectors(self, fetch: Fetch) -> None:
-        """Let snapshots read vectors by `fetch` from now on and hold none; short ones, without sketches, are held."""
+        """Let snapshots read vectors by `fetch` from now on; short ones, without sketches, stay in memory."""
         if word_count(self._dim):
             self._fetch = fetch
             self._vectors = _GrowingArray(np.float32, self._dim)

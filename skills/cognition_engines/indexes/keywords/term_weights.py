@@ -19,7 +19,7 @@ from cognition_engines.models import Sensitivity, Viewer
 
 COUNTS_KEPT: Final = 200_000
 _TEXTS: Final = ""  # no word: all texts that a reader sees
-_LISTED: Final = 64  # up to here, a query of a term for each project takes less than one of a set
+_LISTED: Final = 64  # up to here, a query of a term for each project is faster than a set query
 MOST_WORDS: Final = 64  # of a query, the rarest; the reference of the methods that search states it
 # From this many texts on, a word that one of two texts has is searched for only if the query has no other: to look
 # through the texts that have it takes longer than everything else, and hardly distinguishes them.

@@ -15,7 +15,7 @@ from cognition_engines.store.records import Records
 
 
 class VectorBackend(Protocol):
-    """The keeper of one index of vectors: one thread brings it up to date with the records, any may search it."""
+    """One index of vectors: a single thread updates it from the records, any thread may search it."""
 
     @property
     def seq(self) -> int:

@@ -149,7 +149,7 @@ def _after(phrase: re.Pattern[str], text: str) -> Iterator[str]:
 def references_in(text: str) -> References:
     """Return the references after "superseded by", "replaced by", "supersedes" or "replaces" in a statement.
 
-    The titles of records are not looked through, and "superseded by" counts if the record itself is meant.
+    The titles of records are ignored, and "superseded by" counts if the record itself is meant.
     """
     if len(text) > LONGEST_LINE:
         return References()

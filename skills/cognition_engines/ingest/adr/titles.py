@@ -85,7 +85,7 @@ class FileName:
         return _PERIOD.match(self.stem) is not None
 
     def lies_in(self, folders: Collection[str]) -> bool:
-        """Return whether the file is in one of these folders, named as by `bare_name`, or in a folder of it."""
+        """Return whether the file is in one of these folders, named as by `bare_name`, or in a folder below it."""
         return any(bare_name(folder) in folders for folder in self.above)
 
     @property

@@ -209,8 +209,8 @@ def _calls(address: str) -> Iterator[None]:
 def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float = 30.0) -> Iterator[ChromaSource]:
     """Give the collection at an address that `checked_address` gave.
 
-    Raise ConfigurationError when there is none of that name, with the names there are; ComponentFailed when Chroma
-    does not answer, or not within `deadline_seconds`.
+    Raise ConfigurationError when there is none of that name, with the existing names; ComponentFailed when Chroma does
+    not answer, or not within `deadline_seconds`.
     """
     place, name = chroma_place(address)
     if isinstance(place, ServerAddress):
@@ -234,7 +234,7 @@ def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float
 
 
 def _check_made(address: str, folder: Path) -> None:
-    """Raise ConfigurationError while a folder has no collection: another program may be making its tables just now.
+    """Raise ConfigurationError while a folder has no collection: another program may be creating its tables.
 
     Chroma makes them in any folder that it opens, and of two that do so at the same time one fails.
     """

@@ -71,8 +71,8 @@ def open_mongodb(
 ) -> Iterator[LiveSource]:
     """Give the collection at an address, whose password is in no message and no record.
 
-    Raise ConfigurationError when there is none of that name, with the names there are; ComponentFailed when the
-    server does not answer or refuses.
+    Raise ConfigurationError when there is none of that name, with the existing names; ComponentFailed when the server
+    does not answer or refuses.
     """
     place = mongo_place(address)
     options = _options(place, deadline_seconds)

@@ -173,8 +173,8 @@ def open_collection(
 ) -> AbstractContextManager[OpenCollection]:
     """Return the collection at an address that `checked_address` gave, read by `map` or else by the shipped one.
 
-    Raise, when entered too, ConfigurationError if there is none of that name, with the names there are;
-    ComponentFailed when it does not answer, or not within `deadline_seconds`.
+    Raise, when entered too, ConfigurationError if there is none of that name, with the existing names; ComponentFailed
+    when it does not answer, or not within `deadline_seconds`.
     """
     if live_system(address) is not None:
         return opened_live(address, embedder, deadline_seconds, map)

@@ -35,7 +35,7 @@ _MOST_MEMBERS: Final = 200_000
 _LARGEST: Final = 32 * 2**30  # bytes of all members
 _RATIO: Final = 200  # to one, of a member that is not small; chats in JSON are packed to a tenth
 _SMALL: Final = 2**20  # bytes
-_KEPT: Final = 8  # members that are held for those that ask for them again and again
+_KEPT: Final = 8  # members that are cached for repeated reads
 # Errors of reading a member that is damaged, or packed by an unknown method.
 _BROKEN: Final = (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 # additional bytes that opening reads if offsets are wrong

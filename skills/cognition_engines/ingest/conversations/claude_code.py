@@ -27,7 +27,7 @@ from cognition_engines.kinds.artifacts import Role
 
 _ROLES: Final[Mapping[str, Role]] = {"user": "user", "assistant": "assistant", "system": "system"}
 _LOOKED_AT: Final = 4 * 2**20  # bytes in which a session has its first message
-_LEAST_COPIED: Final = 2  # messages with the words of the first ones; a single one may be said again
+_LEAST_COPIED: Final = 2  # messages with the words of the first ones; a single one may be repeated
 # Texts that the program writes in the name of its user.
 _COMMANDS: Final = ("<command-name>", "<command-message>", "<local-command-", "<bash-", "<system-reminder>")
 
@@ -59,7 +59,7 @@ def _is_message(entry: dict[str, Value]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """An entry that may be part of a copy; `spoken` is its digest if it says something."""
+    """An entry that may be part of a copy; `spoken` is its digest if it has a text."""
 
     number: int
     entry: dict[str, Value]

@@ -74,7 +74,7 @@ class Neighbours(Protocol):
 class ExportFile:
     """`path` is for messages; `name` is the path of the file in its archive or on disk.
 
-    `file` is at its start, and `head` the first HEAD bytes of it. `explicit` says that a person named this very file.
+    `file` is at its start, and `head` the first HEAD bytes of it. `explicit` says that the file was named explicitly.
     `left_out` counts skipped items, of all files of an archive together.
     """
 

@@ -151,7 +151,7 @@ class _Words(HTMLParser):
 
 
 def html_words(written: str) -> str:
-    """Return the text as a person reads it, without marks."""
+    """Return the visible text, without marks."""
     words = _Words()
     words.feed(written)
     _end(words)

@@ -98,7 +98,7 @@ def workspace_of(root: PurePosixPath, around: Neighbours) -> Workspace:
 
 
 def _read(name: str, root: PurePosixPath, around: Neighbours) -> bytes | None:
-    """Return the content of a list, empty if it is there and cannot be read; None if it is absent."""
+    """Return the content of a list, empty if it cannot be read; None if it is absent."""
     content = around.read(root, name)
     return b"" if content is None and around.has(root, name) else content
 

@@ -69,7 +69,7 @@ def content_text(value: Value, name: str) -> str:
 
 
 def drop_empty(**members: Value) -> dict[str, Value]:
-    """Return the members that say something."""
+    """Return the members that are not empty."""
     return {name: value for name, value in members.items() if value not in (None, False, "", [], {})}
 
 

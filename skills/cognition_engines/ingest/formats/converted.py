@@ -19,7 +19,7 @@ _DATE: Final = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)")
 _YEARS: Final = range(1900, 2101)
 _MARKS: Final = re.compile(r"[#>|<]|```|~~~|[=+-]+$")  # with which a line would be more than text
 _FENCE: Final = re.compile(r"`{3,}")
-# titles that programs write if a person gave none
+# default titles of programs
 _NO_TITLE: Final = re.compile(
     r"(?:microsoft (?:word|powerpoint)\b.*|(?:untitled|document|presentation|slide|powerpoint presentation|title)"
     r"[ \-_]*\d*|.*\.(?:docx?|pptx?|indd|dvi|tex|qxd|pdf|rtf|odt|md|rst|html?))",
@@ -54,7 +54,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     ".asciidoc": Format.ASCIIDOC,
 }
 
-# in these people write decision records, too
+# these are also used for decision records
 WRITTEN_AS_TEXT: Final = frozenset({Format.HTML, Format.RESTRUCTURED, Format.ASCIIDOC})
 
 _OF_MARKUP: Final = ("bs4", "lxml", "markdownify")

@@ -27,11 +27,11 @@ class FieldRule:
 
 @dataclass(frozen=True, slots=True)
 class MapEntry:
-    """One sort of objects. It fits an object in which each member of `when` has the value, or a list with it, and
-    at least one path of `has` is there.
+    """One sort of objects.
 
-    `kind` is the label of a kind, DETECTED or SKIP. `sections` are paths by the headings under which their texts come
-    below the text. `also` makes a record in addition to that of an entry above.
+    It fits an object in which each member of `when` has the value, or a list with it, and at least one path of `has`
+    exists. `kind` is the label of a kind, DETECTED or SKIP. `sections` are paths by the headings under which their
+    texts are added below the text. `also` makes a record in addition to that of an entry above.
     """
 
     kind: str
@@ -73,7 +73,7 @@ def at(value: Value, path: str) -> Value:
 
 
 def is_given(value: Value) -> bool:
-    """Return whether something is there: other systems write blank texts and empty lists for nothing."""
+    """Return whether a value is present: other systems write blank texts and empty lists for absent ones."""
     return value is not None and value != [] and value != {} and not (isinstance(value, str) and not value.strip())
 
 

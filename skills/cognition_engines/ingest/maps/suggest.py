@@ -25,13 +25,13 @@ _DEEPEST_LIST: Final = 3  # of a path to a list of objects
 _DEEPEST: Final = 3
 _MOST_PATHS: Final = 4  # of a field
 _LONGEST_LINE: Final = 200
-_VECTOR: Final = 16  # numbers from which a list of them is taken for a vector
+_VECTOR: Final = 16  # numbers from which a list of them counts as a vector
 _SECONDS: Final = (3e8, 5e9)  # since 1970: from 1979 to 2128
 _TEXTS: Final = (
     *("content", "text", "body", "message", "memory", "document", "page_content", "note", "fact", "data"),
     *("narrative", "description", "summary", "value", "answer"),
 )
-# The last part of a path in snake_case, by field: the first that is there counts.
+# The last part of a path in snake_case, by field: the first existing one counts.
 _IDS: Final = ("id", "_id", "uuid", "key", "point_id", "document_id", "node_id")
 _TIMES: Final = ("created_at", "timestamp", "ts", "date", "time", "created", "create_time", "updated_at")
 _ARTIFACT: Final[Mapping[str, tuple[str, ...]]] = {

@@ -111,7 +111,7 @@ def _wrong_beside_type(known: Mapping[str, Value]) -> list[str]:
 
 
 def check_rights(names: Iterable[str]) -> None:
-    """Raise `Unacceptable` for a name that says who may see a record in a spelling that nothing heeds."""
+    """Raise `Unacceptable` for the name of a right in an unknown spelling."""
     for reason in filter(None, map(misspelled_right, names)):
         raise Unacceptable(reason)
 

@@ -74,7 +74,7 @@ class AuditTrail:
         self._queue: deque[AuditEntry] = deque()
         self._settled = 0  # rows that left the queue
         self._waiters: list[_Waiter] = []
-        self._hurried = False  # someone waits, so that no more rows are collected
+        self._hurried = False  # a caller waits, so that no more rows are collected
         self._failing = False
         self._closing = False
         self._attempts: list[ChainHead] = []  # of the batch that failed last, which is tried again as it was

@@ -67,7 +67,7 @@ class Erasable:
     """All records to be deleted, the named one first.
 
     `of_files` and `of_others` count the records that name it and stay, because files or other agents own them, as far
-    as the forgetter sees them.
+    as the viewer sees them.
     """
 
     gone: tuple[Doomed, ...]
@@ -151,7 +151,7 @@ def _links(connection: sa.Connection, root: Doomed, viewer: Viewer | None) -> in
 
 
 def find_erased(connection: sa.Connection, column: sa.ColumnElement[Any], values: Sequence[Any]) -> list[Doomed]:
-    """Return the records that have one of the values in a column of `records`."""
+    """Return the records with one of these values in a column of `records`."""
     found: list[Doomed] = []
     for page in pages(values):
         for row in connection.execute(sa.select(*_COLUMNS).where(column.in_(page)).order_by(records.c.key)):

@@ -219,7 +219,7 @@ def _drop_quotes(answer: str, id: str) -> str | None:
 
 
 def erase_again(connection: sa.Connection, found: Sequence[Erasure]) -> int:
-    """Forget the records that a restore brought back; return their number.
+    """Forget the records that a restore added again; return their number.
 
     These are the records of the ledger that are no younger than their erasure, and their owner's records that belong to
     a forgotten one: an amendment may have dropped them before the erasure, so that the ledger does not have their ids.

@@ -87,7 +87,7 @@ class Reads:
         """Return the records that exist and that `viewer` sees, in the order asked; None, the operator, sees all.
 
         The ids of artifacts, turns and events are known with and without their prefix. An id that no record has is
-        looked for among those that files give; it means a record if the viewer sees no other that is given it.
+        looked for among those that files give; it means a record if the viewer sees no other with that id.
         """
         wanted = list(dict.fromkeys((kind, add_prefix(kind, id)) for kind, id in ids))
         found: dict[tuple[Kind, str], StoredRecord] = {}

@@ -44,7 +44,7 @@ class TurnPage:
 
 @dataclass(frozen=True, slots=True)
 class AttachedEvents:
-    """Events by the key of their artifact, and the number of events of some artifacts that name someone, by role."""
+    """Events by the key of their artifact, and counts of the events of some artifacts that name an entity, by role."""
 
     events: Mapping[int, Sequence[StoredRecord]]
     named: Mapping[tuple[str, Role], int]

@@ -17,7 +17,7 @@ _LEAVINGS: Final = (tombstones, departures)
 
 @dataclass(frozen=True, slots=True)
 class SeenChange:
-    """A record appeared or changed, or with `gone` it is out of the viewer's sight, being deleted or not."""
+    """A record appeared or changed, or with `gone` it was deleted or hidden from the viewer."""
 
     seq: int
     kind: Kind

@@ -95,7 +95,7 @@ class TransferSummary:
     unchanged: int
     deleted: int
     contents: Contents
-    forgotten: int = 0  # brought back by a backup and taken away again
+    forgotten: int = 0  # restored from a backup and deleted again
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A Chroma collection in the data folder, brought up to date by the process that has the folder locked."""
+"""A Chroma collection in the data folder, updated by the process that has the lock of the folder."""
 
 import logging
 from collections.abc import Sequence

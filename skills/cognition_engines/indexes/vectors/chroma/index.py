@@ -128,7 +128,7 @@ class ChromaIndex:
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
         """Return the keys of the records that own the `limit` nearest windows, nearest first.
 
-        Return None if the collection is gone, or is not for such vectors. Raise ComponentFailed.
+        Return None if the collection is missing, or is not for such vectors. Raise ComponentFailed.
         """
         with ForeignCalls(COMPONENT):
             try:
@@ -157,7 +157,7 @@ class ChromaIndex:
                 self._collection.query(query_embeddings=np.asarray(known[0], np.float32), n_results=1, include=[])
 
     def fails(self) -> bool:
-        """Search once; return whether Chroma fails with the collection, False if it is gone. Raise ComponentFailed."""
+        """Search once; return whether Chroma fails with the collection, False without one. Raise ComponentFailed."""
         try:
             self.load()
         except ComponentFailed as error:
