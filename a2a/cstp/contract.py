@@ -46,7 +46,7 @@ class Wire(BaseModel):
 
 
 class NullTakesAway:
-    """A mark of models in whose members null is a value, which takes another one away; elsewhere it is absent."""
+    """A mark of models in which null deletes the member's value; in other models null means absent."""
 
 
 class WireResult(Wire):

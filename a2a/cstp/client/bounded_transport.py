@@ -43,7 +43,7 @@ class TimeLeft(dict[str, float]):
 class BoundedTransport(httpx.HTTPTransport):
     """As httpx's, but no read or write continues after the deadline of its `TimeLeft`.
 
-    httpx itself bounds each read alone, so a server that sends its headers in drops would be waited for without an end.
+    httpx itself bounds each read alone, so a server that sends its headers byte by byte could delay it without limit.
     """
 
     def __init__(self, **options: Any) -> None:

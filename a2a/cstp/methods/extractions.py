@@ -21,7 +21,7 @@ class DecisionContent(WireResult):
 
 
 class PatternContent(WireResult):
-    """A solution that comes back."""
+    """A recurring solution."""
 
     name: str
     problem: str

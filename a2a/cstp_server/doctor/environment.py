@@ -26,7 +26,7 @@ _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 def check_settings(loaded: LoadedSettings) -> CheckResult[None]:
-    """Return the places of the settings, as every command names them."""
+    """Check the sources of the settings, as every command names them."""
     return CheckResult([Finding("settings", Level.OK, loaded.named_sources)])
 
 

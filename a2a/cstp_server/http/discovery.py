@@ -54,7 +54,7 @@ class Discovery:
 
 
 def make_discovery(settings: Settings, plan: Plan, document: DiscoverResult) -> Discovery:
-    """Return the documents depend only on settings and version, so Last-Modified is the start of the server."""
+    """Build the documents, which depend only on settings and version: Last-Modified is the start of the server."""
     return Discovery(settings, plan, document.model_dump_json().encode(), datetime.now(UTC).replace(microsecond=0))
 
 

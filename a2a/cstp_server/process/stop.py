@@ -57,7 +57,7 @@ class Grace:
 
 
 class Watchdog:
-    """Ends the process at a given moment if it is still there: one log line, then exit code 1.
+    """Ends the process at a given moment if it is still running: one log line, then exit code 1.
 
     For waits that cannot be cancelled: a thread that hangs in a database, the interpreter that joins it.
     """

@@ -106,7 +106,7 @@ class _Process:
 
 
 class Crew:
-    """The workers of one server. Each exit code but 0 is an error's, as in `cli/conventions.py`."""
+    """The workers of one server. Every exit code except 0 means an error, as in `cli/conventions.py`."""
 
     def __init__(
         self,

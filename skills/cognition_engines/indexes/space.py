@@ -100,7 +100,7 @@ class SpaceIndex:
         return "down" if ended or self._failure == "keywords" or self._words.seq < self.snapshot.seq else "ready"
 
     def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewerKeywords:
-        """Return the searcher of words in the records of `snapshot`. Raise ComponentFailed if it would not find all."""
+        """Return a keyword searcher as fresh as `snapshot`. Raise ComponentFailed if it would not find all."""
         return self._words.searcher_for(viewer, snapshot.seq)
 
     def start(self) -> None:

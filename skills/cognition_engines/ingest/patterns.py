@@ -218,7 +218,7 @@ class Filter:
         return Filter(self.include, self.exclude, rules)
 
     def leaves_out(self, path: str) -> bool:
-        """Return whether a file or a folder with all in it is not read."""
+        """Return whether to skip a file, or a folder with its content."""
         folder = path.endswith("/")
         path = path.removesuffix("/")
         if _last_match(self.exclude, path, folder=folder):

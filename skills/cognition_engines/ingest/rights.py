@@ -47,7 +47,7 @@ class Guards:
                 self._levels[place] = max(each.level, self._levels.get(place, each.level))
 
     def over(self, place: FilePlace) -> tuple[Sensitivity, str] | None:
-        """Return the level of new records in a file, and its scope as runs name scopes, by the nearest path.
+        """Return the sensitivity of new records in a file, and its scope, from the option for the nearest path.
 
         None if no option was given for the file or for a folder above it.
         """
@@ -73,7 +73,7 @@ def scope_folder(source: str, path: str, scope: str | None) -> str:
 
 
 def named_scope(place: FilePlace, folder: PurePosixPath) -> str:
-    """Return a folder or file above a file, or the file, as runs name scopes."""
+    """Return the scope of a path given to a run: that of a folder or file at or above a file."""
     in_checkout = place.root is not None and (place.scope == EVERYTHING or not place.scope.startswith("/"))
     if place.root is None or not in_checkout:
         return str(folder) if place.root is not None else place.scope

@@ -33,7 +33,7 @@ class DecisionContent(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternContent(Model):
-    """A solution that comes back."""
+    """A recurring solution."""
 
     name: Name
     problem: Annotated[str, Text(LONG, shortest=0)] = ""

@@ -97,7 +97,7 @@ class Chunk(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster(Base):
-    """A group of chunks about one thing."""
+    """A group of related chunks."""
 
     name: Annotated[str, Line(500)]
     description: Annotated[str, Text(5000)] | None = None

@@ -211,7 +211,7 @@ def own(record: Any) -> tuple[str | None, Sensitivity]:
 
 
 def plain_facets(record: Any) -> Facets:
-    """Return the facets of a kind that states no others."""
+    """Return the facets of a kind without facets of its content."""
     return Facets(*own(record))
 
 

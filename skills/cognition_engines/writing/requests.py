@@ -51,7 +51,7 @@ class RelatedDecision:
 class RecordDecision(Request["RecordedDecision"]):
     """A new decision: `stated` are its members, a value of `stated_decision`.
 
-    `review_in` counts from when it is recorded; the ids must be of decisions that are seen.
+    `review_in` counts from when it is recorded; the ids must be of visible decisions.
     """
 
     stated: Decision
@@ -64,7 +64,7 @@ class RecordDecision(Request["RecordedDecision"]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateDecision(Request["UpdatedDecision"]):
-    """Other values for the members of a decision that `names` lists, as `stated` has them."""
+    """New values, from `stated`, for the members of a decision in `names`."""
 
     id: str
     names: tuple[str, ...]
@@ -306,7 +306,7 @@ class RememberedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered(Written):
-    """Something is remembered. `status` is created, changed or unchanged; `chunks` is the number of its passages.
+    """A stored memory. `status` is created, changed or unchanged; `chunks` is the number of its passages.
 
     `tokens` is an estimate of its tokens.
     """

@@ -78,7 +78,7 @@ class Words(NamedTuple):
 
 
 def compose_words(text: str) -> str:
-    """Return `text` in NFKC, without invisible characters and accents that are characters of their own."""
+    """Return `text` in NFKC, without invisible characters and separate accents."""
     if text.isascii():
         return text
     composed = compose_text(text)
@@ -102,7 +102,7 @@ def is_identifier(token: str) -> bool:
 
 
 def is_phrase(word: str) -> bool:
-    """Return whether a word of a query says as much as several, as an id, a path or a symbol does."""
+    """Return whether a word of a query is as specific as a phrase, like an id, a path or a symbol."""
     return is_identifier(word) and not word.isdigit()
 
 

@@ -86,7 +86,7 @@ class BackendServer(Protocol):
 class LoadedBackend:
     """The functions that need the backend's library, in a module that is imported when it is first used.
 
-    `make` opens and asks nothing yet; its last parameter is the change up to which no record had a vector. `start_over`
+    `make` opens nothing yet; its last parameter is the change up to which no record had a vector. `start_over`
     replaces a collection on a server by an empty one; it raises ConfigurationError or ComponentFailed.
     `open_server` takes a URL and the seconds that an answer may take, and sends nothing yet.
     """

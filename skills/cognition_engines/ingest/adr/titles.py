@@ -104,7 +104,7 @@ class FileName:
 
 
 def file_name(path: str) -> FileName:
-    """Return the facts that the last parts of a path, with / or \\ between them, give of a record."""
+    """Return the parts of a record's name in the last parts of a path, separated by / or \\."""
     parts = [part for part in re.split(r"[/\\]", path) if part]
     stem = parts[-1].rpartition(".")[0] or parts[-1] if parts else ""
     listing = stem.lower() in LISTING_FILES
@@ -143,7 +143,7 @@ def _is_section(heading: Heading) -> bool:
 
 
 def title_heading(document: Document) -> Heading | None:
-    """Return the title: the first heading, or the first of level 1 below lesser ones; never a section's."""
+    """Return the title: the first heading, or the first of level 1 after deeper ones; never a section's."""
     if not document.headings:
         return None
     if not _is_section(document.headings[0]):

@@ -138,7 +138,7 @@ def is_user(value: Value) -> bool:
 
 
 def is_channel(value: Value) -> bool:
-    """Return whether it is a channel as Slack writes one."""
+    """Return whether the file is a channel in Slack's format."""
     return text(value, "id") is not None and isinstance(member(value, "members"), list)
 
 

@@ -53,9 +53,9 @@ class DuplicateField(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The members of a record by our names, and those that have none, under the names they came by.
+    """The members of a record by our names, and members without one, under their original names.
 
-    `storage` are those of the others that are data about another system's storage.
+    `storage` are those of the latter that describe another system's storage.
     """
 
     known: Mapping[str, Value]
