@@ -1,7 +1,7 @@
 """The Cognition State Transfer Protocol: its values, its errors, its methods and the client.
 
 Needs pydantic and httpx, nothing else. `cstp.Client`, `cstp.AsyncClient` and the models that they take and give are
-imported (from `cstp.exports`) when they are first asked for; `__all__` is the one list of them.
+imported (from `cstp.exports`) when they are first used; `__all__` is the one list of them.
 """
 
 from importlib import import_module

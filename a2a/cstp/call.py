@@ -1,4 +1,4 @@
-"""One call as a value, which says how to send it and how to read its result; and lists, whose pages are calls."""
+"""One call as a value, with the way to send it and to read its result; and lists, whose pages are calls."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -130,7 +130,7 @@ def _to_wire_spelling(member: _Member, value: object, path: str, violations: lis
 
 
 def _path(location: tuple[int | str, ...]) -> tuple[str, bool]:
-    """Return the path of a value, up to a name that is not fit to be repeated, and whether that is all of it."""
+    """Return the path of a value, up to a name that must not be repeated, and whether it is complete."""
     path = ""
     for step in location:
         if isinstance(step, str) and not _PLAIN_WORD.fullmatch(step):

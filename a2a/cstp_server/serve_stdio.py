@@ -45,7 +45,7 @@ _log = structlog.get_logger("cstp.folder")
 
 
 class HolderAway(Exception):
-    """There is no holder, or it ended before it answered; whether it ran the call is not known."""
+    """There is no holder, or it ended before it answered; the call may or may not have run."""
 
 
 async def ask_holder(folder: Path, caller: Caller, call: Call[R]) -> R:
@@ -121,7 +121,7 @@ class FolderProcess:
         self._tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
 
     async def keep(self) -> None:
-        """Hold the folder, or wait for the end of its holder and take it, until cancelled."""
+        """Keep the folder's lock, or wait for the end of its holder and take the lock, until cancelled."""
         while True:
             if self._holding is not None:
                 await self._holding.keep()

@@ -1,4 +1,4 @@
-"""The engine: the stored records, everything derived from them, and all questions that it answers.
+"""The engine: the stored records, everything derived from them, and all queries.
 
 `Engine` is for programs with an event loop, `SyncEngine` for notebooks and scripts.
 """

@@ -1,4 +1,4 @@
-"""Reads and writes of a connection that end when the call has to.
+"""Reads and writes of a connection that end at the call's deadline.
 
 All that leans on the insides of httpx and httpcore is here; `tests/client/test_httpx_internals.py` fails when an
 upgrade changes them, and `pyproject.toml` caps the versions.
@@ -63,7 +63,7 @@ class _Backend:
 
 
 class _Stream:
-    """httpcore's `NetworkStream`, but each step ends when the call has to."""
+    """httpcore's `NetworkStream`, but each step ends at the call's deadline."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner

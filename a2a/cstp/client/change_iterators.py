@@ -28,7 +28,7 @@ class _Walk:
         self._failures = 0
 
     def take(self) -> RecordChange | None:
-        """Return the next change that is read already; None without one."""
+        """Return the next change that was read already; None if there is none."""
         if self._page is None or self._given >= len(self._page.changes):
             return None
         change = self._page.changes[self._given]

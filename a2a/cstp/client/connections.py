@@ -56,8 +56,8 @@ _NO_HEADERS: Final[Mapping[str, str]] = {}
 class SyncHttp:
     """Requests to one server over connections that are kept open. Safe to share between threads.
 
-    `options` are those of `httpx.Client`. A connection has to come about within `connect_seconds`. With `direct` there
-    is no proxy, and certificates are not checked: for a server on this machine.
+    `options` are those of `httpx.Client`. A connection must open within `connect_seconds`. With `direct` there is no
+    proxy, and certificates are not checked: for a server on this machine.
     """
 
     def __init__(

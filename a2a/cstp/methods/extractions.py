@@ -11,7 +11,7 @@ from cstp.reads import Present, ReadParams
 
 
 class DecisionContent(WireResult):
-    """A question and how to answer it."""
+    """A question and its answer."""
 
     question: str
     options: list[str]
@@ -130,7 +130,7 @@ class Cited(WireResult):
 
 
 class ExtractedDecision(Cited):
-    """A question that a source answers, and how."""
+    """A question answered by a source, and the answer."""
 
     question: str
     options: list[str]

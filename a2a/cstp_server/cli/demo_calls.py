@@ -128,7 +128,7 @@ def write_through(url: str, token: str, certificate: str | None) -> Iterator[tup
 
 
 def _trust_certificate(certificate: str | None) -> ssl.SSLContext | None:
-    """Return a context that takes the server's own certificate, from any authority; None without one."""
+    """Return a context that accepts the server's own certificate, from any authority; None without a certificate."""
     if certificate is None:
         return None
     context = ssl.create_default_context(cafile=certificate)

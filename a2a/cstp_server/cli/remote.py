@@ -252,7 +252,7 @@ def _printable(value: object) -> str:
 
 
 def _as_json_text(method: str, given: Mapping[str, object], wrong: str) -> str | None:
-    """Return how to write a parameter that is wrong because it was given as text; otherwise None.
+    """Return the syntax of a parameter that is wrong because it was given as text; otherwise None.
 
     `wrong` is its place as the server names it, such as `filters.stakes[0]`.
     """

@@ -34,7 +34,7 @@ _Object = Mapping[str, Any]
 class RemoteOrigins:
     """The origins of the records of a server. Raises CstpError, and Unreachable without an answer.
 
-    Reports of the whole store, dangling references and exposed records, are not asked for.
+    Reports of the whole store, dangling references and exposed records, are not requested.
     """
 
     def __init__(self, remote: Remote) -> None:

@@ -120,7 +120,7 @@ def _parameters(method: Method[Any, Any]) -> list[Parameter]:
 
 
 def _listing(method: Method[Any, Any]) -> Listing | None:
-    """Return how to iterate over the items of a method; None for a method without an offset."""
+    """Return the iterator over the items of a method; None for a method without an offset."""
     fields = method.params.model_fields
     if "offset" not in fields:
         return None

@@ -23,14 +23,14 @@ from cstp_server.holder import folder_socket
 from cstp_server.holder.folder_socket import ANSWER_ON, ANSWERED, GIVE_UP, GIVEN_UP, KEPT
 from cstp_server.settings import Settings
 
-MCP: Final = "cstp mcp"  # by this name a holder shows that it gives its folder up
+MCP: Final = "cstp mcp"  # this name shows that a holder releases its folder
 _PAUSE_SECONDS: Final = 0.05
 _HANDING_SECONDS: Final = 5.0
 _log = structlog.get_logger("cstp.folder")
 
 
 def take_folder(folder: Path, seconds: float) -> FolderLock:
-    """Take the lock of `folder`. A `cstp mcp` that has it gets `seconds` to give it up.
+    """Take the lock of `folder`. A `cstp mcp` that has it gets `seconds` to release it.
 
     Raise FolderInUse for any other holder, ConfigurationError if there are no locks.
     """

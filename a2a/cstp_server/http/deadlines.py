@@ -21,7 +21,7 @@ from cstp_server.http.caps import CappedProtocol, Caps
 from cstp_server.http.endpoint import ANSWERING, Answering, Parts
 
 MAX_REFUSED: Final = 64  # connections that may linger after a refusal at a time; each holds a descriptor
-_NEW_SECONDS: Final = 1.0  # for this long a connection may be without a request before it has to make room
+_NEW_SECONDS: Final = 1.0  # for this long a connection may be without a request before it may be closed to make room
 _LOOKS: Final = 4  # checks of a connection within the shortest of its deadlines
 _RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: close at once and drop unsent bytes
 _log = structlog.get_logger("cstp.http")
@@ -122,7 +122,7 @@ class TimedProtocol(CappedProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        # a request that is answered before it is complete still has to become complete in its time
+        # a request that is answered before it is complete must still arrive in time
         if not self._in_body or self.is_answering:
             self.flow.restart()
 

@@ -89,7 +89,7 @@ class Tool:
 
 
 async def run_tool(dispatcher: Dispatcher, tool: Tool | None, arguments: Mapping[str, object], call: Call) -> Outcome:
-    """Run a call of a tool; None stands for a name that no tool has."""
+    """Run a call of a tool; None is a name that no tool has."""
     if tool is None:
         return await dispatcher.run(UNKNOWN, arguments, call)
     return await dispatcher.run(tool.method.name, arguments, call, tool.params)

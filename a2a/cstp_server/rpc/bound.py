@@ -61,7 +61,7 @@ AnyBound = BoundMethod[Any, Any]
 
 
 def new_request_id() -> str:
-    """Return an id for a request. It identifies it, and is no secret."""
+    """Return an id for a request. It is not secret."""
     return f"{getrandbits(128):032x}"
 
 

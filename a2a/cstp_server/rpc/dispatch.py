@@ -34,7 +34,7 @@ from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.bound import AnyBound, AuditedCalls, AuditNotes, Call
 from cstp_server.rpc.envelope import Malformed, Request, read_body
 
-UNKNOWN: Final = "unknown"  # stands for every method that is not served
+UNKNOWN: Final = "unknown"  # for every method that is not served
 _RETRY_SECONDS: Final = 1
 Guarded = Callable[..., Coroutine[Any, Any, Result]]
 Validate = Callable[[type[Wire], object], Wire]  # makes the parameters of a call; raises errors.InvalidParams
@@ -130,7 +130,7 @@ class Dispatcher:
         self._log_call = call_line()
         self._guarded: Final = {bound.method.name: self._guard(bound) for bound in methods}
         self._unknown: Final = self._guard(None)
-        # by agent, while it has a batch: its elements wait for each other, not the event loop for all of them
+        # by agent with a batch: its elements wait for each other, so the event loop is not blocked by all of them
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def handle(self, body: bytes, call: Call) -> Answer:
@@ -237,7 +237,7 @@ class Dispatcher:
     def _guard(self, bound: AnyBound | None) -> Guarded:
         """Return the method as jsonrpcserver calls it: with the params as one value; it never raises.
 
-        None stands for every name that is not served: it is charged like a call, too.
+        None is any name that is not served: it is charged like a call, too.
         """
         name = "" if bound is None else bound.method.name
 
@@ -292,7 +292,7 @@ class Dispatcher:
         return result
 
     async def _add_to_audit(self, method: str, call: Call, outcome: Outcome) -> None:
-        """Add the row of a call before it is answered; the call fails if the store does not take it."""
+        """Add the row of a call before it is answered; the call fails if the store does not accept it."""
         try:
             await self._audit.add(method, call, outcome.audit, outcome.error)
         except ComponentFailed as error:

@@ -102,7 +102,7 @@ class MergedMetrics(Collector):
 
 
 def all_ready(workers: Sequence[Readiness | None]) -> Readiness:
-    """Return the worst state of all workers, part by part; None stands for a worker that does not answer."""
+    """Return the worst state of all workers, part by part; None is a worker that does not answer."""
     seen = [one for one in workers if one is not None]
     parts = {
         name: _worst([one.parts[name] for one in seen if name in one.parts])
@@ -202,7 +202,7 @@ class Siblings:
         return None if found is None else _unpack(found)
 
     async def _ask(self, number: int, question: bytes) -> Any:
-        """Return the answer of a worker; None without one."""
+        """Return the answer of a worker; None without an answer."""
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 reader, writer = await asyncio.open_unix_connection(self._member.socket(number))

@@ -51,7 +51,7 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """Identity stored with every vector, 3 to 60 of [a-zA-Z0-9._-]: equal identities, comparable vectors."""
+        """Identity stored with every vector, 3 to 60 of [a-zA-Z0-9._-]: vectors of equal identities are comparable."""
 
     @property
     def dim(self) -> int:

@@ -153,7 +153,7 @@ def import_file(
     watcher: Watcher,
     erasures: Sequence[Erasure] = (),
 ) -> ImportSummary:
-    """Bring the records of a file into the store, all of them or, if a line is wrong, none.
+    """Import the records of a file, all of them or, if a line is invalid, none.
 
     Leave out the records forgotten since, by the ledger of the store and `erasures`, which are added to it. The file is
     read twice, so a pipe will not do. Raise OSError for a file that cannot be read, ComponentFailed when the store or

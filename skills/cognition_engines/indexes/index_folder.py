@@ -92,7 +92,7 @@ def holder(folder: Path) -> str | None:
 
 
 def is_held(folder: Path) -> bool:
-    """Return whether a process has the lock of the folder, as `holder` finds it."""
+    """Return whether a process has the lock of the folder, by the same test as `holder`."""
     return holder(folder) is not None
 
 

@@ -144,7 +144,7 @@ class SpaceIndex:
         self._publish()
 
     def _restore(self) -> int:
-        """Begin with the saved columns, if there are any; return the `seq` up to which they reach, or 0."""
+        """Begin with the saved columns, if there are any; return their `seq`, or 0."""
         saved = self._saved.read(self._records.last_seq())
         if saved is None:
             return 0
@@ -255,7 +255,7 @@ class SpaceIndex:
         return self._words.seq < self._columns.seq
 
     def _write_words_again(self) -> None:
-        """Replace the files of the words if that was asked for and nothing is being rebuilt."""
+        """Replace the files of the words if that was requested and nothing is being rebuilt."""
         if not self._compact or self._words.seq < self._columns.seq:
             return
         seq = self._words.seq
@@ -284,7 +284,7 @@ class SpaceIndex:
         return len(page) == PAGE
 
     def _apply_words(self, page: Page) -> None:
-        """Give the page's texts, or newer ones, to the keyword index; read none that it has already."""
+        """Add the page's texts, or newer ones, to the keyword index; skip texts that it has already."""
         if page.seq <= self._words.seq:
             return
         newer: list[int] = page.keys[page.seqs > self._words.seq].tolist()

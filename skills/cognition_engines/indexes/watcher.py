@@ -29,7 +29,7 @@ class Outage:
     _logged: float = 0.0
 
     def note(self, error: EngineError | OSError) -> None:
-        """Note that the work failed once more."""
+        """Note another failure of the work."""
         reason = str(error)
         if self._reason is None or (reason != self._reason and monotonic() - self._logged > QUIET_SECONDS):
             self._logged = monotonic()

@@ -140,7 +140,7 @@ def first_date(text: str) -> Hit | None:
 
 
 def sure_date(text: str) -> datetime | None:
-    """Return the first full date of a text; None without one, and for one whose year has two digits."""
+    """Return the first full date of a text; None without one, and if its year has two digits."""
     hit = first_date(text)
     return None if hit is None or hit.short_year else hit.date
 

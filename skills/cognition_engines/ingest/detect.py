@@ -40,7 +40,7 @@ _FENCES: Final = re.compile(rb" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)", re.DOTA
 _BLOCKS: Final = re.compile(rb"(?P<mark>-{4,}|\.{4,}|`{3,})(?P<info>\s*)")  # of AsciiDoc, unchanged
 _PIECE: Final = 2**20
 SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN | FORMATS.keys() | chat_exports.SUFFIXES
-_DIGITS: Final = 16  # hexadecimal, of the digest that stands for a name
+_DIGITS: Final = 16  # hexadecimal, of the digest that replaces a name
 
 
 def read(
@@ -108,7 +108,7 @@ def _as_utf_8(file: BinaryIO) -> BinaryIO:
 
 
 def _read_other_encoding(path: str, content: bytes, at: int, explicit: bool, texts: Texts) -> Iterator[Item] | None:
-    """Reject bytes that are no UTF-8 from `at` on, of JSONL only such lines; None if it would be read as nothing."""
+    """Reject bytes that are no UTF-8 from `at` on, of JSONL only such lines; None if the text would be ignored."""
     wide = content.startswith(_UTF_16)
     if _suffix(path) in JSON_LINES and not wide:
         return read_lines(path, BytesIO(content), explicit)
@@ -288,7 +288,7 @@ class Stream:
 
 
 def opened_stream(name: str | None, file: BufferedReader, texts: Texts, formats: FormatReader | None = None) -> Stream:
-    """Return the stream in a seekable file, known by its name; without one by a digest of its content."""
+    """Return the stream in a seekable file, identified by its name, or by a digest of its content."""
     if name is not None:
         return Stream(name, f"{STREAM}{name}", file, texts, formats)
     digest = file_digest(file, "sha256").hexdigest()[:_DIGITS]

@@ -103,7 +103,7 @@ class Settling:
         return found
 
     def units(self, item: Identified) -> Iterator[Unit]:
-        """Yield the record; before it the source that stands for the file, for the first extraction that names none.
+        """Yield the record; before it the source of the file itself, for the first extraction that names none.
 
         A child that an option may give a project waits for its artifact, and comes after it or with the `rest`. Raise
         `rights.Ambiguous` if its project is not known.
@@ -232,7 +232,7 @@ class Settling:
         return Candidate(part, self._origin(PART, digest(part), identity, rights, None), line, Identity.CONTENT)
 
     def _file_source(self, project: str | None, rights: Rights, line: int) -> Iterator[Unit]:
-        """Yield the source that stands for the file itself, once."""
+        """Yield the source of the file itself, once."""
         if project in self._file_sources:
             return
         self._file_sources.add(project)

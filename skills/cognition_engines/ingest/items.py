@@ -87,7 +87,7 @@ class Collection(Protocol):
     def address(self) -> str: ...
 
     def items(self) -> Iterator[Item]:
-        """Return all of it, in an order that stays the same. Raise `ComponentFailed` when it cannot be read."""
+        """Return all items, in a stable order. Raise `ComponentFailed` when it cannot be read."""
         ...
 
 

@@ -132,7 +132,7 @@ class KnownFiles:
 
 
 class Recognised(NamedTuple):
-    """A file of the run, and as which file the store has it."""
+    """A file of the run, and the stored file that it corresponds to."""
 
     file: RunFile
     stored: StoredFile

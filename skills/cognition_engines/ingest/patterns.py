@@ -24,22 +24,22 @@ _Run: TypeAlias = tuple[re.Pattern[str], ...]  # names that follow each other
 
 
 class BadPattern(ValueError):
-    """A pattern that means nothing or is too much; the message gives its 1-based number among its lines."""
+    """A pattern without a meaning or above the limits; the message gives its 1-based number among its lines."""
 
 
 @dataclass(frozen=True)
 class _Glob:
-    """Runs of names, each as an expression, with a `**` between them; at the end that stands for at least one name."""
+    """Runs of names, each as an expression, with a `**` between them; at the end, `**` matches at least one name."""
 
     runs: tuple[tuple[str, ...], ...]
 
     @cached_property
     def compiled(self) -> tuple[_Run, ...]:
-        """The expressions, made when a path is asked for."""
+        """The expressions, compiled at the first use."""
         return tuple(tuple(re.compile(name, re.DOTALL) for name in run) for run in self.runs)
 
     def matches(self, path: str) -> bool:
-        """Return whether the glob stands for the whole path."""
+        """Return whether the glob matches the whole path."""
         names = path.split("/")
         first, *others = self.compiled
         if not others:
@@ -65,7 +65,7 @@ def _fits(run: _Run, names: Sequence[str], at: int) -> bool:
 class Pattern:
     """One line of a `.gitignore`.
 
-    `glob` stands for the last name of a path if it is `anywhere`, else for the whole path; None matches nothing.
+    `glob` matches the last name of a path if `anywhere`, else the whole path; None matches nothing.
     """
 
     negated: bool
@@ -74,7 +74,7 @@ class Pattern:
     glob: _Glob | None
 
     def matches(self, path: str, *, folder: bool) -> bool:
-        """Return whether the pattern stands for this path itself, which has no slash at its end."""
+        """Return whether the pattern matches this path itself, which has no slash at its end."""
         if self.glob is None or (self.folders_only and not folder):
             return False
         return self.glob.matches(path.rpartition("/")[2] if self.anywhere else path)
@@ -169,7 +169,7 @@ def _is_deep(text: str, begin: int, end: int) -> bool:
 
 
 def _characters(text: str, at: int) -> tuple[str | None, int]:
-    """Return the set that begins after a `[` as an expression, and the place after its `]`; None without one."""
+    """Return the set that begins after a `[` as an expression, and the place after its `]`; None without a `]`."""
     negated = text[at : at + 1] in {"!", "^"}
     at += negated
     ranges = ""
@@ -232,7 +232,7 @@ class Filter:
 
 
 def _last_match(patterns: Sequence[Pattern], path: str, *, folder: bool) -> bool | None:
-    """Return whether the last pattern that matches the path itself is not negated; None if none does.
+    """Return whether the last pattern that matches the path itself is not negated; None if no pattern matches.
 
     As in git, patterns that match a parent folder do not apply here: a walk has checked that folder before.
     """

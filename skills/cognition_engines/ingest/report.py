@@ -43,7 +43,7 @@ class Tally:
     places: dict[tuple[str, str], FilePlace] = field(default_factory=dict)  # those that were read
     sources: set[tuple[str, str]] = field(default_factory=set)  # places of the records that the store has now
     grown: set[tuple[str, str]] = field(default_factory=set)  # places with records that the store did not have
-    projects: dict[tuple[str, str], set[str | None]] = field(default_factory=dict)  # place -> as which it was read
+    projects: dict[tuple[str, str], set[str | None]] = field(default_factory=dict)  # place -> the reading of it
     kept: Counter[tuple[str, EarlierOption]] = field(default_factory=Counter)  # by the path of the scope
     _copies: Counter[Kind] = field(default_factory=Counter)  # of records that this run met before
     _alike: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)
@@ -85,7 +85,7 @@ class Tally:
             self.kept[str(root / scope) if root is not None else place.source, each] += count
 
     def take(self, candidate: Candidate) -> bool:
-        """Give the record its id, unless this run gave it to another one; whether it did."""
+        """Give the record its id, unless another one has it in this run; return whether that succeeded."""
         key = _key(candidate)
         return self._ids.setdefault(_name(*candidate.name), key) == key
 

@@ -44,7 +44,7 @@ from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry, IdTaken, KnownRecord, Outcome, Relocation, StoredFile
 
 BATCH: Final = 16  # records between two commits, or one document and its parts
-_TOGETHER: Final = 16  # records that the store is asked about at a time
+_TOGETHER: Final = 16  # records per query of the store
 _ATTEMPTS: Final = 10  # to write a batch while other runs write
 
 
@@ -218,7 +218,7 @@ def _take_first(
 def _identify_items(
     items: Iterator[tuple[Item, int]], place: FilePlace, run: _Run, guards: Guards, path: Path | None = None
 ) -> Iterator[tuple[Unit, int]]:
-    """Yield the records of the file at a path, or of a collection, each with the position up to which was read."""
+    """Yield the records of the file at a path, or of a collection, each with the position reached."""
     tally = run.tally
     asked = RunOptions(run.options.project, run.options.sensitivity, place.scope)
     local = path is not None and path.suffix.lower() in MARKDOWN
@@ -265,7 +265,7 @@ def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
 
 
 def _read(file: RunFile, run: _Run, name: str | None = None) -> Iterator[tuple[Item, int]]:
-    """Yield the items of a file, each with the position in it up to which was read; `name` stands for its path."""
+    """Yield the items of a file, each with the position reached in it; `name` replaces its path in messages."""
     source = str(file.path)
     run.tally.open(file.place)
     try:
@@ -360,7 +360,7 @@ def _write(ready: _Ready, run: _Run, embed: _Embedding) -> None:
 
 
 def _put(ready: _Ready, run: _Run, embed: _Embedding) -> tuple[Batch, Sequence[Outcome]]:
-    """Write the fresh records; compare them once more if another run wrote their ids meanwhile."""
+    """Write the fresh records; compare them again if another run wrote their ids meanwhile."""
     batch, vectors = ready.batch, ready.vectors
     for _ in range(_ATTEMPTS):
         entries = [

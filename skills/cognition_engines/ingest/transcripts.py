@@ -100,9 +100,9 @@ def read(path: str, text: str, *, is_transcript: bool = False) -> Iterator[Item]
     """Return the turns of a transcript, in order; None for a text that is none.
 
     It has four turns or more and two speakers, one of them twice; at least half of its paragraphs begin with a speaker,
-    and it does not begin as a mail or as minutes do. The speakers are not all called like fields, and without
-    times at least half of the turns have three words or the end of a sentence. With `is_transcript` one turn is enough,
-    and a text without one is refused. The conversation is called by the file's name until its id is settled.
+    and it does not begin as a mail or as minutes do. The speakers are not all called like fields, and without times at
+    least half of the turns have three words or the end of a sentence. With `is_transcript` one turn is enough, and a
+    text without a turn is rejected. The conversation is called by the file's name until its id is settled.
     """
     if is_transcript and not text.strip():
         return None

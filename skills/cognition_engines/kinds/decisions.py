@@ -36,7 +36,7 @@ from cognition_engines.unicode_forms import fold_text
 BY_ID: Final = "id "  # before an id as answers have it
 ANYWHERE: Final = "given "  # before an id that a file gives: a name that counts if exactly one decision has it
 ENDED: Final = (SUPERSEDED, "deprecated", "rejected")  # the statuses of decisions that are not in force
-UNDECIDED: Final = ("draft", "proposed", "pending")  # the statuses that agents give their own decisions
+UNDECIDED: Final = ("draft", "proposed", "pending")  # the statuses that agents may set for their own decisions
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDINGS: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")  # of files that are one decision each
 _PAGES: Final = ("readme", "index")  # the name of such a file is its folder's
@@ -60,7 +60,7 @@ ACYCLIC: Final[tuple[LinkType, ...]] = ("supersedes", "depends_on")  # of these 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenReason(Model):
-    """A reason as files give it."""
+    """A reason in a file."""
 
     type: Annotated[str, Line(64)]
     text: Annotated[str, Text(TEXT_LENGTH, shortest=0)] | None = None
@@ -69,7 +69,7 @@ class GivenReason(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenDecision(Model):
-    """A decision as files give it; the description of a member completes "must be ..."."""
+    """A decision in a file; the description of a member completes "must be ..."."""
 
     id: Annotated[
         Id | None, Field(description="text of 1 to 200 printable characters without blanks, or an integer")

@@ -22,7 +22,7 @@ EXTRACTION_TYPES: Final[tuple[str, ...]] = get_args(ExtractionType)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionContent(Model):
-    """A question and how to answer it."""
+    """A question and its answer."""
 
     question: Long
     options: Short = ()

@@ -300,7 +300,7 @@ def in_order(start: int | None, end: int | None) -> None:
 
 
 def check_part(index: int, total: int) -> None:
-    """Raise when a part comes after the last one."""
+    """Raise if the index of a part is not below the number of parts."""
     if index >= total:
         raise PydanticCustomError("position", "chunkIndex must be less than totalChunks")
 

@@ -196,7 +196,7 @@ class Episode(Model):
 
 
 def lesson(episode: Episode) -> str:
-    """Return the text that an episode is found by: the query and, if known, the reflection."""
+    """Return the searchable text of an episode: the query and, if known, the reflection."""
     return episode.query if episode.reflection is None else f"{episode.query}\n\n{episode.reflection}"
 
 

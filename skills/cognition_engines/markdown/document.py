@@ -73,7 +73,7 @@ class Document:
     """A text split up. Lines end with LF; those of the body, below front matter and comments, begin at `body`.
 
     The text has no blobs; `shortened` maps its positions to those before the blobs were removed. `entries` is all text
-    of the body that is neither heading nor fenced code nor comment, in order; `blocks` covers all of it that is not
+    of the body that is neither heading nor fenced code nor comment, in order; `blocks` covers everything that is not
     blank.
     """
 

@@ -81,7 +81,7 @@ def _after_empty(lines: Sequence[str], start: int) -> int:
 
 
 def _block(lines: Sequence[str], start: int) -> Block:
-    """Return the block that begins at line `start` (0-based); one without members that ends at `start` if none does."""
+    """Return the block that begins at line `start` (0-based); an empty one that ends at `start` if there is none."""
     none = Block((), start)
     opening = lines[start].rstrip() if start < len(lines) else ""
     if not opening.strip().startswith(_OTHER_FENCES):

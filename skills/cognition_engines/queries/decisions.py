@@ -35,7 +35,7 @@ NEAR: Final = 0.12  # cosine distance
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A caller's question about decisions; `include` names the parts to return in addition to the decisions.
+    """A caller's query for decisions; `include` names the parts to return in addition to the decisions.
 
     `mode` None is the default mode of the engine.
     """
@@ -63,9 +63,9 @@ class FoundLinks:
 class Match:
     """A decision that a search found. `distance` is the cosine distance to the query, None when it has no vector.
 
-    `snippet`, `links` and `explanation` are None if they were not asked for; without a text, the snippet is empty.
-    `stored` is the decision with its origin, `window` the window of its text nearest to the query, None without vectors
-    or if words alone decide.
+    `snippet`, `links` and `explanation` are None if not requested; without a text, the snippet is empty. `stored` is
+    the decision with its origin, `window` the window of its text nearest to the query, None without vectors or if words
+    alone decide.
     """
 
     decision: Decision

@@ -104,7 +104,7 @@ class Following:
                 return found
 
     def _remember(self, cursor: tuple[Viewer, _Kinds, int], covered: int) -> None:
-        """Note up to which `seq` all changes after a cursor are hidden, so that they are not read again and again."""
+        """Store the `seq` up to which all changes after a cursor are hidden, so that they are not read repeatedly."""
         self._covered[cursor] = covered
         self._covered.move_to_end(cursor)
         if len(self._covered) > _REMEMBERED:

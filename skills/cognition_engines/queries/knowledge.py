@@ -33,7 +33,7 @@ _CHUNKS: Final = OneOf(("kind",), (Kind.CHUNK.label,))
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeQuestion:
-    """A caller's question about chunks and extractions.
+    """A caller's query for chunks and extractions.
 
     `types` and `source` None, and an empty topic, are no condition. `mode` None is the default mode of the engine;
     `types` are "chunk" and types of extractions; `source` is a source's id, or its title in any case.
@@ -55,8 +55,8 @@ class KnowledgeQuestion:
 class KnowledgeMatch:
     """A chunk or an extraction that was found, and its source if known.
 
-    `distance` is the cosine distance to the query, None if there is none; `window` the nearest window of its text,
-    None if words alone decide or the text is no longer that of its vectors.
+    `distance` is the cosine distance to the query, None if there is none; `window` the nearest window of its text, None
+    if words alone decide or if the text no longer matches its vectors.
     """
 
     record: Chunk | Extraction

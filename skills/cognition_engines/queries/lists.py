@@ -106,7 +106,7 @@ class ListedExtraction:
 class ExtractionPage:
     """One page of a list of extractions, and the length of the whole list.
 
-    `topics` are the most frequent topics of the type if the topic asked for is empty or has no extractions.
+    `topics` are the most frequent topics of the type if the requested topic is empty or has no extractions.
     """
 
     total: int

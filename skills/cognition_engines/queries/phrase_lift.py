@@ -63,7 +63,7 @@ def lift_hits(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: 
 class Phrases:
     """Reads the texts of the best results. Any thread of the pool of records may ask.
 
-    The share of pairs in a text is cached by the text's `seq`, so a query that is asked again reads no text.
+    The share of pairs in a text is cached by the text's `seq`, so a repeated query reads no text.
     """
 
     def __init__(self, records: Records, relevance: Relevance) -> None:

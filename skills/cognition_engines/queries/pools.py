@@ -322,7 +322,7 @@ class Pool:
             return None
 
     def _outcome(self, job: _Job) -> "tuple[Callable[[Any], object], object, Pool | None]":
-        """Return how to settle the caller's future, and with which value; or the pool in which the call continues."""
+        """Return the setter of the caller's future and its value; or the pool in which the call continues."""
         if not job.wanted():
             return job.answer.set_result, None, None
         if job in self._refused:

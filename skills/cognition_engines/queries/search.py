@@ -275,8 +275,8 @@ class Search:
     ) -> list[Sequence[Hit]]:
         """Return the best hits of each set of parts, up to max(2 * `limit`, BEST), with scores on one scale.
 
-        An artifact and its chunks are one hit: if that leaves fewer than `limit` in the first set, the legs are
-        asked for more.
+        An artifact and its chunks are one hit: if that leaves fewer than `limit` in the first set, more results of the
+        legs are used.
         """
         return await run_through(caller, self._fuse_apart, parts, query, vector, limit, sets)
 
@@ -358,7 +358,7 @@ class Search:
         return _View(sought, snapshot, words, index.vectors)
 
     async def _embed(self, caller: Caller, query: Query) -> Floats | None:
-        """Return the query's vector; None if keyword search has to do without it."""
+        """Return the query's vector; None if keyword search must work without it."""
         if self._embeddings is None:
             return None
         known = self._embeddings.cached_vector(query.text)

@@ -68,7 +68,7 @@ def moment(since_1970: int) -> datetime:
 
 
 def place_key(place: tuple[str, str]) -> str:
-    """Return the key that stands for a repository and a path in it."""
+    """Return the key of a repository and a path in it."""
     return short_key("\0".join(place))
 
 

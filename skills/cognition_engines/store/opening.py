@@ -185,7 +185,7 @@ def create_tables(connection: sa.Connection, named: str = SETTING) -> None:
 
 
 def schema_of(connection: sa.Connection) -> str | None:
-    """Return the schema that the database has; None without one."""
+    """Return the schema that the database has; None if it has none."""
     if not sa.inspect(connection).has_table(schema_version.name):
         return None
     found: str | None = connection.execute(sa.select(schema_version.c.version_num)).scalar()

@@ -137,7 +137,7 @@ class Origins:
         return len(done)
 
     def guarded_files(self) -> list[GuardedFile]:
-        """Return the levels that options of runs gave, for each file and scope that they were given for."""
+        """Return the sensitivities from options of runs, for each file and scope."""
         columns = records.c.source, records.c.path, records.c.guard_scope, records.c.guarded_as
         statement = sa.select(*columns).where(records.c.guarded_as.is_not(None)).distinct()
         with begin_scan(self._store) as connection:
@@ -188,6 +188,6 @@ def _select_known(store: Store, *conditions: sa.ColumnElement[bool]) -> list[Kno
 
 
 def full_name(record: KnownRecord) -> str:
-    """Return the id that means a record alone, even if files give its id to others."""
+    """Return the id that means only this record, even if files use its short id for others."""
     given = record.origin.given
     return record.id if given is None else full_id(given, record.origin.repository, record.project)

@@ -73,7 +73,7 @@ class WriteTransaction:
     def seq(self) -> int:
         """Return the `seq` from which on reads see all that this transaction wrote; 0 if it wrote nothing.
 
-        No later change has it. It shows when this transaction wrote, and nothing of others.
+        No later change has it. It reveals the time of this transaction only.
         """
         return numbered_up_to(self._connection)
 

@@ -130,7 +130,7 @@ class Handler(Generic[R, A]):
 
 
 def texts_of(records: Iterable[Record]) -> list[str]:
-    """Return the texts of records that have to be embedded, each once."""
+    """Return the texts of records to embed, each once."""
     return list(dict.fromkeys(text for one in records if (text := embedding_text(one)) is not None))
 
 

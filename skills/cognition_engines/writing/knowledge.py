@@ -213,7 +213,7 @@ def _store_chunks(call: _Call, source: OtherRecord, pieces: Sequence[Piece], kno
 def _find_known(call: _Call, kind: Kind, named: str | None, project: str | None, identity: str) -> StoredRecord | None:
     """Return the meant record among those that the writer sees in the project; its own before others.
 
-    It has the given id, or without one it is an equal record of the writer.
+    It has the given id, or, without an id, it is an equal record of the writer.
     """
     found = call.transaction.find_by_name(kind, named, call.writer.viewer) if named else ()
     if not named:

@@ -85,7 +85,7 @@ def remember(transaction: WriteTransaction, writer: WriteCaller, asked: Remember
 def _find_known(
     transaction: WriteTransaction, writer: WriteCaller, asked: Remember, project: str | None
 ) -> StoredRecord | None:
-    """Return the memory that a request is about, of those that the writer sees in the project; its own before others.
+    """Return the memory that a request names, among those that the writer sees in the project; its own before others.
 
     A turn is identified by its place in its conversation, an artifact by its name in its source.
     """

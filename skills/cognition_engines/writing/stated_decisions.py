@@ -32,7 +32,7 @@ def stated_decision(before: Decision | None = None, /, **members: Any) -> Decisi
 
 
 def stated_members(decision: Decision) -> dict[str, Any]:
-    """Return the members of `stated_decision`, all of them."""
+    """Return all members of `stated_decision`."""
     details = details_of(decision)
     own = {name: getattr(decision, name) for name in _ON_DECISION}
     return own | {name: getattr(details, name) for name in _IN_DETAILS} | {"decision": details.statement}

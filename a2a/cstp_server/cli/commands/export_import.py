@@ -109,7 +109,7 @@ def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None,
 
 
 def _read_beginning(path: Path, folder: Path, size: int) -> bytes | None:
-    """Return one byte more than `size` of a file, if it has them; None without one. Raise BadParameter for a link."""
+    """Return up to one byte more than `size` of a file; None without a file. Raise BadParameter for a link."""
     try:
         with open_file(path, folder) as file:
             return file.read(size + 1)

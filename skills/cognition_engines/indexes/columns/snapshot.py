@@ -86,7 +86,7 @@ class MaskCache:
         return compute() if entry is None else entry.windows.get(compute)
 
     def number(self, key: Hashable, count: Callable[[], int]) -> int:
-        """Return the number under that key, as `count` gives it; a count takes no mask's place."""
+        """Return the cached number of that key, or that of `count`; numbers do not evict masks."""
         found = self._numbers.get(key)
         if found is None:
             found = count()

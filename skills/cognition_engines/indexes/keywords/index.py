@@ -161,8 +161,8 @@ class KeywordIndex:
     def apply(self, upserts: Sequence["tuple[int, str] | Text"], deletes: Sequence[int], seq: int) -> None:
         """Replace texts by key, remove keys, commit once, and show the result to searches that start later.
 
-        A `seq` that is not above the current one changes nothing: those changes are in already. Removing an absent
-        key is no error. On failure nothing of the call is kept.
+        A `seq` that is not above the current one changes nothing: those changes are in already. Removing an absent key
+        is no error. On failure no change of the call is kept.
 
         Raise ValueError if a key is given twice, or both replaced and removed.
         """
@@ -199,7 +199,7 @@ class KeywordIndex:
             self.check()  # before anything can happen to the new files
 
     def skip(self, seq: int) -> None:
-        """Note that no change up to `seq` concerns a text. Nothing is written: the next start asks once more."""
+        """Note that no change up to `seq` concerns a text. Nothing is written: the next start checks again."""
         with self._writing:
             self._seq = max(self._seq, seq)
 

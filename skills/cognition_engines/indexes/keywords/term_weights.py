@@ -1,8 +1,8 @@
 """The rarity of words, counted over the texts that a reader may see.
 
 BM25 weighs a word by its rarity (Robertson and Walker 1994): idf = ln(1 + (N - n + 0.5) / (n + 0.5)) for n of N texts.
-A count is made when it is first asked for. From then on each commit adds its new texts and takes away the removed ones,
-so the count stays exact and is not made again.
+A count is made at its first use. From then on each commit adds its new texts and subtracts the removed ones, so the
+count stays exact and is not made again.
 """
 
 from collections import Counter

@@ -97,7 +97,7 @@ def find_tokens(composed: str) -> list[str]:
 
 
 def is_identifier(token: str) -> bool:
-    """Return whether a piece stands for one thing: an id, a version, a path or a symbol."""
+    """Return whether a piece identifies one thing: an id, a version, a path or a symbol."""
     return _IDENTIFYING.search(token) is not None or len(_humps_of(token)) > 1
 
 

@@ -76,7 +76,7 @@ class BackendServer(Protocol):
     """A connection to a backend's server, which changes nothing there."""
 
     def state(self, name: str, dim: int) -> ServerState | None:
-        """Return the state of the collection of this name, None without one. Raise ComponentFailed."""
+        """Return the state of the collection of this name, None without a collection. Raise ComponentFailed."""
 
     def close(self) -> None:
         """End the connection."""

@@ -23,7 +23,7 @@ from cognition_engines.store.records import Records
 
 RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first
 IDLE_SECONDS: Final = 1.0  # between two checks of the records without a request
-LEAST_SECONDS: Final = 0.05  # between two looks, however many searches ask for one
+LEAST_SECONDS: Final = 0.05  # between two checks, for any number of requests
 LONGEST_PAUSES: Final = {"folder": 30.0, "server": 1.0}  # seconds between two attempts after failures
 MOST_DOUBLINGS: Final = 10  # of that pause
 HOPELESS: Final = 4  # failures in a row after which no caller should wait for the index
@@ -110,7 +110,7 @@ class LiveVectors:
         return "ready" if self.seq >= self._expected else "rebuilding"
 
     def wait_until_ready(self) -> bool:
-        """Wait until every record is covered and can be asked for; return True then, False if the index fails instead.
+        """Wait until every record is covered and can be searched; return True then, False if the index fails instead.
 
         Raise ComponentFailed.
         """

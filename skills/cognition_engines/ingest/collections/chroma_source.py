@@ -150,7 +150,7 @@ class ChromaSource:
 
 
 def _check_item(item: _Item) -> ReadRecord[OtherRecord]:
-    """Return the record that an item is. Raise `Unacceptable`."""
+    """Return the record of an item. Raise `Unacceptable`."""
     check_rights(item.metadata)  # before any refusal leaves a member to the metadata
     members = {name: value for name, value in item.metadata.items() if name not in ("id", "content", "metadata")}
     others = {name: value for name, value in item.metadata.items() if name not in members}

@@ -152,7 +152,7 @@ class LiveSource:
 
 
 def _reason(value: object) -> str:
-    """Return the words that stand for a value that is not read."""
+    """Return the description of an unreadable value."""
     return value.reason if isinstance(value, RefusedValue) else type(value).__name__
 
 

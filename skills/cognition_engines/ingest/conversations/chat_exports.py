@@ -1,4 +1,4 @@
-"""Detection of the system that a file is an export of, by its content: none accepts a file of another format.
+"""Detection of the system that exported a file, by its content: none accepts a file of another format.
 
 The members of a `.zip` are read inside it, like files of a folder. Nothing is written to disk. The sizes stated in an
 archive bound the bytes read from it.

@@ -34,7 +34,7 @@ _POINTER: Final = re.compile(r"_?asset_pointer$")
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of all conversations; nothing of the other lists of an export; None for any other file."""
+    """Return the messages of all conversations; none of the other lists of an export; None for any other file."""
     if file.name.name in _OTHERS:
         return iter(()) if file.around.has(file.name.parent, "chat.html") else None
     if b'"mapping"' not in file.head or not _is_conversation(first_of(file.head, file.file)):

@@ -96,7 +96,7 @@ class _Conversation:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of all conversations; nothing of the other lists of an export; None for any other file."""
+    """Return the messages of all conversations; none of the other lists of an export; None for any other file."""
     if file.name.name in _OTHERS:
         return iter(()) if _is_list(file) else None
     if b'"chat_messages"' not in file.head:

@@ -91,7 +91,7 @@ class ExportFile:
 
 
 class InFolder:
-    """The neighbours of a file on disk, inside the folder `below`; none without one. No link in it is followed."""
+    """The neighbours of a file on disk, inside the folder `below`; none without `below`. No link in it is followed."""
 
     def __init__(self, below: Path | None) -> None:
         self._below = below
@@ -121,7 +121,7 @@ class InFolder:
         return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
 
 
-@lru_cache(maxsize=8)  # the list of users is asked for again for each day
+@lru_cache(maxsize=8)  # the list of users is read again for each day
 def _content(path: Path, below: Path | None, _identity: tuple[int, ...]) -> bytes:
     with open_file(path, below) as file:
         return file.read(LARGEST_WHOLE)

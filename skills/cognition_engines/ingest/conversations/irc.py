@@ -54,7 +54,7 @@ class Log:
 
 
 def read_log(lines: Sequence[str]) -> Log | None:
-    """Return the log that a text is: at least half of its lines are those of one, and two are messages."""
+    """Parse a text as a log: at least half of its lines must be log lines, and two messages."""
     matches = {at: match for at, line in enumerate(lines) if (match := _LINE.fullmatch(line.rstrip())) is not None}
     nicks = {match["nick"].casefold() for match in matches.values() if match["nick"] is not None}
     if not nicks:

@@ -59,7 +59,7 @@ _MALFORMED: Final = (ValueError, LookupError, AttributeError, TypeError)
 
 
 def read_eml(file: ExportFile) -> Iterator[Item] | None:
-    """Return the mail that a file is; None if it does not begin as one does."""
+    """Return the mail in a file; None if it does not begin like a mail."""
     head = file.head.removeprefix(_BOM)
     first = _FIRST.match(head)  # as a mail begins that was taken out of an mbox
     content = (head if first is None else head[first.end() :]).lstrip()

@@ -188,7 +188,7 @@ class _Day:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of a day; nothing of the lists of an export; None for any other file."""
+    """Return the messages of a day; none of the lists of an export; None for any other file."""
     name = file.name.name
     if name in LISTS | _OTHERS:
         return iter(()) if _is_list(file) else None

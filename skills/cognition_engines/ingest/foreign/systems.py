@@ -91,8 +91,8 @@ class _GraphMembers:
         """Return the properties, next to `node_id` and `labels`, or to `relationship_id`, `relationship`, and
         `start_id`, `start_name`, `end_id` and `end_name`.
 
-        A node that has a `uuid` is known by it, and a relationship names one without an id by its name. Properties of
-        these names are left in `properties`.
+        A node with a `uuid` is identified by it, and a relationship refers to a node without an id by its name.
+        Properties of these names are left in `properties`.
         """
         properties = value.get("properties")
         members = {name: _time(of) for name, of in properties.items()} if isinstance(properties, dict) else {}

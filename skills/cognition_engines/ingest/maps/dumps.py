@@ -137,7 +137,7 @@ def plain(value: Value, members: Callable[[dict[str, Value]], dict[str, Value]])
 
 
 def object_name(value: Value) -> str | None:
-    """Return the id or name by which refusals name an object."""
+    """Return the id or name that names an object in rejections."""
     names = [value.get(name) for name in _IDS] if isinstance(value, dict) else []
     return next((str(name) for name in names if isinstance(name, str | int)), None)
 

@@ -71,12 +71,12 @@ class AuditChain:
             append_rows(connection, entries, attempts)
 
     def head(self) -> ChainHead:
-        """Return the head: the end of the chain, and up to which row it was pruned."""
+        """Return the head: the end of the chain, and the last pruned row."""
         with begin_read(self._store) as connection:
             return head_of(connection)
 
     def last_at(self) -> datetime | None:
-        """Return the time of the last row; None without one."""
+        """Return the time of the last row; None without rows."""
         newest = sa.select(audit_rows.c.at).order_by(audit_rows.c.number.desc()).limit(1)
         with begin_read(self._store) as connection:
             at = connection.execute(newest).scalar()

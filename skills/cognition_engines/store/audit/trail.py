@@ -95,7 +95,7 @@ class AuditTrail:
     async def add(self, entry: AuditEntry) -> None:
         """Take a row; return when it is stored if the trail is durable.
 
-        Waits while the queue is full. Raise ComponentFailed for a store that does not take it in the time of a call.
+        Waits while the queue is full. Raise ComponentFailed if the store does not accept it within the time of a call.
         """
         until = monotonic() + self._call_seconds
         while (target := self._add_entry(entry)) is None:
@@ -104,7 +104,7 @@ class AuditTrail:
             await self._await_row(target, until)
 
     async def flush(self) -> None:
-        """Wait until every row that was added is stored. Raise ComponentFailed if the store does not take it."""
+        """Wait until every row that was added is stored. Raise ComponentFailed if the store does not accept it."""
         with self._changed:
             target = self._settled + len(self._queue)
         await self._await_row(target, monotonic() + self._call_seconds)

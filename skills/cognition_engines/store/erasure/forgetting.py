@@ -107,7 +107,7 @@ class Forgetting:
         return done
 
     def compacted_to(self) -> int:
-        """Return the `seq` up to which the database holds nothing forgotten; 0 before any compaction."""
+        """Return the `seq` up to which the database has no bytes of forgotten records; 0 before any compaction."""
         with begin_read(self._store) as connection:
             noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == _COMPACTED)).scalar()
         return 0 if noted is None else int(noted)
@@ -134,7 +134,7 @@ class Forgetting:
             )
 
     def next_expiry(self) -> datetime | None:
-        """Return when the next record expires; None if none does."""
+        """Return the time of the next expiry; None if no record expires."""
         statement = sa.select(sa.func.min(records.c.expires_at)).where(records.c.expires_at.is_not(None))
         with begin_read(self._store) as connection:
             found = connection.execute(statement).scalar()

@@ -111,7 +111,7 @@ def find_erasures(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) 
 
 @contextmanager
 def ledger_locked(file: Path) -> Iterator[None]:
-    """Keep other processes that ask for it from adding to the file, by a lock of its folder. Raise OSError."""
+    """Keep other processes from adding to the file, by a lock of its folder. Raise OSError."""
     folder = os.open(file.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -211,7 +211,7 @@ def spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
 
 
 def _drop_quotes(answer: str, id: str) -> str | None:
-    """Return an answer about another record without its quotations of this one; None if all of it is about both."""
+    """Return an answer about another record without its quotations of this one; None if more of it names this one."""
     members = json.loads(answer)
     members["duplicates"] = [one for one in members.get("duplicates", ()) if one["id"] != id]
     left = json.dumps(members, ensure_ascii=False)

@@ -160,7 +160,7 @@ class DecisionWalk:
         return DecisionGraph(str(center.record.id), tuple(found.values()), self._between(found), self._truncated)
 
     def _next(self, edges: _Edges, ids: set[str]) -> set[str]:
-        """Return the ends of the links from these decisions, in the direction asked for."""
+        """Return the ends of the links from these decisions, in the requested direction."""
         out = {edge.target for edge in edges.values() if edge.source in ids}
         back = {edge.source for edge in edges.values() if edge.target in ids}
         return {"outgoing": out, "incoming": back, "both": out | back}[self._request.direction]
@@ -186,7 +186,7 @@ class DecisionWalk:
         return {(one, SUPERSEDES, other): GraphEdge(one, other, SUPERSEDES, None) for one, other in pairs}
 
     def _made_edges(self, ids: Sequence[str], *, within: bool = False) -> dict[tuple[str, str, str], GraphEdge]:
-        """Return the links that agents made of these decisions, in the direction asked for, or `within` them."""
+        """Return the links that agents made of these decisions, in the requested direction, or `within` them."""
         statements = _select_links(decision_links, guard_of(self._viewer))
         directions = {"outgoing": statements[:1], "incoming": statements[1:2], "both": statements[:2]}
         chosen = statements[2:] if within else directions[self._request.direction]

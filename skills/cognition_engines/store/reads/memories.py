@@ -61,7 +61,7 @@ class NamedEntity:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """The entities that nodes stand for, by id, and those one edge away from a node, the surest edge first."""
+    """The entities of nodes, by id, and those one edge away from a node, the surest edge first."""
 
     here: Sequence[NamedEntity]
     beyond: Sequence[NamedEntity]
@@ -99,8 +99,8 @@ class ConversationReads:
     ) -> AttachedEvents:
         """Return of each of the artifacts `parents` its `most` newest events, those without a time last, ties by id.
 
-        And whom the events of the artifacts `seeds` name, all of them. Both are keys of artifacts or turns; the events
-        meet the conditions.
+        Also count the events of the artifacts `seeds` by the names and roles in them. Both are keys of artifacts or
+        turns; the events meet the conditions.
         """
         chosen = ((records.c.kind + 0) == int(Kind.EVENT), *where(conditions), *visible(viewer))
         with begin_read(self._store) as connection:

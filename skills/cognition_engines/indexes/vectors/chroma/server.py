@@ -89,7 +89,7 @@ class ChromaServer:
             return self._open_index(self._api.create_collection(name, configuration=COSINE, metadata={_SEQ: 0}), 0)
 
     def find_collection(self, name: str) -> Collection | None:
-        """Return the collection of this name, whichever program filled it; None without one."""
+        """Return the collection of this name, whichever program filled it; None without a collection."""
         with ForeignCalls(COMPONENT):
             try:
                 return Collection(self._api, self._api.get_collection(name), embedding_function=None)
@@ -102,7 +102,7 @@ class ChromaServer:
             return [model.name for model in self._api.list_collections()]
 
     def state(self, name: str, dim: int) -> ServerState | None:
-        """Return the state of the collection of this name, None without one."""
+        """Return the state of the collection of this name, None without a collection."""
         found = self.find(name, dim)
         if found is None:
             return None
