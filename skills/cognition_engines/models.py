@@ -21,7 +21,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class Sensitivity(IntEnum):
-    """The level at which a record is guarded; a reader sees records at or below its clearance."""
+    """The sensitivity of a record; a reader sees records at or below its clearance."""
 
     NORMAL = 0
     SENSITIVE = 1
@@ -84,7 +84,7 @@ class AffectedPart:
 
 @dataclass(frozen=True, slots=True)
 class CitedSource:
-    """A source that a decision rests on; `hash` is the hash of the content that was read there."""
+    """A source that a decision is based on; `hash` is of the content read there."""
 
     uri: str
     quote: str | None = None

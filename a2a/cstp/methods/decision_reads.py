@@ -29,7 +29,7 @@ class GetDecisionParams(ReadParams):
 
 
 class RecordedReason(WireResult):
-    """Why it was decided."""
+    """A reason for the decision."""
 
     type: str
     text: str | None

@@ -178,7 +178,7 @@ class KnownRecordState(WireResult):
 
 
 class GuardedPlace(WireResult):
-    """A level that an option gave to records of one file, whose absolute path is `source`."""
+    """A sensitivity set by an option for records of one file, whose absolute path is `source`."""
 
     source: str
     path: str

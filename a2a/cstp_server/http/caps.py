@@ -41,7 +41,7 @@ class UvicornProtocol(HttpToolsProtocol):
         return self.cycle.scope["state"]
 
     def drop_answer(self) -> None:
-        """Let the application write on without effect: uvicorn learns that the connection is gone a little later."""
+        """Ignore further writes of the application: uvicorn notices the closed connection only later."""
         if self.is_answering:
             self.cycle.disconnected = True
             self.cycle.waiting_for_100_continue = False  # it would be written after a refusal

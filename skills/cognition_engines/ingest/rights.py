@@ -38,7 +38,7 @@ class Ambiguous(ValueError):
 
 
 class Guards:
-    """The levels that options gave, by the absolute path that each was given for, or the address of a collection."""
+    """The sensitivities from options, by the absolute path or the address of a collection of each option."""
 
     def __init__(self, found: Iterable[GuardedFile]) -> None:
         self._levels: dict[str, Sensitivity] = {}

@@ -25,7 +25,7 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class FoundBefore:
-    """The records stored already, and the levels that options of earlier runs gave to files, as of `seq`."""
+    """The stored records, and the sensitivities from options of earlier runs by file, as of `seq`."""
 
     known: Sequence[KnownRecord]
     guarded: Sequence[GuardedFile]

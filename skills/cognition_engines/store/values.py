@@ -153,7 +153,7 @@ class Relocation:
 
 @dataclass(frozen=True, slots=True)
 class GuardedFile:
-    """A level that an option gave to records of one file, whose absolute path is `source`; see `Origin`."""
+    """A sensitivity set by an option for records of one file, whose absolute path is `source`; see `Origin`."""
 
     source: str
     path: str

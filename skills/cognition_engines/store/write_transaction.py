@@ -119,7 +119,7 @@ class WriteTransaction:
         return self._read_all(joined.where(*chosen, *visible(viewer)), kind, viewer)
 
     def find_by_name(self, kind: Kind, id: str, viewer: Viewer) -> list[StoredRecord]:
-        """Return the records of a kind that have this id, or that agents call so, and that the viewer sees, by key."""
+        """Return the visible records of a kind with this id, also as an agent's own id, by key."""
         called = sa.and_(records.c.given == id, records.c.source == WRITTEN)
         return self._find_all(kind, viewer, sa.or_(records.c.id == id, called))
 

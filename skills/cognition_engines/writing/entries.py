@@ -135,7 +135,7 @@ def texts_of(records: Iterable[Record]) -> list[str]:
 
 
 def content_hash(record: Record) -> str:
-    """Return 64 hexadecimal digits of all that a record says."""
+    """Return a hash of a record's content, 64 hexadecimal digits."""
     return sha256(digest(record).encode()).hexdigest()
 
 

@@ -160,7 +160,7 @@ def store_knowledge(
 
 
 def _with_rights(writer: WriteCaller, asked: StoreKnowledge) -> list[GivenRecord]:
-    """Return the records with projects and levels. Raise WritesRefused if the writer may not give them."""
+    """Return the records with project and sensitivity. Raise WritesRefused if the writer may not set them."""
     found, faults = [], []
     for place, one in enumerate(asked.records):
         record = one.record

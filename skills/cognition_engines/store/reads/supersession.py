@@ -198,7 +198,7 @@ def named_by_any(connection: sa.Connection, keys: Iterable[int]) -> set[int]:
 
 
 def all_named_as_old(connection: sa.Connection, keys: Collection[int] | None = None) -> set[int]:
-    """Return the keys of all decisions that files may state to be superseded; those of `keys` if these are given."""
+    """Return the keys of all decisions that files may declare superseded; only those in `keys` if given."""
     if keys is None:
         return set(connection.execute(_OLD).scalars())
     return {

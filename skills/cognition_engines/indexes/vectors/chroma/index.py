@@ -41,7 +41,7 @@ _LOOKED_UP: Final = 200  # keys a call, each with up to 64 windows in one or two
 
 
 class ChromaIndex:
-    """One open collection. `seq`: every change up to it is in. One thread applies; any may ask.
+    """One open collection with every change up to `seq`. One thread applies changes; any may search.
 
     Each version of a record has its own ids, and adding one removes only older ones. So a writer that is late never
     replaces newer by older: at worst windows of an older version stay next to the others.
