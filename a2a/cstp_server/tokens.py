@@ -111,7 +111,7 @@ def dump_tokens(tokens: Sequence[Token]) -> str:
 def merge_tokens(path: Path, found: Sequence[Token]) -> tuple[Token, ...]:
     """Add tokens to the file, made if missing; return all tokens that it has then.
 
-    A token that both have keeps the rights in the file, and has the earlier expiry of both. Raise ConfigurationError
+    A token in both keeps the rights in the file, and gets the earlier expiry. Raise ConfigurationError
     for a damaged file.
     """
     with lock_file(path):

@@ -30,10 +30,10 @@ _log = structlog.get_logger("cstp.folder")
 
 
 class FolderCalls:
-    """Answers the calls, and the request to give the folder up, which `gives_up` allows.
+    """Answers the calls of other processes, and a request to release the folder if `gives_up`.
 
-    `asked_back` then becomes the connection of the process that wants the folder. A server says with `answering_on` how
-    it answers on a listener of another server, too.
+    `asked_back` then gets the connection of the process that wants the folder. With `answering_on`, a server answers
+    on the listener of another server, too.
     """
 
     def __init__(self, dispatcher: Dispatcher, gate: Gate, settings: Settings) -> None:

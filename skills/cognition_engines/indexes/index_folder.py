@@ -28,7 +28,7 @@ _MARKS: Final = "compacted.json"
 
 
 class FolderLock:
-    """Held from construction until `close`, or until the process ends however it ends."""
+    """The lock of a folder, from construction until `close` or the end of the process."""
 
     def __init__(self, folder: Path, *, tries: int = _TRIES) -> None:
         """Take the lock of `folder`, which is made if it is missing.

@@ -82,7 +82,7 @@ class Origins:
             return [found for _, found in sorted(known_by(connection, names, identities).items())]
 
     def read_below(self, folder: str) -> list[KnownRecord]:
-        """Return the records whose source is `folder` or lies below it; it is absolute, else `ValueError`."""
+        """Return the records whose source is `folder` or lies below it; raise ValueError unless it is absolute."""
         if not os.path.isabs(folder):
             raise ValueError("folder: must be an absolute path")
         top = folder.rstrip(os.sep)

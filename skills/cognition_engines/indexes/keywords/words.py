@@ -123,7 +123,7 @@ def split_token(token: str) -> Words:
 
 
 def split_text(text: str) -> list[str]:
-    """Return the chunks of a text: each has whole words and names, and few are unlike all chunks seen before."""
+    """Return the chunks of a text: each has whole words and names, and most of them recur, for a cache."""
     if not text.isascii():
         for written, read in _TYPOGRAPHIC:
             text = text.replace(written, read)
