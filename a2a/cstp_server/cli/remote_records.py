@@ -100,7 +100,7 @@ class RemoteRecords:
         left = list(replaces)
         for entries in calls:
             ids = {str(one.record.id) for one in entries}
-            # the rest belongs to documents of which only passages are sent
+            # the rest belongs to documents that are sent as passages only
             mine = [one for one in left if one.id in ids or entries is calls[-1]]
             left = [one for one in left if one not in mine]
             params = {"records": [_object(one) for one in entries], "replaces": list(map(_replaces_params, mine))}

@@ -64,7 +64,7 @@ class _Ring:
             self._first, self._count = (self._first + 1) % _PLACES, self._count - 1
             self.total = max(0, self.total - step.units)
         if not self._count:
-            self._first = self.total = 0  # also where a process was killed between a step and its sum
+            self._first = self.total = 0  # also if a process was killed between a step and its sum
 
     def add(self, units: int, now: float) -> None:
         number = int(now / self._seconds * STEPS)

@@ -89,7 +89,7 @@ class Limiter:
         """Count in this process, or with `local` and `events` for all workers of a server."""
         self._plan = plan
         self._local = MovingWindows() if local is None else local
-        self._others = MovingWindows()  # what other servers spent, as Redis last reported
+        self._others = MovingWindows()  # spending of other servers, as last reported by Redis
         self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: times and units spent without Redis
         self._events = MovingWindows() if events is None else events
         self._shared = _shared_windows(redis, redis_timeout) if redis else None

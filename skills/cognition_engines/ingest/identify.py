@@ -63,11 +63,11 @@ class EarlierOption:
 
 
 class Settling:
-    """Settles the records of one file or collection, in order.
+    """Assigns identities, ids and rights to the records of one file or collection, in order.
 
-    `asked` are the options of the run, which hold for records that give no rights of their own. With `local`, ids that
-    the file gives are names within its repository, so that records have them in full: see `origins.full_id`. `kept`
-    counts the records for which an earlier run's options hold. `guard` is what such options give to new records.
+    `asked` are the options of the run, which apply to records that state no rights. With `local`, ids in the file are
+    names within its repository, so that records get full ids: see `origins.full_id`. `kept` counts the records to which
+    an earlier run's options apply. `guard` is the sensitivity that such options give to new records.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from cognition_engines.store.values import GuardedFile, KnownRecord
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a run, None where not given, and the path it was given: see `repository.FilePlace.scope`."""
+    """The options of a run, None if not given, and the path it was given: see `repository.FilePlace.scope`."""
 
     project: str | None
     sensitivity: Sensitivity | None

@@ -224,7 +224,7 @@ _READ: Final = {
     for kind, columns in COLUMNS.items()
 }
 # More columns, derived from the others. The decision's own statements are in `own_status` and `own_outcome`; the
-# columns that they are of have what reviews and successors make of it.
+# columns `status` and `outcome` have the visible state, with reviews and successors.
 DERIVED: Final[Mapping[Kind, tuple[Column, ...]]] = {
     Kind.SOURCE: (Column("title_key", "text", False),),
     Kind.DECISION: (

@@ -60,7 +60,7 @@ _REASONS: Final[Mapping[str, str]] = {
     "28": _NO_ENTRY,
     "3D": _NO_DATABASE,
 }
-# of a connection that could not be made libpq keeps the SQLSTATE to itself: by what PostgreSQL, libpq and psycopg say
+# libpq reports no SQLSTATE for a failed connection: recognised by messages of PostgreSQL, libpq and psycopg
 _REFUSALS: Final[Mapping[re.Pattern[str], str]] = {
     re.compile("the database system is"): _GONE,  # starting up, shutting down, in recovery
     re.compile('database "[^"]*" does not exist'): _NO_DATABASE,

@@ -56,11 +56,11 @@ counter: Final = sa.Table(
 )
 
 # Columns of every record. `first_seq` is its first `seq`. Times are microseconds since 1970 in UTC.
-# `project` and `sensitivity` are what isolation goes by, `own_project` and `own_sensitivity` are as recorded; `at` to
-# `people`, a list as JSON, are facets: all of these are made of the record, of its artifact, and of what was written
-# about it. `revision` counts its contents, from 1. `repository`, `path`, `given` and `identity` are what the id is made
-# of; `source_key` stands for the first two in an index. `guarded_as` and the scopes are what options of runs gave: see
-# ingest/rights.py. From `expires_at` on a record is forgotten.
+# `project` and `sensitivity` are the effective rights, `own_project` and `own_sensitivity` are as recorded; `at` to
+# `people`, a list as JSON, are facets: all of these derive from the record, its artifact, and its reviews and links.
+# `revision` counts its contents, from 1. The id derives from `repository`, `path`, `given` and `identity`; `source_key`
+# is an index key for the first two. `guarded_as` and the scopes are from options of runs: see ingest/rights.py. From
+# `expires_at` on a record is forgotten.
 records: Final = sa.Table(
     "records",
     metadata,

@@ -219,7 +219,7 @@ class WritesRefused(EngineError):
 
 
 class WriteConflict(EngineError):
-    """A request contradicts what is stored; `expected` and `found` are the two values."""
+    """A request contradicts the stored records; `expected` and `found` are the two values."""
 
     def __init__(
         self, id: str | None, reason: ConflictReason, expected: str | None = None, found: str | None = None

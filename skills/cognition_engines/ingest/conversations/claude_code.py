@@ -190,7 +190,7 @@ def _message(
     is_side = member(entry, "isSidechain") is True
     return Message(
         system="claude_code",
-        # not by the id: a session that is resumed has what came before in its own file with other ids
+        # not by the id: the file of a resumed session repeats earlier messages with other ids
         ids=history.name(_digest(entry, ts), id),
         conversation=conversation_name("claude_code", None, session),
         content=words,

@@ -104,7 +104,7 @@ class ChainBreak:
 
 @dataclass(frozen=True, slots=True)
 class ChainReport:
-    """The head of a chain, the number of rows, and the faults: `found` breaks, of which the first are listed."""
+    """The head of a chain, the number of rows, and the faults: `found` breaks, the first of them listed."""
 
     head: ChainHead
     rows: int

@@ -30,7 +30,7 @@ class SourceName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChunkFound:
-    """A chunk with what belongs to it, as one viewer sees it.
+    """A chunk with its source, clusters and vectors, as one viewer sees it.
 
     `source` is None if the chunk names no known one; `clusters` are the known ones, by id; `vectors` are from the
     requested model, (windows, dimensions), None if there are none.
