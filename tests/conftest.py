@@ -252,6 +252,24 @@ def postgresql() -> Iterator[PostgreSQL]:
     running.close()
 
 
+@pytest.fixture
+def own_postgresql() -> Iterator[PostgreSQL]:
+    """A PostgreSQL that the test may break."""
+    running = PostgreSQL()
+    yield running
+    running.thaw()
+    running.close()
+
+
+@pytest.fixture
+def own_chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
+    """A Chroma server that the test may break."""
+    running = ChromaProgram(tmp_path / "chroma")
+    running.start()
+    yield running
+    running.kill()
+
+
 @pytest.fixture(scope="session")
 def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaProgram]:
     """One Chroma server for all tests that leave it running; each store has collections of its own."""
