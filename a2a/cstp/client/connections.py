@@ -1,8 +1,8 @@
-"""Connections to a server: through which proxy, with which certificates, and one HTTP request at a time.
+"""Connections to a server, with their proxy and certificates; each sends one HTTP request at a time.
 
-What the environment says (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`) holds, but this machine itself is asked directly.
-All that leans on the insides of httpx and httpcore is here; `tests/client/test_httpx_internals.py` fails when an
-upgrade changes them, and `pyproject.toml` caps the versions.
+The environment (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`) applies, but not to requests to this machine itself. Reads
+and writes of a connection end at the call's deadline: all that leans on the insides of httpx and httpcore is here;
+`tests/client/test_httpx_internals.py` fails when an upgrade changes them, and `pyproject.toml` caps the versions.
 """
 
 import ssl
@@ -18,7 +18,7 @@ from cstp.client.transport import CONNECT_SECONDS, Deadline, to_http_answer, tra
 from cstp.errors import TransportError
 
 E = TypeVar("E", bound=httpx.TimeoutException)
-_PIECE: Final = 65536  # bytes that are written before the clock is looked at again
+_PIECE: Final = 65536  # bytes that are written between two checks of the clock
 
 
 class RemainingTime(float):
@@ -33,7 +33,7 @@ class RemainingTime(float):
 
 
 class TimeLeft(dict[str, float]):
-    """httpx's time limits: it reads the one of each step when the step begins, and gets what is left by then."""
+    """httpx's time limits: it reads the limit of each step when the step begins, and gets the remaining time."""
 
     def __init__(self, deadline: Deadline, connect_seconds: float = CONNECT_SECONDS) -> None:
         super().__init__()
@@ -48,12 +48,12 @@ class TimeLeft(dict[str, float]):
 class BoundedTransport(httpx.HTTPTransport):
     """As httpx's, but no read or write continues after the deadline of its `TimeLeft`.
 
-    httpx itself bounds each read alone, so a server that sends its headers in drops would be waited for without an end.
+    httpx itself bounds each read alone, so a server that sends its headers byte by byte could delay it without limit.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        # httpx has no parameter for what its connections are made of
+        # httpx has no parameter for its network backend
         self._pool._network_backend = _Backend(self._pool._network_backend)  # type: ignore[assignment]
 
 
@@ -68,7 +68,7 @@ class _Backend:
 
 
 class _Stream:
-    """httpcore's `NetworkStream`, but each step ends when the call has to."""
+    """httpcore's `NetworkStream`, but each step ends at the call's deadline."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -113,7 +113,7 @@ def options_for(url: httpx.URL, ssl_context: ssl.SSLContext | None = None) -> di
     try:
         proxy = None if named is None else httpx.Proxy(named)
     except (ValueError, httpx.InvalidURL):
-        # without what was named, which may have a password
+        # without the URL, which may have a password
         raise ValueError("the proxy that the environment names must read like http://host:3128") from None
     return {"verify": context, "trust_env": False, "proxy": proxy}
 
@@ -142,8 +142,8 @@ _NO_HEADERS: Final[Mapping[str, str]] = {}
 class SyncHttp:
     """Requests to one server over connections that are kept open. Safe to share between threads.
 
-    `options` are those of `httpx.Client`. A connection has to come about within `connect_seconds`. With `direct` there
-    is no proxy, and certificates are not checked: for a server on this machine.
+    `options` are those of `httpx.Client`. A connection must open within `connect_seconds`. With `direct` there is no
+    proxy, and certificates are not checked: for a server on this machine.
     """
 
     def __init__(
