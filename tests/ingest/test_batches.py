@@ -14,27 +14,13 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.options import Summary
 from cognition_engines.ingest.run import BATCH
 from cognition_engines.store.records import Records
-from tests.stored import models
+from tests.ingest.runs import Run
 
-Run = Callable[..., Summary]
 Adr = Callable[..., Path]
 
 
 def new_and_unchanged(summary: Summary) -> tuple[int, int]:
     return summary.new, summary.unchanged
-
-
-@pytest.mark.long("reads many or large files")
-def test_batches_survive_a_failing_model(adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run) -> None:
-    for number in range(80):
-        adr(tmp_path / f"docs/{number:02}.md", f"number {number:02}")
-    embedder.fails_at = "number 40"
-    with pytest.raises(ComponentFailed):
-        run(tmp_path / "docs")
-    assert sum(records.counts().values()) == 32
-    embedder.fails_at = None
-    assert new_and_unchanged(run(tmp_path / "docs")) == (48, 32)
-    assert models(records) == {"counting-4": 80}
 
 
 def test_a_large_file_is_committed_in_batches(records: Records, tmp_path: Path, embedder: Any, run: Run) -> None:

@@ -1,17 +1,14 @@
 """Events, edges and artifact chunks that are read with a project for those that state none."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.options import Summary
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.store.records import Records
-from tests.ingest.runs import EACH, SENTENCE, counts, ids, json_lines, stored
+from tests.ingest.runs import EACH, SENTENCE, Run, counts, ids, json_lines, stored
 
-Run = Callable[..., Summary]
 OF_AN_ARTIFACT = (Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.EDGE)
 CHILDREN = [one | {"artifact_id": "m"} for one in (EACH[7], EACH[9], EACH[11])]
 

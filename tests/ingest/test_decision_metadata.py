@@ -1,18 +1,16 @@
 """Members of decisions that are no fields: those that the text has a place for, and those of the metadata."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.options import Summary
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
 from tests.ingest.decisions import read_file
-from tests.ingest.runs import json_lines, stored
+from tests.ingest.runs import Run, json_lines, stored
 
 OF_OTHERS: dict[str, Any] = {
     "title": "Keep the queue in PostgreSQL",
@@ -157,7 +155,7 @@ def test_front_matter_that_is_no_field_is_in_the_metadata_too_with_a_warning() -
     assert problem.reason == "members kept in the metadata of decisions: decided_by, ticket"
 
 
-def test_an_edit_of_metadata_is_a_change(tmp_path: Path, run: Callable[..., Summary], records: Records) -> None:
+def test_an_edit_of_metadata_is_a_change(tmp_path: Path, run: Run, records: Records) -> None:
     file = json_lines(tmp_path / "decisions.jsonl", {"id": "a", "title": "A", "metadata": {"ticket": 1}, "agent": "b"})
     run(file)
     (found,) = stored(records, Kind.DECISION)

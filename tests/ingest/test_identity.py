@@ -115,7 +115,7 @@ def test_transcripts_of_one_path_are_two_conversations(run: Run, records: Record
         assert records.conversations.turns(conversation, (), None, 10).total == 4
 
 
-def test_another_checkout_changes_nothing(run: Run, records: Records, checkout: Checkout) -> None:
+def test_another_checkout_changes_nothing(run: Run, checkout: Checkout) -> None:
     for name, remote in (("a", "https://h.example/shop"), ("b", "ssh://git@H.example:22/shop.git")):
         repo = checkout(name, remote)
         adr(repo, "Use queues")
@@ -138,7 +138,7 @@ def test_an_edit_in_another_checkout_changes_the_record(run: Run, records: Recor
     assert [one.title for one in stored(records, Kind.DECISION)] == ["Use streams"]
 
 
-def test_an_archive_counts_as_its_checkout(run: Run, records: Records, checkout: Checkout, tmp_path: Path) -> None:
+def test_an_archive_counts_as_its_checkout(run: Run, checkout: Checkout, tmp_path: Path) -> None:
     repo = checkout("repo", "https://h.example/shop")
     adr(repo, "Use queues")
     run(repo)

@@ -14,7 +14,6 @@ from pydantic.alias_generators import to_camel
 
 from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
-from cognition_engines.ingest.options import Summary
 from cognition_engines.ingest.structured.aliases import own_names
 from cognition_engines.ingest.structured.json_schema import record_schema
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Extraction, content_names
@@ -24,8 +23,8 @@ from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import KnowledgeCard, Place
 from cognition_engines.kinds.registry import kind_of, validate_record
 from cognition_engines.store.records import Records
+from tests.ingest.runs import Run
 
-Run = Callable[..., Summary]
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "record-files.md").read_text(encoding="utf-8")
 LINES = [line for block in re.findall(r"```jsonl\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
 EXAMPLES: list[dict[str, Any]] = list(map(json.loads, LINES))

@@ -323,7 +323,7 @@ def test_text_of_a_page_that_looks_like_marks_stays_text(run: Run, records: Reco
     assert text_of(records) == "# Tides\n\n\\<script> opens\n\n\\# no heading\n\n## Next\n\na < b"
 
 
-def test_empty_documents_and_lists_of_links_are_no_documents(run: Run, records: Records, tmp_path: Path) -> None:
+def test_empty_documents_and_lists_of_links_are_no_documents(run: Run, tmp_path: Path) -> None:
     links = "".join(f'<li><a href="https://a.example/{n}">page {n}</a></li>' for n in range(9))
     (tmp_path / "a.html").write_text(f"<h1>All</h1><ul>{links}</ul>")
     (tmp_path / "b.html").write_text("<html></html>")

@@ -1,7 +1,6 @@
 """What other memory stores write into files, read without being named."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,8 @@ from cognition_engines.ingest.options import Summary
 from cognition_engines.kinds.kind import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
-from tests.ingest.runs import counts, json_lines, stored
+from tests.ingest.runs import Run, counts, json_lines, stored
 
-Run = Callable[..., Summary]
 OID = "65a1b2c3d4e5f60718293a4b"
 UUID = "6f1c1d52-6a0e-4c5e-9a53-0a8f3c1d2e3"
 
