@@ -14,9 +14,8 @@ import numpy as np
 
 from benchmarks.corpus import DAYS, FIRST_DAY, NOISE, reworded, window_words
 from benchmarks.texts import Text
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import Record, validate_record
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.values import Entry, FloatArray
 

@@ -9,8 +9,8 @@ from benchmarks.kinds import KINDS, KindsCorpus
 from benchmarks.measure import Timing
 from benchmarks.page import Run
 from benchmarks.texts import Text
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings

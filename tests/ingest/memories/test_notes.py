@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
 from tests.ingest.runs import Run, counts, stored

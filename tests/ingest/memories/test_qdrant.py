@@ -12,7 +12,7 @@ from qdrant_client import QdrantClient, models
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.ingest.collections.addresses import checked_address
 from cognition_engines.ingest.collections.open_collection import open_collection
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.records import Records
