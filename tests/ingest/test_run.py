@@ -1,15 +1,19 @@
 """Whole runs: what is new, changed, unchanged, gone or refused, and what is in the store afterwards."""
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.options import Options, Silent
-from cognition_engines.ingest.run import ingest
+from cognition_engines.ingest.run import BATCH, ingest
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
 from tests.ingest.runs import Run, counts, json_lines
@@ -74,12 +78,7 @@ def test_a_made_id_is_a_digest(run: Run, adr: Adr, records: Records, checkout: C
     outside = adr(tmp_path / "outside/a.md", "Outside")
     run(repo, outside)
     run(repo, project="alpha")
-    assert {decision.title: set() for decision in stored(records).values()} == {
-        "In a checkout": set(),
-        "Zeroth": set(),
-        "First": set(),
-        "Outside": set(),
-    }
+    assert set(titles(records)) == {"In a checkout", "Zeroth", "First", "Outside"}
     assert set(stored(records)) == {
         made_id(shop, "docs/adr/0001-a.md"),
         made_id(shop, "two.json", ordinal=0),
@@ -213,3 +212,31 @@ def test_without_a_model_records_are_stored_without_vectors(adr: Adr, records: R
     adr(tmp_path / "docs/a.md", "a")
     assert ingest([tmp_path / "docs"], Options(), records, None, Silent()).new == 1
     assert (sum(records.counts().values()), models(records)) == (1, {})
+
+
+def test_a_large_file_is_committed_in_batches(records: Records, tmp_path: Path, embedder: Any, run: Run) -> None:
+    lines = [json.dumps({"title": f"number {number:02}", "status": "accepted"}) for number in range(80)]
+    (tmp_path / "all.jsonl").write_text("\n".join(lines))
+    embedder.fails_at = "number 40"
+    with pytest.raises(ComponentFailed):
+        run(tmp_path / "all.jsonl")
+    assert sum(records.counts().values()) == 32
+    embedder.fails_at = None
+    assert counts(run(tmp_path / "all.jsonl")) == (48, 0, 32, 0)
+
+
+@pytest.mark.embedded_only("locks an SQLite file")
+def test_the_next_batch_is_embedded_while_one_is_being_written(
+    adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run, wait_until: Callable[..., None]
+) -> None:
+    for number in range(3 * BATCH):
+        adr(tmp_path / f"docs/{number:02}.md", f"number {number:02}")
+    with closing(sqlite3.connect(tmp_path / "store/records.sqlite3", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        running = Thread(target=run, args=(tmp_path / "docs",))
+        running.start()
+        wait_until(lambda: len(embedder.texts) == 2 * BATCH)
+        assert sum(records.counts().values()) == 0
+        other.execute("ROLLBACK")
+    running.join()
+    assert sum(records.counts().values()) == len(embedder.texts) == 3 * BATCH

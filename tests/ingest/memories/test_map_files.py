@@ -13,7 +13,7 @@ from cognition_engines.ingest.options import Summary, Texts
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
-from tests.ingest.runs import Run, counts, json_lines, stored
+from tests.ingest.runs import Run, json_lines, stored
 
 ByMap = Callable[..., Summary]
 
@@ -167,12 +167,6 @@ def test_no_map_loses_a_sensitivity(
         assert reason in summary.rejected[0].reason
     else:
         assert [one.sensitivity for one in stored(records, Kind.ARTIFACT)] == [Sensitivity.SENSITIVE]
-
-
-def test_reading_by_a_map_twice_changes_nothing(by_map: ByMap) -> None:
-    objects = [{"key": "a", "said": "One."}, {"said": "Two."}]
-    assert counts(by_map(NOTES, *objects)) == (2, 0, 0, 0)
-    assert counts(by_map(NOTES, *objects)) == (0, 0, 2, 0)
 
 
 def test_the_server_map_puts_reviews_into_text(run: Run, records: Records, tmp_path: Path) -> None:
