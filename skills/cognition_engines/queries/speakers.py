@@ -1,7 +1,7 @@
 """Support for a question about a speaker: whether the turns near it say its words of that speaker, or of another one.
 
 "What did Ana paint?" is near to what Ben painted, too, so a cosine does not notice a changed name. A sentence counts as
-one about its speaker; a question, or a sentence with `you`, as one about the others (decision 0075).
+one about its speaker; a question, or a sentence with `you`, as one about the others (decision 0074).
 """
 
 import re
