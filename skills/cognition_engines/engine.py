@@ -134,10 +134,9 @@ class Engine:
         self.sources: Final = _follower(options, records, embedder)
         model = None if embedder is None else embedder.model
         self.least_cosine: Final = least_cosine_of(options.relevance, model)
-        phrases = Phrases(records, options.relevance)
+        phrases, speakers = Phrases(records, options.relevance), Speakers(records, options.relevance)
         dates, calibration = QuestionDates(options.relevance), calibration_of(model, self.least_cosine)
         self.read_dates: Final = dates.read
-        speakers = Speakers(records, options.relevance)
         searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration, speakers)
         passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
