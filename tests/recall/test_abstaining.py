@@ -150,7 +150,7 @@ OF_SPEAKERS = {
 }
 
 
-@pytest.mark.parametrize("method", ["cstp.recall", "cstp.search"])
+@pytest.mark.parametrize("method", ["recall", "search"])
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
 @pytest.mark.parametrize("case", OF_SPEAKERS)
 def test_a_question_about_a_speaker_is_refused_if_turns_say_it_of_another_one(
@@ -158,19 +158,19 @@ def test_a_question_about_a_speaker_is_refused_if_turns_say_it_of_another_one(
 ) -> None:
     turns, query, refused = OF_SPEAKERS[case]
     memory = remembering(turns, search={"least_cosine": 0.2})
-    found = send(memory, method, query=query, mode=mode, abstain=True)["result"]
+    found = memory.answer(method, query=query, mode=mode, abstain=True)["result"]
     assert found["noGoodMatch"] is refused
     if refused:
         assert found["results"] == []
         assert found["nearest"]["cosine"] >= 0.2
     else:
-        assert found["results"] == send(memory, method, query=query, mode=mode)["result"]["results"] != []
+        assert found["results"] == memory.answer(method, query=query, mode=mode)["result"]["results"] != []
 
 
 def test_speakers_of_other_conversations_do_not_count(remembering: Callable[..., Any]) -> None:
     elsewhere = entry(Kind.TURN, "far", conversation_id="other", content=PAINTED, speaker="Eve", turn_index=0)
     memory = remembering([*said(ana="I sing.", ben="I dance."), elsewhere], search={"least_cosine": 0.2})
-    assert send(memory, "cstp.recall", query=ASKED, abstain=True)["result"]["noGoodMatch"] is False
+    assert memory.answer("recall", query=ASKED, abstain=True)["result"]["noGoodMatch"] is False
 
 
 @pytest.mark.parametrize("method", list(LISTS))
