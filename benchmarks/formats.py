@@ -16,7 +16,7 @@ from random import Random
 from time import perf_counter
 from typing import Final
 
-from benchmarks.page import RIGHT, Run, page, table
+from benchmarks.page import RIGHT, page, resident_bytes, table
 from cognition_engines.ingest.detect import MARKDOWN, PLAIN, read
 from cognition_engines.ingest.formats.converted import FORMATS
 from cognition_engines.ingest.formats.reader import DEFAULT_LIMITS, FormatReader
@@ -24,7 +24,6 @@ from cognition_engines.ingest.items import Item, RejectedRecord, Warned
 
 REQUIRED: Final = 0.95
 _QUARTERS: Final = 4
-_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _MIB: Final = 2**20
 _LIBRARIES: Final = (
     "pypdfium2", "mammoth", "python-pptx", "docutils", "nbformat", "markdownify", "beautifulsoup4", "lxml",
@@ -82,10 +81,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--output", type=Path)
     chosen = parser.parse_args(arguments)
     measured = measure(chosen.folder)
-    page = render(measured, chosen.folder)
-    sys.stdout.write(page)
+    text = render(measured, chosen.folder)
+    sys.stdout.write(text)
     if chosen.output is not None:
-        chosen.output.write_text(page, encoding="utf-8")
+        chosen.output.write_text(text, encoding="utf-8")
     return 0 if _share(measured.rows.values()) >= REQUIRED else 1
 
 
@@ -102,10 +101,10 @@ def measure(folder: Path) -> _Measured:
             suffix = path.suffix.lower()
             name = "markdown" if suffix in MARKDOWN else "text" if suffix in PLAIN else FORMATS[suffix].value
             _read(path, folder, formats, rows.setdefault(name, _FormatRow()))
-            held = _resident(formats.process_id)
+            held = resident_bytes(formats.process_id)
             most = max(most, held)
             if number * _QUARTERS // len(paths) > (number - 1) * _QUARTERS // len(paths):
-                memory.append(_Memory(number, _resident(os.getpid()), held))
+                memory.append(_Memory(number, resident_bytes(os.getpid()), held))
     return _Measured(dict(sorted(rows.items())), tuple(memory), most)
 
 
@@ -134,15 +133,6 @@ def _places(items: Sequence[Item]) -> Iterator[list[str]]:
             yield [name for name in ("page", "slide", "cell", "section") if getattr(piece, name) is not None]
 
 
-def _resident(process: int | None) -> int:
-    """Bytes that a process holds in memory; 0 for none."""
-    try:
-        text = Path(f"/proc/{process}/statm").read_text(encoding="ascii")
-    except OSError:
-        return 0
-    return int(text.split()[1]) * _PAGE
-
-
 def _share(rows: Iterable[_FormatRow]) -> float:
     held = list(rows)
     read, refused = sum(row.read for row in held), sum(len(row.refused) for row in held)
@@ -153,22 +143,14 @@ def render(measured: _Measured, folder: Path) -> str:
     """The whole page, in Markdown."""
     rows = measured.rows
     total = sum(row.read + row.skipped + len(row.refused) for row in rows.values())
-    run = Run(
-        "python -m benchmarks.formats FOLDER --output docs/formats-speed.md",
-        measured,
-        [f"Documents: {total:,} of {len(rows)} formats, {sum(row.size for row in rows.values()) / 1e6:.0f} MB"],
-        versions={"python": sys.version.split()[0], **{name: metadata.version(name) for name in _LIBRARIES}},
-    )
+    size = sum(row.size for row in rows.values()) / 1e6
     spent = [
         [name, f"{row.size / 1e6:.1f}", f"{row.seconds / max(row.size, 1) * 1e6:.2f}", f"{row.slowest:.1f}"]
         for name, row in rows.items()
     ]
     memory = [[f"{one.documents}", f"{one.own / 1e6:.0f}", f"{one.reader / 1e6:.0f}"] for one in measured.memory]
     packages = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_dir()))
-    return page(
-        "Reading documents of other formats",
-        "python -m benchmarks.formats",
-        run,
+    parts = [
         _READING,
         table(_COUNTED, [_count_row(name, row) for name, row in rows.items()], RIGHT),
         table(["format", "MB", "seconds a megabyte", "slowest document, s"], spent, RIGHT),
@@ -176,6 +158,16 @@ def render(measured: _Measured, folder: Path) -> str:
         f"The most that the process that reads has held is {measured.most / 1e6:.0f} MB.",
         *_refusals(rows),
         f"The packages: {packages}.",
+    ]
+    command = "python -m benchmarks.formats"
+    facts = [f"Documents: {total:,} of {len(rows)} formats, {size:.0f} MB"]
+    return page(
+        "Reading documents of other formats",
+        command,
+        f"{command} FOLDER --output docs/formats-speed.md",
+        parts,
+        facts,
+        versions={"python": sys.version.split()[0], **{name: metadata.version(name) for name in _LIBRARIES}},
     )
 
 

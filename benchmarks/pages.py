@@ -19,7 +19,7 @@ import orjson
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
 from benchmarks.measure import Timing, timing
-from benchmarks.page import RIGHT, Run, page as document, table, times, verdict
+from benchmarks.page import RIGHT, table, times, verdict
 from benchmarks.serving import Caller, NotServing, result_of
 from cstp_server.ui.assets import static_folder
 
@@ -230,7 +230,7 @@ def _alone(caller: Caller, action: Action, calls: Sequence[dict[str, Any]]) -> f
 @contextmanager
 def _connected(caller: Caller) -> Iterator[Caller]:
     """Another connection, open from the start: the server has closed one that was idle while the browser worked."""
-    connection = Caller("127.0.0.1", caller.port, caller.token)
+    connection = Caller(caller.port, caller.token)
     connection.get("/healthz")
     yield connection
     connection.close()
@@ -312,10 +312,9 @@ def _address(caller: Caller) -> str:
     return f"{_base(caller)}/ui/#/decisions"
 
 
-def render_pages(run: Run[Sequence[PageBlock]]) -> str:
-    """The whole page, in Markdown."""
-    blocks = [part for block in run.found for part in _block(block)]
-    return document("Speed of the page for people", "python -m benchmarks --pages", run, _READING, *blocks)
+def render_pages(blocks: Sequence[PageBlock]) -> list[str]:
+    """Return the parts of the page, in Markdown."""
+    return [_READING, *(part for block in blocks for part in _block(block))]
 
 
 def _block(block: PageBlock) -> list[str]:

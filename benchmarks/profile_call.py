@@ -13,11 +13,11 @@ from threading import Event, Thread
 from typing import Final
 
 from benchmarks.call_costs import RunningVersion, current_version, requests_of, running_version
+from benchmarks.options import ROOT, SHARED, show_progress
 from benchmarks.serving import result_of
 from benchmarks.texts import read_queries, read_texts
 
-_ROOT: Final = Path(__file__).parents[1]
-_BUILD: Final = _ROOT / "build" / "profile"
+_BUILD: Final = ROOT / "build" / "profile"
 _RATE: Final = 500  # samples a second
 _KNOWN: Final = 20  # texts that are asked in turn
 _ROWS: Final = 30
@@ -30,14 +30,14 @@ def main() -> int:
     _BUILD.mkdir(parents=True, exist_ok=True)
     texts = read_texts(options.texts, 2000)
     asked = requests_of(read_queries(texts, _KNOWN))[options.call]
-    _say("ingesting the records, which takes minutes the first time")
+    show_progress("ingesting the records, which takes minutes the first time")
     with running_version(current_version(), options.texts, _BUILD / "data") as running:
-        _say(f"sampling for {options.seconds} s")
+        show_progress(f"sampling for {options.seconds} s")
         stacks, calls = _sampled(running, asked, options.call, options.seconds)
     table = render_samples(stacks, calls, options.call)
     (_BUILD / f"{options.call}.md").write_text(table, encoding="utf-8")
     sys.stdout.write(table)
-    _say(f"wrote {_BUILD / options.call}.md, and .txt for https://www.speedscope.app")
+    show_progress(f"wrote {_BUILD / options.call}.md, and .txt for https://www.speedscope.app")
     return 0
 
 
@@ -88,7 +88,7 @@ def _sampled(
     asking = Thread(target=ask)
     asking.start()
     try:
-        _record(running.process, seconds, _BUILD / f"{name}.txt")
+        _record(running.caller.process, seconds, _BUILD / f"{name}.txt")
     finally:
         ended.set()
         asking.join()
@@ -112,13 +112,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.profile_call", description="Where a call's time goes.")
     parser.add_argument("call", choices=_CALLS, metavar=f"CALL ({', '.join(_CALLS)})")
     parser.add_argument("--seconds", type=int, default=10, help="of sampling")
-    shared = _ROOT.parent / "shared" / "data"
+    shared = SHARED / "data"
     parser.add_argument("--texts", type=Path, default=shared, help="folder with `decisions` and `episodes`")
     return parser
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
 
 
 if __name__ == "__main__":

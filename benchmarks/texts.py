@@ -79,6 +79,25 @@ def read_decision_files(folder: Path) -> Iterator[tuple[Path, list[Decision]]]:
                 )
 
 
+class UnknownShape(Exception):
+    """A folder lacks the files of its kind of set, or one has another shape; the message names the file."""
+
+
+def read_objects(path: Path, *members: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file of one a line. Raises UnknownShape for a missing file, or one without the members."""
+    if not path.is_file():
+        raise UnknownShape(f"{path}: there is no such file")
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                entry = None
+            if not isinstance(entry, dict) or not entry.keys() >= {*members}:
+                raise UnknownShape(f"{path}:{number}: must be an object with {' and '.join(members) or 'members'}")
+            yield entry
+
+
 def write_records(records: Iterable[Mapping[str, Any]], path: Path) -> None:
     """Write records as `cstp ingest` reads them, one a line, without members that are None."""
     with path.open("w", encoding="utf-8") as file:

@@ -13,12 +13,13 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from benchmarks.options import show_progress
 from benchmarks.page import table
 from benchmarks.quality.answering import NO_MODEL, Model, answering, ingest
 from benchmarks.quality.beir import read_collection, write_chunks
+from benchmarks.quality.conversations import Question, read_asked, read_unanswerable, write_turns
 from benchmarks.quality.known_item import read_items, write_decisions
-from benchmarks.quality.results import Section
-from benchmarks.quality.turns import Question, read_asked, read_unanswerable, write_turns
+from benchmarks.quality.table import Section
 from benchmarks.serving import Caller, result_of
 from cognition_engines.relevance import LEAST_COSINES
 from cstp_server.settings import Settings
@@ -26,6 +27,7 @@ from cstp_server.tokens import create_token, revoke_token
 
 ANSWERED: Final = 0.95
 MOST: Final = 300  # questions of a set that are asked where they have no answer
+_MEMBERS: Final = {"cstp.queryDecisions": "decisions", "cstp.searchKnowledge": "results", "cstp.recall": "results"}
 _ALONE: Final[Mapping[str, Any]] = {"expand": False, "includeEvents": False, "includeEntities": False}
 
 Nearest: TypeAlias = Callable[[str], float]  # a question to the cosine of the nearest record
@@ -40,14 +42,12 @@ class Folders:
     conversations: Path
 
 
-def measure_abstaining(
-    folders: Folders, models: Sequence[Model], kept: Path, say: Callable[[str], None]
-) -> list[Section]:
+def measure_abstaining(folders: Folders, models: Sequence[Model], kept: Path) -> list[Section]:
     """One table for each model: the bound that answers ANSWERED of each set, and what it refuses of the others."""
     extra: list[str] = []
     for model in models:
         if model != NO_MODEL:
-            say(f"Abstaining: asking with {model.name}")
+            show_progress(f"Abstaining: asking with {model.name}")
             extra += [f"With `{model.name}`:", table(_HEADS, _rows(folders, model, kept / model.name))]
     if not extra:
         return []
@@ -58,7 +58,7 @@ def measure_abstaining(
         "and is what `abstain` uses.",
         f"At most {MOST} questions of each set without an answer are asked, always the same.",
     ]
-    return [Section("Questions without an answer", lines, (), extra)]
+    return [Section("Questions without an answer", lines, extra)]
 
 
 _HEADS: Final = ["records", "questions without an answer", "bound", "refused", "answered by the model's", "refused"]
@@ -69,24 +69,22 @@ def _rows(folders: Folders, model: Model, kept: Path) -> list[list[str]]:
     asked = read_asked(folders.conversations)
     titles = [item.query for item in items]
     claims, talk = list(collection.queries.values()), [question.query for question in asked.questions]
-    rows = []
-
-    path = _records(kept / folders.decisions.name, lambda file: write_decisions(items, file), model)
-    with answering(model, path) as caller:
-        nearest = _nearest(caller, "cstp.queryDecisions", "decisions")
-        rows += _compared(
-            "decisions", model, _of(nearest, titles), {"of science": claims, "of conversations": talk}, nearest
-        )
-    path = _records(kept / folders.documents.name, lambda file: write_chunks(collection, file), model)
-    with answering(model, path) as caller:
-        nearest = _nearest(caller, "cstp.searchKnowledge", "results")
-        rows += _compared(
-            "documents", model, _of(nearest, claims), {"of decisions": titles, "of conversations": talk}, nearest
-        )
-    path = _records(kept / folders.conversations.name, lambda file: write_turns(asked.turns, file), model)
-    return rows + _of_turns(
-        folders.conversations, asked.questions, {"of decisions": titles, "of science": claims}, model, path
+    sets = (
+        ("decisions", folders.decisions, lambda file: write_decisions(items, file), "cstp.queryDecisions", titles),
+        ("documents", folders.documents, lambda file: write_chunks(collection, file), "cstp.searchKnowledge", claims),
     )
+    foreign = {"of decisions": titles, "of science": claims, "of conversations": talk}
+    rows = []
+    for name, folder, write, method, own in sets:
+        with answering(model, ingest(kept / folder.name, model, write)) as caller:
+            nearest = _nearest(caller, method)
+            known = list(map(nearest, own))
+            for others, queries in foreign.items():
+                if queries is not own:
+                    rows.append(_row(name, others, model, known, list(map(nearest, _some(queries)))))
+    del foreign["of conversations"]
+    data = ingest(kept / folders.conversations.name, model, lambda file: write_turns(asked.turns, file))
+    return rows + _of_turns(folders.conversations, asked.questions, foreign, model, data)
 
 
 def _of_turns(
@@ -118,40 +116,22 @@ def _callers(server: Caller, data: Path, names: Sequence[str]) -> Iterator[Mappi
     for name in names:
         made, text = create_token(tokens, name, lifetime=timedelta(days=1), projects=[name])
         ids.append(made.id)
-        callers[name] = Caller("127.0.0.1", server.port, text)
-    yield {name: _nearest(caller, "cstp.recall", "results", _ALONE) for name, caller in callers.items()}
+        callers[name] = Caller(server.port, text)
+    yield {name: _nearest(caller, "cstp.recall", _ALONE) for name, caller in callers.items()}
     for caller in callers.values():
         caller.close()
     for id in ids:  # a folder that is kept is asked again
         revoke_token(tokens, id)
 
 
-def _records(folder: Path, write: Callable[[Path], None], model: Model) -> Path:
-    """Ingests what `write` writes; returns the data folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write(folder / "records.jsonl")
-    ingest(folder / "records.jsonl", model, folder / "data")
-    return folder / "data"
-
-
-def _nearest(caller: Caller, method: str, member: str, more: Mapping[str, Any] | None = None) -> Nearest:
+def _nearest(caller: Caller, method: str, more: Mapping[str, Any] | None = None) -> Nearest:
     def cosine(query: str) -> float:
         params = {"query": query, "mode": "semantic", "limit": 1} | dict(more or {})
-        (found,) = result_of(caller.send(method, params))[member]
+        (found,) = result_of(caller.send(method, params))[_MEMBERS[method]]
         # of a search by meaning the score is the cosine; only some answers have the distance, too
         return 1.0 - float(found["distance"]) if "distance" in found else float(found["score"])
 
     return cosine
-
-
-def _of(nearest: Nearest, queries: Sequence[str]) -> list[float]:
-    return [nearest(query) for query in queries]
-
-
-def _compared(
-    records: str, model: Model, known: Sequence[float], without: Mapping[str, Sequence[str]], nearest: Nearest
-) -> list[list[str]]:
-    return [_row(records, name, model, known, _of(nearest, _some(asked))) for name, asked in without.items()]
 
 
 def _row(records: str, name: str, model: Model, known: Sequence[float], without: Sequence[float]) -> list[str]:

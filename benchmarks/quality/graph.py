@@ -7,10 +7,12 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, Final, TypeAlias
 
+from benchmarks.options import show_progress
+from benchmarks.page import table
 from benchmarks.quality.answering import KEYWORD, NO_MODEL, Model, answering, ingest
 from benchmarks.quality.measures import ndcg
 from benchmarks.quality.memory_corpus import document_id, read_corpus
-from benchmarks.quality.results import Section
+from benchmarks.quality.table import Section
 from benchmarks.serving import result_of
 from benchmarks.texts import write_records
 
@@ -44,19 +46,15 @@ class Shares:
     document_ndcg: float
 
 
-def measure_graph(folder: Path, models: Sequence[Model], kept: Path, say: Callable[[str], None]) -> Section:
+def measure_graph(folder: Path, models: Sequence[Model], kept: Path) -> Section:
     """Results are found by words alone where there is no model: the control."""
     records = list(read_corpus(folder))
     kinds = ("artifact", "turn", "event", "entity", "edge")
     counts = ", ".join(f"{sum(record['kind'] == kind for record in records)} {kind} records" for kind in kinds)
     extra = []
     for model in dict.fromkeys((NO_MODEL, *models)):
-        say(f"Graph: {folder.name}: reading and asking with {model.name}")
-        data = kept / model.name / folder.name / "data"
-        data.mkdir(parents=True, exist_ok=True)
-        path = data.parent / "records.jsonl"
-        write_records(records, path)
-        ingest(path, model, data)
+        show_progress(f"Graph: {folder.name}: reading and asking with {model.name}")
+        data = ingest(kept / model.name / folder.name, model, lambda path: write_records(records, path))
         with answering(model, data) as caller:
 
             def recall(params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -69,7 +67,7 @@ def measure_graph(folder: Path, models: Sequence[Model], kept: Path, say: Callab
         "Recall and precision are those of the documents and entities that each query of the ground truth expects; "
         "budget 0 is the search alone.",
     ]
-    return Section(f"Graph: {folder.name}", lines, (), extra)
+    return Section(f"Graph: {folder.name}", lines, extra)
 
 
 def links(folder: Path) -> list[Link]:
@@ -107,19 +105,14 @@ def report(folder: Path, recall: Recall) -> str:
     total, missed = links(folder), unreached(folder, recall)
     lines = [f"{len(total) - len(missed)} of {len(total)} links reached.", ""]
     lines += [f"Not reached: {link.start} to {link.end}." for link in missed]
-    lines += ["| budget | documents: nDCG@10 | recall | precision | entities: recall | precision |"]
-    lines += ["|---|---|---|---|---|---|"]
+    heads = ["budget", "documents: nDCG@10", "recall", "precision", "entities: recall", "precision"]
+    rows = []
     for budget in BUDGETS:
         each = shares(folder, recall, budget)
-        figures = (
-            each.document_ndcg,
-            each.document_recall,
-            each.document_precision,
-            each.entity_recall,
-            each.entity_precision,
-        )
-        lines.append(f"| {budget} | " + " | ".join(f"{figure:.2f}" for figure in figures) + " |")
-    return "\n".join(lines)
+        documents = (each.document_ndcg, each.document_recall, each.document_precision)
+        figures = (*documents, each.entity_recall, each.entity_precision)
+        rows.append([f"{budget}", *(f"{figure:.2f}" for figure in figures)])
+    return "\n".join([*lines, table(heads, rows)])
 
 
 def _truth(folder: Path) -> dict[str, Any]:
