@@ -15,7 +15,7 @@ from benchmarks.call_costs import COSTS_PAGE, current_version, measure_call_cost
 from benchmarks.calls import Asked, measure_calls
 from benchmarks.controls import BruteForce, RawChroma
 from benchmarks.corpus import Corpus, make_decisions
-from benchmarks.embedding import Embedded, embed_texts, packaged_model
+from benchmarks.embedding import embed_texts, packaged_model
 from benchmarks.ingesting import measure_ingest
 from benchmarks.kind_calls import measure_kinds, render_kinds
 from benchmarks.options import ROOT, default_texts, positive, show_progress, sizes
@@ -28,6 +28,7 @@ from benchmarks.texts import DECISION, Text, read_queries, read_texts
 from benchmarks.throughput import WORKERS_READING, measure_cheap_calls, measure_load, measure_workers
 from benchmarks.writing import measure_writes
 from cognition_engines.embedding.base import Embedder
+from cognition_engines.store.values import FloatArray
 from cstp_server.settings import Settings
 
 TEXTS: Final = 2000
@@ -46,7 +47,7 @@ class Material:
 
     embedder: Embedder
     texts: Sequence[Text]
-    embedded: Embedded
+    vectors: Sequence[FloatArray]
     asked: Asked
 
 
@@ -71,7 +72,7 @@ def main() -> int:
 def _measure_all(options: argparse.Namespace, began: float) -> None:
     """Measure the figures of docs/benchmarks.md and the writes."""
     rounds = _rounds(options)
-    material = _prepare(options.texts, cached=options.quick)
+    material = _prepare(options.texts)
     show_progress("measuring the cheapest call beside an echo")
     cheap = measure_cheap_calls()
     count = QUICK_INGEST if options.quick else INGEST
@@ -82,7 +83,7 @@ def _measure_all(options: argparse.Namespace, began: float) -> None:
     blocks = [_measure(size, material, rounds, options.stores, real_windows=False) for size in options.sizes]
     blocks += [_measure(size, material, rounds, options.stores, real_windows=True) for size in options.real]
     texts, decisions = len(material.texts), sum(text.topic == DECISION for text in material.texts)
-    windows, model = sum(map(len, material.embedded.vectors)), material.embedder.model
+    windows, model = sum(map(len, material.vectors)), material.embedder.model
     fact = (
         f"Texts: {texts} real ones ({decisions} decision records, the rest abstracts of papers), "
         f"{windows} windows, embedded with `{model}`"
@@ -90,15 +91,15 @@ def _measure_all(options: argparse.Namespace, began: float) -> None:
     command = f"{_COMMAND} --sizes {_listed(options.sizes)} --rounds {rounds}"
     command += f" --real {_listed(options.real)}" if options.real else ""
     command += " --quick" if options.quick else ""
-    parts, minutes = render(material.embedded.rates, cheap, ingest, blocks), (perf_counter() - began) / 60
+    parts, minutes = render(cheap, ingest, blocks), (perf_counter() - began) / 60
     _write(options, "benchmarks.md", page("Benchmarks", "make bench", command, parts, [fact], minutes))
 
 
 def _measure_kinds(options: argparse.Namespace, began: float) -> None:
     """Measure every method over records of all kinds, at every size."""
     rounds, sizes = _rounds(options), sorted(set(options.kinds))
-    material = _prepare(options.texts, cached=True)
-    corpora = [Corpus(material.texts, material.embedded.vectors, size) for size in sizes]
+    material = _prepare(options.texts)
+    corpora = [Corpus(material.texts, material.vectors, size) for size in sizes]
     model, known = material.embedder.model, material.asked.known
     with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
         found = measure_kinds(corpora, model, known, rounds, options.stores or Path(folder))
@@ -137,7 +138,7 @@ def _measure_pages(options: argparse.Namespace, _: float) -> None:
     """Measure the page for people, over every size of `--sizes`. Raises NoBrowser."""
     rounds = min(PAGE_ROUNDS, options.rounds)
     with chromium() as browser:
-        material = _prepare(options.texts, cached=True)
+        material = _prepare(options.texts)
         found = [_pages_of(browser, material, size, rounds, options.stores) for size in options.sizes]
         versions = describe_versions() | {"chromium": browser.version}
     command = f"{_COMMAND} --pages --sizes {_listed(options.sizes)} --rounds {rounds}"
@@ -146,7 +147,7 @@ def _measure_pages(options: argparse.Namespace, _: float) -> None:
 
 
 def _pages_of(browser: Browser, material: Material, size: int, rounds: int, stores: Path | None) -> PageBlock:
-    corpus = make_decisions(material.texts, material.embedded.vectors, size)
+    corpus = make_decisions(material.texts, material.vectors, size)
     show_progress(f"{size} decisions: filling the store and its indexes")
     with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
         settings = Settings(data_dir=(stores or Path(folder)) / str(size) / "data")
@@ -187,7 +188,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", action="store_true", help="instead: one worker and two")
     parser.add_argument("--pages", action="store_true", help="instead: the page for people, in chromium")
     parser.add_argument("--rounds", type=positive, default=200, help="calls in each cell")
-    parser.add_argument("--quick", action="store_true", help="at most 50 rounds, and vectors that an earlier run kept")
+    parser.add_argument("--quick", action="store_true", help="at most 50 rounds, and a short ingest")
     parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keeps filled stores between runs")
     parser.add_argument("--texts", type=Path, default=default_texts(), help="folder with decision records")
     parser.add_argument("--output", type=Path, help="the page, by default one in docs")
@@ -198,19 +199,19 @@ def _rounds(options: argparse.Namespace) -> int:
     return min(FEW_ROUNDS, options.rounds) if options.quick else int(options.rounds)
 
 
-def _prepare(folder: Path, *, cached: bool) -> Material:
+def _prepare(folder: Path) -> Material:
     embedder = packaged_model()
     texts = read_texts(folder, TEXTS)
     queries = read_queries(texts, QUERIES)
-    show_progress(f"embedding {len(texts)} texts, with one thread and with two")
-    embedded = embed_texts(embedder, texts, cached=cached)
+    show_progress(f"embedding {len(texts)} texts, unless an earlier run did")
+    vectors = embed_texts(embedder, texts)
     known, fresh = queries[:KNOWN], queries[KNOWN:]
-    return Material(embedder, texts, embedded, Asked(known, [embedder.embed_query(query) for query in known], fresh))
+    return Material(embedder, texts, vectors, Asked(known, [embedder.embed_query(query) for query in known], fresh))
 
 
 def _measure(size: int, material: Material, rounds: int, stores: Path | None, *, real_windows: bool) -> Block:
     began = perf_counter()
-    corpus = make_decisions(material.texts, material.embedded.vectors, size, real_windows=real_windows)
+    corpus = make_decisions(material.texts, material.vectors, size, real_windows=real_windows)
     show_progress(f"{size} decisions with {len(corpus.vectors)} windows: filling the store and its indexes")
     with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
         kept = Path(folder) if stores is None else stores / f"{size}{'-real' if real_windows else ''}"

@@ -60,18 +60,9 @@ class _FormatRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Memory:
-    """Bytes that both processes hold after a number of documents."""
-
-    documents: int
-    own: int
-    reader: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Measured:
     rows: dict[str, _FormatRow]
-    memory: tuple[_Memory, ...]
+    memory: Sequence[Sequence[str]]  # rows of the table
     most: int  # bytes of the process that reads
 
 
@@ -94,7 +85,7 @@ def measure(folder: Path) -> _Measured:
     paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in known and path.is_file())
     Random(1).shuffle(paths)
     rows: dict[str, _FormatRow] = {}
-    memory: list[_Memory] = []
+    memory: list[list[str]] = []
     most = 0
     with FormatReader() as formats:
         for number, path in enumerate(paths, 1):
@@ -104,8 +95,8 @@ def measure(folder: Path) -> _Measured:
             held = resident_bytes(formats.process_id)
             most = max(most, held)
             if number * _QUARTERS // len(paths) > (number - 1) * _QUARTERS // len(paths):
-                memory.append(_Memory(number, resident_bytes(os.getpid()), held))
-    return _Measured(dict(sorted(rows.items())), tuple(memory), most)
+                memory.append([f"{number}", f"{resident_bytes(os.getpid()) / 1e6:.0f}", f"{held / 1e6:.0f}"])
+    return _Measured(dict(sorted(rows.items())), memory, most)
 
 
 def _read(path: Path, folder: Path, formats: FormatReader, row: _FormatRow) -> None:
@@ -148,13 +139,12 @@ def render(measured: _Measured, folder: Path) -> str:
         [name, f"{row.size / 1e6:.1f}", f"{row.seconds / max(row.size, 1) * 1e6:.2f}", f"{row.slowest:.1f}"]
         for name, row in rows.items()
     ]
-    memory = [[f"{one.documents}", f"{one.own / 1e6:.0f}", f"{one.reader / 1e6:.0f}"] for one in measured.memory]
     packages = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_dir()))
     parts = [
         _READING,
         table(_COUNTED, [_count_row(name, row) for name, row in rows.items()], RIGHT),
         table(["format", "MB", "seconds a megabyte", "slowest document, s"], spent, RIGHT),
-        table(["after documents", "memory of this process, MB", "of the one that reads, MB"], memory, RIGHT),
+        table(["after documents", "memory of this process, MB", "of the one that reads, MB"], measured.memory, RIGHT),
         f"The most that the process that reads has held is {measured.most / 1e6:.0f} MB.",
         *_refusals(rows),
         f"The packages: {packages}.",

@@ -6,7 +6,6 @@ from typing import Final
 
 from benchmarks.calls import CallRow
 from benchmarks.corpus import ALL_SIX, ANOTHER_TOPIC, NONE
-from benchmarks.embedding import Rate
 from benchmarks.ingesting import REQUIRED as INGEST_REQUIRED, IngestRow
 from benchmarks.measure import Timing
 from benchmarks.page import table, times, verdict
@@ -55,8 +54,8 @@ class Block:
     start: StartRow
 
 
-def render(rates: Sequence[Rate], cheap: str, ingest: IngestRow, blocks: Sequence[Block]) -> Iterable[str]:
-    """Return the parts of the page; no `rates` when the vectors of an earlier run were used, `cheap` is a table."""
+def render(cheap: str, ingest: IngestRow, blocks: Sequence[Block]) -> Iterable[str]:
+    """Return the parts of the page; `cheap` is a table."""
     yield _READING
     yield from _promises(blocks)
     yield from _figures(ingest, blocks)
@@ -66,8 +65,7 @@ def render(rates: Sequence[Rate], cheap: str, ingest: IngestRow, blocks: Sequenc
         "the body back; slices of a second in turn, medians. In batches, a call is an element."
     )
     yield cheap
-    yield from _embedding(rates, blocks)
-    yield from _ingest(ingest)
+    yield from _ingest(ingest, blocks)
     for block in blocks:
         yield from _block(block)
 
@@ -134,22 +132,8 @@ def _figure(what: str, figure: float, bound: str, kept: bool) -> list[str]:
     return [what, f"{figure:.2f}", bound, verdict(kept)]
 
 
-def _embedding(rates: Sequence[Rate], blocks: Sequence[Block]) -> Iterable[str]:
-    yield "## Embedding"
-    if rates:
-        rows = [
-            [f"{rate.threads}", f"{rate.texts}"] + [f"{each / rate.seconds:.1f}" for each in (rate.texts, rate.windows)]
-            for rate in rates
-        ]
-        yield table(["threads", "texts embedded", "texts/s", "windows/s"], rows)
-    else:
-        yield "The vectors of an earlier run were used; nothing was measured."
-    queries = [[f"{block.size:,}", times(block.embedding)] for block in blocks]
-    yield table(["measured next to the calls at", "one query, ms"], queries)
-
-
-def _ingest(row: IngestRow) -> Iterable[str]:
-    yield "## Ingest"
+def _ingest(row: IngestRow, blocks: Sequence[Block]) -> Iterable[str]:
+    yield "## Ingest and embedding"
     yield (
         "`cstp ingest` of decisions of one window, next to a process that embeds the same texts with as many threads "
         "and does nothing else; in slices in turn, without the time that each process takes to start."
@@ -158,6 +142,8 @@ def _ingest(row: IngestRow) -> Iterable[str]:
     cells += [f"{INGEST_REQUIRED:.0%}", verdict(row.ratio >= INGEST_REQUIRED), f"{row.megabytes:.0f}"]
     heads = ["decisions", "ingested/s", "embedded/s", "of the model", "at least", "kept", "peak memory, MB"]
     yield table(heads, [cells])
+    yield "A query alone is embedded in:"
+    yield table(["measured next to the calls at", "ms"], [[f"{each.size:,}", times(each.embedding)] for each in blocks])
 
 
 def _block(block: Block) -> Iterable[str]:

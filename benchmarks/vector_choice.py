@@ -91,7 +91,7 @@ def main() -> int:
         return 0
     texts = read_texts(options.texts, TEXTS)
     embedder = packaged_model()
-    embedded = embed_texts(embedder, texts, cached=True).vectors
+    embedded = embed_texts(embedder, texts)
     queries = read_queries(texts, QUERIES)
     asked = np.stack([embedder.embed_query(query) for query in queries])
     rows: list[dict[str, Any]] = []
