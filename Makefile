@@ -63,7 +63,7 @@ lint: .venv/.dev ## check style and formatting
 types: .venv/.dev ## check types
 	.venv/bin/mypy
 
-check: lint types test ## lint, types and the default lane of the tests, and the sizes of the house beside their targets
+check: lint types test ## lint, types and the default lane of the tests, then the sizes of the code with their targets
 	@.venv/bin/python -m tests.house
 
 bench: .venv/.dev ## measure, with controls

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.texts import Text
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import Record, validate_record
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision, Filters
 from cognition_engines.store.values import Entry, FloatArray
 

@@ -29,7 +29,7 @@ from benchmarks.measure import Measured, Timing, Variant, take_turns
 from benchmarks.options import show_progress
 from benchmarks.page import table, times, verdict
 from benchmarks.serving import RESIDENT, Caller, fill, metric, result_of, served, wait_until_ready
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 

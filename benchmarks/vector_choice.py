@@ -28,8 +28,7 @@ from benchmarks.texts import read_queries, read_texts
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.engine import EngineOptions
 from cognition_engines.indexes.vectors.collection import VectorChoice
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import EVERYTHING, Decision, Filters, Mode
 from cognition_engines.queries.decisions import Question
 from cognition_engines.spaces import DECISIONS

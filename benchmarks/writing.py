@@ -21,7 +21,7 @@ from benchmarks.serving import Caller, NotServing, call_body, result_of, served
 from benchmarks.texts import Text
 from benchmarks.throughput import LoadClient, Target
 from cognition_engines.embedding.base import Embedder
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
 from cstp_server.settings import Settings, VectorSettings
 from cstp_server.tokens import create_token

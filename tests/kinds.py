@@ -13,9 +13,8 @@ from pydantic_core import PydanticCustomError
 
 from cognition_engines.kinds.extractions import AnyExtraction
 from cognition_engines.kinds.fields import Line, Lines, Text
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS, Record, add_prefix, validate_record
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import SUPERSEDED, Decision, Reason, Sensitivity
 from cognition_engines.store.values import Entry, FloatArray
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.codec import matrix, stored_record
 from cognition_engines.store.database import begin_read, begin_scan, pages
 from cognition_engines.store.reads.by_key import SELECT_STORED, models_of

@@ -12,8 +12,8 @@ from typing import get_args
 
 import pytest
 
-from cognition_engines.filters import Condition
 from cognition_engines.kinds.registry import SPECS
+from cognition_engines.models import Condition
 from cstp.methods.registry import METHODS
 
 ROOT = Path(__file__).parents[1]

@@ -45,6 +45,7 @@ def open_engine(
 def engine_options(settings: Settings, member: Membership | None = None) -> EngineOptions:
     """Return the threads and deadlines of the settings."""
     store, vectors, embedding = settings.store, settings.vectors, settings.embedding
+    audit = settings.audit
     return EngineOptions(
         call_seconds=settings.server.handler_seconds,
         waiting_reads=max(1, settings.server.max_in_flight // 4),
@@ -57,7 +58,7 @@ def engine_options(settings: Settings, member: Membership | None = None) -> Engi
         store_named=settings.store_named,
         ledger=settings.ledger_path,
         sources=tuple(map(_to_followed_source, settings.sources)),
-        audit=audit_options(settings),
+        audit=AuditOptions(audit.reads, audit.durable, audit.days, settings.log.audit_queries),
         worker=ALONE if member is None else member.worker,
         others=None if member is None else OtherIndexes(member),
     )
@@ -66,12 +67,6 @@ def engine_options(settings: Settings, member: Membership | None = None) -> Engi
 def relevance(search: SearchSettings) -> Relevance:
     """Return the configured weights of texts and queries."""
     return Relevance(language=search.language, least_cosine=search.least_cosine)
-
-
-def audit_options(settings: Settings) -> AuditOptions:
-    """Return the options of the audit."""
-    audit = settings.audit
-    return AuditOptions(audit.reads, audit.durable, audit.days, settings.log.audit_queries)
 
 
 def _to_followed_source(source: SourceSettings) -> FollowedSource:

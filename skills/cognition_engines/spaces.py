@@ -9,8 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.unicode_forms import compose_text, fold_text, keep_text
 
 NO_NUMBER: Final = np.iinfo(np.int64).min  # in a column of whole numbers, if a record has none

@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.embedding.open import EmbeddingChoice
 from cognition_engines.engine import DEFAULTS, Engine, EngineOptions
-from cognition_engines.filters import MemoryFilters
 from cognition_engines.indexes.columns.listing import ListPage
 from cognition_engines.ingest.options import Options, Progress, Silent, Summary
 from cognition_engines.kinds.extractions import ExtractionType
-from cognition_engines.models import Viewer
+from cognition_engines.models import MemoryFilters, Viewer
 from cognition_engines.queries.decisions import Match, Question
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.knowledge import KnowledgeMatch, KnowledgeQuestion, NearChunk

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.store.records import open_records
 from cstp.contract import Names, Wire
 from cstp.methods.registry import METHODS

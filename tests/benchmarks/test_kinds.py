@@ -8,8 +8,8 @@ from benchmarks.corpus import KINDS, Corpus
 from benchmarks.kind_calls import KindRow, measure_kinds, render_kinds
 from benchmarks.measure import Timing
 from benchmarks.texts import Text
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings

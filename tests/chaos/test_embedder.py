@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.queries.pools import GIVEN_UP_AFTER
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cognition_engines.store.records import open_records
 from tests.chaos.asking import Answer, callers

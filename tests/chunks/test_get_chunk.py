@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cognition_engines.embedding.base import FloatArray
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.queries import knowledge
 from cognition_engines.store.values import Entry
 from tests.kinds import entry

@@ -15,8 +15,7 @@ import psycopg
 import pytest
 
 from cognition_engines.indexes.index_folder import FolderLock
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.records import open_records
 from cognition_engines.store.schema import HEAD

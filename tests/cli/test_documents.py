@@ -9,7 +9,7 @@ import chromadb
 import pytest
 from chromadb.config import Settings
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records, open_records
 from tests.stores import Stores, free_port
 

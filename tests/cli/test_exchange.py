@@ -19,7 +19,7 @@ import pytest
 from cognition_engines.engine import Engine
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.exchange.runs import import_file
-from cognition_engines.kinds.kind import KINDS
+from cognition_engines.kinds.spec import KINDS
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.records import open_records
 from cognition_engines.writing.requests import RecordDecision, WriteCaller

@@ -16,8 +16,7 @@ import psycopg
 import pytest
 
 import cstp as package
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.database import begin_read
 from cognition_engines.store.opening import open_store

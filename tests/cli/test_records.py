@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from cognition_engines.ingest.structured.aliases import own_names
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
 from cognition_engines.store.schema import HEAD
 from tests.stored import changes_of, models

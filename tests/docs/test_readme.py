@@ -13,7 +13,7 @@ import typer
 import cstp
 import cstp.exports
 from cognition_engines.ingest.structured.aliases import own_names
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cstp.methods.registry import METHODS
 from cstp.validation import parse_params
 from cstp_server.cli.main import app

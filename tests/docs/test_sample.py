@@ -9,8 +9,8 @@ import pytest
 
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
 from cognition_engines.kinds.fields import normal
-from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.registry import validate_record
+from cognition_engines.kinds.spec import KINDS, Kind
 
 SAMPLE = Path(__file__).parents[2] / "docs" / "sample"
 FILES = sorted(SAMPLE.glob("*.jsonl"))

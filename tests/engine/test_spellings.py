@@ -6,9 +6,8 @@ from unicodedata import normalize
 
 import pytest
 
-from cognition_engines.filters import MemoryFilters
 from cognition_engines.kinds.knowledge import Episode
-from cognition_engines.models import EVERYTHING, Filters, Mode
+from cognition_engines.models import EVERYTHING, Filters, MemoryFilters, Mode
 from cognition_engines.queries.decisions import Question
 from cognition_engines.queries.lists import EpisodeFilters
 from cognition_engines.queries.recall.results import RecallRequest

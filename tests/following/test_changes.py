@@ -8,7 +8,7 @@ from time import time_ns
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.store.database import BLOCK
 from cognition_engines.store.records import Records, open_records

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cstp import AsyncClient, Client, DeadlineExceeded
 from cstp_server.tokens import read_tokens, revoke_token

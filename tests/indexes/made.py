@@ -8,10 +8,9 @@ from typing import Any
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.extractions import PatternContent, PatternExtraction, WarningContent, WarningExtraction
 from cognition_engines.kinds.graph import Actor, Event, Subject
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import Record, kind_of
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision, DecisionDetails, Sensitivity, Viewer
 from cognition_engines.store.values import Entry
 

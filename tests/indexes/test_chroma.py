@@ -13,8 +13,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.vectors.chroma.address import server_address
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, close_folder, open_folder
 from cognition_engines.indexes.vectors.collection import collection_name
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records

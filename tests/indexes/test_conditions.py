@@ -7,23 +7,25 @@ from random import Random
 import numpy as np
 import pytest
 
-from cognition_engines.filters import (
+from cognition_engines.indexes.columns.builder import Columns
+from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.indexes.columns.snapshot import MaskCache, Snapshot
+from cognition_engines.kinds.fields import normal
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import (
     AtLeast,
     AtMost,
     Conditions,
+    Filters,
     HasAll,
     HasAny,
     MemoryFilters,
     Not,
     OneOf,
+    Sensitivity,
+    Viewer,
     microseconds,
 )
-from cognition_engines.indexes.columns.builder import Columns
-from cognition_engines.indexes.columns.matching import accepts
-from cognition_engines.indexes.columns.snapshot import MaskCache, Snapshot
-from cognition_engines.kinds.fields import normal
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Filters, Sensitivity, Viewer
 from cognition_engines.spaces import (
     DECISIONS,
     EPISODES,

@@ -12,7 +12,7 @@ import pytest
 
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Snapshot
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Mode, Sensitivity, Viewer
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.search import Query, Search

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.filters import AtLeast, AtMost, Conditions, HasAll, OneOf
 from cognition_engines.indexes.columns import listing as listing_module
 from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.matching import accepts
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import AtLeast, AtMost, Conditions, HasAll, OneOf, Sensitivity, Viewer
 from cognition_engines.spaces import EPISODES, EXTRACTIONS, LISTED, Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord

@@ -15,9 +15,8 @@ import sqlalchemy as sa
 
 from cognition_engines.indexes.columns.saved import ColumnsFile, Identity
 from cognition_engines.indexes.indexes import Indexes, open_indexes
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS, SEARCHED
 from cognition_engines.store.records import Records, open_records

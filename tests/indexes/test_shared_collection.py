@@ -13,8 +13,7 @@ from cognition_engines.indexes.vectors.chroma.address import server_address
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer, FoundCollection, start_over
 from cognition_engines.indexes.vectors.collection import VectorChoice, collection_name
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.opening import SharedLock, shared_lock

@@ -16,8 +16,8 @@ from cognition_engines.indexes.space import open_space
 from cognition_engines.indexes.vectors.collection import VectorChoice, collection_name
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.graph import Entity
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import Record, embedding_text
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
 from cognition_engines.relevance import RELEVANCE
 from cognition_engines.retrieval.fusion import Part, fuse_parts, with_bm25

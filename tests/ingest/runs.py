@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from cognition_engines.ingest.options import Summary
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
 
 Run = Callable[..., Summary]

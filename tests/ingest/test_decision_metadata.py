@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.ingest.options import Summary
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
 from tests.ingest.decisions import read_file

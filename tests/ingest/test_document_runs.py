@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.queries.knowledge import author
 from cognition_engines.store.records import Records

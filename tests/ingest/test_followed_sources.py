@@ -14,7 +14,7 @@ import pytest
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.ingest.collections.addresses import parsed_address
 from cognition_engines.ingest.options import FollowedSource, Options
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Mode, Sensitivity, Viewer
 from cognition_engines.queries.knowledge import KnowledgeQuestion
 from tests.ingest.chroma_places import Place

@@ -16,7 +16,7 @@ import pytest
 from cognition_engines.ingest.follow import ChangeEvents
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.open_file import LARGEST_WHOLE, LONGEST_LINE
 from cognition_engines.store.records import Records
 from tests.ingest.conftest import CountingEmbedder, Silent

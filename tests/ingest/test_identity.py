@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.store.records import Records
 from tests.ingest.runs import EACH, Run, counts, document, ids, json_lines, stored

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from cognition_engines.exchange.runs import export_lines, import_file
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
 from tests.ingest.runs import Run, json_lines
 from tests.stored import Quiet

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
 from tests.stores import Stores
 

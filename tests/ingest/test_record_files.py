@@ -20,9 +20,9 @@ from cognition_engines.ingest.structured.json_schema import record_schema
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Extraction, content_names
 from cognition_engines.kinds.fields import ISO_8601
 from cognition_engines.kinds.graph import Evidence
-from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import KnowledgeCard, Place
 from cognition_engines.kinds.registry import kind_of, validate_record
+from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.store.records import Records
 
 Run = Callable[..., Summary]

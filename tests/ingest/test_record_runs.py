@@ -12,7 +12,7 @@ from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.options import Options
 from cognition_engines.ingest.run import ingest
 from cognition_engines.ingest.structured.json_schema import record_schema
-from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
 from tests.ingest.conftest import Silent

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from cognition_engines.ingest.structured.json_schema import record_schema
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Reason, Sensitivity
 from tests.ingest.decisions import Reading, read_file
 

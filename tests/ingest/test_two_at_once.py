@@ -13,7 +13,7 @@ import pytest
 
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records, open_records
 from tests.ingest.conftest import CountingEmbedder, Silent
 from tests.ingest.runs import counts, ids, json_lines, stored

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import add_prefix, embedding_text, kind_of
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import SENSITIVITIES, DecisionDetails, Sensitivity, Viewer
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry

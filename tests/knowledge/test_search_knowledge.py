@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.values import Entry
 from tests.kinds import entry
 from tests.serving import DIM, SeededEmbedder, Serving, unit

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import DecisionDetails
 from tests.kinds import entry
 from tests.serving import Serving

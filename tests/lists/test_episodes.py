@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.indexes.columns.listing import Listing
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.values import Entry
 from tests.kinds import entry
 from tests.serving import Serving

@@ -10,7 +10,7 @@ import pytest
 
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.errors import ComponentBusy, ComponentFailed
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
 from cstp.methods.registry import METHODS
 from cstp.reads import ReadParams

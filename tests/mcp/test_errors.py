@@ -9,7 +9,7 @@ import pytest
 from mcp import MCPError
 from pydantic.alias_generators import to_snake
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS
 from tests.isolation.world import World
 from tests.mcp.conftest import body_of, mcp_url, over_http

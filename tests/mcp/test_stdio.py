@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token, revoke_token

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic.alias_generators import to_snake
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cstp_server.mcp.tools import INSTRUCTIONS, TOOLS
 from tests.isolation.world import World
 from tests.kinds import entry

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from cognition_engines.embedding.base import FloatArray, Wanted, always
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
 from cstp.methods.registry import METHODS
 from tests.isolation.world import EPOCH, World, make_world, put

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from cognition_engines.embedding.base import Embedder, Wanted, always
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry, FloatArray
 from tests.serving import Serving, start

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.relevance import Relevance, least_cosine_of
 from tests.kinds import entry

@@ -9,7 +9,7 @@ import pytest
 
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.values import FloatArray
 from tests.kinds import entry
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from tests.kinds import entry
 
 

@@ -11,8 +11,8 @@ import pytest
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge, Entity, Event
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import SENSITIVITIES, Decision, Sensitivity, Viewer
 from tests.indexes import made
 

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.quality.graph import links, report, shares, unreached
 from benchmarks.quality.memory_corpus import read_corpus
 from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
-from cognition_engines.kinds.kind import KINDS
+from cognition_engines.kinds.spec import KINDS
 from tests.kinds import entry
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import BackupFailed, ConfigurationError
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.transfer.backup import opened_backup, restore_backup, write_backup
 from cognition_engines.store.transfer.copy import Watcher

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, Outcome
 from tests.stored import Change, Removal, Upsert, changes_of

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Facets
+from cognition_engines.kinds.spec import Facets, Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.spaces import MEMORY
 from cognition_engines.store.records import Records

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pydantic import ValidationError
 
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text, keyword_text, validate_record
-from cognition_engines.kinds.spec import Origin, Role
+from cognition_engines.kinds.spec import Kind, Origin, Role
 from cognition_engines.models import Viewer
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, MEMORY, TIMELINE
 from cognition_engines.store.records import Records, open_records

@@ -27,7 +27,7 @@ import json
 import sys
 from pathlib import Path
 from cognition_engines.exchange.runs import export_lines, import_file
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.store.records import open_records
 from cognition_engines.sync_engine import SyncEngine
@@ -124,4 +124,4 @@ def test_a_kind_added_by_spec_class_and_table_works(packages: Path, tmp_path: Pa
 
 def test_the_example_touches_the_spec_and_the_registry_alone(packages: Path) -> None:
     touched = json.loads((packages / "touched.json").read_text())
-    assert [Path(name).name for name in touched] == ["commitments.py", "kind.py", "registry.py"]
+    assert [Path(name).name for name in touched] == ["commitments.py", "spec.py", "registry.py"]

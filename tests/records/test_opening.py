@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.schema import HEAD, metadata

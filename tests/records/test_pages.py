@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from cognition_engines.indexes.columns.builder import ABSENT, Columns, Snapshot
 from cognition_engines.indexes.columns.sketches import sketch
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.spaces import DECISIONS as SPACE, NO_NUMBER
 from cognition_engines.store.records import Records

@@ -15,7 +15,7 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records

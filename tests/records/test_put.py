@@ -9,8 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import MAX_ID, Origin
+from cognition_engines.kinds.spec import MAX_ID, Kind, Origin
 from cognition_engines.models import STATUSES, Decision, Reason, Sensitivity
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, FloatArray, Outcome

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import Records, open_records

@@ -12,8 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Alternative, Decision, DecisionDetails, Reason, Sensitivity
 from cognition_engines.store.database import begin_read
 from cognition_engines.store.opening import open_store

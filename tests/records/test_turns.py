@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.spaces import MEMORY
 from cognition_engines.store.records import Records, open_records

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from cognition_engines.filters import AtLeast, AtMost, Conditions, HasAny, MemoryFilters, Not, OneOf
 from cognition_engines.indexes.columns.builder import Columns
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import AtLeast, AtMost, Conditions, HasAny, MemoryFilters, Not, OneOf, Sensitivity, Viewer
 from cognition_engines.spaces import MEMORY
 from cognition_engines.store.filters_sql import where
 from cognition_engines.store.records import Records

@@ -16,7 +16,7 @@ import pytest
 
 from cognition_engines.embedding.base import FloatArray, Wanted, always
 from cognition_engines.errors import NotWanted
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from tests.chaos.greedy import MCP, MODEST
 from tests.isolation.world import make_world, put
 from tests.serving import SeededEmbedder, Serving, serve

@@ -15,7 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from cognition_engines.indexes.keywords.index import KeywordIndex
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
 from cstp_server.limits.places import Gate
 from tests.kinds import entry

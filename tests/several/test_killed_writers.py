@@ -9,8 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, FloatArray

@@ -109,7 +109,7 @@ def test_links_at_once_close_no_circle(doors: Doors) -> None:
 
 
 DIGEST = """
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.values import Replaces
 from cognition_engines.writing.requests import PutRecords
 from cognition_engines.writing.writer import request_digest

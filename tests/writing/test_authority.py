@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cstp_server.tokens import create_token
 from tests.kinds import entry
 from tests.serving import Serving, start

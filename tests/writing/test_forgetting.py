@@ -19,8 +19,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.exchange.runs import export_lines, import_file
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.decisions import ReviewContent
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import EVERYTHING, Filters, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.queries.recall.results import RecallRequest

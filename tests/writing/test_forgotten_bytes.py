@@ -15,7 +15,7 @@ from cognition_engines.exchange.runs import export_lines
 from cognition_engines.indexes.keywords.language import make_analyzer
 from cognition_engines.indexes.keywords.text_documents import make_schema
 from cognition_engines.kinds.decisions import Evidence, ReviewContent
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, AffectedPart, Alternative, CitedSource, Reason
 from cognition_engines.spaces import SEARCHED
 from cognition_engines.writing.erasing import Forget

@@ -7,7 +7,7 @@ import pytest
 
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.writing.erasing import Forget, Forgotten

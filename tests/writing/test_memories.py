@@ -12,8 +12,8 @@ from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.graph import Actor, Event
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Episode
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Sensitivity, Viewer
 from cognition_engines.queries.episodes import EpisodeQuestion
 from cognition_engines.queries.lists import EpisodeFilters

@@ -9,7 +9,7 @@ import pytest
 
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.decisions import LinkType
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Decision, Filters, Sensitivity, Viewer
 from cognition_engines.queries.lists import MOST_NAMES, MOST_TAGS
 from cognition_engines.store.reads.decisions import DecisionGraph, GraphRequest

@@ -8,7 +8,7 @@ import pytest
 
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Decision, Sensitivity, Viewer
 from cognition_engines.writing.requests import LinkDecisions, UnlinkDecisions, WriteCaller, WriteConflict, WriteRefused
 from tests.writing.written import new, review, update

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from tests.kinds import entry
 from tests.serving import Serving
 

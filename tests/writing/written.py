@@ -7,9 +7,8 @@ from typing import Any
 
 from cognition_engines.drafts.ids import digest, with_place
 from cognition_engines.kinds.decisions import ReviewContent
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import validate_record
-from cognition_engines.kinds.spec import WRITTEN, Origin
+from cognition_engines.kinds.spec import WRITTEN, Kind, Origin
 from cognition_engines.store.values import Entry, FloatArray
 from cognition_engines.writing.requests import RecordDecision, ReviewDecision, UpdateDecision
 from cognition_engines.writing.stated_decisions import stated_decision

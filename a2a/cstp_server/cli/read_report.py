@@ -10,7 +10,7 @@ from cognition_engines.drafts.refusal_messages import kinds
 from cognition_engines.ingest.detect import SUFFIXES
 from cognition_engines.ingest.discover import LINK
 from cognition_engines.ingest.options import Pruned, Summary
-from cognition_engines.kinds.kind import KINDS
+from cognition_engines.kinds.spec import KINDS
 from cognition_engines.models import Problem
 from cstp_server.terminal import say
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.exchange.lines import object_of, origin_from
-from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import SENSITIVITIES, Viewer
 from cognition_engines.store.values import (
     PART,

@@ -17,7 +17,7 @@ from cognition_engines.ingest.follow import file_states
 from cognition_engines.ingest.formats.converted import Unreadable
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import Selection
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.inspection import StoreContents, StoreState, inspect_store, other_schema, sqlite_file
 from cognition_engines.store.schema import HEAD
 from cstp.client.messages import HttpAnswer

@@ -10,9 +10,9 @@ from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn, conversation_name
 from cognition_engines.kinds.extractions import Extraction, heading
 from cognition_engines.kinds.graph import Event
-from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import add_prefix
+from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.everything import FoundRecord, SearchRequest
 from cognition_engines.queries.knowledge import title

@@ -1,10 +1,9 @@
 """The methods that remember, and that list memories."""
 
 from cognition_engines.engine import Engine
-from cognition_engines.filters import MemoryFilters
 from cognition_engines.kinds.artifacts import Artifact, Turn, conversation_name
 from cognition_engines.kinds.graph import Actor, Event, Evidence, Subject
-from cognition_engines.models import SENSITIVITIES
+from cognition_engines.models import SENSITIVITIES, MemoryFilters
 from cognition_engines.queries.knowledge import snippet
 from cognition_engines.store.values import StoredRecord
 from cognition_engines.writing.requests import Remember

@@ -8,9 +8,9 @@ from cognition_engines.engine import Engine
 from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn, conversation_name
 from cognition_engines.kinds.graph import Entity, Event
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import add_prefix
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.queries.knowledge import author, place, title
 from cognition_engines.queries.recall.results import NamedCount, RecallAnswer, RecallRequest, RelatedRecord, Result

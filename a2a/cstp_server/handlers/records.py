@@ -4,13 +4,13 @@ from typing import Any
 
 from cognition_engines.engine import Engine
 from cognition_engines.exchange.lines import UnreadableLine, origin_object, read_object
-from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.queries.following import FollowedChanges, Following, UnknownCursor
 from cognition_engines.queries.operator_reads import LookUp
 from cognition_engines.store.codec import moment
 from cognition_engines.store.reads.viewer_changes import SeenChange
 from cognition_engines.store.values import Entry, KnownRecord, Outcome, Replaces
-from cognition_engines.writing.erasing import ErasureReceipt, Forget
+from cognition_engines.writing.erasing import Forget
 from cognition_engines.writing.knowledge import check_import
 from cognition_engines.writing.requests import PutRecords, WritesRefused
 from cstp.errors import MAX_VIOLATIONS, Conflict, InvalidParams, Overloaded, Violation
@@ -53,7 +53,11 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
     async def forget(params: wire.ForgetParams, call: Call) -> wire.ForgetResult:
         kind = None if params.kind is None else KINDS[params.kind]
         done = await write(engine, call, params, Forget(id=params.id, kind=kind, reason=params.reason))
-        receipt = None if done.receipt is None else _receipt(done.receipt)
+        receipt = (
+            None
+            if done.receipt is None
+            else to_wire(wire.ForgetReceipt, done.receipt, remaining=to_wire(wire.ForgetRemaining, done.receipt))
+        )
         return to_wire(wire.ForgetResult, done, deleted=not params.dry_run, receipt=receipt)
 
     async def changes(params: wire.ChangesParams, call: Call) -> wire.ChangesResult:
@@ -121,10 +125,6 @@ def _known_state(one: KnownRecord) -> wire.KnownRecordState:
     return wire.KnownRecordState(
         key=one.key, kind=kind, id=one.id, project=one.project, origin=origin_object(one.origin)
     )
-
-
-def _receipt(found: ErasureReceipt) -> wire.ForgetReceipt:
-    return to_wire(wire.ForgetReceipt, found, remaining=to_wire(wire.ForgetRemaining, found))
 
 
 def kinds_of(params: wire.ChangesParams) -> tuple[Kind, ...] | None:

@@ -40,10 +40,6 @@ class UvicornProtocol(HttpToolsProtocol):
         """The state in the scope of the newest request."""
         return self.cycle.scope["state"]
 
-    def answer_through(self, transport: object) -> None:
-        """Make the newest request's answer go through another transport."""
-        self.cycle.transport = transport  # type: ignore[assignment]
-
     def drop_answer(self) -> None:
         """Let the application write on without effect: uvicorn learns that the connection is gone a little later."""
         if self.is_answering:
@@ -158,7 +154,7 @@ class CappedProtocol(UvicornProtocol):
         if not self._offered:
             self._advance(in_head=False)
             super().on_headers_complete()
-            self.answer_through(_Ending(self))
+            self.cycle.transport = _Ending(self)  # type: ignore[assignment]
 
     def on_body(self, body: bytes) -> None:
         self._advance(in_head=False)

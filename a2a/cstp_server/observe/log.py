@@ -244,7 +244,10 @@ class LogOutput:
             for piece in _pieces(lines, self._piece):
                 self._torn = not _put(self._stream, f"\n{piece}" if self._torn else piece)
             if self._lost and (self._waiting.empty() or monotonic() >= self._tell_at):
-                self._own_up()
+                with self._counting:
+                    lost, self._lost = self._lost, 0
+                self._tell_at = monotonic() + _TELL_EVERY
+                self._tell_lost(lost)
                 if written is not None:
                     self._waiting.put(written)  # after the line that reports the loss
             elif written is not None:
@@ -264,12 +267,6 @@ class LogOutput:
                     break
                 item = self._waiting.get_nowait()
         return lines, item if isinstance(item, Event) else None
-
-    def _own_up(self) -> None:
-        with self._counting:
-            lost, self._lost = self._lost, 0
-        self._tell_at = monotonic() + _TELL_EVERY
-        self._tell_lost(lost)
 
 
 def _piece_of(stream: TextIO | None) -> int:

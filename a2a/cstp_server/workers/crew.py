@@ -182,7 +182,10 @@ class Crew:
             else:
                 self._note_end(process)
         if self._kill_at is not None and monotonic() >= self._kill_at:
-            self._kill()
+            _log.error("workers_killed", count=len(self._processes), reason="grace time over")
+            self._code = self._code or 1
+            self._kill_at = None
+            self._send(signal.SIGKILL)
 
     def _note_answers(self, process: _Process) -> None:
         process.answers = True
@@ -236,12 +239,6 @@ class Crew:
         else:
             self._kill_at = min(self._kill_at or monotonic(), monotonic() + FORCED_SECONDS + SPARE_SECONDS)
             self._send(STOP_AT_ONCE)
-
-    def _kill(self) -> None:
-        _log.error("workers_killed", count=len(self._processes), reason="grace time over")
-        self._code = self._code or 1
-        self._kill_at = None
-        self._send(signal.SIGKILL)
 
     def _send(self, number: signal.Signals) -> None:
         for process in self._processes.values():

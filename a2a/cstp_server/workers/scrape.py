@@ -231,11 +231,17 @@ def _write(file: Path, families: Sequence[MetricFamily]) -> None:
 
 
 def _pack(families: Sequence[MetricFamily]) -> bytes:
-    return orjson.dumps([(one.name, one.documentation, one.type, _samples(one)) for one in families])
-
-
-def _samples(family: MetricFamily) -> list[object]:
-    return [(name, labels, value) for (name, labels), value in family.samples.items()]
+    return orjson.dumps(
+        [
+            (
+                one.name,
+                one.documentation,
+                one.type,
+                [(name, labels, value) for (name, labels), value in one.samples.items()],
+            )
+            for one in families
+        ]
+    )
 
 
 def _unpack(found: list[Any]) -> list[MetricFamily]:

@@ -12,10 +12,9 @@ from typing import Final
 from cognition_engines.kinds.artifacts import ARTIFACT, ArtifactChunk, Turn
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.fields import MAX_REF
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Episode
 from cognition_engines.kinds.registry import SPECS, OtherRecord, Record, adapter, add_prefix, kind_of, spec_of
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision
 from cognition_engines.store.origins import namesakes
 

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 
 from cognition_engines.drafts.plain_values import LONGEST_NAME, Value, safe_name
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 
 _MESSAGES: Final = {
     "missing": "is required",

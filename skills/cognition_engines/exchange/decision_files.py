@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from cognition_engines.exchange.lines import record_members
 from cognition_engines.kinds.decisions import DecisionLink
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Decision
 from cognition_engines.store.reads.decisions import DecisionHistory
 from cognition_engines.store.records import Records

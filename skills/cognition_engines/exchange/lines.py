@@ -21,9 +21,8 @@ from cognition_engines.drafts.ids import digest, with_place
 from cognition_engines.drafts.plain_values import join_reasons, unsound
 from cognition_engines.escapes import one_line
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
-from cognition_engines.kinds.kind import KINDS, Kind
 from cognition_engines.kinds.registry import Record, adapter, add_prefix, kind_of, validate_record
-from cognition_engines.kinds.spec import MAX_ID, Origin
+from cognition_engines.kinds.spec import KINDS, MAX_ID, Kind, Origin
 from cognition_engines.models import SENSITIVITIES, STATUSES, Decision, Reason
 from cognition_engines.store.values import PART, Entry, StoredRecord
 

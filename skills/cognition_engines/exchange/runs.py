@@ -16,12 +16,10 @@ from typing import Final, TypeAlias, TypeVar
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.exchange.lines import UnreadableLine, line_of, read_line
-from cognition_engines.filters import microseconds
 from cognition_engines.kinds.graph import Edge
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text, kind_of, references_of
-from cognition_engines.kinds.spec import Origin, Role
-from cognition_engines.models import Problem
+from cognition_engines.kinds.spec import Kind, Origin, Role
+from cognition_engines.models import Problem, microseconds
 from cognition_engines.open_file import lines_of
 from cognition_engines.store.erasure.ledger import Erasure
 from cognition_engines.store.origins import namesakes
@@ -80,7 +78,10 @@ def forgotten_names(lines: Sequence[LineRefs], records: Records) -> set[Name]:
     A line is left out if its record was forgotten since, if its owner's record that it belongs to was forgotten and is
     neither in the store nor on another line, or if all passages that it was made of are left out or forgotten.
     """
-    gone = _find_erasures({name for one in lines for name in (one.name, *one.parents, *one.passages)}, records)
+    found: dict[Name, Erasure] = {}
+    for page in _pages(sorted({name for one in lines for name in (one.name, *one.parents, *one.passages)}), _PAGE):
+        found |= records.forgetting.find_erasures(page)
+    gone = found
     if not gone:
         return set()
     lost = {one.name: gone[one.name] for one in lines if one.name in gone and is_older(one, gone[one.name])}
@@ -106,13 +107,6 @@ def is_older(line: LineRefs, erasure: Erasure) -> bool:
 
 def _goes_with(line: LineRefs, erasure: Erasure) -> bool:
     return is_older(line, erasure) and (line.cut or line.owner == erasure.written_by)
-
-
-def _find_erasures(names: Iterable[Name], records: Records) -> dict[Name, Erasure]:
-    found: dict[Name, Erasure] = {}
-    for page in _pages(sorted(names), _PAGE):
-        found |= records.forgetting.find_erasures(page)
-    return found
 
 
 def _find_stored(names: Iterable[Name], records: Records) -> dict[Name, StoredRecord]:

@@ -207,7 +207,11 @@ class SpaceIndex:
                 failure = "keywords"
             began = monotonic()
             try:
-                self._catch_up()
+                # changes that a failed attempt has applied are published by the next one
+                if self._records.last_seq() > self.snapshot.seq:
+                    while self._step(skip_words=self._words.seq < self._columns.seq) and not self._stop.is_set():
+                        pass
+                    self._publish()
                 self._write_words_again()
                 following.over()
             except ComponentFailed as error:
@@ -226,13 +230,6 @@ class SpaceIndex:
         self._wake.wait(seconds)
         self._wake.clear()
         return self._stop.is_set()
-
-    def _catch_up(self) -> None:
-        # changes that a failed attempt has applied are published by the next one
-        if self._records.last_seq() > self.snapshot.seq:
-            while self._step(skip_words=self._words.seq < self._columns.seq) and not self._stop.is_set():
-                pass
-            self._publish()
 
     def _publish(self) -> None:
         if self.vectors is not None:

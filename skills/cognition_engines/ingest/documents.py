@@ -19,8 +19,8 @@ from cognition_engines.ingest.items import DocumentDraft, Item, Warned, rejected
 from cognition_engines.ingest.parse.front_matter import FrontMatter, plain_name, read_front_matter
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.fields import sound
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Source
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.markdown.document import Document, read_markdown
 from cognition_engines.markdown.front_block import Member
 from cognition_engines.markdown.inline import bare, is_title, one_line, plain_text, without_links

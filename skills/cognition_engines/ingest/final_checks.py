@@ -11,9 +11,8 @@ from cognition_engines.ingest.options import HeldBack, Options, Pruned
 from cognition_engines.ingest.plan import RecordSink
 from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import EVERYTHING, UNNAMED, FilePlace
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import PARENTS
-from cognition_engines.kinds.spec import Role
+from cognition_engines.kinds.spec import Kind, Role
 from cognition_engines.models import Problem
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import PART, DanglingReferences, ExposedRecords, KnownRecord

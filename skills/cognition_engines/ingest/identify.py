@@ -31,10 +31,9 @@ from cognition_engines.ingest.rights import Rights, RunOptions, rights_of
 from cognition_engines.kinds.artifacts import ArtifactChunk, Turn
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Event
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Episode, Source
 from cognition_engines.kinds.registry import PARENTS, Record, add_prefix, kind_of
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.origins import full_id
 from cognition_engines.store.values import PART, KnownRecord

@@ -8,10 +8,9 @@ from typing import Protocol, TypeAlias
 from cognition_engines.drafts.chunking import Piece
 from cognition_engines.drafts.ids import part_id
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Episode, Source
 from cognition_engines.kinds.registry import Record, kind_of
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Problem, Sensitivity
 from cognition_engines.store.values import FloatArray
 

@@ -9,7 +9,7 @@ from cognition_engines.drafts.refusal_messages import a
 from cognition_engines.ingest.items import Candidate, Identity, Unit, with_head, with_id
 from cognition_engines.ingest.report import Tally, content_of, is_gone, is_later, only_by_place, taken_id_message
 from cognition_engines.ingest.repository import UNNAMED
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.store.origins import namesakes
 from cognition_engines.store.values import (

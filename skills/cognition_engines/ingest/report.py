@@ -11,8 +11,7 @@ from cognition_engines.ingest.identify import EarlierOption
 from cognition_engines.ingest.items import Candidate, Identity, Unit
 from cognition_engines.ingest.repository import EVERYTHING, STREAM, UNNAMED, FilePlace
 from cognition_engines.kinds.artifacts import Turn
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Problem
 from cognition_engines.store.origins import namesakes
 from cognition_engines.store.values import Outcome

@@ -15,7 +15,7 @@ from cognition_engines.ingest.documents import MEMBERS
 from cognition_engines.ingest.items import Item, RecordDraft, rejected, warned
 from cognition_engines.ingest.parse.front_matter import FrontMatter, read_front_matter
 from cognition_engines.ingest.structured.records import read_other
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.markdown.front_block import front_block
 from cognition_engines.markdown.inline import bare
 

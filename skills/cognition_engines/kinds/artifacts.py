@@ -21,9 +21,9 @@ from cognition_engines.kinds.fields import (
     in_order,
     normal,
 )
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.spec import (
     Facets,
+    Kind,
     KindSpec,
     Role as ReferenceRole,
     first,

@@ -29,8 +29,7 @@ from cognition_engines.kinds.fields import (
     Text,
     a_line,
 )
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import MAX_ID, Facets, KindSpec, Origin, Reference, Role, first, own, short_key
+from cognition_engines.kinds.spec import MAX_ID, Facets, Kind, KindSpec, Origin, Reference, Role, first, own, short_key
 from cognition_engines.models import SENSITIVITIES, SUPERSEDED, Decision
 from cognition_engines.unicode_forms import fold_text
 

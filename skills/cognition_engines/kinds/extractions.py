@@ -8,8 +8,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_orig
 from pydantic import Field
 
 from cognition_engines.kinds.fields import Base, Count, Instant, Line, Lines, Model, Ref, Share, Text
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Facets, KindSpec, Role, named_ids, own
+from cognition_engines.kinds.spec import Facets, Kind, KindSpec, Role, named_ids, own
 
 LONG: Final = 100_000  # characters of a text of the content
 

@@ -25,8 +25,7 @@ from cognition_engines.kinds.fields import (
     in_order,
     normal,
 )
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Facets, KindSpec, Origin, Reference, Role, named_ids, own, plain_facets
+from cognition_engines.kinds.spec import Facets, Kind, KindSpec, Origin, Reference, Role, named_ids, own, plain_facets
 
 ActorRole: TypeAlias = Literal["owner", "contributor", "reviewer", "stakeholder", "other"]
 SubjectType: TypeAlias = Literal["person", "project", "object", "other"]

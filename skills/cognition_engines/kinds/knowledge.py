@@ -21,8 +21,7 @@ from cognition_engines.kinds.fields import (
     in_order,
     normal,
 )
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Facets, KindSpec, Role, first, named_ids, own, plain_facets, with_title
+from cognition_engines.kinds.spec import Facets, Kind, KindSpec, Role, first, named_ids, own, plain_facets, with_title
 from cognition_engines.unicode_forms import fold_text
 
 

@@ -12,9 +12,8 @@ from cognition_engines.kinds.decisions import DECISION
 from cognition_engines.kinds.extractions import EXTRACTION, Extraction
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import GRAPH, Edge, Entity, Event
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import EPISODE, KNOWLEDGE_KINDS, Chunk, Cluster, Episode, Source
-from cognition_engines.kinds.spec import TARGETS, KindSpec, Origin, Reference, Role
+from cognition_engines.kinds.spec import TARGETS, Kind, KindSpec, Origin, Reference, Role
 from cognition_engines.models import Decision
 
 OtherRecord: TypeAlias = (

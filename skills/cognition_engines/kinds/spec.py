@@ -1,4 +1,4 @@
-"""What the engine knows of a kind of record: one value for each kind.
+"""The kinds of records by number and by name, and what the engine knows of a kind: one value for each.
 
 Tables, indexes, ids, readers of files, rights and joins are made of these values.
 """
@@ -10,7 +10,8 @@ from enum import IntEnum
 from hashlib import sha256
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from cognition_engines.kinds.kind import Kind
+from pydantic.alias_generators import to_camel
+
 from cognition_engines.models import Sensitivity
 
 # PostgreSQL indexes at most 2,704 bytes; a character takes up to four.
@@ -20,6 +21,36 @@ INGESTED: Final = "ingest"  # the way of what was read from files
 OTHER_IDS: Final = ("_id", "doc_id")  # names of an id in other systems, for any kind
 
 
+class Kind(IntEnum):
+    """A kind of records. Its number is stored with every record, and is never given to another kind."""
+
+    DECISION = 1
+    SOURCE = 2
+    CHUNK = 3
+    CLUSTER = 4
+    EXTRACTION = 5
+    EPISODE = 6
+    ARTIFACT = 7
+    ARTIFACT_CHUNK = 8
+    TURN = 9
+    EVENT = 10
+    ENTITY = 11
+    EDGE = 12
+
+    @property
+    def label(self) -> str:
+        """Its name in files and columns: `artifact_chunk`."""
+        return self.name.lower()
+
+
+KINDS: Final[Mapping[str, Kind]] = {kind.label: kind for kind in Kind}
+# The names of kinds as files and requests give them.
+KIND_NAMES: Final[Mapping[str, Kind]] = {
+    **KINDS,
+    **{to_camel(label): kind for label, kind in KINDS.items()},
+    "conversation_turn": Kind.TURN,
+    "conversationTurn": Kind.TURN,
+}
 Maker: TypeAlias = Literal["file", "agent", "import"]
 
 

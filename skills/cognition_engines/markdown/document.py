@@ -195,7 +195,7 @@ class _LineFacts:
         self.table(rows, headed=False)
 
     def table(self, rows: Sequence[tuple[int, tuple[str, ...]]], *, headed: bool) -> None:
-        if not headed and len(rows) > 1 and _is_rule(rows[1][1]):
+        if not headed and len(rows) > 1 and all(cell and not cell.strip(" :-") for cell in rows[1][1]):
             rows, headed = [rows[0], *rows[2:]], True
         if rows:
             self.entries.append(Table(rows[0][0], tuple(rows), headed))
@@ -283,10 +283,6 @@ def _rows(
 
 def _cells(line: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in line.strip("|").split("|"))
-
-
-def _is_rule(cells: Sequence[str]) -> bool:
-    return all(cell and not cell.strip(" :-") for cell in cells)
 
 
 def _without_comments(text: str) -> str:

@@ -4,11 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from cognition_engines.filters import Conditions, HasAll, between
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Episode
-from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Mode, Viewer
+from cognition_engines.kinds.spec import Kind, Origin
+from cognition_engines.models import Conditions, HasAll, Mode, Viewer, between
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent

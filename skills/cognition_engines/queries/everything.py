@@ -6,14 +6,13 @@ from datetime import datetime
 from typing import Final
 
 from cognition_engines.errors import NoGoodMatch
-from cognition_engines.filters import Conditions, HasAll, MemoryFilters, OneOf, one_of
 from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.decisions import ENDED
 from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, Record, add_prefix, embedding_text
-from cognition_engines.models import Decision, Mode, Viewer
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Conditions, Decision, HasAll, MemoryFilters, Mode, OneOf, Viewer, one_of
 from cognition_engines.queries.decisions import links_of
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools

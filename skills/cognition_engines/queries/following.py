@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from cognition_engines.errors import ComponentBusy, ComponentFailed, EngineError, UnknownChange
 from cognition_engines.indexes.published import PublishedSeq
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent, half

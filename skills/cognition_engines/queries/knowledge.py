@@ -7,16 +7,14 @@ from typing import Final
 
 import numpy as np
 
-from cognition_engines.filters import OneOf, one_of
 from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.space import SpaceIndex
 from cognition_engines.kinds.artifacts import ArtifactChunk
 from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Cluster
-from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Mode, Viewer
+from cognition_engines.kinds.spec import Kind, Origin
+from cognition_engines.models import Mode, OneOf, Viewer, one_of
 from cognition_engines.queries.lists import about
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope

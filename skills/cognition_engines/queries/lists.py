@@ -10,22 +10,26 @@ from typing import Final
 import numpy as np
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.filters import (
+from cognition_engines.indexes.columns.listing import Listing, ListPage, Order
+from cognition_engines.indexes.columns.snapshot import count_labels, count_members
+from cognition_engines.kinds.extractions import Extraction, ExtractionType
+from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import (
+    SUPERSEDED,
     Conditions,
+    Filters,
     HasAll,
     HasAny,
     MemoryFilters,
     OneOf,
+    Overdue,
+    Viewer,
     between_dates,
+    in_force,
     microseconds,
     one_of,
 )
-from cognition_engines.indexes.columns.listing import Listing, ListPage, Order
-from cognition_engines.indexes.columns.snapshot import count_labels, count_members
-from cognition_engines.kinds.extractions import Extraction, ExtractionType
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.knowledge import Chunk
-from cognition_engines.models import SUPERSEDED, Filters, Overdue, Viewer, in_force
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
 from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, NO_NUMBER, TIMELINE

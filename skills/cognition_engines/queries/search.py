@@ -13,14 +13,13 @@ import numpy as np
 
 from cognition_engines.embedding.cache import QueryCache
 from cognition_engines.errors import ComponentFailed, NoGoodMatch
-from cognition_engines.filters import Conditions
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.keywords.index import ViewerKeywords
 from cognition_engines.indexes.keywords.text_documents import textual
 from cognition_engines.indexes.vectors.live import LiveVectors
-from cognition_engines.models import Mode, Viewer
+from cognition_engines.models import Conditions, Mode, Viewer
 from cognition_engines.queries.phrase_lift import BEST, Phrases
 from cognition_engines.queries.pools import Pools, Work, run_through
 from cognition_engines.queries.turns import Caller

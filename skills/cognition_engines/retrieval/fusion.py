@@ -7,10 +7,9 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from cognition_engines.filters import microseconds
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Viewer
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Viewer, microseconds
 from cognition_engines.relevance import Language, Relevance
 from cognition_engines.retrieval.legs import (
     EMPTY,

@@ -12,11 +12,10 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cognition_engines.filters import Conditions
 from cognition_engines.indexes.columns import sketches
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot, window_indices
 from cognition_engines.indexes.keywords.text_documents import Marks, marks_for
-from cognition_engines.models import Viewer
+from cognition_engines.models import Conditions, Viewer
 
 SMALL_SPACE: Final = 2000  # rows that the viewer sees: up to here all rows that have a word are asked for at once
 FEW_ROWS: Final = 500  # up to here the keyword index is asked about these rows only

@@ -10,8 +10,7 @@ import numpy as np
 import orjson
 import sqlalchemy as sa
 
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Role
+from cognition_engines.kinds.spec import Kind, Role
 from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.codec import Row, matrix
 from cognition_engines.store.database import Store, begin_scan, failures

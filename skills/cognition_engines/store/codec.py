@@ -10,13 +10,11 @@ import orjson
 from pydantic import TypeAdapter
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.filters import microseconds
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.extractions import AnyExtraction
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS, Record, kind_of, spec_of
-from cognition_engines.kinds.spec import Facets, Origin, short_key
-from cognition_engines.models import Reason, Sensitivity
+from cognition_engines.kinds.spec import Facets, Kind, Origin, short_key
+from cognition_engines.models import Reason, Sensitivity, microseconds
 from cognition_engines.spaces import OPEN
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 from cognition_engines.unicode_forms import fold_text

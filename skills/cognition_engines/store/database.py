@@ -215,7 +215,7 @@ def begin_write(store: Store, component: str = "records") -> Iterator[sa.Connect
             without_deadline(connection)
             connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT}s'")
             connection.execute(sa.select(counter.c.seq).with_for_update())
-        begin_numbering(connection)
+        connection.info.pop(_STATE, None)
         yield connection
 
 
@@ -256,11 +256,6 @@ def _seen_to_be(store: Store, before: int, value: int, store_id: str | None) -> 
         raise ComponentFailed("records", REPLACED)
     store.seen.last_seq = max(store.seen.last_seq, value)
     return int(value)
-
-
-def begin_numbering(connection: sa.Connection) -> None:
-    """Forget the block of the transaction that the connection had before."""
-    connection.info.pop(_STATE, None)
 
 
 def allocate(connection: sa.Connection, count: int) -> list[int]:

@@ -12,10 +12,9 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from cognition_engines.filters import microseconds
 from cognition_engines.kinds.decisions import EARLIEST, ENDED, UNDECIDED
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import SUPERSEDED
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import SUPERSEDED, microseconds
 from cognition_engines.spaces import OPEN
 from cognition_engines.store.codec import Cell
 from cognition_engines.store.database import allocate, pages

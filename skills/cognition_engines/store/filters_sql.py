@@ -6,8 +6,8 @@ from typing import Any, Final, assert_never
 import orjson
 import sqlalchemy as sa
 
-from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf
-from cognition_engines.kinds.kind import KINDS
+from cognition_engines.kinds.spec import KINDS
+from cognition_engines.models import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf
 from cognition_engines.store.schema import records
 from cognition_engines.unicode_forms import fold_text
 

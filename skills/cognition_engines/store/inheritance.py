@@ -11,9 +11,8 @@ from typing import Any, Final, Literal, NamedTuple
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import CHILDREN, PARENTS
-from cognition_engines.kinds.spec import Facets, Role
+from cognition_engines.kinds.spec import Facets, Kind, Role
 from cognition_engines.models import Sensitivity
 from cognition_engines.relevance import MOST_ADJACENT
 from cognition_engines.store.codec import Cell, facet_cells, moment, people_of

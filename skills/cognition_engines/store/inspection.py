@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.spaces import Space
 from cognition_engines.store.codec import stored_record
 from cognition_engines.store.database import Store, begin_read, count_rows, failures
@@ -189,7 +189,10 @@ def _inspect(url: str, file: Path | None, model: str | None) -> StoreState:
         return StoreState(engine, None, "UTF-8", damage, _size(_log_of(file)), None)
     with _read_only(url, file) as store, begin_read(store) as connection:
         if file is None:
-            version, encoding = (_show_setting(connection, name) for name in ("server_version", "server_encoding"))
+            version, encoding = (
+                str(connection.exec_driver_sql(f"SHOW {name}").scalar_one())
+                for name in ("server_version", "server_encoding")
+            )
             engine, log_bytes = f"PostgreSQL {version}", 0
         else:
             encoding = str(connection.exec_driver_sql("PRAGMA encoding").scalar_one())
@@ -299,7 +302,3 @@ def _log_of(file: Path) -> Path:
 
 def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
-
-
-def _show_setting(connection: sa.Connection, name: str) -> str:
-    return str(connection.exec_driver_sql(f"SHOW {name}").scalar_one())

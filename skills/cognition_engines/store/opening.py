@@ -151,7 +151,11 @@ def _ready(store: Store, named: str) -> Store:
     with ExitStack() as stack:
         stack.callback(store.reader.dispose)
         with store.reader.begin() as connection:
-            _check_version(connection, named)
+            found = connection.dialect.server_version_info
+            if connection.dialect.name == "postgresql" and found is not None and found < (OLDEST_POSTGRESQL,):
+                raise ConfigurationError(
+                    f"{named}: needs PostgreSQL {OLDEST_POSTGRESQL} or newer, and this is {found[0]}"
+                )
             exists = schema_of(connection) == HEAD
         if not exists:
             with store.writer.begin() as connection:
@@ -160,12 +164,6 @@ def _ready(store: Store, named: str) -> Store:
             store_id = connection.execute(sa.select(meta.c.value).where(meta.c.name == "store_id")).scalar_one()
         stack.pop_all()
     return replace(store, store_id=store_id)
-
-
-def _check_version(connection: sa.Connection, named: str) -> None:
-    found = connection.dialect.server_version_info
-    if connection.dialect.name == "postgresql" and found is not None and found < (OLDEST_POSTGRESQL,):
-        raise ConfigurationError(f"{named}: needs PostgreSQL {OLDEST_POSTGRESQL} or newer, and this is {found[0]}")
 
 
 def create_tables(connection: sa.Connection, named: str = SETTING) -> None:

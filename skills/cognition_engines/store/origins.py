@@ -8,8 +8,8 @@ from typing import Any, Final
 import orjson
 import sqlalchemy as sa
 
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import NAMESAKES, add_prefix
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity, Viewer
 from cognition_engines.store.codec import ORIGIN, origin_of, place_key
 from cognition_engines.store.database import Store, begin_read, begin_scan, begin_write, pages

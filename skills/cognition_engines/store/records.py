@@ -5,8 +5,8 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import add_prefix
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.audit.chain import AuditChain
 from cognition_engines.store.change_feed import ChangeFeed
 from cognition_engines.store.database import Store, begin_read, begin_scan, begin_write, failures, last_seq, pages

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import (
     CHILDREN,
     PARENTS,
@@ -22,7 +21,7 @@ from cognition_engines.kinds.registry import (
     references_of,
     spec_of,
 )
-from cognition_engines.kinds.spec import TARGETS, Origin, Role
+from cognition_engines.kinds.spec import TARGETS, Kind, Origin, Role
 from cognition_engines.store.codec import Cell, columns_of, place_key
 from cognition_engines.store.database import pages
 from cognition_engines.store.inheritance import renumber, settle

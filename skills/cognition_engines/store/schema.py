@@ -10,8 +10,8 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.codec import COLUMNS, DERIVED, CellType
 
 HEAD: Final = "0002"  # the schema that these tables are

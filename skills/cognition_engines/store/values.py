@@ -9,9 +9,8 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import Record
-from cognition_engines.kinds.spec import Facets, Origin, Role
+from cognition_engines.kinds.spec import Facets, Kind, Origin, Role
 from cognition_engines.models import Sensitivity
 
 FloatArray: TypeAlias = npt.NDArray[np.float32]

@@ -9,10 +9,9 @@ import numpy as np
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.filters import microseconds
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import CHILDREN, NAMESAKES, PARENTS, add_prefix, embedding_text, kind_of
-from cognition_engines.kinds.spec import MAX_ID, Role
+from cognition_engines.kinds.spec import MAX_ID, Kind, Role
+from cognition_engines.models import microseconds
 from cognition_engines.store.codec import Cell, columns_of, place_cells, spine_of, window_rows
 from cognition_engines.store.database import allocate, allocate_keys, pages
 from cognition_engines.store.decision_state import settle_decisions, show_again, superseded_by

@@ -11,12 +11,10 @@ import orjson
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.filters import microseconds
 from cognition_engines.kinds.decisions import DecisionLink, LinkType, Review
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import kind_of
-from cognition_engines.kinds.spec import WRITTEN, Role
-from cognition_engines.models import Viewer
+from cognition_engines.kinds.spec import WRITTEN, Kind, Role
+from cognition_engines.models import Viewer, microseconds
 from cognition_engines.store.audit.audit_rows import AuditEntry, record_of
 from cognition_engines.store.audit.chain import append_rows, changed_since
 from cognition_engines.store.codec import columns_of
@@ -205,7 +203,9 @@ class WriteTransaction:
                 content=REVIEW.dump_json(review.content).decode(),
             )
         )
-        return self._read_settled(stored)
+        renumber(self._connection, [stored.key])
+        settle_decisions(self._connection, [stored.key])
+        return self._read(stored.key, stored.kind)
 
     def links(self, ids: Sequence[str], type: LinkType, viewer: Viewer | None = None) -> list[DecisionLink]:
         """Return the links of a type that begin at these decisions and whose ends the viewer sees both."""
@@ -296,11 +296,6 @@ class WriteTransaction:
             renumber(self._connection, keys)
         else:
             allocate(self._connection, 1)  # the transaction has written, which its answer has a `seq` for
-
-    def _read_settled(self, stored: StoredRecord) -> StoredRecord:
-        renumber(self._connection, [stored.key])
-        settle_decisions(self._connection, [stored.key])
-        return self._read(stored.key, stored.kind)
 
     def _read(self, key: int, kind: Kind) -> StoredRecord:
         return found_by_keys(self._connection, [key], None, (kind,))[key]

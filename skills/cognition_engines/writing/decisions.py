@@ -6,7 +6,7 @@ from secrets import token_hex
 from typing import Any, Final
 
 from cognition_engines.kinds.decisions import ACYCLIC, UNDECIDED, DecisionLink, LinkType, Review
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
 from cognition_engines.store.values import Revision, StoredRecord
@@ -130,7 +130,9 @@ def update(
         raise Outdated
     before = own_content(transaction, stored)
     after = updated_decision(before, asked)
-    _check_validity(after, asked.names)
+    if after.valid_from is not None and after.valid_to is not None and after.valid_from > after.valid_to:
+        member = "valid_from" if "valid_from" in asked.names else "valid_to"
+        raise WriteRefused(f"updates.{member}", "validFrom must not be later than validTo, as the decision has it")
     given, had = stated_members(asked.stated), stated_members(before)
     changed = tuple(name for name in asked.names if given[name] != had[name])
     if "confidence" in changed and transaction.reviews(stored):
@@ -311,13 +313,6 @@ def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[W
         return []
     message = "the old decision stays in force: some who see it do not see the new one (project or sensitivity)"
     return [Warning("supersessionWithoutEffect", message)]
-
-
-def _check_validity(after: Decision, given: Sequence[str]) -> None:
-    """Raise WriteRefused for an update after which a decision would end before it begins."""
-    if after.valid_from is not None and after.valid_to is not None and after.valid_from > after.valid_to:
-        member = "valid_from" if "valid_from" in given else "valid_to"
-        raise WriteRefused(f"updates.{member}", "validFrom must not be later than validTo, as the decision has it")
 
 
 def _reachable(transaction: WriteTransaction, writer: WriteCaller, start: str, type: LinkType) -> set[str]:

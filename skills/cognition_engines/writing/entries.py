@@ -7,9 +7,8 @@ from typing import Any, Final, Generic, TypeVar
 
 from cognition_engines.drafts.ids import digest, with_place
 from cognition_engines.kinds.decisions import UNDECIDED, DecisionLink
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import Record, embedding_text, kind_of
-from cognition_engines.kinds.spec import WRITTEN, Origin
+from cognition_engines.kinds.spec import WRITTEN, Kind, Origin
 from cognition_engines.models import Decision, Sensitivity
 from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord

@@ -14,10 +14,9 @@ from cognition_engines.drafts.ids import content_identity, sha256_hex
 from cognition_engines.drafts.plain_values import Value, safe_name, unsound
 from cognition_engines.drafts.refusal_messages import faults_of
 from cognition_engines.kinds.artifacts import ArtifactChunk
-from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Chunk, Source
 from cognition_engines.kinds.registry import SPECS, OtherRecord, kind_of, validate_record
-from cognition_engines.kinds.spec import INGESTED, TARGETS, WRITTEN, Role
+from cognition_engines.kinds.spec import INGESTED, KIND_NAMES, TARGETS, WRITTEN, Kind, Role
 from cognition_engines.models import EVERYTHING
 from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.values import PART, Entry, IdTaken, StoredRecord

@@ -11,10 +11,9 @@ from cognition_engines.drafts.chunking import chunks_of, count_tokens, is_long, 
 from cognition_engines.drafts.ids import digest
 from cognition_engines.kinds.artifacts import ARTIFACT, Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.graph import EVENT, Event
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import OtherRecord
-from cognition_engines.kinds.spec import WRITTEN
+from cognition_engines.kinds.spec import WRITTEN, Kind
 from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
 from cognition_engines.store.values import PART, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction

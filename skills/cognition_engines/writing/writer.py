@@ -13,7 +13,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cognition_engines.queries.decisions import nearest_decisions
 from cognition_engines.queries.pools import Pools

@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine
 from cognition_engines.ingest.options import Options, Summary
-from cognition_engines.kinds.kind import KINDS
+from cognition_engines.kinds.spec import KINDS
 from cognition_engines.queries.pools import Pool
 from cstp.methods.registry import METHODS
 from cstp_server.handlers.decision_reads import decision_read_methods

@@ -10,7 +10,7 @@ import pytest
 from cognition_engines.ingest.conversations.chat_exports import read_export
 from cognition_engines.ingest.items import RecordDraft
 from cognition_engines.ingest.options import Texts
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
 from tests.ingest.conversations.samples import JANUARY, chatgpt, chatgpt_node, packed, written
 from tests.ingest.runs import Run, stored

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from cognition_engines.ingest.options import Texts
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
 from tests.ingest.conversations.samples import discord, discord_message, packed, unpacked, written

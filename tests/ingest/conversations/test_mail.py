@@ -10,7 +10,7 @@ from time import process_time
 import pytest
 
 from cognition_engines.ingest.options import Texts
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
 from tests.ingest.conversations.samples import mail, mbox, packed, written
 from tests.ingest.runs import Run, counts, stored

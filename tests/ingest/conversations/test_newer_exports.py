@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
 from tests.ingest.conversations.samples import (
     changed_at,

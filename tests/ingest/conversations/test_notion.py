@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
 from tests.ingest.runs import Run, counts, stored
 

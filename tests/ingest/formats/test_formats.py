@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cognition_engines.ingest.formats.reader import FormatReader
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Place, Source
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
 from tests.ingest.formats import samples

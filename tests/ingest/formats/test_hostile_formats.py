@@ -16,7 +16,7 @@ import pytest
 
 from cognition_engines.ingest.formats.converted import Format
 from cognition_engines.ingest.formats.reader import FormatLimits, FormatReader
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
 from tests.ingest.formats import samples
 from tests.ingest.runs import Run, stored

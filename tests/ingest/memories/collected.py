@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
 
 

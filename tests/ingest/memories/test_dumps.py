@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cognition_engines.ingest.options import Summary
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
 from tests.ingest.runs import counts, json_lines, stored

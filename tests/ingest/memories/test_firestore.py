@@ -12,7 +12,7 @@ from cognition_engines.ingest.collections.addresses import checked_address
 from cognition_engines.ingest.collections.open_collection import open_collection
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
 from tests.ingest.conftest import CountingEmbedder, Silent
 from tests.ingest.memories.collected import stored

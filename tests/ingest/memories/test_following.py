@@ -11,7 +11,7 @@ import pytest
 from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.ingest.collections.addresses import parsed_address
 from cognition_engines.ingest.options import FollowedSource, Options
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from tests.ingest.conftest import CountingEmbedder
 from tests.ingest.memories.collected import stored

@@ -10,7 +10,7 @@ import pytest
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.maps.map_files import opened_map, parsed_map, shipped_names
 from cognition_engines.ingest.options import Summary, Texts
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
 from tests.ingest.runs import counts, json_lines, stored

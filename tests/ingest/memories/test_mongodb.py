@@ -16,7 +16,7 @@ from cognition_engines.ingest.collections.open_collection import open_collection
 from cognition_engines.ingest.maps.map_files import parsed_map
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
 from tests.ingest.conftest import CountingEmbedder, Silent

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from cognition_engines.ingest.options import Summary
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
 from tests.ingest.runs import counts, stored

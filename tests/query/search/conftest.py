@@ -18,8 +18,8 @@ from cognition_engines.indexes.vectors.chroma.address import server_address
 from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, open_folder
 from cognition_engines.indexes.vectors.chroma.server import ChromaServer
 from cognition_engines.indexes.vectors.collection import collection_name
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import embedding_text
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Filters, Viewer
 from cognition_engines.retrieval.fusion import CANDIDATES, Part, fuse_parts, with_bm25
 from cognition_engines.retrieval.legs import keyword_leg, semantic_leg

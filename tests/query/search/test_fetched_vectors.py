@@ -11,8 +11,7 @@ import pytest
 from cognition_engines.engine import EngineOptions
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.indexes.vectors.collection import VectorChoice
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin
+from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision, Filters, Mode, Sensitivity, Viewer
 from cognition_engines.queries.decisions import Question
 from cognition_engines.retrieval.legs import cosines, semantic_leg

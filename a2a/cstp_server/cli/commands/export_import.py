@@ -14,7 +14,7 @@ import typer
 
 from cognition_engines.exchange.decision_files import decision_files
 from cognition_engines.exchange.runs import ImportSummary, export_lines, import_file
-from cognition_engines.kinds.kind import KIND_NAMES, KINDS, Kind
+from cognition_engines.kinds.spec import KIND_NAMES, KINDS, Kind
 from cognition_engines.open_file import NotAFile, kind_of_place, open_file
 from cognition_engines.store.erasure.ledger import read_ledger
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for

@@ -11,7 +11,7 @@ import typer
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.exchange.lines import record_members
 from cognition_engines.ingest.structured.json_schema import record_schema
-from cognition_engines.kinds.kind import KIND_NAMES, KINDS, Kind
+from cognition_engines.kinds.spec import KIND_NAMES, KINDS, Kind
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord

@@ -124,20 +124,15 @@ def _say_where(loaded: LoadedSettings, url: str, live: int) -> None:
     announce(
         "serving", f"{sentence}; {named}", store_line(loaded), url=url, agent=agent, live_tokens=live, **also, **places
     )
-    if _in_clear(loaded.settings):
+    server = loaded.settings.server
+    by_proxy = server.public_url is not None and server.public_url.startswith("https:")
+    if not server.loopback and server.ssl_certfile is None and not by_proxy:
         warning = f"tokens and records pass unencrypted to {loaded.settings.server.host}"
         remedy = "give --ssl-certfile, or set server.public_url to the https address of a proxy"
         announce("no_tls", f"warning: {warning}; {remedy}", level="warning", reason=warning, remedy=remedy)
     if not live:
         remedy = "create a token: cstp token create --agent NAME"
         announce("no_live_tokens", f"there is no live token yet; {remedy}", remedy=remedy)
-
-
-def _in_clear(settings: Settings) -> bool:
-    """Return whether others reach the server without TLS, as far as the settings say."""
-    server = settings.server
-    by_proxy = server.public_url is not None and server.public_url.startswith("https:")
-    return not server.loopback and server.ssl_certfile is None and not by_proxy
 
 
 def _load(settings: Settings) -> tuple[_Serve, _Model]:

@@ -10,7 +10,7 @@ import httpx
 import typer
 
 from cognition_engines.indexes.index_folder import holder, is_address
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.inspection import Glance, glance, other_schema
 from cognition_engines.store.schema import HEAD
 from cstp.client.messages import HttpAnswer

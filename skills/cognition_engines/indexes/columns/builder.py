@@ -72,7 +72,11 @@ class _Label:
         for text in dict.fromkeys(texts):
             if text is not None:
                 code_of[text] = self.codes.setdefault(self._read(text), len(self.codes))
-        self._widen(len(self.codes))
+        dtype = next(each for each in (np.int8, np.int16, np.int32) if len(self.codes) <= np.iinfo(each).max)
+        if np.iinfo(dtype).max > np.iinfo(self.column.dtype).max:
+            before = self.column.view()
+            self.column = _GrowingArray(dtype)
+            self.column.extend(before)
         self.column.extend(np.array([code_of[text] for text in texts], np.int64))
 
     def hold(self, texts: Sequence[str], values: NDArray[Any]) -> None:
@@ -80,13 +84,6 @@ class _Label:
         self.codes = {text: code for code, text in enumerate(texts)}
         self.column = _GrowingArray(values.dtype.type)
         self.column.hold(values)
-
-    def _widen(self, highest: int) -> None:
-        dtype = next(each for each in (np.int8, np.int16, np.int32) if highest <= np.iinfo(each).max)
-        if np.iinfo(dtype).max > np.iinfo(self.column.dtype).max:
-            before = self.column.view()
-            self.column = _GrowingArray(dtype)
-            self.column.extend(before)
 
 
 class _PostingLists:

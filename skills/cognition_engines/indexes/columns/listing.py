@@ -13,12 +13,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cognition_engines.filters import Conditions
 from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import ABSENT, Ints, Snapshot
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Viewer
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Conditions, Viewer
 from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord

@@ -4,12 +4,21 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
-from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf, microseconds
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, references_of
-from cognition_engines.kinds.spec import Role
-from cognition_engines.models import Decision
+from cognition_engines.kinds.spec import Kind, Role
+from cognition_engines.models import (
+    AtLeast,
+    AtMost,
+    Condition,
+    Conditions,
+    Decision,
+    HasAll,
+    HasAny,
+    Not,
+    OneOf,
+    microseconds,
+)
 from cognition_engines.spaces import LISTED, OPEN, SEARCHED
 from cognition_engines.store.values import StoredRecord
 

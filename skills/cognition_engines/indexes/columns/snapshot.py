@@ -14,9 +14,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf
 from cognition_engines.indexes.columns.sketches import Words
-from cognition_engines.models import Viewer
+from cognition_engines.models import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf, Viewer
 from cognition_engines.spaces import NO_NUMBER
 from cognition_engines.store.values import FINGERPRINT_PRIME
 

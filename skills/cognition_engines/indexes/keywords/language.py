@@ -171,7 +171,7 @@ class QueryAnalyzer:
             stop = (
                 tantivy.Filter.custom_stopword(ENGLISH_STOP_WORDS.split())
                 if english
-                else _stop_word_filter(relevance.language)
+                else tantivy.Filter.stopword(NAMES[relevance.language])
             )
             self._stop = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).filter(stop).build()
 
@@ -210,7 +210,3 @@ class QueryAnalyzer:
 def in_words(day: date, language: Language) -> str:
     """Return a date as it is spoken: `8 May 2023`."""
     return f"{day.day} {MONTHS[language].split()[day.month - 1]} {day.year}"
-
-
-def _stop_word_filter(language: Language) -> tantivy.Filter:
-    return tantivy.Filter.stopword(NAMES[language])

@@ -16,12 +16,22 @@ from typing import Final, TypeAlias, assert_never
 import tantivy
 
 from cognition_engines.errors import ComponentFailed, ForeignCalls
-from cognition_engines.filters import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf
 from cognition_engines.indexes.columns.snapshot import Readers
 from cognition_engines.indexes.keywords.files import COMPONENT, check_files, read_list
 from cognition_engines.indexes.keywords.language import in_words, make_analyzer
 from cognition_engines.indexes.keywords.words import id_term
-from cognition_engines.models import Sensitivity, Viewer
+from cognition_engines.models import (
+    AtLeast,
+    AtMost,
+    Condition,
+    Conditions,
+    HasAll,
+    HasAny,
+    Not,
+    OneOf,
+    Sensitivity,
+    Viewer,
+)
 from cognition_engines.relevance import Relevance
 from cognition_engines.spaces import Space
 from cognition_engines.store.values import Page, Text

@@ -88,11 +88,6 @@ def kind_of_cell(cell: str) -> str | None:
     return kind if kind in FIELDS else None
 
 
-def is_named(text: str) -> bool:
-    """Return whether a line begins with a name and a colon, so that it continues no other."""
-    return len(text) <= LONGEST_LINE and (_BOLD_NAME.match(text) or _NAMED.match(text)) is not None
-
-
 def link_targets(lines: Sequence[str]) -> Mapping[str, str]:
     """Return the target of each label that the lines define, the first one if it is defined twice."""
     found: dict[str, str] = {}
@@ -165,7 +160,7 @@ def _join_lines(entries: Iterable[Line | Table]) -> Iterator[Line | Table]:
 def _continues(parts: Sequence[str], line: str) -> bool:
     """Return whether a line continues the sentence of the lines before it in its paragraph."""
     before = parts[-1]
-    if is_named(line):
+    if len(line) <= LONGEST_LINE and (_BOLD_NAME.match(line) or _NAMED.match(line)) is not None:
         return False
     if _UNFINISHED.search(before[-_WIDE:]):
         return True

@@ -38,9 +38,9 @@ from cognition_engines.ingest.structured.aliases import KIND, kind_of_members
 from cognition_engines.ingest.structured.decisions import ReadRecord
 from cognition_engines.ingest.structured.records import Candidate, ObjectReader, check_rights, draft_object, read_other
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
-from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import OtherRecord
+from cognition_engines.kinds.spec import KIND_NAMES, Kind
 
 _PAGE: Final = 500  # items a request
 _ALL: Final = cast("Include", ["documents", "metadatas", "embeddings"])

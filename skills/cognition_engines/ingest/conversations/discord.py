@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO, TextIOWrapper
@@ -60,7 +60,11 @@ def read(file: ExportFile) -> Iterator[Item] | None:
     before = members_before(file.file, "messages")
     if before is None or not isinstance(before.get("guild"), dict) or text(before, "channel", "type") is None:
         return None
-    channel = _read_channel(before)
+    values = dict(before)
+    id = number_text(values, "channel", "id") or ""
+    type = text(values, "channel", "type") or ""
+    names = text(values, "channel", "name"), text(values, "guild", "name"), text(values, "channel", "category")
+    channel = _Channel(id, *names, is_private=type.startswith("Direct"))
     return drafts(file.path, items_under(file.file, "messages"), one_each(partial(_message, channel, file.left_out)))
 
 
@@ -89,14 +93,6 @@ def _is_of_package(file: ExportFile) -> bool:
     if file.name.name == "channel.json":
         return any(file.around.has(folder, f"messages.{suffix}") for suffix in ("json", "csv"))
     return folder.name.lower() == "messages" and re.match(rb'\s*\{\s*(?:"\d+"|\})', file.head) is not None
-
-
-def _read_channel(before: Mapping[str, Value]) -> _Channel:
-    values = dict(before)
-    id = number_text(values, "channel", "id") or ""
-    type = text(values, "channel", "type") or ""
-    names = text(values, "channel", "name"), text(values, "guild", "name"), text(values, "channel", "category")
-    return _Channel(id, *names, is_private=type.startswith("Direct"))
 
 
 def _own(file: ExportFile) -> _Channel:

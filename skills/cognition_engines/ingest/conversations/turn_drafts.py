@@ -13,7 +13,7 @@ from cognition_engines.ingest.parse.json_values import BrokenJson
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.artifacts import Role
 from cognition_engines.kinds.fields import PRINTABLE
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 
 T = TypeVar("T")

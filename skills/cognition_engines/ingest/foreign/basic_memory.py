@@ -13,7 +13,7 @@ from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, rej
 from cognition_engines.ingest.structured.records import read_other
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.markdown.document import Document, Line
 
 # possessive, so that a run of blanks is shared out in one way

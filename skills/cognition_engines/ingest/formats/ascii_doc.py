@@ -161,7 +161,8 @@ def _blocks(reader: _Reader) -> Iterator[str]:
         elif _AROUND.match(bare):
             yield ""
         elif (match := _STYLE.match(bare)) is not None:
-            _style(reader, match[1])
+            names = [name.strip() for name in match[1].split(",")]
+            reader.language = names[1] if len(names) > 1 and names[0].partition("%")[0] in ("source", "") else ""
         else:
             yield from _line(line, reader.attributes)
 
@@ -172,11 +173,6 @@ def _verbatim(reader: _Reader, match: re.Match[str]) -> Iterator[str]:
     reader.language = ""
     if any(line.strip() for line in lines):
         yield from ("", code_block("\n".join(lines), language if re.fullmatch(r"[\w+#-]{0,20}", language) else ""), "")
-
-
-def _style(reader: _Reader, style: str) -> None:
-    names = [name.strip() for name in style.split(",")]
-    reader.language = names[1] if len(names) > 1 and names[0].partition("%")[0] in ("source", "") else ""
 
 
 def _line(line: str, attributes: Mapping[str, str]) -> Iterator[str]:

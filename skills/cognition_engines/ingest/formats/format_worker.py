@@ -149,7 +149,9 @@ def main() -> None:
     _send(answers, {"missing": confine(memory)})
     while name := source.readline():
         (size,) = LENGTH.unpack(source.read(LENGTH.size))
-        _bound_processor_time(seconds)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime + seconds) + 1, hard))
         format = Format(name.decode().strip())
         answer = _answer(format, readers[format], source.read(size))
         _send(answers, answer | {"peak": _peak(status)})
@@ -162,13 +164,6 @@ def _load_what_python_loads_late() -> None:
         with suppress(ImportError):  # of another system
             import_module(f"encodings.{module.name}")
     time.localtime()
-
-
-def _bound_processor_time(seconds: float) -> None:
-    """Limit the time of this document, in whole seconds: the parent that would end the process may be gone."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime + seconds) + 1, hard))
 
 
 def _answer(format: Format, reader: _Attempt[ModuleType], content: bytes) -> dict[str, object]:

@@ -73,7 +73,7 @@ def _pages(
             broken.append(number + 1)
             continue
         lines = _lines(page)
-        if not lines and _has_picture(page):
+        if not lines and (next(iter(page.get_objects(filter=[FPDF_PAGEOBJ_IMAGE], max_depth=3)), None) is not None):
             scanned.append(number + 1)
         page.close()
         yield "\n".join(_add_headings(lines, entries.get(number, []))) if lines else "", Mark(page=number + 1)
@@ -86,10 +86,6 @@ def _lines(page: PdfPage) -> list[str]:
     words.close()
     found = (line.strip() for line in text.split("\n"))
     return [literal(line) for line in found if line]
-
-
-def _has_picture(page: PdfPage) -> bool:
-    return next(iter(page.get_objects(filter=[FPDF_PAGEOBJ_IMAGE], max_depth=3)), None) is not None
 
 
 def _add_headings(lines: Sequence[str], entries: Iterable[_Entry]) -> list[str]:

@@ -15,7 +15,7 @@ from cognition_engines.ingest.parse.yaml_values import parse_yaml
 from cognition_engines.ingest.structured.aliases import named_kind
 from cognition_engines.ingest.structured.reader import LOOKED_AT, parsed_lines, starts_lines
 from cognition_engines.ingest.structured.records import Candidate
-from cognition_engines.kinds.kind import KIND_NAMES
+from cognition_engines.kinds.spec import KIND_NAMES
 from cognition_engines.open_file import LARGEST_WHOLE
 
 _PEEKED: Final = 2**16  # bytes in which a dump has one of the marks

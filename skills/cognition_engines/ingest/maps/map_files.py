@@ -14,7 +14,7 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.ingest.foreign.systems import SYSTEMS
 from cognition_engines.ingest.maps.field_map import DETECTED, SKIP, Epoch, FieldMap, FieldRule, MapEntry
 from cognition_engines.ingest.structured.aliases import own_names
-from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.kinds.spec import KINDS, Kind
 
 SHIPPED: Final = Path(__file__).parent / "shipped"
 _LARGEST: Final = 100_000  # bytes of a map

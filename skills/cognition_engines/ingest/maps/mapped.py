@@ -34,8 +34,8 @@ from cognition_engines.ingest.statuses import is_of_decisions
 from cognition_engines.ingest.structured.aliases import KIND, VECTORS, kind_of_members, named_kind, snake
 from cognition_engines.ingest.structured.records import Candidate, ObjectReader
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk
-from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.spec import KIND_NAMES, Kind
 from cognition_engines.store.values import FloatArray
 
 _PLACES: Final = ("", "metadata.")  # before the name of a right, where an object may give it

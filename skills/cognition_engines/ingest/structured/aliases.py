@@ -18,8 +18,8 @@ from cognition_engines.ingest.statuses import is_of_decisions
 from cognition_engines.kinds.artifacts import CONVERSATION
 from cognition_engines.kinds.decisions import GivenDecision
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_names
-from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.registry import DETECTED, SPECS
+from cognition_engines.kinds.spec import KIND_NAMES, Kind
 
 VECTORS: Final = frozenset({"embedding", "embeddings", "vector", "centroid_768d", "centroid_5d", "context_embedding"})
 # What other systems note about their storage, in records of any kind and of one.

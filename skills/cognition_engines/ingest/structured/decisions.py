@@ -29,8 +29,8 @@ from cognition_engines.ingest.statuses import normalise_status
 from cognition_engines.ingest.structured.aliases import VECTORS, own_names, snake
 from cognition_engines.kinds.decisions import GivenDecision
 from cognition_engines.kinds.fields import Metadata
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import Record, validate_record
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Reason
 
 # In the order of the text. Of several names of one section each that is given has its own section.

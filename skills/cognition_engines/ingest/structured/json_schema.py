@@ -9,8 +9,8 @@ from cognition_engines.drafts.plain_values import LABELS
 from cognition_engines.ingest.structured.aliases import KIND
 from cognition_engines.ingest.structured.records import AS_TEXT
 from cognition_engines.kinds.extractions import LONG, content_lists
-from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.registry import adapter
+from cognition_engines.kinds.spec import KIND_NAMES, Kind
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: Final = {"type": "string", "minLength": 1, "maxLength": LONG}

@@ -21,7 +21,7 @@ from cognition_engines.ingest.parse.json_values import parse_json
 from cognition_engines.ingest.parse.yaml_values import parse_yaml
 from cognition_engines.ingest.structured.aliases import is_called_decisions, is_record
 from cognition_engines.ingest.structured.records import Candidate, ObjectReader
-from cognition_engines.kinds.kind import KIND_NAMES
+from cognition_engines.kinds.spec import KIND_NAMES
 from cognition_engines.open_file import LONGEST_LINE, lines_of
 
 LOOKED_AT: Final = 100  # lines that are not blank, by which JSONL is recognised

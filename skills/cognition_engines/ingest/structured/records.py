@@ -37,9 +37,9 @@ from cognition_engines.ingest.structured.aliases import (
 from cognition_engines.ingest.structured.decisions import ReadRecord, read_decision
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, content_lists
-from cognition_engines.kinds.kind import KIND_NAMES, Kind
 from cognition_engines.kinds.knowledge import Source
 from cognition_engines.kinds.registry import NAMESAKES, OtherRecord, Record, validate_record
+from cognition_engines.kinds.spec import KIND_NAMES, Kind
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 # What an extraction says whose content is a mere text, by its type.

@@ -7,15 +7,13 @@ from typing import Final
 
 import numpy as np
 
-from cognition_engines.filters import Conditions, OneOf
 from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snapshot
 from cognition_engines.kinds.artifacts import Artifact
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Event
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS, Record, names_in
-from cognition_engines.kinds.spec import Role
-from cognition_engines.models import Viewer
+from cognition_engines.kinds.spec import Kind, Role
+from cognition_engines.models import Conditions, OneOf, Viewer
 from cognition_engines.queries.recall.results import NamedCount, Reason, RecallRequest
 from cognition_engines.queries.recall.selection import groups, is_kind
 from cognition_engines.retrieval.legs import KeywordSource, RankedRows, nearest_of

@@ -6,9 +6,9 @@ from typing import Final, TypeAlias, assert_never
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.extractions import Extraction
 from cognition_engines.kinds.graph import Edge, Entity, Event
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk, Cluster, Episode, Source
 from cognition_engines.kinds.registry import add_prefix
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cognition_engines.store.reads.memories import Place
 from cognition_engines.store.values import StoredRecord

@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
-from cognition_engines.filters import Conditions
 from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.indexes.columns.snapshot import Floats
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.kinds.graph import Event
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.models import Mode, Viewer
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Conditions, Mode, Viewer
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.recall.graph import (
     SEEDS,

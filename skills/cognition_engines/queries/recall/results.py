@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from cognition_engines.filters import MemoryFilters
-from cognition_engines.models import Mode, Viewer
+from cognition_engines.models import MemoryFilters, Mode, Viewer
 from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.store.reads.knowledge import SourceName

@@ -6,10 +6,10 @@ from typing import Final
 
 import numpy as np
 
-from cognition_engines.filters import Conditions, MemoryFilters, OneOf
 from cognition_engines.indexes.columns.snapshot import Bools, Ints, Snapshot
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import SPECS
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Conditions, MemoryFilters, OneOf
 from cognition_engines.retrieval.fusion import Hit, Part
 from cognition_engines.spaces import DECISIONS, KNOWLEDGE, MEMORY, Space
 from cognition_engines.store.values import StoredRecord

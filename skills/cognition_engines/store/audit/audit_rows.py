@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 import orjson
 
-from cognition_engines.filters import microseconds
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import microseconds
 
 START: Final = "0" * 64  # the hash before the first row
 Problem = Literal["missing", "altered", "reordered", "truncated", "extra", "head", "noted"]

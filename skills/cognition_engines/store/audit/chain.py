@@ -10,7 +10,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed
-from cognition_engines.filters import microseconds
+from cognition_engines.models import microseconds
 from cognition_engines.store.audit.audit_rows import (
     AuditedRecord,
     AuditEntry,

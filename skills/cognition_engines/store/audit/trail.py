@@ -159,7 +159,10 @@ class AuditTrail:
         prune_at = monotonic()
         while self._awaits_rows(prune_at):
             if self.options.days is not None and monotonic() >= prune_at:
-                self._prune(self.options.days)
+                with suppress(ComponentFailed):  # another time
+                    at = self._clock.trusted_now(self._chain.last_at())
+                    if at is not None:
+                        self._chain.prune(at - timedelta(days=self.options.days))
                 prune_at = monotonic() + PRUNE_SECONDS
             if not self._write_batch() and self._rests():
                 return
@@ -220,12 +223,6 @@ class AuditTrail:
             self._hurried = bool(self._waiters)
         for one in settled:
             _answer(one, error)
-
-    def _prune(self, days: int) -> None:
-        with suppress(ComponentFailed):  # another time
-            at = self._clock.trusted_now(self._chain.last_at())
-            if at is not None:
-                self._chain.prune(at - timedelta(days=days))
 
 
 def _answer(waiter: _Waiter, error: ComponentFailed | None) -> None:

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import WRITTEN, Role
+from cognition_engines.kinds.spec import WRITTEN, Kind, Role
 from cognition_engines.models import Viewer
 from cognition_engines.store.database import count_rows, pages
 from cognition_engines.store.reads.by_key import visible

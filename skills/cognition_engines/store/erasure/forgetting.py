@@ -12,10 +12,9 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from cognition_engines.filters import microseconds
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import add_prefix
-from cognition_engines.models import Viewer
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Viewer, microseconds
 from cognition_engines.store.codec import moment
 from cognition_engines.store.database import Store, begin_read, begin_scan, begin_write, count_rows, failures, pages
 from cognition_engines.store.erasure.cascade import Doomed, erasable
@@ -99,7 +98,8 @@ class Forgetting:
         """Rewrite the database without deleted records, unless it has more than `most_bytes`. Writers wait."""
         with begin_read(self._store) as connection:
             seq = connection.execute(sa.select(counter.c.seq)).scalar_one()
-        done = rewrite_database(self._store, most_bytes)
+        sqlite = self._store.writer.dialect.name == "sqlite"
+        done = _compact_sqlite(self._store, most_bytes) if sqlite else _compact_postgresql(self._store, most_bytes)
         if done.done:
             with begin_write(self._store) as connection:
                 connection.execute(sa.delete(meta).where(meta.c.name == _COMPACTED))
@@ -161,12 +161,6 @@ def _count(
     *others: sa.ColumnElement[bool],
 ) -> int:
     return sum(count_rows(connection, table, column.in_(page), *others) for page in pages(values))
-
-
-def rewrite_database(store: Store, most_bytes: int | None) -> CompactedDatabase:
-    """Write all rows again, unless the database has more than `most_bytes`."""
-    sqlite = store.writer.dialect.name == "sqlite"
-    return _compact_sqlite(store, most_bytes) if sqlite else _compact_postgresql(store, most_bytes)
 
 
 def _compact_sqlite(store: Store, most_bytes: int | None) -> CompactedDatabase:

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.kinds.fields import normal
-from cognition_engines.kinds.kind import KINDS, Kind
+from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.store.database import pages
 from cognition_engines.store.erasure.cascade import (
     PARTS,

@@ -10,10 +10,9 @@ from typing import Any, Final, Literal, TypeAlias, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from cognition_engines.filters import microseconds
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import add_prefix, keyword_text, spec_of
-from cognition_engines.models import Viewer
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Viewer, microseconds
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.codec import COLUMNS, SPINE, matrix, stored_record
 from cognition_engines.store.database import Store, begin_read, begin_scan, count_rows, is_plain, pages, reading_plainly

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter
 
 from cognition_engines.kinds.decisions import DecisionLink, LinkType, Review, ReviewContent
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Viewer
 from cognition_engines.store.codec import COLUMNS, moment, record_of
 from cognition_engines.store.database import Store, begin_read, pages

@@ -8,8 +8,8 @@ import orjson
 import sqlalchemy as sa
 
 from cognition_engines.kinds.extractions import Extraction
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.knowledge import Chunk
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.store.codec import title_key
 from cognition_engines.store.database import Store, begin_read, pages

@@ -6,14 +6,12 @@ from typing import Final, TypeAlias
 
 import sqlalchemy as sa
 
-from cognition_engines.filters import Conditions
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge, Entity
-from cognition_engines.kinds.kind import Kind
 from cognition_engines.kinds.registry import add_prefix
-from cognition_engines.kinds.spec import Role
-from cognition_engines.models import Viewer
+from cognition_engines.kinds.spec import Kind, Role
+from cognition_engines.models import Conditions, Viewer
 from cognition_engines.store.database import Store, begin_read, pages
 from cognition_engines.store.filters_sql import where
 from cognition_engines.store.reads.by_key import found_by_keys, visible

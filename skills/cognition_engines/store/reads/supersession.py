@@ -13,7 +13,6 @@ from typing import Any, Final, TypeAlias
 
 import sqlalchemy as sa
 
-from cognition_engines.filters import microseconds
 from cognition_engines.kinds.decisions import (
     ANYWHERE,
     BY_ID,
@@ -24,9 +23,8 @@ from cognition_engines.kinds.decisions import (
     names_of,
     of_any_repository,
 )
-from cognition_engines.kinds.kind import Kind
-from cognition_engines.kinds.spec import Origin, Role
-from cognition_engines.models import Decision, Viewer
+from cognition_engines.kinds.spec import Kind, Origin, Role
+from cognition_engines.models import Decision, Viewer, microseconds
 from cognition_engines.store.codec import place_key
 from cognition_engines.store.database import pages
 from cognition_engines.store.reads.by_key import Guard, found_by_keys, guard_of, guards, rights_of

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer
 from cognition_engines.store.database import Store, begin_read
 from cognition_engines.store.reads.by_key import visible

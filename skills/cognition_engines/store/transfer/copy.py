@@ -15,7 +15,7 @@ import orjson
 import sqlalchemy as sa
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
-from cognition_engines.kinds.kind import Kind
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.audit.chain import carry_audit, head_of
 from cognition_engines.store.codec import COLUMNS, ORIGIN, Cell, origin_of, record_of
 from cognition_engines.store.database import Store, begin_scan, begin_write, count_rows, failures, pages

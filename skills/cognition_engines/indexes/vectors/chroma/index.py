@@ -102,9 +102,12 @@ class ChromaIndex:
         with ForeignCalls(COMPONENT):
             for part in _slices(len(ids), _ADDED if self.folder is None else _ADDED_HERE):
                 before_each()
+                noise = np.random.default_rng(owners[part]).normal(
+                    scale=_APART / page.vectors[part].shape[1] ** 0.5, size=page.vectors[part].shape
+                )
                 self._collection.upsert(
                     ids=ids[part],
-                    embeddings=_spread_apart(page.vectors[part], owners[part]),
+                    embeddings=(page.vectors[part] + noise).astype(np.float32),
                     metadatas=[{"key": key} for key in owners[part]],
                 )
             for part in _slices(len(changed), _LOOKED_UP):
@@ -180,12 +183,6 @@ def is_missing_collection(error: ComponentFailed) -> bool:
     Return False if Chroma does not answer, or says that the caller may not ask, or not so often.
     """
     return isinstance(error.__cause__, (InternalError, *_GONE)) or type(error.__cause__) is ChromaError
-
-
-def _spread_apart(vectors: Floats, keys: Sequence[int]) -> Floats:
-    """Return the unit vectors, each moved a little, the same way each time for the same records."""
-    noise = np.random.default_rng(keys).normal(scale=_APART / vectors.shape[1] ** 0.5, size=vectors.shape)
-    return (vectors + noise).astype(np.float32)
 
 
 def _slices(count: int, size: int) -> Iterator[slice]:
