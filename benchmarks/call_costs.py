@@ -1,4 +1,4 @@
-"""What a call costs in CPU time of the server, as a ratio to the cheapest call; an older version takes turns with it.
+"""The CPU time of each call in the server, as a ratio to the cheapest one; an older version takes turns with this one.
 
 Everything is asked through the public door, so that versions of any layout are measured alike.
 """
@@ -116,12 +116,12 @@ class RunningVersion:
 
 
 def current_version() -> Version:
-    """This checkout, with what the environment says."""
+    """Return this checkout, with the variables of the environment."""
     return Version("now", Path(sys.executable).with_name("cstp"), dict(os.environ))
 
 
 def version_of(checkout: Path) -> Version:
-    """Another checkout, in which `make env` was run. Raises FileNotFoundError where it was not."""
+    """Return another checkout, in which `make env` was run. Raises FileNotFoundError if it was not."""
     cstp = checkout / ".venv" / "bin" / "cstp"
     if not cstp.is_file():
         raise FileNotFoundError(f"{cstp}: run `make env` in that checkout first")
@@ -165,7 +165,7 @@ def _targets(running: Sequence[RunningVersion], bodies: Sequence[str]) -> dict[s
 
 
 def long_texts(texts: Sequence[Text]) -> list[str]:
-    """Texts of LONG_WORDS words each, all different."""
+    """Return texts of LONG_WORDS words each, all different."""
     found = []
     for text in texts:
         words = text.body.split()
@@ -216,13 +216,13 @@ def _spent_by_call(
 
 
 def _cpu_seconds(process: int) -> float:
-    """The CPU time of all threads of another process, by the clock that Linux has of it (clock_getcpuclockid)."""
+    """Return the CPU time of all threads of another process, by its clock in Linux (clock_getcpuclockid)."""
     return clock_gettime((~process << 3) | 2)
 
 
 @contextmanager
 def running_version(version: Version, data: Path, folder: Path) -> Iterator[RunningVersion]:
-    """A server of that version over what it ingested of `data`: decisions, which are timed, and episodes."""
+    """Run a server of that version over decisions of `data`, whose ingest it times, and over episodes."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = {"CSTP_DATA_DIR": str(folder), "CSTP_LIMITS__DEFAULT": UNLIMITED}
     known, command = clean_environment(settings, version.variables), [str(version.cstp)]

@@ -45,7 +45,7 @@ class Asked:
 def measure_calls(
     caller: Caller, raw: RawChroma | None, brute: BruteForce, embedder: Embedder, asked: Asked, rounds: int
 ) -> tuple[list[CallRow], Timing]:
-    """The rows, and what embedding one query alone takes. Raises NotServing when a call fails."""
+    """Return the rows, and the time to embed one query alone. Raises NotServing when a call fails."""
     for query in asked.known:
         found_places(caller.ask(query, Filters(), Mode.SEMANTIC, LIMIT))
     variants = [
@@ -83,7 +83,7 @@ def _variants(
 
 
 def _pick(queries: Sequence[str], number: int, place: int) -> str:
-    """Another query for every round and filter, until all have been asked."""
+    """Return another query for every round and filter, until all have been asked."""
     return queries[(number * len(QUESTIONS) + place) % len(queries)]
 
 

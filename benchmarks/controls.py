@@ -1,4 +1,4 @@
-"""What a call is compared with: Chroma asked directly, and numpy over everything."""
+"""The controls of a call: Chroma asked directly, and numpy over everything."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -45,7 +45,7 @@ class RawChroma:
             )
 
     def nearest(self, vector: FloatArray, filters: Filters) -> list[int]:
-        """The records that own the LIMIT nearest windows."""
+        """Return the records that own the LIMIT nearest windows."""
         where = cast(chromadb.api.types.Where | None, _where(filters))
         answer = self._collection.query(
             query_embeddings=vector[None], n_results=LIMIT, where=where, include=["distances"]
@@ -70,7 +70,7 @@ class BruteForce:
         return mask
 
     def nearest(self, vector: FloatArray, mask: Bools) -> list[int]:
-        """The LIMIT records under `mask` with the nearest window, nearest first."""
+        """Return the LIMIT records under `mask` with the nearest window, nearest first."""
         scores = self._vectors @ vector
         if not self._single:
             scores = np.maximum.reduceat(scores, self._starts)
@@ -82,7 +82,7 @@ class BruteForce:
 
 
 def recall(found: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]]) -> float:
-    """The share of what each search should have found that it found, over all searches; 1 when nothing was wanted."""
+    """Return the share of the wanted results among those found, over all searches; 1 when nothing was wanted."""
     total = sum(map(len, wanted))
     return sum(len(set(a) & set(b)) for a, b in zip(found, wanted, strict=True)) / total if total else 1.0
 

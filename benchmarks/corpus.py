@@ -154,14 +154,14 @@ def perturb(vectors: FloatArray, random: np.random.Generator) -> FloatArray:
 
 
 def window_words(body: str, window: int) -> str:
-    """About the words that the window was made of."""
+    """Return about the words of a window."""
     words = body.split()
     start = min(window * WORDS, max(0, len(words) - WORDS))
     return " ".join(words[start : start + WORDS])
 
 
 def reworded(body: str, other: str, random: np.random.Generator) -> str:
-    """Half to all of the words of `body` and a few of `other`, in any order: copies must not all score the same."""
+    """Return half or more of the words of `body` and a few of `other`, in any order: scores of copies must differ."""
     words, strange = body.split(), other.split()
     kept = random.permutation(len(words))[: int(len(words) * random.uniform(0.5, 1.0))]
     added = random.permutation(len(strange))[: len(words) // 6]
@@ -169,7 +169,7 @@ def reworded(body: str, other: str, random: np.random.Generator) -> str:
 
 
 def topic(number: int) -> str:
-    """Lower numbers are more frequent: the first of 200 is on 7 of 100 draws."""
+    """Return the name of a topic; lower numbers are more frequent: the first of 200 has 7 of 100 draws."""
     return f"topic-{number}"
 
 
@@ -358,5 +358,5 @@ class _Fields:
         return [_person(number) for number in self._skewed(self._size, most)]
 
     def _skewed(self, below: int, most: int) -> list[int]:
-        """Different numbers below `below`, lower ones more often: few are frequent, most are rare."""
+        """Return different numbers below `below`, lower ones more often: few are frequent, most are rare."""
         return sorted({int(below * share**2) for share in self._random.random(most).tolist()})

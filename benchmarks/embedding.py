@@ -17,7 +17,7 @@ from cstp_server.settings import Settings
 
 
 def packaged_model() -> Embedder:
-    """The model of the default settings."""
+    """Return the model of the default settings."""
     embedder = open_model(Settings())
     assert embedder is not None  # the default settings name one
     return embedder

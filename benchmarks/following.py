@@ -1,4 +1,4 @@
-"""How fast `cstp.changes` delivers to one reader, and how fast a bare read is: `python -m benchmarks.following`.
+"""The rate of `cstp.changes` to one reader, beside that of a bare read: `python -m benchmarks.following`.
 
 The reader is the Python client in one process, the server another one, the records decisions without vectors. The
 control reads number, kind and id of the same rows with the driver of SQLite and does nothing with them.
@@ -65,7 +65,7 @@ class _Decisions:
 
 
 def _bare_seconds(folder: Path) -> float:
-    """What the driver alone takes to read the rows in the same order."""
+    """Return the time that the driver alone takes to read the rows in the same order."""
     (file,) = folder.glob("*.sqlite3")
     connection = sqlite3.connect(file)
     began = perf_counter()
@@ -77,7 +77,7 @@ def _bare_seconds(folder: Path) -> float:
 
 
 def main() -> int:
-    """Prints the rows; the exit code is 1 where one is slower than required."""
+    """Write the rows; the exit code is 1 if one is slower than required."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=RECORDS)
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""How many real documents of each format are read, how fast, and in how much memory.
+"""The share of real documents of each format that is read, with the speed and the memory.
 
 `python -m benchmarks.formats FOLDER --output docs/formats-speed.md`: each folder in FOLDER has the documents of one
 package and is called like it. Nothing is stored or embedded.
@@ -47,7 +47,7 @@ How to read it:
 
 @dataclass(slots=True)
 class _FormatRow:
-    """What became of the documents of one format."""
+    """The outcome of the documents of one format."""
 
     read: int = 0
     skipped: int = 0
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def measure(folder: Path) -> _Measured:
-    """Reads all documents below the folder."""
+    """Read all documents below the folder."""
     known = MARKDOWN | PLAIN | FORMATS.keys()
     paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in known and path.is_file())
     Random(1).shuffle(paths)
@@ -118,7 +118,7 @@ def _read(path: Path, folder: Path, formats: FormatReader, row: _FormatRow) -> N
 
 
 def _places(items: Sequence[Item]) -> Iterator[list[str]]:
-    """Of each passage, what is known of its place."""
+    """Yield the known parts of the place of each passage."""
     for item in items:
         for piece in getattr(item, "pieces", ()):
             yield [name for name in ("page", "slide", "cell", "section") if getattr(piece, name) is not None]
@@ -131,7 +131,7 @@ def _share(rows: Iterable[_FormatRow]) -> float:
 
 
 def render(measured: _Measured, folder: Path) -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page, in Markdown."""
     rows = measured.rows
     total = sum(row.read + row.skipped + len(row.refused) for row in rows.values())
     size = sum(row.size for row in rows.values()) / 1e6

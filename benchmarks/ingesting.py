@@ -1,4 +1,4 @@
-"""How fast `cstp ingest` is beside its embedding model alone, and how much memory it takes.
+"""The speed of `cstp ingest` beside its embedding model alone, and its memory.
 
 `python -m benchmarks.ingesting FILE` embeds the decisions of a file and does nothing else: the control, in a process
 of its own like the command.
@@ -54,7 +54,7 @@ class _Run:
 
 
 def measure_ingest(texts: Sequence[Text], count: int, slices: int = SLICES) -> IngestRow:
-    """Reads `count` decisions of about one window each in `slices` commands, each followed by its control.
+    """Read `count` decisions of about one window each in `slices` commands, each followed by its control.
 
     What both take to start is measured with one decision, and left out.
     """
@@ -83,7 +83,7 @@ def _data(folder: Path) -> tuple[str, str]:
 
 
 def _write(path: Path, texts: Sequence[Text], numbers: range) -> Path:
-    """Different decisions: the words of a text from another place each time it comes up."""
+    """Write different decisions: the words of a text from another place each time it comes up."""
     records = []
     for number in numbers:
         text = texts[number % len(texts)]

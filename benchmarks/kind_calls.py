@@ -90,12 +90,12 @@ class KindRow:
 
     @property
     def growth(self) -> float:
-        """How many times the smallest size's median the largest one's is."""
+        """The ratio of the largest size's median to the smallest one's."""
         return self.timings[max(self.timings)].p50 / self.timings[min(self.timings)].p50
 
 
 def allowed_growth(sizes: Sequence[int]) -> float:
-    """The ratio of the logarithms of the largest and the smallest size."""
+    """Return the ratio of the logarithms of the largest and the smallest size."""
     return log(max(sizes)) / log(min(sizes))
 
 
@@ -165,7 +165,7 @@ def _row(
 
 @contextmanager
 def _callers(settings: Settings) -> Iterator[tuple[Caller, Caller]]:
-    """One that sees everything and one that sees one project, once the server is ready."""
+    """Run a server, for a caller that sees everything and one that sees one project, once it is ready."""
     _, text = create_token(settings.tokens_path, "benchmark-project", lifetime=timedelta(days=1), projects=[project(0)])
     with served(settings, _PATIENT) as caller:
         wait_until_ready(caller.port)
@@ -180,7 +180,7 @@ def _variant(server: _Server, call: Call, offsets: Mapping[str, int | None]) -> 
 
 
 def _offset(server: _Server, call: Call) -> int | None:
-    """Half of what there is, for a call that wants the page there."""
+    """Return half of the total, for a call that wants the page there."""
     if not call.middle:
         return None
     result = result_of(server.asked_by(call).send(call.method, call.params(0, 0)))
@@ -190,7 +190,7 @@ def _offset(server: _Server, call: Call) -> int | None:
 
 
 def _count(body: bytes) -> int:
-    """How many items an answer has; one for a single record. Raises NotServing for an error."""
+    """Return the number of items in an answer; one for a single record. Raises NotServing for an error."""
     result = result_of(body)
     listed = sum(len(result[name]) for name in _MEMBERS if result.get(name) is not None)
     return listed + len(_ONES & result.keys())
@@ -276,7 +276,7 @@ def _recall_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
 
 
 def _drawn(size: int) -> list[int]:
-    """Numbers below `size`, in another order than the records were made."""
+    """Return numbers below `size`, in another order than the records were made."""
     return Random(4).sample(range(size), min(size, 500))
 
 

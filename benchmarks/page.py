@@ -1,4 +1,4 @@
-"""What the pages of figures have in common: the facts of a run, tables, times and verdicts."""
+"""The common parts of the pages of figures: the facts of a run, tables, times and verdicts."""
 
 import os
 import platform
@@ -24,7 +24,7 @@ RIGHT: Final = "---:"  # the line below the head of a column of figures
 
 
 def describe_machine() -> str:
-    """Processor, cores, memory, operating system."""
+    """Return the processor, cores, memory, operating system."""
     return f"{_processor()}, {os.cpu_count()} cores, {_gigabytes()} GB, {platform.system()} {platform.release()}"
 
 

@@ -42,7 +42,7 @@ def main() -> int:
 
 
 def render_samples(stacks: Mapping[str, int], calls: int, name: str) -> str:
-    """Tables in Markdown: samples by thread, and by the file and the function of this project that was at work.
+    """Return tables in Markdown: samples by thread, and by the file and the function of this project at work.
 
     What a library does counts for the code that called it. `stacks` are py-spy's: frames with `;` between them, the
     outermost first, each `function (file:line)` after the thread's, and how often each was seen.
@@ -67,14 +67,14 @@ def render_samples(stacks: Mapping[str, int], calls: int, name: str) -> str:
 
 
 def _own_frame(frames: Sequence[str]) -> str:
-    """The innermost frame of this project; empty where there is none."""
+    """Return the innermost frame of this project; empty if there is none."""
     return next((frame for frame in reversed(frames) if any(f"({room}" in frame for room in _ROOMS)), "")
 
 
 def _sampled(
     running: RunningVersion, asked: Sequence[tuple[str, Mapping[str, object]]], name: str, seconds: int
 ) -> tuple[dict[str, int], int]:
-    """py-spy's stacks, and how many calls were answered meanwhile."""
+    """Return py-spy's stacks, and the number of calls that were answered meanwhile."""
     ended, calls = Event(), 0
 
     def ask() -> None:
@@ -96,7 +96,7 @@ def _sampled(
 
 
 def _record(process: int, seconds: int, path: Path) -> None:
-    """Writes the stacks of a process, with their counts. It is not paused: some samples fail, and are left out."""
+    """Write the stacks of a process, with their counts. It is not paused: some samples fail, and are left out."""
     spy = Path(sys.executable).with_name("py-spy")
     what = ("--pid", str(process), "--rate", str(_RATE), "--duration", str(seconds), "--threads", "--nonblocking")
     command = [str(spy), "record", *what, "--format", "raw", "--output", str(path)]

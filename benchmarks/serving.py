@@ -154,7 +154,7 @@ def run_cstp(words: Sequence[str], environment: Mapping[str, str], command: Sequ
 
 @contextmanager
 def served(settings: Settings, variables: Mapping[str, str] | None = None) -> Iterator[Caller]:
-    """`cstp serve` over the folder of `settings`, with CSTP_* `variables`, its log in a file, until the block ends.
+    """Run `cstp serve` over the folder of `settings` with CSTP_* `variables`, its log in a file, until the block ends.
 
     Raises NotServing when it does not come up.
     """
@@ -171,7 +171,7 @@ def served(settings: Settings, variables: Mapping[str, str] | None = None) -> It
 def serving(
     folder: Path, token: str, environment: Mapping[str, str], command: Sequence[str] = CSTP
 ) -> Iterator[Caller]:
-    """`serve` of a command over a data folder, until the block ends. Raises NotServing when it does not come up."""
+    """Run `serve` of a command over a data folder, until the block ends. Raises NotServing when it does not come up."""
     log_path = folder / "server.log"
     words = [*command, "serve", "--port", "0", "--data-dir", str(folder)]
     with log_path.open("wb") as log:
@@ -201,7 +201,7 @@ def _listening(process: "subprocess.Popen[bytes]", log_path: Path, mark: Path) -
 
 @contextmanager
 def other_server(*command: str) -> Iterator[int]:
-    """Another server, started by `command` with `PORT` replaced by a free port, until the block ends.
+    """Run another server by `command`, with a free port in the place of `PORT`, until the block ends.
 
     Raises NotServing when it does not come up.
     """

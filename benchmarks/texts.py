@@ -33,7 +33,7 @@ class Text:
 
 
 def read_texts(folder: Path, count: int) -> list[Text]:
-    """Every decision record under `folder`, then abstracts (`scifact/corpus.jsonl`) up to `count`.
+    """Return every decision record under `folder`, then abstracts (`scifact/corpus.jsonl`) up to `count`.
 
     The order is shuffled, but always the same.
 
@@ -52,7 +52,7 @@ def read_texts(folder: Path, count: int) -> list[Text]:
 
 
 def read_queries(texts: Sequence[Text], count: int) -> list[str]:
-    """Different queries of 4 to 20 words: titles of decisions first, then sentences out of them."""
+    """Return different queries of 4 to 20 words: titles of decisions first, then sentences out of them."""
     decisions = [text for text in texts if text.topic == DECISION]
     sentences = [sentence for text in decisions for sentence in _SENTENCE.split(text.body)]
     Random(3).shuffle(sentences)
@@ -62,13 +62,13 @@ def read_queries(texts: Sequence[Text], count: int) -> list[str]:
 
 
 def read_decisions(folder: Path) -> Iterator[Text]:
-    """Every decision record in Markdown under `folder`."""
+    """Yield every decision record in Markdown under `folder`."""
     for _, drafts in read_decision_files(folder):
         yield from (Text(one.title, one.text, DECISION) for one in drafts)
 
 
 def read_decision_files(folder: Path) -> Iterator[tuple[Path, list[Decision]]]:
-    """Every Markdown file under `folder` with its decision records."""
+    """Yield every Markdown file under `folder` with its decision records."""
     for found in walk(folder).files:
         if found.path.suffix == ".md":
             with found.path.open("rb") as file:

@@ -124,7 +124,7 @@ def _process(index: str, url: str, folder: Path) -> dict[str, Any]:
 
 
 def _measure(index: str, url: str, folder: str) -> dict[str, Any]:
-    """One start, the searches and the writes."""
+    """Measure one start, the searches and the writes."""
     with np.load(Path(folder) / "asked.npz") as kept:
         queries, vectors, model = kept["queries"].tolist(), kept["vectors"], str(kept["model"])
     embedder = KnownTexts(model, dict(zip(queries, vectors, strict=True)))
@@ -149,7 +149,7 @@ def _measure(index: str, url: str, folder: str) -> dict[str, Any]:
 
 
 def _written(engine: SyncEngine, url: str, model: str, vectors: FloatArray) -> dict[str, float]:
-    """Records a second from the first write until all are indexed, and the processor time of it, in seconds."""
+    """Return records a second from the first write until all are indexed, and the processor time, in seconds."""
     records, began, cpu = open_records(url), perf_counter(), process_time()
     for start in range(0, WRITTEN, 50):
         places = range(start, start + 50)
@@ -171,7 +171,7 @@ def _written(engine: SyncEngine, url: str, model: str, vectors: FloatArray) -> d
 
 @contextmanager
 def _url_of(index: str, folder: Path) -> Iterator[str]:
-    """The address of a Chroma server of this environment if `index` is `server`, otherwise nothing."""
+    """Run a Chroma server of this environment, for its address, if `index` is `server`; otherwise return nothing."""
     if index != "server":
         yield ""
         return
@@ -181,7 +181,7 @@ def _url_of(index: str, folder: Path) -> Iterator[str]:
 
 
 def _write(rows: Sequence[dict[str, Any]], sizes: str) -> None:
-    """Puts the table between its marks in docs/vectors.md."""
+    """Put the table between its marks in docs/vectors.md."""
     versions = describe_versions()
     said = f"`python -m benchmarks.vector_choice --sizes {sizes}`; {describe_machine()}; Chroma {versions['chromadb']}."
     cells = [

@@ -1,4 +1,4 @@
-"""How fast agents write: beside a bare SQLite insert, the model alone, searches meanwhile, and another server."""
+"""The speed of writes, beside a bare SQLite insert, the model alone, searches meanwhile, and another server."""
 
 import json
 import sqlite3
@@ -91,7 +91,7 @@ def _token(settings: Settings) -> str:
 
 
 def _bodies(texts: Sequence[Text]) -> Iterator[list[str]]:
-    """Calls of recordDecision for one slice after the other; no two have the same text."""
+    """Yield calls of recordDecision for one slice after the other; no two have the same text."""
     number = 0
     while True:
         calls = []
@@ -135,7 +135,7 @@ def _text_of(call: str) -> str:
 
 
 def _bare_inserts(path: Path, texts: Sequence[str], seconds: float = 1.0) -> float:
-    """Inserts a second of the same texts, each with a vector's bytes, each a transaction of its own."""
+    """Return inserts a second of the same texts, each with a vector's bytes and in its own transaction."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -149,7 +149,7 @@ def _bare_inserts(path: Path, texts: Sequence[str], seconds: float = 1.0) -> flo
 
 
 def _model_alone(embedder: Embedder, texts: Sequence[str], threads: int, seconds: float = 2.0) -> float:
-    """Texts a second that the model embeds in this process with nothing else to do."""
+    """Return the texts a second that the model embeds in this process with nothing else to do."""
     numbers = iter(range(len(texts) * 1000))
     began = perf_counter()
 
@@ -166,7 +166,7 @@ def _model_alone(embedder: Embedder, texts: Sequence[str], threads: int, seconds
 
 
 def _check_count(settings: Settings, sent: int) -> None:
-    """Raises NotServing unless each answer was a decision that is stored."""
+    """Raise NotServing unless each answer was a decision that is stored."""
     records = open_records(settings.store_url)
     stored = records.counts()[Kind.DECISION]
     records.close()
@@ -177,7 +177,7 @@ def _check_count(settings: Settings, sent: int) -> None:
 def _searches(
     caller: Caller, writer: Target, client: LoadClient, bodies: Iterator[list[str]], titles: Sequence[str]
 ) -> tuple[float, float]:
-    """The p99 of hybrid searches over one connection, alone and while WRITERS write, in turns; medians, ms."""
+    """Return the p99 of hybrid searches over one connection, alone and while WRITERS write, in turns; medians, ms."""
     alone: list[float] = []
     meanwhile: list[float] = []
     for number in range(-1, _SLICES):
@@ -208,7 +208,7 @@ def _p99(caller: Caller, titles: Sequence[str], stop: Event, seconds: float) -> 
 
 
 def _found_elsewhere(folder: Path, settings: Settings, port: int, token: str, stack: ExitStack) -> list[float]:
-    """Milliseconds from a write's answer until a second server over the same records finds it by a word."""
+    """Return milliseconds from a write's answer until a second server over the same records finds it by a word."""
     other = Settings(data_dir=folder / "other", vectors=VectorSettings(index="chroma"))
     (folder / "other").mkdir()
     reader = stack.enter_context(served(other, {**_UNLIMITED, "CSTP_STORE__URL": settings.store_url}))

@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def _abstaining(options: argparse.Namespace, models: Sequence[Model], kept: Path) -> list[Section]:
-    """Questions of one set have no answer in the others, so it takes all three."""
+    """Return the section of questions without an answer; one set has none in the others, so it takes all three."""
     if not (options.decisions and options.beir and options.conversations):
         return []
     folders = Folders(options.decisions[0], options.beir[0], options.conversations[0])
@@ -88,7 +88,7 @@ def _gains(options: argparse.Namespace, kept: Path) -> list[Section]:
 
 
 def _mixed(options: argparse.Namespace, kept: Path) -> list[Section]:
-    """One search over all kinds, with the model that comes with the package."""
+    """Return the search over all kinds, with the model that comes with the package."""
     embedder = open_embedder(EmbeddingChoice())
     return [] if embedder is None else [measure_mixed(folder, embedder, kept) for folder in options.mixed]
 
@@ -193,7 +193,7 @@ def _measure(asked: _Set, models: Sequence[Model], kept: Path) -> Section:
 
 
 def _command(options: argparse.Namespace, models: Sequence[Model]) -> str:
-    """What gives this page again; folders by their names."""
+    """Return the command that gives this page again; folders by their names."""
     parts = ["python -m benchmarks.quality"]
     for name in ("beir", "decisions", "among", "memory", "conversations", "beam", "mixed"):
         folders = " ".join(folder.name for folder in getattr(options, name))

@@ -1,4 +1,4 @@
-"""How many questions without an answer `abstain` refuses, where 95 of 100 that have one are answered.
+"""The share of questions without an answer that `abstain` refuses, when 95 of 100 with one are answered.
 
 What decides is the cosine of the nearest record, so each question is asked once, by meaning and for one record.
 """
@@ -43,7 +43,7 @@ class Folders:
 
 
 def measure_abstaining(folders: Folders, models: Sequence[Model], kept: Path) -> list[Section]:
-    """One table for each model: the bound that answers ANSWERED of each set, and what it refuses of the others."""
+    """Return a table for each model: the bound that answers ANSWERED of each set, and the share of others refused."""
     extra: list[str] = []
     for model in models:
         if model != NO_MODEL:
@@ -90,7 +90,7 @@ def _rows(folders: Folders, model: Model, kept: Path) -> list[list[str]]:
 def _of_turns(
     folder: Path, questions: Sequence[Question], foreign: Mapping[str, Sequence[str]], model: Model, data: Path
 ) -> list[list[str]]:
-    """Each question is asked by a token that sees one conversation alone, as those of other conversations are."""
+    """Return the rows of conversations; each question is asked by a token that sees one conversation alone."""
     names = sorted({question.conversation for question in questions})
     with answering(model, data) as server, _callers(server, data, names) as ask:
 
@@ -109,7 +109,7 @@ def _of_turns(
 
 @contextmanager
 def _callers(server: Caller, data: Path, names: Sequence[str]) -> Iterator[Mapping[str, Nearest]]:
-    """For each conversation a caller that sees no other."""
+    """Open a caller for each conversation that sees no other."""
     tokens = Settings(data_dir=data).tokens_path
     callers = {}
     ids = []

@@ -63,7 +63,7 @@ def ingest(folder: Path, model: Model, write: Callable[[Path], object]) -> Path:
 
 @contextmanager
 def answering(model: Model, data: Path) -> Iterator[Caller]:
-    """`cstp serve` over `data`, once it is ready, until the block ends. Raises NotServing when it does not become so.
+    """Run `cstp serve` over `data`, once it is ready, until the block ends. Raises NotServing if it does not become so.
 
     Its searches wait longer than usual, and so do its connections: a busy machine must not cost a result.
     """
@@ -76,7 +76,7 @@ def answering(model: Model, data: Path) -> Iterator[Caller]:
 
 
 def finder(caller: Caller, method: str, member: str, limit: int) -> Find:
-    """Asks `method` for `limit` results, which the answer has as `member`."""
+    """Return a search that asks `method` for `limit` results, which the answer has as `member`."""
 
     def find(mode: str, query: str) -> list[str]:
         result = result_of(caller.send(method, {"query": query, "mode": mode, "limit": limit}))
@@ -88,7 +88,7 @@ def finder(caller: Caller, method: str, member: str, limit: int) -> Find:
 def compare(
     find: Find, queries: Mapping[str, str], judgements: Mapping[str, Grades], model: Model
 ) -> dict[str, Scores]:
-    """Every mode that the model allows, and as a control the keyword and the semantic order fused by their ranks."""
+    """Return the scores of every mode that the model allows, and of the control: both orders fused by ranks."""
     modes = {KEYWORD: MODES[KEYWORD]} if model == NO_MODEL else MODES
     found = {name: {id: list(find(mode, query)) for id, query in queries.items()} for name, mode in modes.items()}
     if model != NO_MODEL:

@@ -33,7 +33,7 @@ class Collection:
 
 
 def read_collection(folder: Path) -> Collection:
-    """Reads `corpus.jsonl`, the queries and the judgements of the test split.
+    """Read `corpus.jsonl`, the queries and the judgements of the test split.
 
     Raises UnknownShape for a file that is not there or has another shape.
     """
@@ -53,7 +53,7 @@ def read_collection(folder: Path) -> Collection:
 
 
 def write_chunks(collection: Collection, path: Path) -> None:
-    """The documents as records of the kind chunk, one a line. One without any text has its title as content."""
+    """Write the documents as chunks, one a line. One without any text has its title as content."""
     write_records(map(_chunk, collection.documents.values()), path)
 
 

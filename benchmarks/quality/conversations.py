@@ -38,7 +38,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of one conversation, and the ids of the turns that answer it."""
+    """A question about one conversation, and the ids of the turns that answer it."""
 
     id: str
     conversation: str
@@ -55,7 +55,7 @@ class Conversations:
 
 
 def read_asked(folder: Path) -> Conversations:
-    """Reads `turns.jsonl` and `questions.jsonl` of one object a line. Questions without an answer are left out."""
+    """Read `turns.jsonl` and `questions.jsonl` of one object a line. Questions without an answer are left out."""
     turns = [_said(entry) for entry in read_objects(folder / "turns.jsonl")]
     known = {turn.id for turn in turns}
     questions = []
@@ -67,7 +67,7 @@ def read_asked(folder: Path) -> Conversations:
 
 
 def read_unanswerable(folder: Path) -> list[Question]:
-    """The questions of `questions.jsonl` that no turn of their conversation answers."""
+    """Return the questions of `questions.jsonl` that no turn of their conversation answers."""
     entries = read_objects(folder / "questions.jsonl")
     return [
         Question(entry["qid"], entry["conversation_id"], entry["question"], {})

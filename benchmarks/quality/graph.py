@@ -47,7 +47,7 @@ class Shares:
 
 
 def measure_graph(folder: Path, models: Sequence[Model], kept: Path) -> Section:
-    """Results are found by words alone where there is no model: the control."""
+    """Return the section of the corpus in `folder`; its control finds results by words alone, without a model."""
     records = list(read_corpus(folder))
     kinds = ("artifact", "turn", "event", "entity", "edge")
     counts = ", ".join(f"{sum(record['kind'] == kind for record in records)} {kind} records" for kind in kinds)
@@ -71,12 +71,12 @@ def measure_graph(folder: Path, models: Sequence[Model], kept: Path) -> Section:
 
 
 def links(folder: Path) -> list[Link]:
-    """Every link of graph_connections.json, people's and projects'."""
+    """Return every link of graph_connections.json, people's and projects'."""
     return list(_links(_truth(folder)))
 
 
 def unreached(folder: Path, recall: Recall) -> list[Link]:
-    """The links whose other end is not among the entities, when the start's name is the query."""
+    """Return the links whose other end is not among the entities, when the start's name is the query."""
     known = _truth(folder)["entity_connections"] | _truth(folder)["project_connections"]
     found: dict[str, set[str]] = {}
     for start, told in known.items():
@@ -86,7 +86,7 @@ def unreached(folder: Path, recall: Recall) -> list[Link]:
 
 
 def shares(folder: Path, recall: Recall, budget: int) -> Shares:
-    """Recall and precision of the documents and entities that the graph queries expect."""
+    """Return recall and precision of the documents and entities that the graph queries expect."""
     documents, entities, gains = [], [], []
     for query in _truth(folder)["benchmark_queries"]:
         params = {"query": query["query"], "limit": LIMIT, "graphBudget": budget, "graphFilters": ["*"]}
@@ -101,7 +101,7 @@ def shares(folder: Path, recall: Recall, budget: int) -> Shares:
 
 
 def report(folder: Path, recall: Recall) -> str:
-    """What was reached and the table of shares, as Markdown."""
+    """Return the links that were reached and the table of shares, as Markdown."""
     total, missed = links(folder), unreached(folder, recall)
     lines = [f"{len(total) - len(missed)} of {len(total)} links reached.", ""]
     lines += [f"Not reached: {link.start} to {link.end}." for link in missed]
@@ -130,7 +130,7 @@ def _links(truth: Mapping[str, Any]) -> Iterator[Link]:
 
 
 def _documents(answer: Mapping[str, Any]) -> list[str]:
-    """The documents that results and related items are, or come from, in their order; some come several times."""
+    """Return the documents of results and related items, in their order; some come several times."""
     found = []
     for item in [*answer["results"], *answer["related"]]:
         metadata = item["metadata"]
@@ -142,7 +142,7 @@ def _documents(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _shares(expected: set[str], found: set[str]) -> tuple[float, float]:
-    """Recall and precision; both 0 where nothing is found."""
+    """Return recall and precision; both 0 if nothing is found."""
     right = len(expected & found)
     return right / len(expected), right / len(found) if found else 0.0
 

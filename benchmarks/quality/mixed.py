@@ -43,7 +43,7 @@ Ask = Callable[[Engine, "MixedQuestion"], Awaitable[Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class MixedQuestion:
-    """What a person would ask, the kind that the answer was looked for in, and the ids that answer it."""
+    """A question, the kind in which its answer was looked for, and the ids that answer it."""
 
     kind: str
     text: str
@@ -51,14 +51,14 @@ class MixedQuestion:
 
 
 def read_questions(path: Path = QUESTIONS) -> list[MixedQuestion]:
-    """The questions, one a line."""
+    """Return the questions of a file of one a line."""
     return [
         MixedQuestion(each["kind"], each["question"], dict.fromkeys(each["relevant"], 1)) for each in read_objects(path)
     ]
 
 
 def open_mixed(data: Path, embedder: Embedder, kept: Path) -> Engine:
-    """An engine over the records of all folders of `data`, which are embedded where `kept` does not have them."""
+    """Return an engine over the records of all folders of `data`, which are embedded unless `kept` has them."""
     folder = kept / "mixed"
     folder.mkdir(parents=True, exist_ok=True)
     write_records(read_mixed(data), folder / "records.jsonl")
@@ -68,7 +68,7 @@ def open_mixed(data: Path, embedder: Embedder, kept: Path) -> Engine:
 
 
 def measure_mixed(data: Path, embedder: Embedder, kept: Path) -> Section:
-    """nDCG@10 of each way to ask, over all questions and over those of each kind."""
+    """Return nDCG@10 of each way to ask, over all questions and over those of each kind."""
     show_progress(f"Mixed: {data.name}: reading and embedding")
     engine = open_mixed(data, embedder, kept)
     questions = read_questions()
@@ -99,7 +99,7 @@ async def _gains(engine: Engine, ask: Ask, questions: Sequence[MixedQuestion]) -
 
 
 def name_of(record: Record) -> str:
-    """The id that a question names: of a chunk, that of its document."""
+    """Return the id that a question names: of a chunk, that of its document."""
     if isinstance(record, Chunk):
         return str(record.source_id)
     if isinstance(record, ArtifactChunk):
@@ -132,7 +132,7 @@ async def _episodes(engine: Engine, text: str) -> list[str]:
 
 
 async def _recall(engine: Engine, text: str) -> list[str]:
-    """Results, each with the events that it brings."""
+    """Return results, each followed by its events."""
     answer = await engine.recall(RecallRequest(EVERYTHING, query=text, limit=10, expand=False, include_entities=False))
     results = [] if answer is None else answer.results
     return [name_of(each.record) for result in results for each in (result.stored, *result.events)]
@@ -150,7 +150,7 @@ async def _union(engine: Engine, asked: MixedQuestion) -> list[str]:
 
 
 def read_mixed(data: Path) -> Iterator[Members]:
-    """Every record, sources cut into chunks by `ingest`."""
+    """Yield every record, sources cut into chunks by `ingest`."""
     yield from _decisions(data / "decisions")
     yield from (_document(each) for each in read_objects(data / "knowledge" / "documents.jsonl"))
     yield from (_pattern(each) for each in read_objects(data / "extractions" / "patterns.jsonl") if each["solution"])
@@ -163,7 +163,7 @@ def read_mixed(data: Path) -> Iterator[Members]:
 
 
 def _decisions(folder: Path) -> Iterator[Members]:
-    """The id is the path of the file, without its ending, below the folder of its repository."""
+    """Yield decisions. The id is the path of the file, without its ending, below the folder of its repository."""
     for path, drafts in read_decision_files(folder):
         place = path.relative_to(folder)
         stem = place.parent.name if place.stem == "README" else place.stem
@@ -178,7 +178,7 @@ def _document(entry: Members) -> Members:
 
 
 def _pattern(entry: Members) -> Members:
-    """The id is that of the document that it was extracted from, with `pattern/` in front."""
+    """Return a pattern. The id is that of its document, with `pattern/` in front."""
     name = Path(entry["source"]["path"]).parent.name
     content: dict[str, Any] = {"name": entry["name"], "problem": entry["problem"], "solution": entry["solution"]}
     trade_offs = [line.strip() for line in (entry["tradeoffs"] or "").splitlines() if line.strip()]

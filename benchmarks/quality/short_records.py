@@ -53,7 +53,7 @@ def write_among(pairs: Iterable[Pair], long: Iterable[Text], path: Path) -> None
 
 
 def place(pairs: Sequence[Pair], find: Find, mode: str) -> Placed:
-    """Asks each question in a mode."""
+    """Ask each question in a mode."""
     found = {pair.id: list(find(mode, pair.question)) for pair in pairs}
     behind = sum(any(id.startswith("long-") for id in _before(ids, short)) for short, ids in found.items())
     first = sum(ids[:1] == [short] for short, ids in found.items())
@@ -62,7 +62,7 @@ def place(pairs: Sequence[Pair], find: Find, mode: str) -> Placed:
 
 
 def measure_short_records(among: Sequence[Path], models: Sequence[Model], kept: Path) -> Section:
-    """One table for each model; the keyword rows are the same in all."""
+    """Return a table for each model; the keyword rows are the same in all."""
     pairs, extra = read_pairs(), []
     long = [text for folder in among for text in read_decisions(folder)]
     for model in models:
@@ -89,7 +89,7 @@ def measure_short_records(among: Sequence[Path], models: Sequence[Model], kept: 
 
 
 def _before(ids: Sequence[str], short: str) -> Sequence[str]:
-    """What comes before the answer: all, where it was not found."""
+    """Return the ids before the answer: all, if it was not found."""
     return ids[: ids.index(short)] if short in ids else ids
 
 
