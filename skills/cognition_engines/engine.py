@@ -1,4 +1,4 @@
-"""The engine: the stored records, everything derived from them, and all questions that it answers.
+"""The engine: the stored records, everything derived from them, and all queries.
 
 `Engine` is for programs with an event loop, `SyncEngine` for notebooks and scripts.
 """
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartBounds:
-    """The number of threads of a part, at least 1, and how many seconds a call of it may take."""
+    """The number of threads of a part, at least 1, and the limit of its calls in seconds."""
 
     threads: int
     seconds: float = 5.0
@@ -59,14 +59,14 @@ class PartBounds:
 class EngineOptions:
     """The bounds of the engine's parts, and its other settings.
 
-    `call_seconds` bounds a call over all its parts, `waiting_reads` how many reads wait for a write at a time. Lists
-    have as many threads as `store`. `vector_index` is the index of nearest neighbours. `cache_size` is how many texts
-    of queries keep their vectors. `store_named` names the origin of the store's URL, for errors. `sources` are
-    collections that the engine follows: it reads them `source_seconds` after it has read them, or later if that
-    took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker` numbers this
-    process among several over one folder of indexes: only the first follows sources and forgets expired records. A
-    write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts and
-    queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it.
+    `call_seconds` bounds a call over all its parts, `waiting_reads` is the number of reads that may wait for a write at
+    a time. Lists have as many threads as `store`. `vector_index` is the index of nearest neighbours. `cache_size` is
+    the number of texts of queries whose vectors are cached. `store_named` names the origin of the store's URL, for
+    errors. `sources` are collections that the engine follows: it reads them `source_seconds` after it has read them, or
+    later if that took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker`
+    numbers this process among several over one folder of indexes: only the first follows sources and forgets expired
+    records. A write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts
+    and queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it.
     """
 
     call_seconds: float = 15.0
@@ -110,7 +110,7 @@ class _Ingest(Protocol):
 
 
 class Engine:
-    """All questions over the records, and ingest. The caller closes it in the end.
+    """All queries over the records, and ingest. The caller closes it in the end.
 
     Calls name the agent that asks: agents are served in turn. None is the program itself. Questions raise
     ComponentFailed naming the part that did not answer, and NoGoodMatch if they `abstain`. `modes` are its modes of
@@ -186,7 +186,7 @@ class Engine:
         """
         model = open_embedder(embedder) if isinstance(embedder, EmbeddingChoice) else embedder
         with ExitStack() as undo:
-            bounds = options.store  # its threads are there twice, for records and for lists; vectors may be read, too
+            bounds = options.store  # it has two pools, for records and for lists; vectors may be read, too
             calls = 2 * bounds.threads + options.vectors.threads + WRITE_THREADS
             records = open_records(store, bounds.seconds, options.store_named, calls)
             undo.callback(records.close)
@@ -208,7 +208,7 @@ class Engine:
     async def ingest(
         self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()
     ) -> Summary:
-        """Read files and folders, and bring the store in line with them; see `cognition_engines.ingest.run`.
+        """Read files and folders, and update the store from them; see `cognition_engines.ingest.run`.
 
         Searches find the new records when it returns. It continues in its thread if the caller is cancelled.
         """

@@ -109,7 +109,7 @@ class Everything:
         if none.key is None:
             return none
         read = await self._pools.records.run(caller, self._records.reads.by_keys, [none.key], viewer)
-        if none.key not in read:  # it is gone
+        if none.key not in read:  # it was deleted
             return NoGoodMatch()
         kind, id = _shown_as(read[none.key])
         return NoGoodMatch(id, none.cosine, none.key, kind.label)

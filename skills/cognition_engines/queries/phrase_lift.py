@@ -1,6 +1,6 @@
-"""Phrases: of the best results, those that have words of the query side by side, as the query has them, come first.
+"""Phrases: the best results are reordered, those first that have words of the query next to each other, in order.
 
-The index does not know where a word stands in a text; the texts of a few results are read as the search saw them.
+The index has no positions of words; the texts of a few results are read from the snapshot of the search.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ from cognition_engines.retrieval.fusion import Hit, Part
 from cognition_engines.store.records import Records
 from cognition_engines.unicode_forms import fold_text
 
-BEST: Final = 20  # results that are looked at
-LONGEST: Final = 1 << 16  # characters of a text that are looked at
+BEST: Final = 20  # results that are examined
+LONGEST: Final = 1 << 16  # characters of a text that are examined
 MOST_PAIRS: Final = 64
 _AROUND: Final = ".,;:!?()[]{}<>\"'“”‘’«»¿¡"  # around a word of a query
 K = TypeVar("K")
@@ -27,7 +27,7 @@ SHARES: Final = 8192  # of pairs in a record that are cached
 
 
 def pairs_of(query: str, is_content: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the pairs of words side by side in a query, each once, if `is_content` holds for one of the two.
+    """Return the pairs of adjacent words in a query, each once, if `is_content` holds for one of the two.
 
     A word that is a phrase by itself, such as `QD-4711`, comes after them.
     """
@@ -63,7 +63,7 @@ def lift_hits(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: 
 class Phrases:
     """Reads the texts of the best results. Any thread of the pool of records may ask.
 
-    The share of pairs in a text is cached by the text's `seq`, so a query that is asked again reads no text.
+    The share of pairs in a text is cached by the text's `seq`, so a repeated query reads no text.
     """
 
     def __init__(self, records: Records, relevance: Relevance) -> None:
@@ -74,7 +74,7 @@ class Phrases:
         self._shares: dict[tuple[tuple[str, ...], int, int], float] = {}  # by pairs, key and seq
 
     def lift(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits, raising those with words of the query side by side; unchanged if none could have any."""
+        """Return the hits, raising those with adjacent words of the query; unchanged if none could have any."""
         shares = self.shares(query, viewer, parts, hits)
         if not shares:
             return [*hits]

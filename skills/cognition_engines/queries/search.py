@@ -119,9 +119,9 @@ class _View:
 
 @dataclass(frozen=True, slots=True)
 class CurrentHit:
-    """A record that was found, as it is now. `window` is None if its text is no longer that of its vectors.
+    """A found record in its current state. `window` is None if its text no longer matches its vectors.
 
-    `window` and `explanation` are None, too, if they were not asked for.
+    `window` and `explanation` are None, too, if not requested.
     """
 
     hit: Hit
@@ -244,7 +244,7 @@ class Search:
         return [with_bm25(part, query.text) for part in found]
 
     def _check_nearest(self, query: Query, parts: Sequence[Part], least: float) -> Work[None]:
-        """Raise NoGoodMatch if no record is near enough; it names none that is gone or has expired since."""
+        """Raise NoGoodMatch if no record is near enough; it names no deleted or expired record."""
         firsts = [(float(part.semantic.scores[0]), part) for part in parts if len(part.semantic.rows)]
         if not firsts:
             raise NoGoodMatch
@@ -275,8 +275,8 @@ class Search:
     ) -> list[Sequence[Hit]]:
         """Return the best hits of each set of parts, up to max(2 * `limit`, BEST), with scores on one scale.
 
-        An artifact and its chunks are one hit: if that leaves fewer than `limit` in the first set, the legs are
-        asked for more.
+        An artifact and its chunks are one hit: if that leaves fewer than `limit` in the first set, more results of the
+        legs are used.
         """
         return await run_through(caller, self._fuse_apart, parts, query, vector, limit, sets)
 
@@ -358,7 +358,7 @@ class Search:
         return _View(sought, snapshot, words, index.vectors)
 
     async def _embed(self, caller: Caller, query: Query) -> Floats | None:
-        """Return the query's vector; None if keyword search has to do without it."""
+        """Return the query's vector; None if keyword search must work without it."""
         if self._embeddings is None:
             return None
         known = self._embeddings.cached_vector(query.text)
