@@ -49,8 +49,8 @@ Abstain = Annotated[
     bool,
     Field(
         description="No results rather than poor ones: where the record that is nearest by meaning is further away "
-        "than for 95 of 100 questions that have an answer, there are none, `noGoodMatch` is true and `nearest` names "
-        "it."
+        "than for 95 of 100 questions that have an answer, or the query names a speaker and turns say its words of "
+        "another one, there are none, `noGoodMatch` is true and `nearest` names it."
     ),
 ]
 AsOf = Annotated[

@@ -1,6 +1,7 @@
 """The share of questions without an answer that `abstain` refuses, when 95 of 100 with one are answered.
 
-What decides is the cosine of the nearest record, so each question is asked once, by meaning and for one record.
+The cosine of the nearest record decides, and of a question about a speaker also what turns say of others. So each
+question is asked once, by meaning and for one record.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,7 +31,16 @@ MOST: Final = 300  # questions of a set that are asked where they have no answer
 _MEMBERS: Final = {"cstp.queryDecisions": "decisions", "cstp.searchKnowledge": "results", "cstp.recall": "results"}
 _ALONE: Final[Mapping[str, Any]] = {"expand": False, "includeEvents": False, "includeEntities": False}
 
-Nearest: TypeAlias = Callable[[str], float]  # a question to the cosine of the nearest record
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The cosine of the record nearest to a question, and whether `abstain` refuses the question."""
+
+    cosine: float
+    refused: bool
+
+
+Nearest: TypeAlias = Callable[[str], Reply]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +64,14 @@ def measure_abstaining(folders: Folders, models: Sequence[Model], kept: Path) ->
     lines = [
         f"*Bound* is the cosine of the nearest record from which on {ANSWERED:.0%} of the questions that have an "
         "answer are answered, fitted for each set. *Refused* is the share of those without an answer that is below it.",
-        "The last two columns have the same for the bound that comes with the model, which is one for all sets "
-        "and is what `abstain` uses.",
+        "The last two columns have the same for `abstain`: it has the bound that comes with the model, one for all "
+        "sets, and refuses a question that names a speaker if turns say its words of others instead.",
         f"At most {MOST} questions of each set without an answer are asked, always the same.",
     ]
     return [Section("Questions without an answer", lines, extra)]
 
 
-_HEADS: Final = ["records", "questions without an answer", "bound", "refused", "answered by the model's", "refused"]
+_HEADS: Final = ["records", "questions without an answer", "bound", "refused", "answered with `abstain`", "refused"]
 
 
 def _rows(folders: Folders, model: Model, kept: Path) -> list[list[str]]:
@@ -77,7 +87,7 @@ def _rows(folders: Folders, model: Model, kept: Path) -> list[list[str]]:
     rows = []
     for name, folder, write, method, own in sets:
         with answering(model, ingest(kept / folder.name, model, write)) as caller:
-            nearest = _nearest(caller, method)
+            nearest = _nearest(caller, model, method)
             known = list(map(nearest, own))
             for others, queries in foreign.items():
                 if queries is not own:
@@ -92,9 +102,9 @@ def _of_turns(
 ) -> list[list[str]]:
     """Return the rows of conversations; each question is asked by a token that sees one conversation alone."""
     names = sorted({question.conversation for question in questions})
-    with answering(model, data) as server, _callers(server, data, names) as ask:
+    with answering(model, data) as server, _callers(server, model, data, names) as ask:
 
-        def near(asked: Sequence[tuple[str, str]]) -> list[float]:
+        def near(asked: Sequence[tuple[str, str]]) -> list[Reply]:
             return [ask[name](query) for name, query in asked]
 
         after = dict(zip(names, [*names[1:], names[0]], strict=True))
@@ -108,7 +118,7 @@ def _of_turns(
 
 
 @contextmanager
-def _callers(server: Caller, data: Path, names: Sequence[str]) -> Iterator[Mapping[str, Nearest]]:
+def _callers(server: Caller, model: Model, data: Path, names: Sequence[str]) -> Iterator[Mapping[str, Nearest]]:
     """Open a caller for each conversation that sees no other."""
     tokens = Settings(data_dir=data).tokens_path
     callers = {}
@@ -117,32 +127,38 @@ def _callers(server: Caller, data: Path, names: Sequence[str]) -> Iterator[Mappi
         made, text = create_token(tokens, name, lifetime=timedelta(days=1), projects=[name])
         ids.append(made.id)
         callers[name] = Caller(server.port, text)
-    yield {name: _nearest(caller, "cstp.recall", _ALONE) for name, caller in callers.items()}
+    yield {name: _nearest(caller, model, "cstp.recall", _ALONE) for name, caller in callers.items()}
     for caller in callers.values():
         caller.close()
     for id in ids:  # a folder that is kept is asked again
         revoke_token(tokens, id)
 
 
-def _nearest(caller: Caller, method: str, more: Mapping[str, Any] | None = None) -> Nearest:
-    def cosine(query: str) -> float:
-        params = {"query": query, "mode": "semantic", "limit": 1} | dict(more or {})
-        (found,) = result_of(caller.send(method, params))[_MEMBERS[method]]
+def _nearest(caller: Caller, model: Model, method: str, more: Mapping[str, Any] | None = None) -> Nearest:
+    def ask(query: str) -> Reply:
+        abstain = _least_cosine(model) is not None
+        params = {"query": query, "mode": "semantic", "limit": 1, "abstain": abstain} | dict(more or {})
+        result = result_of(caller.send(method, params))
+        if result.get("noGoodMatch"):
+            return Reply(float(result["nearest"]["cosine"]), True)
+        (found,) = result[_MEMBERS[method]]
         # of a search by meaning the score is the cosine; only some answers have the distance, too
-        return 1.0 - float(found["distance"]) if "distance" in found else float(found["score"])
+        return Reply(1.0 - float(found["distance"]) if "distance" in found else float(found["score"]), False)
 
-    return cosine
-
-
-def _row(records: str, name: str, model: Model, known: Sequence[float], without: Sequence[float]) -> list[str]:
-    bound = float(np.quantile(known, 1 - ANSWERED))
-    own = next((least for start, least in LEAST_COSINES.items() if f"{model.name}-".startswith(start)), None)
-    row = [records, name, f"{bound:.2f}", f"{_below(without, bound):.2f}"]
-    return row + ([""] * 2 if own is None else [f"{1 - _below(known, own):.2f}", f"{_below(without, own):.2f}"])
+    return ask
 
 
-def _below(cosines: Sequence[float], bound: float) -> float:
-    return float(np.mean(np.array(cosines) < bound))
+def _row(records: str, name: str, model: Model, known: Sequence[Reply], without: Sequence[Reply]) -> list[str]:
+    bound = float(np.quantile([reply.cosine for reply in known], 1 - ANSWERED))
+    row = [records, name, f"{bound:.2f}", f"{np.mean([reply.cosine < bound for reply in without]):.2f}"]
+    if _least_cosine(model) is None:
+        return [*row, "", ""]
+    refused = [float(np.mean([reply.refused for reply in asked])) for asked in (known, without)]
+    return [*row, f"{1 - refused[0]:.2f}", f"{refused[1]:.2f}"]
+
+
+def _least_cosine(model: Model) -> float | None:
+    return next((least for start, least in LEAST_COSINES.items() if f"{model.name}-".startswith(start)), None)
 
 
 def _some(asked: Sequence[Any]) -> list[Any]:

@@ -33,6 +33,7 @@ from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
+from cognition_engines.queries.speakers import Speakers
 from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
 from cognition_engines.retrieval.fusion import QuestionDates
@@ -133,10 +134,10 @@ class Engine:
         self.sources: Final = _follower(options, records, embedder)
         model = None if embedder is None else embedder.model
         self.least_cosine: Final = least_cosine_of(options.relevance, model)
-        phrases = Phrases(records, options.relevance)
+        phrases, speakers = Phrases(records, options.relevance), Speakers(records, options.relevance)
         dates, calibration = QuestionDates(options.relevance), calibration_of(model, self.least_cosine)
         self.read_dates: Final = dates.read
-        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration)
+        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration, speakers)
         passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes

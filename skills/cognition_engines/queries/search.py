@@ -22,6 +22,7 @@ from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Conditions, Mode, Viewer
 from cognition_engines.queries.phrase_lift import BEST, Phrases
 from cognition_engines.queries.pools import Pools, Work, run_through
+from cognition_engines.queries.speakers import Speakers, near_turns
 from cognition_engines.queries.turns import Caller
 from cognition_engines.retrieval.fusion import (
     CANDIDATES,
@@ -61,8 +62,8 @@ class SearchScope:
 class Query:
     """A search: its text, viewer, mode and spaces.
 
-    With `abstain` a search by meaning fails with NoGoodMatch if nothing is near enough. A time that the text
-    mentions is relative to `as_of`, by default now.
+    With `abstain` a search by meaning fails with NoGoodMatch if nothing is near enough, or if near turns say of others
+    what the text asks of a speaker. A time that the text mentions is relative to `as_of`, by default now.
     """
 
     text: str
@@ -142,8 +143,10 @@ class Search:
         least_cosine: float | None = None,
         dates: QuestionDates | None = None,
         calibration: Calibration | None = None,
+        speakers: Speakers | None = None,
     ) -> None:
         self._dates = dates
+        self._speakers = speakers
         self._calibration = calibration or calibration_of(None, None)
         self._phrases = phrases
         self._least_cosine = least_cosine
@@ -244,16 +247,23 @@ class Search:
         return [with_bm25(part, query.text) for part in found]
 
     def _check_nearest(self, query: Query, parts: Sequence[Part], least: float) -> Work[None]:
-        """Raise NoGoodMatch if no record is near enough; it names no deleted or expired record."""
+        """Raise NoGoodMatch if no record is near enough; it names no deleted or expired record.
+
+        What turns say of a speaker that the query names counts, too; end in the pool of vectors if it does not raise.
+        """
         firsts = [(float(part.semantic.scores[0]), part) for part in parts if len(part.semantic.rows)]
         if not firsts:
             raise NoGoodMatch
         cosine, part = max(firsts, key=lambda each: each[0])
-        if cosine >= least:
+        turns = {} if self._speakers is None else near_turns(parts)
+        if not turns and cosine >= least:
             return
         row = int(part.semantic.rows[0])
         key = int(part.snapshot.keys[row])
         yield self._pools.records
+        if self._speakers is not None and cosine + self._speakers.support(query.text, query.viewer, turns) >= least:
+            yield self._pools.vectors
+            return
         if self._phrases is not None and not self._phrases.sees(key, query.viewer):
             raise NoGoodMatch
         raise NoGoodMatch(part.snapshot.ids[row], round(cosine, 6), key)
