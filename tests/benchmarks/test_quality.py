@@ -138,19 +138,8 @@ def test_what_is_refused_is_measured_at_the_bound_that_answers_nearly_all(tmp_pa
 
 def test_a_run_writes_every_mode_beside_its_control(tmp_path: Path) -> None:
     output = tmp_path / "quality.md"
-    command = [
-        "-m",
-        "benchmarks.quality",
-        "--model",
-        "minilm",
-        "--beir",
-        str(_beir(tmp_path / "sea")),
-        "--decisions",
-        "--among",
-        "--memory",
-        "--conversations",
-        "--mixed",
-    ]
+    parts = ["--decisions", "--among", "--memory", "--conversations", "--mixed"]
+    command = ["-m", "benchmarks.quality", "--model", "minilm", "--beir", str(_beir(tmp_path / "sea")), *parts]
     command += ["--output", str(output)]
     done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
