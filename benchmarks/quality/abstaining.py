@@ -1,6 +1,7 @@
-"""How many questions without an answer `abstain` refuses, where 95 of 100 that have one are answered.
+"""The share of questions without an answer that `abstain` refuses, when 95 of 100 with one are answered.
 
-What decides is the cosine of the nearest record, so each question is asked once, by meaning and for one record.
+The cosine of the nearest record decides, and of a question about a speaker also what turns say of others. So each
+question is asked once, by meaning and for one record.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,12 +14,13 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from benchmarks.options import show_progress
 from benchmarks.page import table
 from benchmarks.quality.answering import NO_MODEL, Model, answering, ingest
 from benchmarks.quality.beir import read_collection, write_chunks
+from benchmarks.quality.conversations import Question, read_asked, read_unanswerable, write_turns
 from benchmarks.quality.known_item import read_items, write_decisions
-from benchmarks.quality.results import Section
-from benchmarks.quality.turns import Question, read_asked, read_unanswerable, write_turns
+from benchmarks.quality.table import Section
 from benchmarks.serving import Caller, result_of
 from cognition_engines.relevance import LEAST_COSINES
 from cstp_server.settings import Settings
@@ -26,9 +28,19 @@ from cstp_server.tokens import create_token, revoke_token
 
 ANSWERED: Final = 0.95
 MOST: Final = 300  # questions of a set that are asked where they have no answer
+_MEMBERS: Final = {"cstp.queryDecisions": "decisions", "cstp.searchKnowledge": "results", "cstp.recall": "results"}
 _ALONE: Final[Mapping[str, Any]] = {"expand": False, "includeEvents": False, "includeEntities": False}
 
-Nearest: TypeAlias = Callable[[str], float]  # a question to the cosine of the nearest record
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The cosine of the record nearest to a question, and whether `abstain` refuses the question."""
+
+    cosine: float
+    refused: bool
+
+
+Nearest: TypeAlias = Callable[[str], Reply]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +52,26 @@ class Folders:
     conversations: Path
 
 
-def measure_abstaining(
-    folders: Folders, models: Sequence[Model], kept: Path, say: Callable[[str], None]
-) -> list[Section]:
-    """One table for each model: the bound that answers ANSWERED of each set, and what it refuses of the others."""
+def measure_abstaining(folders: Folders, models: Sequence[Model], kept: Path) -> list[Section]:
+    """Return a table for each model: the bound that answers ANSWERED of each set, and the share of others refused."""
     extra: list[str] = []
     for model in models:
         if model != NO_MODEL:
-            say(f"Abstaining: asking with {model.name}")
+            show_progress(f"Abstaining: asking with {model.name}")
             extra += [f"With `{model.name}`:", table(_HEADS, _rows(folders, model, kept / model.name))]
     if not extra:
         return []
     lines = [
         f"*Bound* is the cosine of the nearest record from which on {ANSWERED:.0%} of the questions that have an "
         "answer are answered, fitted for each set. *Refused* is the share of those without an answer that is below it.",
-        "The last two columns have the same for the bound that comes with the model, which is one for all sets "
-        "and is what `abstain` uses.",
+        "The last two columns have the same for `abstain`: it has the bound that comes with the model, one for all "
+        "sets, and refuses a question that names a speaker if turns say its words of others instead.",
         f"At most {MOST} questions of each set without an answer are asked, always the same.",
     ]
-    return [Section("Questions without an answer", lines, (), extra)]
+    return [Section("Questions without an answer", lines, extra)]
 
 
-_HEADS: Final = ["records", "questions without an answer", "bound", "refused", "answered by the model's", "refused"]
+_HEADS: Final = ["records", "questions without an answer", "bound", "refused", "answered with `abstain`", "refused"]
 
 
 def _rows(folders: Folders, model: Model, kept: Path) -> list[list[str]]:
@@ -69,34 +79,32 @@ def _rows(folders: Folders, model: Model, kept: Path) -> list[list[str]]:
     asked = read_asked(folders.conversations)
     titles = [item.query for item in items]
     claims, talk = list(collection.queries.values()), [question.query for question in asked.questions]
-    rows = []
-
-    path = _records(kept / folders.decisions.name, lambda file: write_decisions(items, file), model)
-    with answering(model, path) as caller:
-        nearest = _nearest(caller, "cstp.queryDecisions", "decisions")
-        rows += _compared(
-            "decisions", model, _of(nearest, titles), {"of science": claims, "of conversations": talk}, nearest
-        )
-    path = _records(kept / folders.documents.name, lambda file: write_chunks(collection, file), model)
-    with answering(model, path) as caller:
-        nearest = _nearest(caller, "cstp.searchKnowledge", "results")
-        rows += _compared(
-            "documents", model, _of(nearest, claims), {"of decisions": titles, "of conversations": talk}, nearest
-        )
-    path = _records(kept / folders.conversations.name, lambda file: write_turns(asked.turns, file), model)
-    return rows + _of_turns(
-        folders.conversations, asked.questions, {"of decisions": titles, "of science": claims}, model, path
+    sets = (
+        ("decisions", folders.decisions, lambda file: write_decisions(items, file), "cstp.queryDecisions", titles),
+        ("documents", folders.documents, lambda file: write_chunks(collection, file), "cstp.searchKnowledge", claims),
     )
+    foreign = {"of decisions": titles, "of science": claims, "of conversations": talk}
+    rows = []
+    for name, folder, write, method, own in sets:
+        with answering(model, ingest(kept / folder.name, model, write)) as caller:
+            nearest = _nearest(caller, model, method)
+            known = list(map(nearest, own))
+            for others, queries in foreign.items():
+                if queries is not own:
+                    rows.append(_row(name, others, model, known, list(map(nearest, _some(queries)))))
+    del foreign["of conversations"]
+    data = ingest(kept / folders.conversations.name, model, lambda file: write_turns(asked.turns, file))
+    return rows + _of_turns(folders.conversations, asked.questions, foreign, model, data)
 
 
 def _of_turns(
     folder: Path, questions: Sequence[Question], foreign: Mapping[str, Sequence[str]], model: Model, data: Path
 ) -> list[list[str]]:
-    """Each question is asked by a token that sees one conversation alone, as those of other conversations are."""
+    """Return the rows of conversations; each question is asked by a token that sees one conversation alone."""
     names = sorted({question.conversation for question in questions})
-    with answering(model, data) as server, _callers(server, data, names) as ask:
+    with answering(model, data) as server, _callers(server, model, data, names) as ask:
 
-        def near(asked: Sequence[tuple[str, str]]) -> list[float]:
+        def near(asked: Sequence[tuple[str, str]]) -> list[Reply]:
             return [ask[name](query) for name, query in asked]
 
         after = dict(zip(names, [*names[1:], names[0]], strict=True))
@@ -110,59 +118,47 @@ def _of_turns(
 
 
 @contextmanager
-def _callers(server: Caller, data: Path, names: Sequence[str]) -> Iterator[Mapping[str, Nearest]]:
-    """For each conversation a caller that sees no other."""
+def _callers(server: Caller, model: Model, data: Path, names: Sequence[str]) -> Iterator[Mapping[str, Nearest]]:
+    """Open a caller for each conversation that sees no other."""
     tokens = Settings(data_dir=data).tokens_path
     callers = {}
     ids = []
     for name in names:
         made, text = create_token(tokens, name, lifetime=timedelta(days=1), projects=[name])
         ids.append(made.id)
-        callers[name] = Caller("127.0.0.1", server.port, text)
-    yield {name: _nearest(caller, "cstp.recall", "results", _ALONE) for name, caller in callers.items()}
+        callers[name] = Caller(server.port, text)
+    yield {name: _nearest(caller, model, "cstp.recall", _ALONE) for name, caller in callers.items()}
     for caller in callers.values():
         caller.close()
     for id in ids:  # a folder that is kept is asked again
         revoke_token(tokens, id)
 
 
-def _records(folder: Path, write: Callable[[Path], None], model: Model) -> Path:
-    """Ingests what `write` writes; returns the data folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write(folder / "records.jsonl")
-    ingest(folder / "records.jsonl", model, folder / "data")
-    return folder / "data"
-
-
-def _nearest(caller: Caller, method: str, member: str, more: Mapping[str, Any] | None = None) -> Nearest:
-    def cosine(query: str) -> float:
-        params = {"query": query, "mode": "semantic", "limit": 1} | dict(more or {})
-        (found,) = result_of(caller.send(method, params))[member]
+def _nearest(caller: Caller, model: Model, method: str, more: Mapping[str, Any] | None = None) -> Nearest:
+    def ask(query: str) -> Reply:
+        abstain = _least_cosine(model) is not None
+        params = {"query": query, "mode": "semantic", "limit": 1, "abstain": abstain} | dict(more or {})
+        result = result_of(caller.send(method, params))
+        if result.get("noGoodMatch"):
+            return Reply(float(result["nearest"]["cosine"]), True)
+        (found,) = result[_MEMBERS[method]]
         # of a search by meaning the score is the cosine; only some answers have the distance, too
-        return 1.0 - float(found["distance"]) if "distance" in found else float(found["score"])
+        return Reply(1.0 - float(found["distance"]) if "distance" in found else float(found["score"]), False)
 
-    return cosine
-
-
-def _of(nearest: Nearest, queries: Sequence[str]) -> list[float]:
-    return [nearest(query) for query in queries]
+    return ask
 
 
-def _compared(
-    records: str, model: Model, known: Sequence[float], without: Mapping[str, Sequence[str]], nearest: Nearest
-) -> list[list[str]]:
-    return [_row(records, name, model, known, _of(nearest, _some(asked))) for name, asked in without.items()]
+def _row(records: str, name: str, model: Model, known: Sequence[Reply], without: Sequence[Reply]) -> list[str]:
+    bound = float(np.quantile([reply.cosine for reply in known], 1 - ANSWERED))
+    row = [records, name, f"{bound:.2f}", f"{np.mean([reply.cosine < bound for reply in without]):.2f}"]
+    if _least_cosine(model) is None:
+        return [*row, "", ""]
+    refused = [float(np.mean([reply.refused for reply in asked])) for asked in (known, without)]
+    return [*row, f"{1 - refused[0]:.2f}", f"{refused[1]:.2f}"]
 
 
-def _row(records: str, name: str, model: Model, known: Sequence[float], without: Sequence[float]) -> list[str]:
-    bound = float(np.quantile(known, 1 - ANSWERED))
-    own = next((least for start, least in LEAST_COSINES.items() if f"{model.name}-".startswith(start)), None)
-    row = [records, name, f"{bound:.2f}", f"{_below(without, bound):.2f}"]
-    return row + ([""] * 2 if own is None else [f"{1 - _below(known, own):.2f}", f"{_below(without, own):.2f}"])
-
-
-def _below(cosines: Sequence[float], bound: float) -> float:
-    return float(np.mean(np.array(cosines) < bound))
+def _least_cosine(model: Model) -> float | None:
+    return next((least for start, least in LEAST_COSINES.items() if f"{model.name}-".startswith(start)), None)
 
 
 def _some(asked: Sequence[Any]) -> list[Any]:

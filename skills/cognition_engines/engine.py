@@ -1,4 +1,4 @@
-"""The engine: the stored records, everything derived from them, and all questions that it answers.
+"""The engine: the stored records, everything derived from them, and all queries.
 
 `Engine` is for programs with an event loop, `SyncEngine` for notebooks and scripts.
 """
@@ -21,18 +21,19 @@ from cognition_engines.indexes.published import OtherWorkers, PublishedSeq
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
-from cognition_engines.queries.decisions import DecisionRecords, Decisions
+from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
 from cognition_engines.queries.following import Following, ReachedSeq
-from cognition_engines.queries.knowledge import Chunks, KnowledgeSearch
-from cognition_engines.queries.lists import Listings, Lists, Statistics
-from cognition_engines.queries.operator_reads import AuditPages, Imports
+from cognition_engines.queries.knowledge import Knowledge
+from cognition_engines.queries.lists import Listings, Lists
+from cognition_engines.queries.operator_reads import OperatorReads
 from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
+from cognition_engines.queries.speakers import Speakers
 from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
 from cognition_engines.retrieval.fusion import QuestionDates
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartBounds:
-    """The number of threads of a part, at least 1, and how many seconds a call of it may take."""
+    """The number of threads of a part, at least 1, and the limit of its calls in seconds."""
 
     threads: int
     seconds: float = 5.0
@@ -59,14 +60,14 @@ class PartBounds:
 class EngineOptions:
     """The bounds of the engine's parts, and its other settings.
 
-    `call_seconds` bounds a call over all its parts, `waiting_reads` how many reads wait for a write at a time. Lists
-    have as many threads as `store`. `vector_index` is the index of nearest neighbours. `cache_size` is how many texts
-    of queries keep their vectors. `store_named` names the origin of the store's URL, for errors. `sources` are
-    collections that the engine follows: it reads them `source_seconds` after it has read them, or later if that
-    took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker` numbers this
-    process among several over one folder of indexes: only the first follows sources and forgets expired records. A
-    write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts and
-    queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it.
+    `call_seconds` bounds a call over all its parts, `waiting_reads` is the number of reads that may wait for a write at
+    a time. Lists have as many threads as `store`. `vector_index` is the index of nearest neighbours. `cache_size` is
+    the number of texts of queries whose vectors are cached. `store_named` names the origin of the store's URL, for
+    errors. `sources` are collections that the engine follows: it reads them `source_seconds` after it has read them, or
+    later if that took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker`
+    numbers this process among several over one folder of indexes: only the first follows sources and forgets expired
+    records. A write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts
+    and queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it.
     """
 
     call_seconds: float = 15.0
@@ -110,13 +111,15 @@ class _Ingest(Protocol):
 
 
 class Engine:
-    """All questions over the records, and ingest. The caller closes it in the end.
+    """All queries over the records, and ingest. The caller closes it in the end.
 
     Calls name the agent that asks: agents are served in turn. None is the program itself. Questions raise
     ComponentFailed naming the part that did not answer, and NoGoodMatch if they `abstain`. `modes` are its modes of
     search, the default first; `least_cosine` is the cosine from which on a question counts as answered,
     None if it is not known.
     """
+
+    audit_rows_lost = 0  # that could not be stored before the engine was closed
 
     def __init__(
         self, records: Records, indexes: Indexes, embedder: Embedder | None, options: EngineOptions = DEFAULTS
@@ -133,24 +136,24 @@ class Engine:
         self.sources: Final = _follower(options, records, embedder)
         model = None if embedder is None else embedder.model
         self.least_cosine: Final = least_cosine_of(options.relevance, model)
-        phrases = Phrases(records, options.relevance)
+        phrases, speakers = Phrases(records, options.relevance), Speakers(records, options.relevance)
         dates, calibration = QuestionDates(options.relevance), calibration_of(model, self.least_cosine)
         self.read_dates: Final = dates.read
-        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration)
+        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration, speakers)
         passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes
-        self.query_decisions: Final = Decisions(records, searching, passages, self.pools).query
-        self.search_knowledge: Final = KnowledgeSearch(records, searching, self.pools).query
-        self.get_chunk: Final = Chunks(records, indexes, self.pools).read
-        by_id = DecisionRecords(records, self.pools)
-        self.get_decision: Final = by_id.get
-        self.decision_graph: Final = by_id.graph
-        self.count_decisions: Final = Statistics(self.listings.decisions, self.pools).decisions
+        decisions = Decisions(records, searching, passages, self.pools)
+        self.query_decisions: Final = decisions.query
+        self.get_decision: Final = decisions.get
+        self.decision_graph: Final = decisions.graph
+        self.count_decisions: Final = lists.statistics
+        knowledge = Knowledge(records, indexes, searching, self.pools)
+        self.search_knowledge: Final = knowledge.query
+        self.get_chunk: Final = knowledge.chunk
         episodes = Episodes(records, searching, self.pools)
         self.get_episode: Final = episodes.get
         self.find_episodes: Final = episodes.find
-        self.look_up: Final = Imports(records, self.pools).look_up
         self.list_decisions: Final = lists.decisions
         self.list_episodes: Final = lists.episodes
         self.list_memories: Final = lists.memories
@@ -159,15 +162,15 @@ class Engine:
         self.search: Final = Everything(records, searching, passages, self.pools).search
         self.cut: Final = passages.cut_for
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
-        self.audit_rows_lost = 0  # that could not be stored before the engine was closed
-        self.list_audit: Final = AuditPages(records.audit, self.audit, self.pools).page
+        of_operator = OperatorReads(records, self.audit, self.pools)
+        self.look_up: Final = of_operator.look_up
+        self.list_audit: Final = of_operator.audit_page
         published = PublishedSeq(indexes, options.others)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
         ledger = LedgerFile(options.ledger)
-        self.writing: Final = Writer(records, indexes, embedder, self.pools, published, ledger, self.audit)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)
-        self.write: Final = self.writing.write
+        self.write: Final = Writer(records, indexes, embedder, self.pools, published, ledger, self.audit).write
 
     @classmethod
     def open(
@@ -186,7 +189,7 @@ class Engine:
         """
         model = open_embedder(embedder) if isinstance(embedder, EmbeddingChoice) else embedder
         with ExitStack() as undo:
-            bounds = options.store  # its threads are there twice, for records and for lists; vectors may be read, too
+            bounds = options.store  # it has two pools, for records and for lists; vectors may be read, too
             calls = 2 * bounds.threads + options.vectors.threads + WRITE_THREADS
             records = open_records(store, bounds.seconds, options.store_named, calls)
             undo.callback(records.close)
@@ -208,7 +211,7 @@ class Engine:
     async def ingest(
         self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()
     ) -> Summary:
-        """Read files and folders, and bring the store in line with them; see `cognition_engines.ingest.run`.
+        """Read files and folders, and update the store from them; see `cognition_engines.ingest.run`.
 
         Searches find the new records when it returns. It continues in its thread if the caller is cancelled.
         """

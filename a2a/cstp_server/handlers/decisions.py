@@ -13,7 +13,17 @@ from cognition_engines.queries.decisions import Match, Part as IncludedPart, Que
 from cognition_engines.queries.supersession import FoundLinks
 from cstp.methods import decisions as wire
 from cstp_server.handlers.decision_records import edge_of
-from cstp_server.handlers.searches import NO_TIME, Asked, Cutting, Part, explain_result, fit, no_match, read_search
+from cstp_server.handlers.searches import (
+    NO_TIME,
+    Asked,
+    Cutting,
+    Part,
+    decision_members,
+    explain_result,
+    fit,
+    no_match,
+    read_search,
+)
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -22,7 +32,12 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
 
     async def query_decisions(params: wire.QueryDecisionsParams, call: Call) -> wire.QueryDecisionsResult:
         asked = read_search(engine, params)
-        include = _included_parts(params)
+        switches: dict[IncludedPart, bool] = {
+            "edges": params.include_links,
+            "provenance": params.include_provenance,
+            "explain": params.explain,
+        }
+        include = frozenset((*(params.include or ()), *(name for name, wanted in switches.items() if wanted)))
         filters = _filters(params.filters)
         question = Question(
             params.query, filters, call.viewer, params.limit, asked.mode, include, params.abstain, asked.as_of
@@ -41,15 +56,6 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
         return answer
 
     return (BoundMethod(wire.QUERY_DECISIONS, query_decisions),)
-
-
-def _included_parts(params: wire.QueryDecisionsParams) -> frozenset[IncludedPart]:
-    switches: dict[IncludedPart, bool] = {
-        "edges": params.include_links,
-        "provenance": params.include_provenance,
-        "explain": params.explain,
-    }
-    return frozenset((*(params.include or ()), *(name for name, wanted in switches.items() if wanted)))
 
 
 def _answer(
@@ -118,13 +124,7 @@ def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -
     decision = match.decision
     return wire.DecisionSummary(
         id=str(decision.id),
-        title=decision.title,
-        category=decision.category,
-        confidence=decision.confidence,
-        stakes=decision.stakes,
-        status=decision.status,
-        outcome=decision.outcome,
-        date=decision.date,
+        **decision_members(decision),
         distance=match.distance,
         origin=match.origin.made_by,
         recorded_by=match.origin.recorded_by,
@@ -145,7 +145,7 @@ def _links(found: FoundLinks, edges: bool) -> wire.DecisionLinks:
 
 
 def _provenance(decision: Decision, origin: Origin) -> wire.Provenance:
-    # where the server has its files is not for callers; that of a collection is its address
+    # paths of files on the server are not for callers; the address of a collection is
     known = origin.path and origin.path != origin.source
     path = origin.path if known else PurePosixPath(origin.source).name
     return wire.Provenance(project=decision.project, path=path, status_text=decision.status_text)

@@ -1,7 +1,9 @@
 """The index of one search space: columns, keywords and neighbours that follow the records in the background."""
 
 import logging
+import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
@@ -14,7 +16,6 @@ from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.saved import ColumnsFile, Identity
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
-from cognition_engines.indexes.keywords.live import LiveKeywords
 from cognition_engines.indexes.keywords.text_documents import add_label_terms, columns_of
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.indexes.vectors.live import LiveVectors
@@ -38,18 +39,64 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HeldKeys:
-    """The numbers of texts and windows of some records in the indexes; without `all_vectors`, one was not looked at."""
+    """The numbers of texts and windows of some records in the indexes; without `all_vectors`, one was not checked."""
 
     texts: int
     windows: int
     all_vectors: bool
 
 
+class LiveKeywords:
+    """The owner of the keyword index of one store. One thread applies, checks and closes; any may ask.
+
+    A damaged folder is set aside, and its index is rebuilt while queries are answered.
+    """
+
+    index: KeywordIndex
+
+    def __init__(self, folder: Path, store_id: str, columns: str, last_seq: int, relevance: Relevance) -> None:
+        """Open the index in `folder`, or begin a new one there if it is damaged or ahead of `last_seq`.
+
+        Raise FolderInUse, ConfigurationError or ComponentFailed.
+        """
+        self._folder = folder
+        self._asked = store_id, columns, relevance
+        self._open()
+        if self.index.seq > last_seq:
+            self.start_over()  # the records were replaced by older ones
+
+    def start_over(self) -> None:
+        """Begin a new index, which is empty."""
+        self.index.close()
+        shutil.rmtree(self._folder)
+        self._open()
+
+    def check(self) -> None:
+        """Begin a new index if the files of this one are not as they were written.
+
+        Raise ConfigurationError, ComponentFailed or OSError if that fails; then try again.
+        """
+        try:
+            if self.index.is_open:
+                self.index.check()
+                return
+        except ComponentFailed as error:
+            _log.warning("%s; rebuilding", error)
+            with suppress(ComponentFailed):
+                self.index.close()
+        self._open()
+
+    def _open(self) -> None:
+        self.index = KeywordIndex.open(self._folder, *self._asked)
+        if (left := self.index.set_aside) is not None:
+            _log.warning("the keyword index was set aside at %s (%s)", left.folder, left.reason)
+
+
 class SpaceIndex:
     """Columns, keywords and neighbours over the records of one space, following them until closed.
 
-    Every change is in the keyword index before it is in a snapshot, so all that a snapshot shows can be found by its
-    words. A keyword index that is rebuilt catches up in the background, and cannot be asked until it has.
+    Every change is in the keyword index before it is in a snapshot, so every record in a snapshot can be found by its
+    words. A rebuilt keyword index catches up in the background, and cannot be searched until then.
     """
 
     def __init__(
@@ -72,7 +119,7 @@ class SpaceIndex:
         self._failure: str | None = None  # the component that kept it from following
         self._stop = Event()
         self._wake = Event()  # set when there is something to follow, or to stop
-        self._compact = False  # whether the words are to be written again
+        self._compact = False  # whether the keyword index must be written again
         self.words_compacted = 0  # no file has words of records that were deleted up to this seq
         self._published: Callable[[], object] = lambda: None
         self._thread = Thread(target=self._follow, name=f"{space.name}-follower", daemon=True)
@@ -82,7 +129,7 @@ class SpaceIndex:
         self._published = published
 
     def follow_now(self) -> None:
-        """Follow without waiting for the next look at the records."""
+        """Follow without waiting for the next check of the records."""
         self._wake.set()
 
     @property
@@ -97,11 +144,14 @@ class SpaceIndex:
     def keywords_state(self) -> str:
         """`ready`, or `down` while the keyword index cannot follow the records or is being rebuilt."""
         ended = self._thread.ident is not None and not self._thread.is_alive()
-        return "down" if ended or self._failure == "keywords" or self._words.seq < self.snapshot.seq else "ready"
+        return "down" if ended or self._failure == "keywords" or self.keywords.seq < self.snapshot.seq else "ready"
 
     def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewerKeywords:
-        """Return the searcher of words in the records of `snapshot`. Raise ComponentFailed if it would not find all."""
-        return self._words.searcher_for(viewer, snapshot.seq)
+        """Return a keyword searcher as fresh as `snapshot`. Raise ComponentFailed if it would not find all."""
+        index = self.keywords
+        if index.seq < snapshot.seq:
+            raise ComponentFailed("keywords", "the index is being rebuilt")
+        return ViewerKeywords(index, viewer)
 
     def start(self) -> None:
         """Catch up with the store, then continue in the background. Raise ComponentFailed if that fails.
@@ -144,7 +194,7 @@ class SpaceIndex:
         self._publish()
 
     def _restore(self) -> int:
-        """Begin with the saved columns, if there are any; return the `seq` up to which they reach, or 0."""
+        """Begin with the saved columns, if there are any; return their `seq`, or 0."""
         saved = self._saved.read(self._records.last_seq())
         if saved is None:
             return 0
@@ -163,12 +213,12 @@ class SpaceIndex:
             self._saved.save(snapshot)
 
     def find_held(self, keys: Sequence[int]) -> HeldKeys:
-        """Return how many texts and windows of these records searches have, and whether all indexes were looked at."""
+        """Return the numbers of searchable texts and windows of these records, and whether all indexes were checked."""
         shown = self.snapshot
         rows = [row for key in keys if key < len(shown.row_of) and (row := int(shown.row_of[key])) >= 0]
         windows = sum(int(shown.counts[row]) for row in rows if shown.alive[row])
         near = 0 if self.vectors is None else self.vectors.count_held(keys)
-        return HeldKeys(self._words.index.count_held(keys), windows + (near or 0), all_vectors=near is not None)
+        return HeldKeys(self.keywords.count_held(keys), windows + (near or 0), all_vectors=near is not None)
 
     def compact_words(self) -> None:
         """Let the thread that follows write the words again without the words of deleted records."""
@@ -190,7 +240,7 @@ class SpaceIndex:
         if self.vectors is not None:
             self.vectors.close(max(0.0, deadline - monotonic()))
         if not self._thread.is_alive():
-            self._words.close()
+            self.keywords.close()
 
     def _follow(self) -> None:
         following = Outage(f"the indexes cannot follow the records ({self.space.name})")
@@ -209,7 +259,7 @@ class SpaceIndex:
             try:
                 # changes that a failed attempt has applied are published by the next one
                 if self._records.last_seq() > self.snapshot.seq:
-                    while self._step(skip_words=self._words.seq < self._columns.seq) and not self._stop.is_set():
+                    while self._step(skip_words=self.keywords.seq < self._columns.seq) and not self._stop.is_set():
                         pass
                     self._publish()
                 self._write_words_again()
@@ -226,7 +276,7 @@ class SpaceIndex:
                 self._stop.wait(min(LONGEST_REST, monotonic() - began))
 
     def _pause(self, seconds: float) -> bool:
-        """Wait, unless there is something to follow; return whether to stop."""
+        """Wait, unless there are changes to follow; return whether to stop."""
         self._wake.wait(seconds)
         self._wake.clear()
         return self._stop.is_set()
@@ -239,7 +289,7 @@ class SpaceIndex:
         self._published()
 
     def _leave_vectors(self, windows: int) -> None:
-        """Hold no vectors in memory from now on if there are too many windows for it."""
+        """Stop keeping vectors in memory if there are too many windows."""
         if self.vectors is not None and not self._columns.fetches and self.vectors.exceeds_memory(windows):
             self._columns.fetch_vectors(self._fetch)
 
@@ -249,17 +299,17 @@ class SpaceIndex:
 
     def _rebuild_words(self) -> bool:
         """Apply one page to a keyword index that is behind the columns; return whether it still is."""
-        if self._words.seq >= self._columns.seq:
+        if self.keywords.seq >= self._columns.seq:
             return False
-        self._apply_words(self._records.changes.page(self.space, self._words.seq, PAGE, None))
-        return self._words.seq < self._columns.seq
+        self._apply_words(self._records.changes.page(self.space, self.keywords.seq, PAGE, None))
+        return self.keywords.seq < self._columns.seq
 
     def _write_words_again(self) -> None:
-        """Replace the files of the words if that was asked for and nothing is being rebuilt."""
-        if not self._compact or self._words.seq < self._columns.seq:
+        """Replace the files of the words if that was requested and nothing is being rebuilt."""
+        if not self._compact or self.keywords.seq < self._columns.seq:
             return
-        seq = self._words.seq
-        self._words.index.rewrite(self._all_texts())
+        seq = self.keywords.seq
+        self.keywords.rewrite(self._all_texts())
         self.words_compacted = seq
         self._compact = False
 
@@ -284,19 +334,17 @@ class SpaceIndex:
         return len(page) == PAGE
 
     def _apply_words(self, page: Page) -> None:
-        """Give the page's texts, or newer ones, to the keyword index; read none that it has already."""
-        if page.seq <= self._words.seq:
+        """Add the page's texts, or newer ones, to the keyword index; skip texts that it has already."""
+        if page.seq <= self.keywords.seq:
             return
-        newer: list[int] = page.keys[page.seqs > self._words.seq].tolist()
+        newer: list[int] = page.keys[page.seqs > self.keywords.seq].tolist()
         if not newer and not len(page.removed):
-            self._words.index.skip(page.seq)
+            self.keywords.skip(page.seq)
             return
         texts = self._records.reads.texts(newer)
         # a record may have lost its text
         gone = set(newer) - {text.key for text in texts}
-        self._words.index.apply(
-            add_label_terms(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq
-        )
+        self.keywords.apply(add_label_terms(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq)
 
 
 def open_space(

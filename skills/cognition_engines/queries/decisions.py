@@ -1,4 +1,4 @@
-"""The decision skills for an event loop: search, one decision whole, and decisions that say nearly the same."""
+"""The decision skills for an event loop: search, one decision whole, and decisions with similar texts."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -27,14 +27,14 @@ from cognition_engines.store.values import StoredRecord
 
 SNIPPET: Final = Room(600)  # characters
 Part: TypeAlias = Literal["snippet", "links", "edges", "provenance", "explain"]
-_KEPT = ("accepted", *ENDED)  # the statuses that a review leaves as they are
+_KEPT = ("accepted", *ENDED)  # the statuses that a review does not change
 MOST: Final = 3
 NEAR: Final = 0.12  # cosine distance
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A caller's question about decisions; `include` names the parts to return in addition to the decisions.
+    """A caller's query for decisions; `include` names the parts to return in addition to the decisions.
 
     `mode` None is the default mode of the engine.
     """
@@ -53,9 +53,9 @@ class Question:
 class Match:
     """A decision that a search found. `distance` is the cosine distance to the query, None when it has no vector.
 
-    `snippet`, `links` and `explanation` are None if they were not asked for; without a text, the snippet is empty.
-    `stored` is the decision with its origin, `window` the window of its text nearest to the query, None without vectors
-    or if words alone decide.
+    `snippet`, `links` and `explanation` are None if not requested; without a text, the snippet is empty. `stored` is
+    the decision with its origin, `window` the window of its text nearest to the query, None without vectors or if words
+    alone decide.
     """
 
     decision: Decision
@@ -72,7 +72,7 @@ class Match:
 
 
 class Decisions:
-    """Searches the decisions and reads those that were found."""
+    """The search of decisions, and reads of decisions by id."""
 
     def __init__(self, records: Records, searching: Search, passages: Passages, pools: Pools) -> None:
         self._records = records
@@ -115,23 +115,6 @@ class Decisions:
         stored = [hit.stored for hit in hits]
         return await self._pools.records.run(caller, links_of, self._records, stored, question.viewer)
 
-
-def _match(hit: CurrentHit, snippet: str | None, links: FoundLinks | None) -> Match:
-    return Match(_decision(hit), hit.stored, hit.hit.distance, snippet, links, hit.explanation, hit.window)
-
-
-def _decision(hit: CurrentHit) -> Decision:
-    assert isinstance(hit.stored.record, Decision)
-    return hit.stored.record
-
-
-class DecisionRecords:
-    """Reads decisions by id."""
-
-    def __init__(self, records: Records, pools: Pools) -> None:
-        self._records = records
-        self._pools = pools
-
     async def get(
         self, id: str, viewer: Viewer = Viewer(), known_at: datetime | None = None, agent: Agent = None
     ) -> DecisionHistory | None:
@@ -146,11 +129,20 @@ class DecisionRecords:
     async def graph(
         self, request: GraphRequest, viewer: Viewer = Viewer(), agent: Agent = None
     ) -> DecisionGraph | None:
-        """Return the decisions around one; None if the viewer sees no such decision.
+        """Return the decisions linked with one; None if the viewer sees no such decision.
 
         Raise ComponentFailed when the records do not answer.
         """
         return await self._pools.records.run(self._pools.caller(agent), self._records.decisions.graph, request, viewer)
+
+
+def _match(hit: CurrentHit, snippet: str | None, links: FoundLinks | None) -> Match:
+    return Match(_decision(hit), hit.stored, hit.hit.distance, snippet, links, hit.explanation, hit.window)
+
+
+def _decision(hit: CurrentHit) -> Decision:
+    assert isinstance(hit.stored.record, Decision)
+    return hit.stored.record
 
 
 def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | None:

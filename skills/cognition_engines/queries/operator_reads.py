@@ -7,7 +7,7 @@ from typing import Final
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
-from cognition_engines.store.audit.chain import AuditChain, AuditFilters, AuditPage
+from cognition_engines.store.audit.chain import AuditFilters, AuditPage
 from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import GuardedFile, KnownRecord
@@ -15,7 +15,7 @@ from cognition_engines.store.values import GuardedFile, KnownRecord
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """A question for the records stored under ids, identities and places (repository and path), and for the guards."""
+    """A query for stored records by ids, identities and places (repository and path), and for the guards."""
 
     names: Sequence[tuple[Kind, str]] = ()
     identities: Sequence[str] = ()
@@ -25,19 +25,20 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class FoundBefore:
-    """The records stored already, and the levels that options of earlier runs gave to files, as of `seq`."""
+    """The stored records, and the sensitivities from options of earlier runs by file, as of `seq`."""
 
     known: Sequence[KnownRecord]
     guarded: Sequence[GuardedFile]
     seq: int
 
 
-class Imports:
-    """Answers for the operator, whatever a viewer may see. Raises ComponentFailed when the records do not answer."""
+class OperatorReads:
+    """Answers for the operator, without regard to rights. Raises ComponentFailed when the records do not answer."""
 
-    def __init__(self, records: Records, pools: Pools) -> None:
-        self._records = records
-        self._pools = pools
+    def __init__(self, records: Records, trail: AuditTrail, pools: Pools) -> None:
+        self._records: Final = records
+        self._trail: Final = trail
+        self._pools: Final = pools
 
     async def look_up(self, asked: LookUp, agent: Agent = None) -> FoundBefore:
         """Look up all that `asked` names, in one call of the pool."""
@@ -51,25 +52,13 @@ class Imports:
             known += origins.of_place(place)
         return FoundBefore(known, origins.guarded_files() if asked.guards else [], seq)
 
-
-class AuditPages:
-    """Reads the audit. Raises ComponentFailed when the records do not answer or take no rows."""
-
-    def __init__(self, chain: AuditChain, trail: AuditTrail, pools: Pools) -> None:
-        self._chain: Final = chain
-        self._trail: Final = trail
-        self._pools: Final = pools
-
-    async def page(
-        self,
-        filters: AuditFilters,
-        before: int | None = None,
-        limit: int = 50,
-        agent: str | None = None,
+    async def audit_page(
+        self, filters: AuditFilters, before: int | None = None, limit: int = 50, agent: Agent = None
     ) -> AuditPage:
         """Return the `limit` newest rows that meet the conditions, of those with a number below `before`.
 
         They include every call that this process answered before, and calls of another process after 0.1 s.
         """
         await self._trail.flush()
-        return await self._pools.records.run(self._pools.caller(agent), self._chain.page, filters, before, limit)
+        page = self._records.audit.page
+        return await self._pools.records.run(self._pools.caller(agent), page, filters, before, limit)

@@ -1,6 +1,6 @@
-"""Phrases: of the best results, those that have words of the query side by side, as the query has them, come first.
+"""Phrases: the best results are reordered, those first that have words of the query next to each other, in order.
 
-The index does not know where a word stands in a text; the texts of a few results are read as the search saw them.
+The index has no positions of words; the texts of a few results are read from the snapshot of the search.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ from cognition_engines.retrieval.fusion import Hit, Part
 from cognition_engines.store.records import Records
 from cognition_engines.unicode_forms import fold_text
 
-BEST: Final = 20  # results that are looked at
-LONGEST: Final = 1 << 16  # characters of a text that are looked at
+BEST: Final = 20  # results that are examined
+LONGEST: Final = 1 << 16  # characters of a text that are examined
 MOST_PAIRS: Final = 64
 _AROUND: Final = ".,;:!?()[]{}<>\"'“”‘’«»¿¡"  # around a word of a query
 K = TypeVar("K")
@@ -27,7 +27,7 @@ SHARES: Final = 8192  # of pairs in a record that are cached
 
 
 def pairs_of(query: str, is_content: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the pairs of words side by side in a query, each once, if `is_content` holds for one of the two.
+    """Return the pairs of adjacent words in a query, each once, if `is_content` holds for one of the two.
 
     A word that is a phrase by itself, such as `QD-4711`, comes after them.
     """
@@ -63,7 +63,7 @@ def lift_hits(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: 
 class Phrases:
     """Reads the texts of the best results. Any thread of the pool of records may ask.
 
-    The share of pairs in a text is cached by the text's `seq`, so a query that is asked again reads no text.
+    The share of pairs in a text is cached by the text's `seq`, so a repeated query reads no text.
     """
 
     def __init__(self, records: Records, relevance: Relevance) -> None:
@@ -74,7 +74,7 @@ class Phrases:
         self._shares: dict[tuple[tuple[str, ...], int, int], float] = {}  # by pairs, key and seq
 
     def lift(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits, raising those with words of the query side by side; unchanged if none could have any."""
+        """Return the hits, raising those with adjacent words of the query; unchanged if none could have any."""
         shares = self.shares(query, viewer, parts, hits)
         if not shares:
             return [*hits]
@@ -84,15 +84,11 @@ class Phrases:
         """Return the share of the query's word pairs in each of the BEST first hits; empty if none could have one."""
         if not self._weight or not any(len(part.keyword.rows) for part in parts):
             return []
-        pairs = self._pairs_of(query)
-        return self.shares_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]]) if pairs else []
-
-    def _pairs_of(self, query: str) -> tuple[str, ...]:
-        found = self._pairs.get(query)
-        if found is None:
+        pairs = self._pairs.get(query)
+        if pairs is None:
             _make_room(self._pairs, QUERIES)
-            found = self._pairs[query] = pairs_of(query, self._queries.is_content)
-        return found
+            pairs = self._pairs[query] = pairs_of(query, self._queries.is_content)
+        return self.shares_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]]) if pairs else []
 
     def shares_of(self, pairs: tuple[str, ...], viewer: Viewer, records: Sequence[tuple[int, int]]) -> list[float]:
         """Return the share of the pairs in each record, given by key and seq; 0 for a record that has changed since."""

@@ -23,6 +23,7 @@ from cognition_engines.models import Conditions, Mode, Viewer
 from cognition_engines.queries.known_items import find_known, read_items
 from cognition_engines.queries.phrase_lift import BEST, Phrases
 from cognition_engines.queries.pools import Pools, Work, run_through
+from cognition_engines.queries.speakers import Speakers, near_turns
 from cognition_engines.queries.supersession import is_about_the_past, prefer_successors
 from cognition_engines.queries.turns import Caller
 from cognition_engines.retrieval.fusion import (
@@ -44,7 +45,7 @@ from cognition_engines.retrieval.fusion import (
     with_highest,
 )
 from cognition_engines.retrieval.legs import EMPTY
-from cognition_engines.retrieval.scores import Calibration, Explanation, calibration_of, explanations, raise_scores
+from cognition_engines.retrieval.scores import UNMEASURED, Calibration, Explanation, explanations, raise_scores
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import Space
 from cognition_engines.store.values import StoredRecord
@@ -64,8 +65,8 @@ class SearchScope:
 class Query:
     """A search: its text, viewer, mode and spaces.
 
-    With `abstain` a search by meaning fails with NoGoodMatch if nothing is near enough. A time that the text
-    mentions is relative to `as_of`, by default now.
+    With `abstain` a search by meaning fails with NoGoodMatch if nothing is near enough, or if near turns say of others
+    what the text asks of a speaker. A time that the text mentions is relative to `as_of`, by default now.
     """
 
     text: str
@@ -123,9 +124,9 @@ class _View:
 
 @dataclass(frozen=True, slots=True)
 class CurrentHit:
-    """A record that was found, as it is now. `window` is None if its text is no longer that of its vectors.
+    """A found record in its current state. `window` is None if its text no longer matches its vectors.
 
-    `window` and `explanation` are None, too, if they were not asked for.
+    `window` and `explanation` are None, too, if not requested.
     """
 
     hit: Hit
@@ -134,31 +135,23 @@ class CurrentHit:
     explanation: Explanation | None
 
 
+@dataclass(frozen=True, slots=True)
 class Search:
     """Searches one space or several. Methods raise ComponentFailed naming the part that did not answer."""
 
-    def __init__(
-        self,
-        indexes: Indexes,
-        embeddings: QueryCache | None,
-        pools: Pools,
-        phrases: Phrases | None = None,
-        least_cosine: float | None = None,
-        dates: QuestionDates | None = None,
-        calibration: Calibration | None = None,
-    ) -> None:
-        self._dates = dates
-        self._calibration = calibration or calibration_of(None, None)
-        self._phrases = phrases
-        self._least_cosine = least_cosine
-        self._indexes = indexes
-        self._embeddings = embeddings
-        self._pools = pools
+    indexes: Indexes
+    embeddings: QueryCache | None
+    pools: Pools
+    phrases: Phrases | None = None
+    least_cosine: float | None = None
+    dates: QuestionDates | None = None
+    calibration: Calibration = UNMEASURED
+    speakers: Speakers | None = None
 
     @property
     def modes(self) -> tuple[Mode, ...]:
         """The modes that this server has, its default first."""
-        return tuple(Mode) if self._embeddings is not None else (Mode.KEYWORD,)
+        return tuple(Mode) if self.embeddings is not None else (Mode.KEYWORD,)
 
     async def search_and_read(
         self, caller: Caller, query: Query, limit: int, read: Callable[[SearchHits], T]
@@ -174,12 +167,12 @@ class Search:
         parts = yield from self._legs(query, vector, CANDIDATES if hybrid else limit)
         hits: Sequence[Hit]
         if hybrid:
-            yield self._pools.vectors
+            yield self.pools.vectors
             hits = fuse_parts(parts, vector, max(limit, BEST))
         else:
             legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
             hits = best_of(parts, legs, vector, limit)
-        yield self._pools.records
+        yield self.pools.records
         lifted = self._put_first(query, parts, self._lift_phrases(query, parts, hits), vector, range(len(parts)))
         best = SearchHits(parts, lifted[:limit], vector)
         return best, read(best)
@@ -195,8 +188,8 @@ class Search:
         self, query: Query, vector: Floats | None, limit: int, read: Callable[[SearchHits], T]
     ) -> Work[tuple[SearchHits, T]]:
         by_words, most = query.mode is Mode.KEYWORD, max(limit, BEST)
-        pool = self._pools.keywords if by_words else self._pools.vectors
-        scores = partial(self._calibration.scores, query.mode)
+        pool = self.pools.keywords if by_words else self.pools.vectors
+        scores = partial(self.calibration.scores, query.mode)
         parts = yield from self._legs(query, vector, CANDIDATES)
         if query.mode is not Mode.SEMANTIC:
             parts = [with_highest(part, query.text) for part in parts]
@@ -210,17 +203,17 @@ class Search:
             parts = wider
             yield pool
             hits = rank_by_score(parts, vector, most, scores)
-        yield self._pools.records
+        yield self.pools.records
         raised = self._put_first(query, parts, self._raise_scores(query, parts, hits), vector, range(len(parts)))
         best = SearchHits(parts, raised[:limit], vector)
         return best, read(best)
 
     def _raise_scores(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits, with higher scores for those with phrases of the query; for the pool of records."""
-        weight = self._calibration.of(query.mode).phrase
-        if not weight or self._phrases is None:
+        weight = self.calibration.of(query.mode).phrase
+        if not weight or self.phrases is None:
             return hits
-        shares = self._phrases.shares(query.text, query.viewer, parts, hits)
+        shares = self.phrases.shares(query.text, query.viewer, parts, hits)
         return raise_scores(hits, shares, weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
 
     async def parts(self, caller: Caller, query: Query, candidates: int) -> tuple[list[Part], Floats | None]:
@@ -236,44 +229,47 @@ class Search:
         items = read_items(query.text)
         views = [self._view(sought, query, items) for sought in query.sought]
         by_word = query.mode is Mode.KEYWORD
-        yield self._pools.keywords if by_word else self._pools.vectors
-        boost = self._boost(query)
+        yield self.pools.keywords if by_word else self.pools.vectors
+        dates = self.dates if query.mode is Mode.HYBRID else None
+        boost = None if dates is None else dates.boost(query.text, query.as_of)
         parts = [view.part(query, boost) for view in views]
         if not by_word:
-            nearest = zip(parts, views, strict=True)
-            parts = [more_meaning(part, limit, vector, view.neighbours) for part, view in nearest]
-        if items and self._phrases is not None:
+            parts = [
+                more_meaning(part, limit, vector, view.neighbours) for part, view in zip(parts, views, strict=True)
+            ]
+        if items and self.phrases is not None:
             words = [view.words for view in views if view.words is not None]
-            parts = yield from find_known(items, query.viewer, parts, words, self._pools, self._phrases)
-        if query.abstain and not by_word and self._least_cosine is not None and not any(part.known for part in parts):
-            yield from self._check_nearest(query, parts, self._least_cosine)
+            parts = yield from find_known(items, query.viewer, parts, words, self.pools, self.phrases)
+        if query.abstain and not by_word and self.least_cosine is not None and not any(part.known for part in parts):
+            yield from self._check_nearest(query, parts, self.least_cosine)
         if query.mode is Mode.SEMANTIC:
             return parts
-        yield self._pools.keywords
+        yield self.pools.keywords
         labelled = [textual(each.conditions) for each in query.sought]
         found = zip(parts, labelled, strict=True)
         return [with_bm25(more_words(part, limit, query.text, among), query.text) for part, among in found]
 
     def _check_nearest(self, query: Query, parts: Sequence[Part], least: float) -> Work[None]:
-        """Raise NoGoodMatch if no record is near enough; it names none that is gone or has expired since."""
+        """Raise NoGoodMatch if no record is near enough; it names no deleted or expired record.
+
+        What turns say of a speaker that the query names counts, too; end in the pool of vectors if it does not raise.
+        """
         firsts = [(float(part.semantic.scores[0]), part) for part in parts if len(part.semantic.rows)]
         if not firsts:
             raise NoGoodMatch
         cosine, part = max(firsts, key=lambda each: each[0])
-        if cosine >= least:
+        turns = {} if self.speakers is None else near_turns(parts)
+        if not turns and cosine >= least:
             return
         row = int(part.semantic.rows[0])
         key = int(part.snapshot.keys[row])
-        yield self._pools.records
-        if self._phrases is not None and not self._phrases.sees(key, query.viewer):
+        yield self.pools.records
+        if self.speakers is not None and cosine + self.speakers.support(query.text, query.viewer, turns) >= least:
+            yield self.pools.vectors
+            return
+        if self.phrases is not None and not self.phrases.sees(key, query.viewer):
             raise NoGoodMatch
         raise NoGoodMatch(part.snapshot.ids[row], round(cosine, 6), key)
-
-    def _boost(self, query: Query) -> DateBoost | None:
-        """Return the boost of the time that a hybrid search mentions; None without one."""
-        if query.mode is not Mode.HYBRID or self._dates is None:
-            return None
-        return self._dates.boost(query.text, query.as_of)
 
     async def fuse_apart(
         self,
@@ -286,8 +282,8 @@ class Search:
     ) -> list[Sequence[Hit]]:
         """Return the best hits of each set of parts, up to max(2 * `limit`, BEST), with scores on one scale.
 
-        An artifact and its chunks are one hit: if that leaves fewer than `limit` in the first set, the legs are
-        asked for more.
+        An artifact and its chunks are one hit: if that leaves fewer than `limit` in the first set, more results of the
+        legs are used.
         """
         return await run_through(caller, self._fuse_apart, parts, query, vector, limit, sets)
 
@@ -301,16 +297,16 @@ class Search:
     ) -> Work[list[Sequence[Hit]]]:
         compared = None if query.mode is Mode.KEYWORD else vector
         most = max(2 * limit, BEST)
-        yield self._pools.vectors
+        yield self.pools.vectors
         hits = fused_apart(parts, compared, most, sets, groups=True)
         while len(hits[0]) < limit:
             wider = yield from self._widen_candidates(parts, query.text, compared)
             if not has_grown(parts, wider):
                 break
             parts = wider
-            yield self._pools.vectors
+            yield self.pools.vectors
             hits = fused_apart(parts, compared, most, sets, groups=True)
-        yield self._pools.records
+        yield self.pools.records
         return [
             self._put_first(query, parts, self._lift_phrases(query, parts, each), compared, numbers)
             for each, numbers in zip(hits, sets, strict=True)
@@ -318,9 +314,9 @@ class Search:
 
     def _lift_phrases(self, query: Query, parts: Sequence[Part], hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits of a hybrid search, raising those with phrases of the query; for the pool of records."""
-        if query.mode is not Mode.HYBRID or self._phrases is None:
+        if query.mode is not Mode.HYBRID or self.phrases is None:
             return hits
-        return self._phrases.lift(query.text, query.viewer, parts, hits)
+        return self.phrases.lift(query.text, query.viewer, parts, hits)
 
     def _put_first(
         self, query: Query, parts: Sequence[Part], hits: Sequence[Hit], vector: Floats | None, numbers: Sequence[int]
@@ -329,16 +325,16 @@ class Search:
 
         A question about the past keeps the order of decisions.
         """
-        if self._phrases is not None and parts[0].dates is None and not is_about_the_past(query.text):
-            hits = prefer_successors(self._phrases.records, query.viewer, parts, hits, query.as_of)
+        if self.phrases is not None and parts[0].dates is None and not is_about_the_past(query.text):
+            hits = prefer_successors(self.phrases.records, query.viewer, parts, hits, query.as_of)
         return put_known_first(parts, hits, vector, numbers)
 
     def _widen_candidates(self, parts: Sequence[Part], query: str, vector: Floats | None) -> Work[list[Part]]:
         """Return the parts with legs of up to twice as many rows; end in the pool of keywords."""
         limits = [wide(part) for part in parts]
-        yield self._pools.vectors
+        yield self.pools.vectors
         nearer = [more_meaning(part, limit, vector) for part, limit in zip(parts, limits, strict=True)]
-        yield self._pools.keywords
+        yield self.pools.keywords
         wider = [more_words(part, limit, query) for part, limit in zip(nearer, limits, strict=True)]
         return [with_bm25(part, query) for part in wider]
 
@@ -359,7 +355,7 @@ class Search:
         if windows:
             nearest = await self._nearest_windows(caller, found, query.mode)
         if explain:
-            reasons = await self._pools.keywords.run(caller, explanations, found.parts, found.hits, query.text)
+            reasons = await self.pools.keywords.run(caller, explanations, found.parts, found.hits, query.text)
         hits = []
         for hit, key, seq, window, reason in zip(found.hits, found.keys(), found.seqs(), nearest, reasons, strict=True):
             stored = read.get(key)
@@ -373,26 +369,26 @@ class Search:
         if mode is Mode.KEYWORD or found.vector is None:
             return [None] * len(found.hits)
         if any(part.snapshot.fetch is not None for part in found.parts):
-            return await self._pools.vectors.run(caller, found.windows)
+            return await self.pools.vectors.run(caller, found.windows)
         return found.windows()
 
     def _view(self, sought: SearchScope, query: Query, items: Sequence[str]) -> _View:
-        index = self._indexes[sought.space]
+        index = self.indexes[sought.space]
         snapshot = index.snapshot
         wordless = query.mode is Mode.SEMANTIC and not items
         words = None if wordless else index.words(query.viewer, snapshot)
         return _View(sought, snapshot, words, index.vectors)
 
     async def _embed(self, caller: Caller, query: Query) -> Floats | None:
-        """Return the query's vector; None if keyword search has to do without it."""
-        if self._embeddings is None:
+        """Return the query's vector; None if keyword search must work without it."""
+        if self.embeddings is None:
             return None
-        known = self._embeddings.cached_vector(query.text)
+        known = self.embeddings.cached_vector(query.text)
         if known is not None:
             return known
         try:
-            embed = partial(self._embeddings.embed_query, query.text)
-            return await self._pools.embedder.run_while_wanted(caller, embed)
+            embed = partial(self.embeddings.embed_query, query.text)
+            return await self.pools.embedder.run_while_wanted(caller, embed)
         except ComponentFailed:
             if query.mode is not Mode.KEYWORD:
                 raise

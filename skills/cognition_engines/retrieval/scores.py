@@ -91,6 +91,9 @@ def calibration_of(model: str | None, least_cosine: float | None) -> Calibration
     return CALIBRATIONS[name].nearer(0.0 if least_cosine is None else least_cosine - cosine)
 
 
+UNMEASURED: Final = calibration_of(None, None)
+
+
 def raise_scores(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: Callable[[Hit], str]) -> list[Hit]:
     """Return the hits in a new order, best first: the first hits get `weight` times their share of pairs."""
     first = [

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.artifacts import Turn
-from cognition_engines.kinds.extractions import AnyExtraction
+from cognition_engines.kinds.extractions import CLASSES, CONTENTS
 from cognition_engines.kinds.registry import SPECS, Record, kind_of, spec_of
 from cognition_engines.kinds.spec import Facets, Kind, Origin, short_key
 from cognition_engines.models import Reason, Sensitivity, microseconds
@@ -26,7 +26,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ON_SPINE: Final = ("id", "project", "sensitivity")
 _NO_INDEX: Final = 2**31  # after every index
 _NO_TIME: Final = -(2**62)  # before every time
-UNREADABLE: Final = (ValueError, TypeError, LookupError, OverflowError)  # what reading a damaged cell raises
+UNREADABLE: Final = (ValueError, TypeError, LookupError, OverflowError)  # errors of reading a damaged cell
 _LONG: Final = (
     "metadata",
     "details",
@@ -68,7 +68,7 @@ def moment(since_1970: int) -> datetime:
 
 
 def place_key(place: tuple[str, str]) -> str:
-    """Return the key that stands for a repository and a path in it."""
+    """Return the key of a repository and a path in it."""
     return short_key("\0".join(place))
 
 
@@ -106,7 +106,7 @@ def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
 
 
 def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
-    """Return the record of an id, project and sensitivity and the cells of `COLUMNS[kind]`, in that order.
+    """Build a record from its id, project, sensitivity and the cells of `COLUMNS[kind]`, in that order.
 
     Raise ComponentFailed, naming the record and the column, for cells that this program never writes.
     """
@@ -136,7 +136,7 @@ def _record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None
             values[name] = read(values[name])
     model = SPECS[kind].model
     if kind is Kind.EXTRACTION:
-        model = _EXTRACTIONS[values["type"]]
+        model = CLASSES[values["type"]]
         values["content"] = _CONTENTS[values["type"]].validate_json(values["content"])
     values["id"] = int(id) if kind is Kind.EPISODE else id
     values["project"] = project
@@ -206,14 +206,9 @@ def _columns(kind: Kind) -> tuple[Column, ...]:
 
 
 _SENSITIVITIES: Final = tuple(Sensitivity)
-_EXTRACTIONS: Final[Mapping[str, type[Any]]] = {
-    get_args(get_type_hints(model)["type"])[0]: model for model in get_args(AnyExtraction)
-}
-_CONTENTS: Final[Mapping[str, TypeAdapter[Any]]] = {
-    type_: TypeAdapter(get_type_hints(model)["content"]) for type_, model in _EXTRACTIONS.items()
-}
+_CONTENTS: Final[Mapping[str, TypeAdapter[Any]]] = {type_: TypeAdapter(model) for type_, model in CONTENTS.items()}
 _CONTENT_OF: Final[Mapping[type[Any], TypeAdapter[Any]]] = {
-    get_type_hints(model)["content"]: _CONTENTS[type_] for type_, model in _EXTRACTIONS.items()
+    model: _CONTENTS[type_] for type_, model in CONTENTS.items()
 }
 
 # In the order of the table of each kind.
@@ -223,8 +218,8 @@ _READ: Final = {
     kind: tuple((column.name, column.read) for column in columns if column.read is not None)
     for kind, columns in COLUMNS.items()
 }
-# More columns, which are made of the others. What a decision states itself is in `own_status` and `own_outcome`; the
-# columns that they are of have what reviews and successors make of it.
+# More columns, derived from the others. The decision's own statements are in `own_status` and `own_outcome`; the
+# columns `status` and `outcome` have the visible state, with reviews and successors.
 DERIVED: Final[Mapping[Kind, tuple[Column, ...]]] = {
     Kind.SOURCE: (Column("title_key", "text", False),),
     Kind.DECISION: (
