@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from cognition_engines.kinds.kind import Kind
 
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from tests.kinds import entry
 

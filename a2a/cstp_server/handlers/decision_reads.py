@@ -6,7 +6,7 @@ from cognition_engines.engine import Engine
 from cognition_engines.indexes.columns.listing import RECORDED, Order
 from cognition_engines.kinds.decisions import Review
 from cognition_engines.models import Decision, DecisionDetails, Filters, Overdue, Sensitivity
-from cognition_engines.queries.supersession import joined_links
+from cognition_engines.queries.successors import joined_links
 from cognition_engines.store.reads.decisions import DecisionHistory, GraphEdge as FoundEdge, GraphRequest
 from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.writing.decisions import ratified_by

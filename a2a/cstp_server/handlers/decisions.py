@@ -10,7 +10,7 @@ from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import Match, Part as IncludedPart, Question
-from cognition_engines.queries.supersession import FoundLinks
+from cognition_engines.queries.successors import FoundLinks
 from cstp.methods import decisions as wire
 from cstp_server.handlers.decision_records import edge_of
 from cstp_server.handlers.searches import (

@@ -14,7 +14,7 @@ from cognition_engines.models import SUPERSEDED, Decision, Filters, Mode, Viewer
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.supersession import FoundLinks, links_of
+from cognition_engines.queries.successors import FoundLinks, links_of
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.legs import semantic_leg
 from cognition_engines.retrieval.scores import Explanation

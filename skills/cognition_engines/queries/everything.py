@@ -16,7 +16,7 @@ from cognition_engines.models import Conditions, Decision, HasAll, MemoryFilters
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
-from cognition_engines.queries.supersession import links_of
+from cognition_engines.queries.successors import links_of
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Room, Window

@@ -24,7 +24,7 @@ from cognition_engines.queries.known_items import find_known, read_items
 from cognition_engines.queries.phrase_lift import BEST, Phrases
 from cognition_engines.queries.pools import Pools, Work, run_through
 from cognition_engines.queries.speakers import Speakers, near_turns
-from cognition_engines.queries.supersession import is_about_the_past, prefer_successors
+from cognition_engines.queries.successors import is_about_the_past, prefer_successors
 from cognition_engines.queries.turns import Caller
 from cognition_engines.retrieval.fusion import (
     CANDIDATES,
