@@ -37,6 +37,7 @@ from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
 from cognition_engines.retrieval.fusion import QuestionDates
 from cognition_engines.retrieval.scores import calibration_of
+from cognition_engines.retrieval.speakers import QuestionSpeakers
 from cognition_engines.store.audit.trail import AuditOptions, AuditTrail
 from cognition_engines.store.opening import SETTING
 from cognition_engines.store.records import Records, open_records
@@ -136,7 +137,8 @@ class Engine:
         phrases = Phrases(records, options.relevance)
         dates, calibration = QuestionDates(options.relevance), calibration_of(model, self.least_cosine)
         self.read_dates: Final = dates.read
-        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration)
+        speakers = QuestionSpeakers(options.relevance)
+        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration, speakers)
         passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes

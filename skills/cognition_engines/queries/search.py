@@ -43,6 +43,7 @@ from cognition_engines.retrieval.fusion import (
 from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
 from cognition_engines.retrieval.scores import Calibration, Explanation, calibration_of, explanations, raise_scores
 from cognition_engines.retrieval.snippets import Window
+from cognition_engines.retrieval.speakers import QuestionSpeakers, SpeakerBoost
 from cognition_engines.spaces import Space
 from cognition_engines.store.values import StoredRecord
 
@@ -142,8 +143,10 @@ class Search:
         least_cosine: float | None = None,
         dates: QuestionDates | None = None,
         calibration: Calibration | None = None,
+        speakers: QuestionSpeakers | None = None,
     ) -> None:
         self._dates = dates
+        self._speakers = speakers
         self._calibration = calibration or calibration_of(None, None)
         self._phrases = phrases
         self._least_cosine = least_cosine
@@ -222,8 +225,20 @@ class Search:
 
         The vector is None without a model, and in keyword mode also if the model does not answer.
         """
-        vector = await self._embed(caller, query)
-        return await run_through(caller, self._legs, query, vector, candidates), vector
+        asked = await self._speakers_of(caller, query)
+        # the cosine from which on a question counts as answered is one of whole questions
+        vector = await self._embed(caller, query if not asked or query.abstain else replace(query, text=asked.question))
+        found = await run_through(caller, self._legs, query, vector, candidates)
+        return [replace(part, speakers=asked) for part in found], vector
+
+    async def _speakers_of(self, caller: Caller, query: Query) -> SpeakerBoost | None:
+        """Return the boost of the speakers that a hybrid search asks about; None if it asks about none."""
+        if query.mode is not Mode.HYBRID or self._speakers is None:
+            return None
+        views = [(self._indexes[sought.space].snapshot, sought.conditions) for sought in query.sought]
+        if any(self._speakers.may_name(query.text, snapshot) for snapshot, _ in views):
+            return await self._pools.vectors.run(caller, self._speakers.boost, query.text, views, query.viewer)
+        return self._speakers.boost(query.text, (), query.viewer)
 
     def _legs(self, query: Query, vector: Floats | None, limit: int) -> Work[list[Part]]:
         """Apply the masks and run the legs of the mode; end in the pool of the last leg."""
@@ -240,8 +255,7 @@ class Search:
             if query.mode is Mode.SEMANTIC:
                 return parts
             yield self._pools.keywords
-        found = [_by_words(view, part, query, limit) for view, part in zip(views, parts, strict=True)]
-        return [with_bm25(part, query.text) for part in found]
+        return [with_bm25(_by_words(*each, query, limit), query.text) for each in zip(views, parts, strict=True)]
 
     def _check_nearest(self, query: Query, parts: Sequence[Part], least: float) -> Work[None]:
         """Raise NoGoodMatch if no record is near enough; it names none that is gone or has expired since."""
@@ -314,8 +328,7 @@ class Search:
         yield self._pools.vectors
         nearer = [more_meaning(part, limit, vector) for part, limit in zip(parts, limits, strict=True)]
         yield self._pools.keywords
-        wider = [more_words(part, limit, query) for part, limit in zip(nearer, limits, strict=True)]
-        return [with_bm25(part, query) for part in wider]
+        return [with_bm25(more_words(*each, query), query) for each in zip(nearer, limits, strict=True)]
 
     async def current_hits(
         self,
@@ -328,9 +341,8 @@ class Search:
         explain: bool,
     ) -> list[CurrentHit]:
         """Return the hits whose records are in `read`, by key, and still meet the conditions."""
-        absent = [None] * len(found.hits)
-        nearest: Sequence[Window | None] = absent
-        reasons: Sequence[Explanation | None] = absent
+        nearest: Sequence[Window | None] = [None] * len(found.hits)
+        reasons: Sequence[Explanation | None] = [None] * len(found.hits)
         if windows:
             nearest = await self._nearest_windows(caller, found, query.mode)
         if explain:
@@ -365,8 +377,9 @@ class Search:
         if known is not None:
             return known
         try:
-            embed = partial(self._embeddings.embed_query, query.text)
-            return await self._pools.embedder.run_while_wanted(caller, embed)
+            return await self._pools.embedder.run_while_wanted(
+                caller, partial(self._embeddings.embed_query, query.text)
+            )
         except ComponentFailed:
             if query.mode is not Mode.KEYWORD:
                 raise

@@ -21,6 +21,7 @@ from cognition_engines.retrieval.legs import (
     keyword_leg,
     semantic_leg,
 )
+from cognition_engines.retrieval.speakers import SpeakerBoost
 from cognition_engines.retrieval.temporal import read_days
 from cognition_engines.retrieval.temporal_days import Days
 from cognition_engines.spaces import NO_NUMBER
@@ -92,7 +93,8 @@ class Part:
 
     `words` is None if no words are searched; then `keyword` is empty. `viewer` is the reader that searches. `worded`
     are the rows that the semantic leg alone found, with their BM25, once `with_bm25` has asked for it. `dates` is the
-    boost for rows of the time that the query speaks of; None if it speaks of none. `highest` is the highest BM25 that
+    boost for rows of the time that the query speaks of; None if it speaks of none. `speakers` is the boost for turns of
+    the speakers that it asks about; None if it asks about none. `highest` is the highest BM25 that
     the query could reach, once `with_highest` has asked for it.
     """
 
@@ -105,6 +107,7 @@ class Part:
     worded: RankedRows = EMPTY
     dates: DateBoost | None = None
     highest: float = 0.0
+    speakers: SpeakerBoost | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +185,8 @@ def fused_apart(
     A row that has none of the query's words scores 0, a row without a vector takes the lowest cosine of the union.
     If no row has a word of the query, cosines alone are the scores; without `vector`, BM25 alone, scaled.
     With `groups`, an artifact and its chunks are one hit, the best of them. Rows of the time that the query speaks of
-    get the weight of `dates`; then all scores are divided by 1 + the weight, and stay within 0 to 1.
+    get the weight of `dates`; then all scores are divided by 1 + the weight, and stay within 0 to 1. So do turns of the
+    speakers that it asks about, with the weight of `speakers`.
     """
     union = _union(parts, vector)
     scores = union.cosines
@@ -194,6 +198,8 @@ def fused_apart(
     union, boost = _with_dates(parts, union), parts[0].dates
     if boost is not None and union.dates is not None:
         scores = np.round((scores + boost.weight * union.dates) / (1 + boost.weight), 9)
+    if (asked := parts[0].speakers) is not None and (said := _mark_rows(parts, union, asked)).any():
+        scores = np.round((scores + asked.weight * said) / (1 + asked.weight), 9)
     if len(sets) == 1:
         return [_best_hits(parts, union, scores, limit, groups)]
     chosen = [np.flatnonzero(np.isin(union.parts, list(numbers))) for numbers in sets]
@@ -205,8 +211,13 @@ def _with_dates(parts: Sequence[Part], union: _Union) -> _Union:
     boost = parts[0].dates
     if boost is None:
         return union
+    return replace(union, dates=_mark_rows(parts, union, boost))
+
+
+def _mark_rows(parts: Sequence[Part], union: _Union, boost: DateBoost | SpeakerBoost) -> Doubles:
+    """Return 1 for each row that the boost is for, else 0."""
     inside = [boost.holds(part.snapshot, union.rows[union.parts == number]) for number, part in enumerate(parts)]
-    return replace(union, dates=np.concatenate(inside).astype(np.float64))
+    return np.concatenate(inside).astype(np.float64)
 
 
 def wide(part: Part) -> int:
