@@ -232,6 +232,19 @@ class LiveServer:
             connection.send(request_bytes(data, [*fields.items(), ("Connection", "close")]))
             return connection.read()
 
+    def get(self, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Reply:
+        """One request without a body on a connection of its own, such as `get("/ui/", {"Accept": "*/*"}, "HEAD")`."""
+        return self.ask(path, b"", headers or {}, method)
+
+    def ask(
+        self, path: str, body: bytes, headers: Mapping[str, str | None], method: str, source: str = "127.0.0.1"
+    ) -> Reply:
+        """One request on a connection of its own; a header that is None is left out, and `_` in a name is `-`."""
+        given = [(name.replace("_", "-"), value) for name, value in headers.items() if value is not None]
+        with self.connect(source) as connection:
+            connection.send_if_open(request_bytes(body, [*given, ("Connection", "close")], method, path))
+            return connection.read(method)
+
     def call(
         self, method: str, token: str, params: object = None, *, headers: Mapping[str, str] | None = None
     ) -> Reply:
@@ -250,6 +263,24 @@ def postgresql() -> Iterator[PostgreSQL]:
     running = PostgreSQL()
     yield running
     running.close()
+
+
+@pytest.fixture
+def own_postgresql() -> Iterator[PostgreSQL]:
+    """A PostgreSQL that the test may break."""
+    running = PostgreSQL()
+    yield running
+    running.thaw()
+    running.close()
+
+
+@pytest.fixture
+def own_chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
+    """A Chroma server that the test may break."""
+    running = ChromaProgram(tmp_path / "chroma")
+    running.start()
+    yield running
+    running.kill()
 
 
 @pytest.fixture(scope="session")

@@ -42,7 +42,6 @@ ON_SERVERS: Final = (
     "tests/ingest/test_run.py",
     "tests/ingest/test_two_at_once.py",
     "tests/query/search/",  # asks Chroma under every filter
-    "tests/query/test_isolation.py",
     "tests/query/test_parts_down.py",  # a store that fails, and is there again
     "tests/query/test_vectors_down.py",
     "tests/server/test_probes.py",
@@ -76,7 +75,7 @@ USE_STORES: Final = {"stores", "lasting_stores"}
 
 # The long lane: these folders, what asks for one of these fixtures, and what carries the mark `long`.
 LONG_FOLDERS: Final = ("tests/benchmarks/", "tests/chaos/", "tests/image/", "tests/several/", "tests/suite/")
-LONG_FIXTURES: Final = {"browser", "chroma_server", "postgresql", "redis_server"}
+LONG_FIXTURES: Final = {"browser", "chroma_server", "own_chroma", "own_postgresql", "postgresql", "redis_server"}
 
 _WHEELS: Final = sys.platform == "linux" and platform.machine() == "x86_64"
 

@@ -1,6 +1,7 @@
 """A server over records that the test puts, with an embedding model of the test's own."""
 
 import json
+import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from threading import Thread, current_thread
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
@@ -143,6 +145,24 @@ class Serving:
         assert reply["error"]["code"] == -32003, reply
         component: str = reply["error"]["data"]["component"]
         return component
+
+    def connect(self, path: str, body: object, token: str | None = None) -> socket.socket:
+        """Return a connection on which a request was sent, whose answer is not read."""
+        address = urlsplit(self.url)
+        content = json.dumps(body).encode()
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: {address.netloc}\r\nAuthorization: Bearer {token or self.token()}\r\n"
+            "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+            f"Content-Length: {len(content)}\r\n\r\n"
+        )
+        connection = socket.create_connection((address.hostname or "", address.port or 0), timeout=60)
+        connection.sendall(head.encode() + content)
+        return connection
+
+    def figure(self, name: str) -> float:
+        """Return one of the server's own figures."""
+        text = self.client.get(f"{self.url.removesuffix('/cstp')}/metrics").text
+        return float(next(line.split()[1] for line in text.splitlines() if line.startswith(f"{name} ")))
 
     def break_store(self) -> None:
         """Every read of the records fails from here on, as if the database had gone."""

@@ -1,7 +1,7 @@
 """The Cognition State Transfer Protocol: its values, its errors, its methods and the client.
 
 Needs pydantic and httpx, nothing else. `cstp.Client`, `cstp.AsyncClient` and the models that they take and give are
-imported (from `cstp.exports`) when they are first asked for; `__all__` is the one list of them.
+imported (from `cstp.exports`) when they are first used; `__all__` is the one list of them.
 """
 
 from importlib import import_module
@@ -202,7 +202,7 @@ else:
         return sorted({*globals(), *__all__})
 
     def __getattr__(name: str) -> object:
-        """Return what `__all__` names, from its module. Raise AttributeError."""
+        """Return a name of `__all__` from its module. Raise AttributeError."""
         if name not in __all__:
             raise AttributeError(f"module 'cstp' has no attribute {name!r}")
         return getattr(import_module("cstp.client.async_client" if name == "AsyncClient" else "cstp.exports"), name)

@@ -31,7 +31,7 @@ def _is_url(url: str) -> str:
 
 
 class Agent(BaseModel):
-    """One server: what it is called here, where it is, and the environment variable that holds the token for it."""
+    """One server: its name here, its address, and the environment variable that holds the token for it."""
 
     model_config = _CONFIG
 
@@ -41,7 +41,7 @@ class Agent(BaseModel):
 
 
 class Defaults(BaseModel):
-    """What holds for every client: see `cstp.Client`."""
+    """Defaults of every client: see `cstp.Client`."""
 
     model_config = _CONFIG
 
@@ -60,13 +60,13 @@ class AgentRegistry:
     """The agents of a YAML file, and clients for them.
 
     The file has `agents`, a list of `name`, `url` and `token_env`, and may have `defaults` with `timeout_seconds` (30)
-    and `retries` (3). Raises ValueError naming what is wrong with it, and OSError if it cannot be read.
+    and `retries` (3). Raises ValueError naming the fault, and OSError if it cannot be read.
     """
 
     def __init__(self, config_path: str | Path, environment: Mapping[str, str] = os.environ) -> None:
         self._path = Path(config_path)
         self._environment = environment
-        del environment  # a traceback of what is raised from here on may show this frame's variables
+        del environment  # a traceback of later errors may show this frame's variables
         read = _read(self._path)
         self._defaults = read.defaults
         self._agents = {agent.name: agent for agent in read.agents}
@@ -96,7 +96,7 @@ class AgentRegistry:
     def _token(self, agent: Agent) -> str:
         token = self._environment.get(agent.token_env)
         if not token:
-            # without what token_env says, which may be a token in the wrong place
+            # without the value of token_env, which may be a token in the wrong place
             raise ValueError(f"no token for {agent.name}: set the variable whose name its token_env is")
         return token
 
@@ -109,7 +109,7 @@ def _read(path: Path) -> _File:
     try:
         return _File.model_validate(document)
     except ValidationError as error:
-        # without what was read, which may be a token in the wrong place
+        # without the text that was read, which may be a token in the wrong place
         wrong = [f"{_place(one['loc'])}: {one['msg']}" for one in error.errors(include_url=False, include_input=False)]
     del document
     raise ValueError(f"{path}: {'; '.join(wrong)}")

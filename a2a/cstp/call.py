@@ -1,4 +1,4 @@
-"""One call as a value, which says how to send it and how to read its result; and lists, whose pages are calls."""
+"""One call as a value, with the way to send it and to read its result; and lists, whose pages are calls."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Call(Generic[R_co]):
     """A call that is ready to be sent, alone or in a batch. `cstp.calls` makes one for each method.
 
     `params` are JSON in wire spelling. `repeatable` says that running the call twice does no harm. `read` makes the
-    result of what came back, or raises ValueError. `timeout` is how many seconds it may take, if not the client's.
+    result from the answer, or raises ValueError. `timeout` is its limit in seconds, if not the client's.
     """
 
     method: str
@@ -58,7 +58,7 @@ def typed_call(method: Method[Any, R], members: Mapping[str, object], timeout: f
 def raw_call(
     method: str, params: Mapping[str, JsonValue] | None = None, timeout: float | None = None
 ) -> Call[JsonValue]:
-    """Return a call with parameters as they are sent, and the result as JSON; a write with a key may be repeated."""
+    """Return a call with parameters as sent, and its result as JSON; repeatable if it reads, or has a key."""
     given = params or {}
     keyed = method in _WRITES and any(isinstance(given.get(name), str) for name in _KEYS)
     return Call(method, given, keyed or method in _READS, _as_it_is, timeout)
@@ -80,7 +80,7 @@ T = TypeVar("T", bound=Identified)
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some items of a list, and how many the whole list has."""
+    """Some items of a list, and the size of the whole list."""
 
     items: Sequence[T]
     total: int
@@ -146,7 +146,7 @@ class _Walk(Generic[T]):
 def each(read: Callable[[int, int], Page[T]], page_size: int) -> Iterator[T]:
     """Yield every item once, in order, from pages read by `read(offset, limit)`.
 
-    Exact while the list changes: what stays is returned once; what is written or deleted meanwhile may be returned.
+    Exact while the list changes: remaining items are returned once; items written or deleted meanwhile may be returned.
     """
     walk, size = _Walk[T](), max(LEAST, page_size)
     while not walk.done:

@@ -112,12 +112,12 @@ def search(
 ) -> Call[SearchResult]:
     """Search records of all kinds in one order, by meaning and by words, with filters.
 
-    What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` records come back.
+    A search: `query` in plain words, 1 to 8192 characters; at most `limit` records are returned.
 
-    Every filter holds for everything that comes back; bounds are inclusive. A filter leaves out records without the
-    field, and with them kinds that never have it. `date_from` and `date_to` are of the date of a decision, the time of
-    a turn, an artifact or an event, the creation of an episode, the last highlight or the creation of a chunk, and the
-    making of an extraction. Events have `context`, `source` and `min_importance` of their artifact.
+    Every filter applies to all results; bounds are inclusive. A filter excludes records without the field, and so kinds
+    that never have it. `date_from` and `date_to` are of the date of a decision, the time of a turn, an artifact or an
+    event, the creation of an episode, the last highlight or the creation of a chunk, and the creation of an extraction.
+    Events have `context`, `source` and `min_importance` of their artifact.
     """
     return typed_call(SEARCH, locals(), timeout)
 
@@ -141,7 +141,7 @@ def query_decisions(
 ) -> Call[QueryDecisionsResult]:
     """Search the agent's decisions by meaning and by words, with filters.
 
-    What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` decisions come back.
+    A search: `query` in plain words, 1 to 8192 characters; at most `limit` decisions are returned.
     """
     return typed_call(QUERY_DECISIONS, locals(), timeout)
 
@@ -158,7 +158,7 @@ def get_decision(
 ) -> Call[GetDecisionResult]:
     """Read one decision whole, with its reviews, links and history.
 
-    Which decision, by its id, and what to return of what was written about it.
+    The id of a decision, and the parts to return with it.
     """
     return typed_call(GET_DECISION, locals(), timeout)
 
@@ -185,10 +185,10 @@ def list_decisions(
 ) -> Call[ListDecisionsResult]:
     """List the decisions page by page, newest first or in another order, with filters.
 
-    Which decisions, all conditions together, which page of them, and in which order.
+    Conditions on decisions, all of which must hold; the page; and the order.
 
     Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case. `sort` by texts
-    is alphabetical, in any case; `stakes` rise from low over medium and high to critical, and others come after these.
+    is alphabetical, in any case; `stakes` rise from low over medium and high to critical; other values follow.
     """
     return typed_call(LIST_DECISIONS, locals(), timeout)
 
@@ -221,7 +221,7 @@ def get_graph(
 ) -> Call[GetGraphResult]:
     """Read which decisions are linked to one, and how.
 
-    Around which decision, how many links far, along which links, and at most how many decisions.
+    The decision in the centre, the greatest distance in links, their types, and the greatest number of decisions.
     """
     return typed_call(GET_GRAPH, locals(), timeout)
 
@@ -236,7 +236,7 @@ def get_decisions(
 ) -> Call[GetDecisionsResult]:
     """List the decisions extracted from sources, by topic.
 
-    Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
+    Conditions on extractions: with `topic`, a whole topic in any case; all if it is absent, null or empty.
     """
     return typed_call(GET_DECISIONS, locals(), timeout)
 
@@ -251,7 +251,7 @@ def get_patterns(
 ) -> Call[GetPatternsResult]:
     """List the patterns extracted from sources, by topic.
 
-    Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
+    Conditions on extractions: with `topic`, a whole topic in any case; all if it is absent, null or empty.
     """
     return typed_call(GET_PATTERNS, locals(), timeout)
 
@@ -266,7 +266,7 @@ def get_warnings(
 ) -> Call[GetWarningsResult]:
     """List the warnings extracted from sources, by topic.
 
-    Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty.
+    Conditions on extractions: with `topic`, a whole topic in any case; all if it is absent, null or empty.
     """
     return typed_call(GET_WARNINGS, locals(), timeout)
 
@@ -281,7 +281,7 @@ def get_chunk(
 ) -> Call[GetChunkResult]:
     """Read one chunk whole, with its knowledge card, its clusters and related chunks.
 
-    Which chunk, and at most how many related ones to look for.
+    The id of a chunk, and the greatest number of related chunks to return.
     """
     return typed_call(GET_CHUNK, locals(), timeout)
 
@@ -300,7 +300,7 @@ def list_episodes(
 ) -> Call[ListEpisodesResult]:
     """List the agent's episodes page by page, newest first, with filters.
 
-    Which episodes, all conditions together; bounds are inclusive and leave out episodes without a time.
+    Conditions on episodes, all of which must hold; bounds are inclusive and exclude episodes without a time.
 
     `date_from` wins over `since`. An episode has all of `tags`; an empty list is no condition. Tags and `category`
     match whole and exactly.
@@ -311,7 +311,7 @@ def list_episodes(
 def get_episode(id: int, *, min_seq: int | None = None, timeout: float | None = None) -> Call[GetEpisodeResult]:
     """Read an episode whole, with its reflection.
 
-    Which episode.
+    The id of an episode.
     """
     return typed_call(GET_EPISODE, locals(), timeout)
 
@@ -332,7 +332,7 @@ def find_episodes(
 ) -> Call[FindEpisodesResult]:
     """Find episodes by meaning and by words of what was tried and learned.
 
-    What to look for in the queries and reflections of episodes; bounds are inclusive, and all of `tags` are had.
+    A search in the queries and reflections of episodes; bounds are inclusive, and results have all of `tags`.
     """
     return typed_call(FIND_EPISODES, locals(), timeout)
 
@@ -354,7 +354,7 @@ def search_knowledge(
 ) -> Call[SearchKnowledgeResult]:
     """Search chunks and extractions by meaning and by words, with filters.
 
-    What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` results come back.
+    A search: `query` in plain words, 1 to 8192 characters; at most `limit` results are returned.
     """
     return typed_call(SEARCH_KNOWLEDGE, locals(), timeout)
 
@@ -392,12 +392,12 @@ def recall(
 ) -> Call[RecallResult]:
     """Recall artifacts, turns, events, decisions and chunks, with what the graph relates to them.
 
-    What to recall. Of `id`, `query`, `conversation_id` and `context` the first that is given decides.
+    A selection of records. Of `id`, `query`, `conversation_id` and `context` the first that is given decides.
 
     With `conversation_id`, a `query` searches the turns of that conversation. Every filter (`context`, `source`,
-    `author`, `participants`, `project`, `sensitivity`, `min_importance`, `date_from`, `date_to`) holds for everything
-    that comes back; bounds are inclusive, and a given one leaves out records without the field. `limit` bounds results
-    and attached events together, or the turns of a conversation.
+    `author`, `participants`, `project`, `sensitivity`, `min_importance`, `date_from`, `date_to`) applies to everything
+    in the answer; bounds are inclusive, and a given one excludes records without the field. `limit` bounds results and
+    attached events together, or the turns of a conversation.
     """
     return typed_call(RECALL, locals(), timeout)
 
@@ -468,7 +468,7 @@ def record_decision(
 ) -> Call[RecordDecisionResult]:
     """Record a decision that this agent made.
 
-    One decision: what was decided, and how sure the agent is that it will turn out well, 0 to 1.
+    A decision, and the agent's confidence, 0 to 1, that it will turn out well.
     """
     return typed_call(RECORD_DECISION, locals(), timeout)
 
@@ -486,9 +486,9 @@ def update_decision(
 ) -> Call[UpdateDecisionResult]:
     """Change members of a decision; what it was before is kept.
 
-    Which members of a decision to change, and why.
+    The members of a decision to change, and the reason.
 
-    With `expected_revision`, the change is refused where the decision has another one by now.
+    With `expected_revision`, the change is refused if the decision has another revision.
     """
     return typed_call(UPDATE_DECISION, locals(), timeout)
 
@@ -510,7 +510,7 @@ def review_decision(
 ) -> Call[ReviewDecisionResult]:
     """Say how a decision turned out.
 
-    How a decision turned out. Every review is kept; the last one says the outcome.
+    The outcome of a decision. Every review is kept; the last one determines the outcome.
     """
     return typed_call(REVIEW_DECISION, locals(), timeout)
 
@@ -527,8 +527,9 @@ def set_status(
 ) -> Call[SetStatusResult]:
     """Give a decision another status, such as accepted.
 
-    Another status for a decision, and why. One's own may be draft, proposed or pending; all else needs the scope
-    `ratify`.
+    Another status for a decision, and why.
+
+    The agent may set its own decisions to draft, proposed or pending; other changes need the scope `ratify`.
     """
     return typed_call(SET_STATUS, locals(), timeout)
 
@@ -547,7 +548,7 @@ def link_decisions(
 ) -> Call[LinkDecisionsResult]:
     """Link two decisions.
 
-    A link from one decision to another. The agent's own one of that type between the two is replaced.
+    A link from one decision to another. The agent's former link of that type between the two is replaced.
 
     `supersedes` needs the scope `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
     """
@@ -581,9 +582,9 @@ def changes_page(
 ) -> Call[ChangesResult]:
     """Follow what changes among the records that the caller sees.
 
-    After which change, of which kinds, how many, and how long to wait where there is none.
+    The position in the changes, their kinds, the greatest number, and the time to wait if there is none.
 
-    `since` is 0 for everything, a `cursor` or a `seq` that an answer had, or `now` for what changes from now on.
+    `since` is 0 for everything, a `cursor` or a `seq` of an earlier answer, or `now` for changes from now on.
     """
     return typed_call(CHANGES, locals(), timeout)
 
@@ -604,7 +605,7 @@ def store_episode(
 ) -> Call[StoreEpisodeResult]:
     """Store what was tried, how well it went and what was learned.
 
-    One experience: what was tried, how well it went, and what another agent should learn of it.
+    One experience: the task, its reward, and lessons for other agents.
     """
     return typed_call(STORE_EPISODE, locals(), timeout)
 
@@ -635,10 +636,10 @@ def remember(
 ) -> Call[RememberResult]:
     """Remember what was said or written.
 
-    Something that was said or written: with `conversation_id` a turn of a conversation, else an artifact.
+    A spoken or written text: with `conversation_id` a turn of a conversation, else an artifact.
 
     The turn of the same `turn_index` of a conversation, and the artifact of the same `source` and `source_id`, are
-    changed; all else is remembered in addition, also where it is equal.
+    changed; all other texts are added, even if an equal one is stored.
     """
     return typed_call(REMEMBER, locals(), timeout)
 
@@ -655,7 +656,7 @@ def store_knowledge(
 ) -> Call[StoreKnowledgeResult]:
     """Store sources, chunks and extractions, all of a call or none.
 
-    What was read, and what was learned of it: all is stored, or nothing.
+    Sources, chunks and extractions: all are stored, or none.
     """
     return typed_call(STORE_KNOWLEDGE, locals(), timeout)
 
@@ -673,7 +674,7 @@ def forget(
 ) -> Call[ForgetResult]:
     """Forget a record with all that came of it, for good.
 
-    Which record to forget.
+    The id of the record to forget.
     """
     return typed_call(FORGET, locals(), timeout)
 
@@ -692,9 +693,9 @@ def put_records(
 
     Records that files own, as `cstp ingest --url` sends them: each a line of `cstp export`, with its `digest`.
 
-    One that replaces a record of another file has that one's repository and path as `over`.
+    A record that replaces one of another file has the other one's repository and path as `over`.
 
-    All are put, or none. What is stored already as it is sent is left alone, so a call may be repeated.
+    All are put, or none. Records that are stored unchanged already are left alone, so a call may be repeated.
     """
     return typed_call(PUT_RECORDS, locals(), timeout)
 
@@ -712,7 +713,7 @@ def audit(
 ) -> Call[AuditResult]:
     """List who has read or written which records, newest first, with filters.
 
-    Which rows of the audit, all conditions together. Bounds of times are inclusive.
+    Conditions on rows of the audit, all of which must hold. Bounds of times are inclusive.
     """
     return typed_call(AUDIT, locals(), timeout)
 

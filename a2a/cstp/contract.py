@@ -1,4 +1,4 @@
-"""What a method is: one frozen value that the server, the documents and the clients all read."""
+"""The definition of a method: one frozen value that the server, the documents and the clients all read."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ Scope = Literal["read", "write", "review", "ratify", "admin"]
 
 @dataclass(frozen=True, slots=True)
 class PublishedNames:
-    """How names of the published CSTP server are read, where they are not those of a model.
+    """Names of the published CSTP server that differ from those of a model.
 
-    `also` are other names of its members, `instead` what to use for a name that means nothing here, and `without` what
-    to use where a member is missing or empty, by its name on the wire.
+    `also` are other names of its members, `instead` the hints for names without a meaning here, and `without` the hints
+    for missing or empty members, by their name on the wire.
     """
 
     also: Mapping[str, str] = field(default_factory=dict)
@@ -46,11 +46,11 @@ class Wire(BaseModel):
 
 
 class NullTakesAway:
-    """A mark of models in whose members null is a value, which takes another one away; elsewhere it is absent."""
+    """A mark of models in which null deletes the member's value; in other models null means absent."""
 
 
 class WireResult(Wire):
-    """A value that a server makes: also given by field name, and checked like one that comes in."""
+    """A value that a server makes: it accepts field names, too, and is validated like a received one."""
 
     model_config = ConfigDict(validate_by_name=True)
 
@@ -88,11 +88,11 @@ ANSWER_TOKENS: Final = 8000  # of a tool's answer: common clients cut at 25,000
 class Method(Generic[P, R]):
     """One method of the protocol.
 
-    `scope` None means any live token may call it; one of `other_scopes` does as well. `cost` is what a call takes from
-    the agent's limits unless the server's settings say otherwise. One `from_records` reads the records themselves, any
-    other one may answer from indexes, which follow them. One that `stores` changes what is stored, whatever its scope.
-    Calls of one that is not `audited` leave no row in the audit: its results name no record. One without a `tool` is
-    none of MCP.
+    `scope` None means any live token may call it; one of `other_scopes` does as well. `cost` is its units in the
+    agent's limits, unless the server's settings differ. A method `from_records` reads the records themselves, others
+    may answer from indexes, which follow them. A method that `stores` changes records, whatever its scope. Calls of a
+    method that is not `audited` leave no row in the audit: its results name no record. A method without a `tool` is not
+    available over MCP.
     """
 
     name: str
@@ -110,17 +110,17 @@ class Method(Generic[P, R]):
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
-        """Any of these lets a token call it; none where any token may."""
+        """Scopes, any of which lets a token call it; empty if every token may."""
         return () if self.scope is None else (self.scope, *self.other_scopes)
 
     @property
     def writes(self) -> bool:
-        """Whether a call changes what is stored."""
+        """True if a call changes records."""
         return self.stores or self.scope in ("write", "review", "ratify")
 
     @property
     def common_errors(self) -> tuple[type[CstpError], ...]:
-        """What it may answer with besides `errors`."""
+        """Errors of every method, in addition to `errors`."""
         common = tuple(error for error in ERRORS if error.any_method)
         return common if self.scope is None else (*common, Forbidden)
 

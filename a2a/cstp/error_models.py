@@ -1,4 +1,4 @@
-"""What the `data` of each error holds, as models: for documents, for the client, and for those who want it typed."""
+"""Models of the `data` of each error, for documents, for the client, and for typed access."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -11,7 +11,7 @@ from cstp.errors import ERRORS, CstpError, Violation
 
 
 class ViolationData(WireResult):
-    """One parameter that is wrong: its path in wire spelling, such as `filters.stakes[0]`, and what it must be."""
+    """One invalid parameter: its path in wire spelling, such as `filters.stakes[0]`, and the rule that it breaks."""
 
     field: str
     message: str

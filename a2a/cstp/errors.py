@@ -13,9 +13,9 @@
     ├── Forbidden                -32009  data: scope
     ├── Overloaded               -32010  data: retryAfter
     ├── Conflict                 -32011  data: id, reason, expected, found
-    └── OtherError               any code that is not above, or one with other data than it has here
+    └── OtherError               any code that is not above, or one with unknown data
 
-What goes wrong before there is an answer of a CSTP server:
+Failures without an answer of a CSTP server:
 
     TransportError
     ├── ConnectFailed            no connection came about, so nothing was sent
@@ -23,11 +23,11 @@ What goes wrong before there is an answer of a CSTP server:
     ├── DeadlineExceeded         the time that the caller gave was over
     └── UnexpectedAnswer         an answer came, but not one of CSTP
 
-`message` is fixed for a code, so nothing that a caller sent and no internal detail can travel in it; what varies is
-in `data`, which is structured.
+`message` is fixed for a code, so it can contain neither parameters of a caller nor internal details; all variable parts
+are in `data`, which is structured.
 
-A class is all there is to an error: its fields are the members of `data` (`cstp.error_models`) and what the client
-reads, and its attributes are what the documents, the CLI and the tools of MCP read. `ERRORS` lists the classes.
+A class defines all of an error: its fields are the members of `data` (`cstp.error_models`), for the client, and its
+attributes are for the documents, the CLI and the tools of MCP. `ERRORS` lists the classes.
 """
 
 import copyreg
@@ -45,11 +45,11 @@ Seconds = Annotated[int, Field(ge=1)]
 
 
 class CstpError(Exception):
-    """An answer with an `error` member. `data` is what came with it, in wire spelling.
+    """An answer with an `error` member. `data` is its data, in wire spelling.
 
-    `meaning` says what a caller can do, `about_data` what the data holds, `example` has the fields of an example.
-    `http` is the HTTP status in words, `family` groups exit codes, `tool_code` is the code that tools of MCP give.
-    `any_method` is True where every method may fail with it.
+    `meaning` says what a caller can do, `about_data` describes the data, `example` has the fields of an example. `http`
+    is the HTTP status in words, `family` groups exit codes, `tool_code` is the code that tools of MCP give.
+    `any_method` is True if every method may fail with it.
     """
 
     code: int = 0
@@ -124,11 +124,11 @@ class Violation:
     message: str
 
 
-MAX_VIOLATIONS: Final = 100  # a list of thousands of mistakes is of no use and takes a while to make
+MAX_VIOLATIONS: Final = 100  # a list of thousands of mistakes is useless and slow to build
 
 
 def first_violations(found: Sequence[Violation], more: int = 0) -> tuple[Violation, ...]:
-    """Return the first hundred; the last one says how many are left out, with `more` that were not even made."""
+    """Return the first hundred; the last one has the number of omitted ones, including `more` that were not created."""
     listed, left_out = tuple(found[:MAX_VIOLATIONS]), max(0, len(found) - MAX_VIOLATIONS) + more
     if not listed or not left_out:
         return listed
@@ -266,9 +266,9 @@ class Forbidden(CstpError):
 
 @dataclass(eq=False, repr=False)
 class Overloaded(CstpError):
-    """Too many calls are in flight, of all agents or of this one, or the server is going down.
+    """Too many calls are in flight, of all agents or of this one, or the server is stopping.
 
-    Also where a part of the server works, but was busy with other calls until this one's deadline.
+    Also if a part of the server works, but was busy with other calls until this one's deadline.
 
     `retry_after` is whole seconds.
     """
@@ -288,10 +288,11 @@ class Overloaded(CstpError):
 
 @dataclass(eq=False, repr=False)
 class Conflict(CstpError):
-    """What is asked for contradicts what is stored; nothing was written.
+    """The request contradicts the stored records; nothing was written.
 
-    `reason` is `idempotency`: the key belongs to other parameters, or to a record that is forgotten; `revision`: the
-    record has another revision than expected; `fileOwned`: the record is a file's; or `state`: not as it is now.
+    `reason` is `idempotency`: the key belongs to other parameters, or to a forgotten record; `revision`: the record has
+    another revision than expected; `fileOwned`: the record belongs to a file; or `state`: not allowed in the record's
+    current state.
     """
 
     code = -32011

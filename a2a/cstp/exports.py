@@ -1,6 +1,6 @@
-"""The client and the models of what it takes and gives: those in `cstp.__all__` can be imported from `cstp`.
+"""The client and the models of its parameters and results: those in `cstp.__all__` can be imported from `cstp`.
 
-Filters are those of the methods, but refused with InvalidParams when a caller makes them.
+Filters are those of the methods, but raise InvalidParams when a caller creates them.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
 """Field types of the wire with their exact rules: integers, timestamps, text.
 
-A violation's message says what is allowed and never repeats what was sent.
+A violation's message describes allowed values and never repeats the sent value.
 """
 
 import re
@@ -101,7 +101,7 @@ def not_over(most: int) -> Callable[[object], object]:
     return check
 
 
-# what a client may give as a time
+# types that a client accepts as a time
 Instant: TypeAlias = datetime | date | str
 _INSTANT_SCHEMA = {"type": "string", "format": "date-time"}
 _INSTANT_IN = {"anyOf": [_INSTANT_SCHEMA, {"type": "string", "format": "date"}, {"type": "null"}]}

@@ -1,4 +1,4 @@
-"""What the methods that read records have in common: parameters of searches, and what explains an answer."""
+"""Common parts of the methods that read records: parameters of searches, and explanations of answers."""
 
 from typing import Annotated, Final, Literal, TypeAlias, TypeVar
 
@@ -49,8 +49,8 @@ Abstain = Annotated[
     bool,
     Field(
         description="No results rather than poor ones: where the record that is nearest by meaning is further away "
-        "than for 95 of 100 questions that have an answer, there are none, `noGoodMatch` is true and `nearest` names "
-        "it."
+        "than for 95 of 100 questions that have an answer, or the query names a speaker and turns say its words of "
+        "another one, there are none, `noGoodMatch` is true and `nearest` names it."
     ),
 ]
 AsOf = Annotated[
@@ -77,7 +77,7 @@ Participants = Annotated[
 
 
 class ReadParams(Wire):
-    """What every read takes."""
+    """Parameters of every read."""
 
     min_seq: Annotated[int, Field(ge=0, le=2**63 - 1), WHOLE] | None = Field(
         default=None,
@@ -94,7 +94,7 @@ class NearestRecord(WireResult):
 
 
 class Interpreted(WireResult):
-    """The time that the query speaks of, whole days of UTC, both bounds inclusive; null is open.
+    """The time that the query names, whole days of UTC, both bounds inclusive; null is open.
 
     In the mode `hybrid` records of that time get a boost; nothing is left out. Times are looked for in the first 2,048
     characters of the query.
@@ -105,26 +105,26 @@ class Interpreted(WireResult):
 
 
 class LegRanks(WireResult):
-    """The places of a result among what is nearest by meaning and by words, from 1; null where it is not there."""
+    """The ranks of a result by meaning and by words, from 1; null if it was not found that way."""
 
     semantic: int | None
     keyword: int | None
 
 
 class MatchedWindow(WireResult):
-    """Which piece of the text is nearest to the query, from 0, of how many the model makes of it."""
+    """The window of the text that is nearest to the query, from 0, and the number of windows."""
 
     index: int
     total: int
 
 
 class Boosts(WireResult):
-    """What the score has in addition to the two legs.
+    """The parts of the score in addition to meaning and words.
 
-    `phrase` is the share of the pairs of words of the query, 0 to 1, that its text has side by side; null where that
-    was not looked for: in the modes `semantic` and `keyword`, beyond the first 20, and for a query without such pairs.
-    `date` is 1 where its time is within `interpreted`, 0 where it is not or there is none; null in the modes `semantic`
-    and `keyword`, and for a query that speaks of no time.
+    `phrase` is the share of the pairs of words of the query, 0 to 1, that its text has next to each other; null if
+    phrases were not counted: in the modes `semantic` and `keyword`, beyond the first 20, and for a query without such
+    pairs. `date` is 1 if its time is within `interpreted`, 0 if not or if it has none; null in the modes `semantic` and
+    `keyword`, and for a query that names no time.
     """
 
     phrase: float | None
@@ -132,11 +132,11 @@ class Boosts(WireResult):
 
 
 class Explained(WireResult):
-    """Why a result ranks where it does.
+    """The explanation of a result's rank.
 
-    `score` is what the results are in the order of, the highest first. `bm25` is 0 where it has none of the query's
-    words, null in the mode `semantic`; `cosine` is null without a vector. `matchedWindow` is null in the mode `keyword`
-    and without a vector.
+    Results are ordered by `score`, the highest first. `bm25` is 0 if the text has none of the query's words, null in
+    the mode `semantic`; `cosine` is null without a vector. `matchedWindow` is null in the mode `keyword` and without a
+    vector.
     """
 
     score: float
@@ -148,10 +148,10 @@ class Explained(WireResult):
 
 
 class PassagePlace(WireResult):
-    """Where in its source a chunk begins; what is not known is left out.
+    """The place in its source where a chunk begins; unknown members are omitted.
 
-    Pages, slides and the cells of a notebook count from 1. `headings` are those above it and its own, the outermost
-    first; `section` is the last of them.
+    Pages, slides and the cells of a notebook count from 1. `headings` are the headings above it and its own, the
+    outermost first; `section` is the last of them.
     """
 
     chapter: Present[str] = None

@@ -1,6 +1,6 @@
-"""From the members that a caller sent to a params model, or to the list of all that is wrong with them.
+"""Validation: from the members that a caller sent to a params model, or to the list of all violations.
 
-Hints name what to send instead: the nearest name, or the shape of a value. They repeat no value.
+Hints suggest a correction: the nearest name, or the form of a value. They repeat no value.
 """
 
 import json
@@ -130,7 +130,7 @@ def _to_wire_spelling(member: _Member, value: object, path: str, violations: lis
 
 
 def _path(location: tuple[int | str, ...]) -> tuple[str, bool]:
-    """Return the path of a value, up to a name that is not fit to be repeated, and whether that is all of it."""
+    """Return the path of a value, up to a name that must not be repeated, and whether it is complete."""
     path = ""
     for step in location:
         if isinstance(step, str) and not _PLAIN_WORD.fullmatch(step):
@@ -140,7 +140,7 @@ def _path(location: tuple[int | str, ...]) -> tuple[str, bool]:
 
 
 def _hint(model: type[Wire], members: object, error: ErrorDetails) -> str:
-    """Return what to send instead, to be added to a message; empty if that is not known."""
+    """Return a suggested correction, to be added to a message; empty if there is none."""
     location = error["loc"]
     if error["type"] in _SHAPED:
         shape = shape_of(model, location)
@@ -213,7 +213,7 @@ _LONGEST: Final = 160  # characters of an example
 
 
 def nearest_name(model: type[BaseModel], location: Location, given: Collection[str]) -> str | None:
-    """Return the parameter that the name at `location` was meant to be, or None if none is alike.
+    """Return the parameter probably meant by the name at `location`, or None if none is similar.
 
     `given` are the members that the same object has. A member of an object in it is named with that: `filters.stakes`.
     """
@@ -255,7 +255,7 @@ def _schema_of(model: type[BaseModel]) -> Schema:
 
 
 def _schema_at(model: type[BaseModel], location: Location) -> Schema:
-    """Return the schema of a value; empty for one that the model does not have."""
+    """Return the schema of a value; empty if the model does not have it."""
     schema = _resolve_schema(model, _schema_of(model))
     for step in location:
         inner = schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
@@ -264,7 +264,7 @@ def _schema_at(model: type[BaseModel], location: Location) -> Schema:
 
 
 def _resolve_schema(model: type[BaseModel], schema: Schema) -> Schema:
-    """Return the schema itself in place of a reference, and the first one of alternatives."""
+    """Return the schema with its reference resolved; of alternatives the first one."""
     while "$ref" in schema or "anyOf" in schema:
         if "$ref" in schema:
             schema = _schema_of(model)["$defs"][schema["$ref"].rpartition("/")[2]]

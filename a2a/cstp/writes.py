@@ -1,4 +1,4 @@
-"""What all methods that write have in common: bounds of texts, the key of a call, what each answers."""
+"""Common parts of all methods that write: bounds of texts, the key of a call, the members of every answer."""
 
 import re
 from typing import Annotated, Final, Literal
@@ -56,7 +56,7 @@ def _period(value: str) -> str:
 
 
 def _account(value: JsonValue) -> JsonValue:
-    """Return an object or a list as it came. Raise PydanticCustomError for anything else, or if it is too long."""
+    """Return an object or a list unchanged. Raise PydanticCustomError for anything else, or if it is too long."""
     if not isinstance(value, dict | list):
         raise PydanticCustomError("text", "must be an object or a list")
     if len(to_json(value)) > LONGEST_TEXT:
@@ -82,25 +82,25 @@ AGENT_DESCRIPTION: Final = "The token says who writes; a name that is given must
 
 
 class WriteParams(Wire):
-    """What every write takes."""
+    """Parameters of every write."""
 
     idempotency_key: IdempotencyKey | None = Field(default=None, description=KEY_DESCRIPTION)
     agent_id: Name | None = Field(default=None, description=AGENT_DESCRIPTION)
 
 
 class WriteWarning(WireResult):
-    """What the caller should know though it was written."""
+    """A warning about a write that succeeded."""
 
     code: str
     message: str
 
 
 class WriteResult(WireResult):
-    """What every write answers.
+    """The members of every write's answer.
 
-    `seq` is a time from which on the change is seen: as `minSeq`, any server of the same store reads what was written,
-    and `cstp.changes` gives what comes after it; 0 of a `dryRun`. `indexed` says that this server's searches find it
-    already.
+    The change is visible from `seq` on, a time: with it as `minSeq`, any server of the same store reads the written
+    record, and `cstp.changes` returns later changes; 0 for a `dryRun`. `indexed` says that this server's searches find
+    it already.
     """
 
     success: Literal[True] = True

@@ -78,7 +78,7 @@ _ROUTES: Final = {
 
 
 class State(TypedDict):
-    """What each request finds in its scope."""
+    """The state in the scope of each request."""
 
     parts: Parts
     probes: Probes
@@ -102,7 +102,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What is made of the settings before anything is opened."""
+    """Parts that are made from the settings before anything is opened."""
 
     settings: Settings
     plan: Plan
@@ -118,8 +118,8 @@ def create_app(
 ) -> Starlette:
     """Return the ASGI application. Raise ConfigurationError for wrong settings, before anything is opened.
 
-    `engine` that is already open is used, and closed at the end; without it the lifespan opens what the settings
-    name. `member` is which of several workers this process is.
+    `engine` that is already open is used, and closed at the end; without it the lifespan opens the parts that the
+    settings name. `member` is set if this process is one of several workers.
     """
     prepared = _prepare(settings, gate)
     discovery = documents.make_discovery(settings, prepared.plan, prepared.document)
@@ -200,7 +200,7 @@ def _holds(member: Membership | None) -> bool:
 
 @asynccontextmanager
 async def _with_others(member: Membership | None, engine: Engine, probes: Probes) -> AsyncIterator[None]:
-    """Answer other workers meanwhile, and look for changes when one of them has written."""
+    """Answer other workers meanwhile, and check for changes when one of them has written."""
     if member is None or probes.siblings is None:
         yield
         return
@@ -281,7 +281,7 @@ def _probes(
 async def _close(engine: Engine, seconds: float) -> None:
     """Close the records and the indexes; a part that does not end in time is left to the next start.
 
-    In a daemon thread: asyncio and the interpreter would wait for one of the default executor.
+    In a daemon thread: asyncio and the interpreter would wait for a thread of the default executor.
     """
     pool = Pool("closing", 1, seconds)
     try:

@@ -61,9 +61,9 @@ def folder_methods(settings: Settings, token: Token) -> Iterator[Methods]:
 
 
 def _for_one_caller(settings: Settings) -> Settings:
-    """Return the settings without limits, and with deadlines only for parts that hang, as no one else waits.
+    """Return the settings without limits, and with deadlines only for parts that hang, since no other caller waits.
 
-    What is read is what was stored before: collections that a server follows are left to it.
+    Reads return stored records only: collections that a server follows are left to it.
     """
     unlimited: dict[str, object] = {"default": _NO_LIMIT, "writes": _NO_LIMIT, "agents": {}, "redis_url": None}
     patient = {name: {"deadline_seconds": _PATIENCE} for name in ("store", "vectors", "embedding")}

@@ -1,4 +1,4 @@
-"""Where each setting comes from: flags, environment variables, a settings file, defaults.
+"""The sources of settings: flags, environment variables, a settings file, defaults.
 
 A value is taken from the first that has it: flags, `CSTP_*` environment variables (`__` between section and name),
 the file given with --config, else the one that CSTP_CONFIG names, else the file that ships with the server. A file in
@@ -48,7 +48,7 @@ def check_names(environment: Mapping[str, str], settings: Iterable[str]) -> None
 
 
 def _is_known(variable: str, known: Set[str]) -> bool:
-    """Return whether a variable is known; settings that are mappings take names after one more `__`."""
+    """Return whether a variable is known; settings that are mappings take names after a second `__`."""
     return variable in _OTHERS or any(variable == one or variable.startswith(f"{one}__") for one in known)
 
 
@@ -73,9 +73,9 @@ class LoadedSettings:
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What was given: a file, by its path, and environment variables, by their names. Empty for none.
+        """The sources in use: a file, by its path, and environment variables, by their names. Empty for none.
 
-        The file that ships with the server is named where it was edited: it says what holds without it.
+        The file that ships with the server is named only if it was edited: otherwise it states the defaults.
         """
         named = {origin.removeprefix(_VARIABLE) for origin in self.origins.values() if origin.startswith(_VARIABLE)}
         usual = _leaves(Settings().model_dump())
@@ -108,7 +108,7 @@ def shipped_file() -> Path:
 def settings_file(config: Path | None) -> Path:
     """Return the settings file: the given one, that of CSTP_CONFIG, or the shipped one.
 
-    Raise ConfigurationError for one that is not there.
+    Raise ConfigurationError if it does not exist.
     """
     named = os.environ.get(CONFIG_VARIABLE) or None
     chosen = config or (named and Path(named))

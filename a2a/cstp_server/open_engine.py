@@ -26,9 +26,9 @@ def open_engine(
 ) -> Engine:
     """Open everything and catch up with the records.
 
-    `model` gives what `open_model` does, where it is loaded already. `member` is which of several workers it is. `lock`
-    is that of the folder, if it is taken already. Raise ConfigurationError, FolderInUse or ComponentFailed, with
-    nothing left open.
+    `model` returns the result of `open_model`, if the model is loaded already. `member` is set in one of several
+    workers. `lock` is that of the folder, if it is taken already. Raise ConfigurationError, FolderInUse or
+    ComponentFailed, with nothing left open.
     """
     with ExitStack() as undo:
         if lock is not None:

@@ -77,7 +77,7 @@ def make_server(
     """Return the application as a server without a socket. Raise ConfigurationError for wrong settings.
 
     `announce` is called when it answers and signals are heeded; `end_by` gets the time, on the clock of
-    `time.monotonic`, by which a signal wants the process to be gone. `member` is which of several workers it is.
+    `time.monotonic`, by which the process must have ended after a signal. `member` is which of several workers it is.
     """
     server = settings.server
     config = ServerConfig(
@@ -120,18 +120,18 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT, then finish accepted calls and close everything.
 
-    That takes at most `server.grace_seconds`: whatever hangs, `watchdog` then ends the process with exit code 1. It
-    stays on guard when this function has returned, since the interpreter's exit can hang, too. `announce` is called
-    when everything is open, before the first call is answered. Until then a signal ends it as in `ended_by_signals`,
-    inside which it is called. `model` and `lock` are as in `open_engine`, `member` as in `make_server`. Raise
-    ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
+    That takes at most `server.grace_seconds`: after that, `watchdog` ends the process with exit code 1, even if a
+    thread hangs. It keeps running when this function has returned, since the interpreter's exit can hang, too.
+    `announce` is called when everything is open, before the first call is answered. Until then a signal ends it as in
+    `ended_by_signals`, inside which it is called. `model` and `lock` are as in `open_engine`, `member` as in
+    `make_server`. Raise ConfigurationError, FolderInUse or ComponentFailed when it cannot start.
     """
     reserve_descriptors(settings.server.max_connections)
     share_arenas()
     gate = Gate(settings.server.max_in_flight, settings.server.max_queue, settings.server.handler_seconds)
     with ExitStack() as undo:
         undo.callback(gc.enable)
-        gc.disable()  # what is made until all is open stays, and looking through it takes a tenth of the start
+        gc.disable()  # objects made until all is open stay, and collecting them takes a tenth of the start
         if member is not None and member.worker.writes:
             lock = take_folder(settings.indexes_path, settings.server.grace_seconds)
         engine = open_engine(settings, model, member, lock)

@@ -1,6 +1,6 @@
 """Serves MCP over standard input and output from the data folder, without a server.
 
-One process holds the folder. All others ask it, and one of them takes its place when it ends.
+One process holds the folder. All others call it, and one of them replaces it when it ends.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ _log = structlog.get_logger("cstp.folder")
 
 
 class HolderAway(Exception):
-    """There is no holder, or it ended before it answered; whether it ran the call is not known."""
+    """There is no holder, or it ended before it answered; the call may or may not have run."""
 
 
 async def ask_holder(folder: Path, caller: Caller, call: Call[R]) -> R:
@@ -94,7 +94,7 @@ def take_if_free(settings: Settings) -> "Holding | None":
 
 
 async def answer_from_folder(settings: Settings, identify: Identify, holding: "Holding | None") -> None:
-    """Answer until standard input ends, or SIGTERM or SIGINT arrives; then close the folder if held.
+    """Answer until standard input ends, or SIGTERM or SIGINT arrives; then close the folder if this process holds it.
 
     `identify` is asked in each call: a token that ends or is revoked ends the answers. `holding` is None if another
     process holds the folder.
@@ -121,7 +121,7 @@ class FolderProcess:
         self._tokens = TokenBook(settings.tokens_path, settings.auth.reload_seconds)
 
     async def keep(self) -> None:
-        """Hold the folder, or wait for the end of its holder and take it, until cancelled."""
+        """Keep the folder's lock, or wait for the end of its holder and take the lock, until cancelled."""
         while True:
             if self._holding is not None:
                 await self._holding.keep()

@@ -84,7 +84,7 @@ class ServerSettings(Section):
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach the server."""
+        """True if only this machine can reach the server."""
         try:
             return ip_address(self.host).is_loopback
         except ValueError:
@@ -152,7 +152,7 @@ class VectorSettings(Section):
 
 
 class SearchSettings(Section):
-    """How search reads and ranks texts."""
+    """Settings of search and ranking."""
 
     language: Language = Field(
         "en",
@@ -229,7 +229,7 @@ class McpSettings(Section):
 
 
 class UiSettings(Section):
-    """The page for people, at `/ui/`. It needs a token, as every client does."""
+    """The web page, at `/ui/`. It needs a token, as every client does."""
 
     enabled: bool | None = Field(
         None, description="true or false; default: true if the server listens on loopback only. If false, /ui is 404."

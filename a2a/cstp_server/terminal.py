@@ -17,7 +17,7 @@ def say(line: str = "", *, err: bool = False) -> None:
 
 
 def say_lines(text: str, *, err: bool = False) -> None:
-    """Write a text of several lines. Foreign text that must stay on its line goes through one_line."""
+    """Write a text of several lines. Pass foreign text through one_line to keep it on its line."""
     _write(several_lines(text), sys.stderr if err else sys.stdout)
 
 

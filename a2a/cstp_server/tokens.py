@@ -111,7 +111,7 @@ def dump_tokens(tokens: Sequence[Token]) -> str:
 def merge_tokens(path: Path, found: Sequence[Token]) -> tuple[Token, ...]:
     """Add tokens to the file, made if missing; return all tokens that it has then.
 
-    A token that both have keeps the rights in the file, and ends at the earlier end of both. Raise ConfigurationError
+    A token in both keeps the rights in the file, and gets the earlier expiry. Raise ConfigurationError
     for a damaged file.
     """
     with lock_file(path):
@@ -188,7 +188,7 @@ def create_token(
 ) -> tuple[Token, str]:
     """Add a token and return it with its text, which is stored nowhere. Raise TokenRefused.
 
-    One `by_link` takes the place of the oldest other one by link where the agent has no room.
+    A token `by_link` replaces the oldest other one by link if the agent has no room.
     """
     check_rights(agent, scopes=scopes, lifetime=lifetime, clearance=clearance, projects=projects)
     now = datetime.now(UTC)
@@ -286,9 +286,9 @@ def rotate_token(path: Path, token_id: str, *, lifetime: timedelta, overlap: tim
 
 
 class TokenBook:
-    """The tokens as last read; looks at the file again at most once in `reload_seconds`.
+    """The tokens as last read; checks the file again at most once in `reload_seconds`.
 
-    If the file becomes unreadable, the last good state stays in force; if it is gone, all tokens end. `problem` and
+    If the file becomes unreadable, the last good state stays in force; if it is missing, all tokens end. `problem` and
     the log report both.
     """
 

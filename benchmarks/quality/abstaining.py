@@ -1,6 +1,7 @@
 """How many questions without an answer `abstain` refuses, where 95 of 100 that have one are answered.
 
-What decides is the cosine of the nearest record, so each question is asked once, by meaning and for one record.
+The cosine of the nearest record decides, and of a question about a speaker also what turns say of others. So each
+question is asked once, by meaning and for one record.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +29,16 @@ ANSWERED: Final = 0.95
 MOST: Final = 300  # questions of a set that are asked where they have no answer
 _ALONE: Final[Mapping[str, Any]] = {"expand": False, "includeEvents": False, "includeEntities": False}
 
-Nearest: TypeAlias = Callable[[str], float]  # a question to the cosine of the nearest record
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The cosine of the record nearest to a question, and whether `abstain` refuses the question."""
+
+    cosine: float
+    refused: bool
+
+
+Nearest: TypeAlias = Callable[[str], Reply]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +64,14 @@ def measure_abstaining(
     lines = [
         f"*Bound* is the cosine of the nearest record from which on {ANSWERED:.0%} of the questions that have an "
         "answer are answered, fitted for each set. *Refused* is the share of those without an answer that is below it.",
-        "The last two columns have the same for the bound that comes with the model, which is one for all sets "
-        "and is what `abstain` uses.",
+        "The last two columns have the same for `abstain`: it has the bound that comes with the model, one for all "
+        "sets, and refuses a question that names a speaker if turns say its words of others instead.",
         f"At most {MOST} questions of each set without an answer are asked, always the same.",
     ]
     return [Section("Questions without an answer", lines, (), extra)]
 
 
-_HEADS: Final = ["records", "questions without an answer", "bound", "refused", "answered by the model's", "refused"]
+_HEADS: Final = ["records", "questions without an answer", "bound", "refused", "answered with `abstain`", "refused"]
 
 
 def _rows(folders: Folders, model: Model, kept: Path) -> list[list[str]]:
@@ -73,13 +83,13 @@ def _rows(folders: Folders, model: Model, kept: Path) -> list[list[str]]:
 
     path = _records(kept / folders.decisions.name, lambda file: write_decisions(items, file), model)
     with answering(model, path) as caller:
-        nearest = _nearest(caller, "cstp.queryDecisions", "decisions")
+        nearest = _nearest(caller, model, "cstp.queryDecisions", "decisions")
         rows += _compared(
             "decisions", model, _of(nearest, titles), {"of science": claims, "of conversations": talk}, nearest
         )
     path = _records(kept / folders.documents.name, lambda file: write_chunks(collection, file), model)
     with answering(model, path) as caller:
-        nearest = _nearest(caller, "cstp.searchKnowledge", "results")
+        nearest = _nearest(caller, model, "cstp.searchKnowledge", "results")
         rows += _compared(
             "documents", model, _of(nearest, claims), {"of decisions": titles, "of conversations": talk}, nearest
         )
@@ -94,9 +104,9 @@ def _of_turns(
 ) -> list[list[str]]:
     """Each question is asked by a token that sees one conversation alone, as those of other conversations are."""
     names = sorted({question.conversation for question in questions})
-    with answering(model, data) as server, _callers(server, data, names) as ask:
+    with answering(model, data) as server, _callers(server, model, data, names) as ask:
 
-        def near(asked: Sequence[tuple[str, str]]) -> list[float]:
+        def near(asked: Sequence[tuple[str, str]]) -> list[Reply]:
             return [ask[name](query) for name, query in asked]
 
         after = dict(zip(names, [*names[1:], names[0]], strict=True))
@@ -110,7 +120,7 @@ def _of_turns(
 
 
 @contextmanager
-def _callers(server: Caller, data: Path, names: Sequence[str]) -> Iterator[Mapping[str, Nearest]]:
+def _callers(server: Caller, model: Model, data: Path, names: Sequence[str]) -> Iterator[Mapping[str, Nearest]]:
     """For each conversation a caller that sees no other."""
     tokens = Settings(data_dir=data).tokens_path
     callers = {}
@@ -119,7 +129,7 @@ def _callers(server: Caller, data: Path, names: Sequence[str]) -> Iterator[Mappi
         made, text = create_token(tokens, name, lifetime=timedelta(days=1), projects=[name])
         ids.append(made.id)
         callers[name] = Caller("127.0.0.1", server.port, text)
-    yield {name: _nearest(caller, "cstp.recall", "results", _ALONE) for name, caller in callers.items()}
+    yield {name: _nearest(caller, model, "cstp.recall", "results", _ALONE) for name, caller in callers.items()}
     for caller in callers.values():
         caller.close()
     for id in ids:  # a folder that is kept is asked again
@@ -134,35 +144,41 @@ def _records(folder: Path, write: Callable[[Path], None], model: Model) -> Path:
     return folder / "data"
 
 
-def _nearest(caller: Caller, method: str, member: str, more: Mapping[str, Any] | None = None) -> Nearest:
-    def cosine(query: str) -> float:
-        params = {"query": query, "mode": "semantic", "limit": 1} | dict(more or {})
-        (found,) = result_of(caller.send(method, params))[member]
+def _nearest(caller: Caller, model: Model, method: str, member: str, more: Mapping[str, Any] | None = None) -> Nearest:
+    def ask(query: str) -> Reply:
+        abstain = _least_cosine(model) is not None
+        params = {"query": query, "mode": "semantic", "limit": 1, "abstain": abstain} | dict(more or {})
+        result = result_of(caller.send(method, params))
+        if result.get("noGoodMatch"):
+            return Reply(float(result["nearest"]["cosine"]), True)
+        (found,) = result[member]
         # of a search by meaning the score is the cosine; only some answers have the distance, too
-        return 1.0 - float(found["distance"]) if "distance" in found else float(found["score"])
+        return Reply(1.0 - float(found["distance"]) if "distance" in found else float(found["score"]), False)
 
-    return cosine
+    return ask
 
 
-def _of(nearest: Nearest, queries: Sequence[str]) -> list[float]:
+def _of(nearest: Nearest, queries: Sequence[str]) -> list[Reply]:
     return [nearest(query) for query in queries]
 
 
 def _compared(
-    records: str, model: Model, known: Sequence[float], without: Mapping[str, Sequence[str]], nearest: Nearest
+    records: str, model: Model, known: Sequence[Reply], without: Mapping[str, Sequence[str]], nearest: Nearest
 ) -> list[list[str]]:
     return [_row(records, name, model, known, _of(nearest, _some(asked))) for name, asked in without.items()]
 
 
-def _row(records: str, name: str, model: Model, known: Sequence[float], without: Sequence[float]) -> list[str]:
-    bound = float(np.quantile(known, 1 - ANSWERED))
-    own = next((least for start, least in LEAST_COSINES.items() if f"{model.name}-".startswith(start)), None)
-    row = [records, name, f"{bound:.2f}", f"{_below(without, bound):.2f}"]
-    return row + ([""] * 2 if own is None else [f"{1 - _below(known, own):.2f}", f"{_below(without, own):.2f}"])
+def _row(records: str, name: str, model: Model, known: Sequence[Reply], without: Sequence[Reply]) -> list[str]:
+    bound = float(np.quantile([reply.cosine for reply in known], 1 - ANSWERED))
+    row = [records, name, f"{bound:.2f}", f"{np.mean([reply.cosine < bound for reply in without]):.2f}"]
+    if _least_cosine(model) is None:
+        return [*row, "", ""]
+    refused = [float(np.mean([reply.refused for reply in asked])) for asked in (known, without)]
+    return [*row, f"{1 - refused[0]:.2f}", f"{refused[1]:.2f}"]
 
 
-def _below(cosines: Sequence[float], bound: float) -> float:
-    return float(np.mean(np.array(cosines) < bound))
+def _least_cosine(model: Model) -> float | None:
+    return next((least for start, least in LEAST_COSINES.items() if f"{model.name}-".startswith(start)), None)
 
 
 def _some(asked: Sequence[Any]) -> list[Any]:

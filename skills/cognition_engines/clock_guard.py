@@ -38,7 +38,7 @@ class ClockGuard:
         self.holding = False  # since the last pass
 
     def trusted_now(self, known: datetime | None) -> datetime | None:
-        """Return the time if something may be erased by it, else None.
+        """Return the time if it is safe to erase records by it, else None.
 
         `known` is compared at the first pass: the latest time in the store, None for an empty one.
         """

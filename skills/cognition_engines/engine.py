@@ -1,4 +1,4 @@
-"""The engine: the stored records, everything derived from them, and all questions that it answers.
+"""The engine: the stored records, everything derived from them, and all queries.
 
 `Engine` is for programs with an event loop, `SyncEngine` for notebooks and scripts.
 """
@@ -33,11 +33,12 @@ from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
+from cognition_engines.queries.speakers import Speakers
 from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
+from cognition_engines.retrieval.asked_speakers import QuestionSpeakers
 from cognition_engines.retrieval.fusion import QuestionDates
 from cognition_engines.retrieval.scores import calibration_of
-from cognition_engines.retrieval.speakers import QuestionSpeakers
 from cognition_engines.store.audit.trail import AuditOptions, AuditTrail
 from cognition_engines.store.opening import SETTING
 from cognition_engines.store.records import Records, open_records
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PartBounds:
-    """The number of threads of a part, at least 1, and how many seconds a call of it may take."""
+    """The number of threads of a part, at least 1, and the limit of its calls in seconds."""
 
     threads: int
     seconds: float = 5.0
@@ -60,14 +61,14 @@ class PartBounds:
 class EngineOptions:
     """The bounds of the engine's parts, and its other settings.
 
-    `call_seconds` bounds a call over all its parts, `waiting_reads` how many reads wait for a write at a time. Lists
-    have as many threads as `store`. `vector_index` is the index of nearest neighbours. `cache_size` is how many texts
-    of queries keep their vectors. `store_named` names the origin of the store's URL, for errors. `sources` are
-    collections that the engine follows: it reads them `source_seconds` after it has read them, or later if that
-    took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker` numbers this
-    process among several over one folder of indexes: only the first follows sources and forgets expired records. A
-    write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts and
-    queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it.
+    `call_seconds` bounds a call over all its parts, `waiting_reads` is the number of reads that may wait for a write at
+    a time. Lists have as many threads as `store`. `vector_index` is the index of nearest neighbours. `cache_size` is
+    the number of texts of queries whose vectors are cached. `store_named` names the origin of the store's URL, for
+    errors. `sources` are collections that the engine follows: it reads them `source_seconds` after it has read them, or
+    later if that took longer. `ledger` is the file that notes forgotten records, in addition to the database. `worker`
+    numbers this process among several over one folder of indexes: only the first follows sources and forgets expired
+    records. A write waits for the indexes of `others`, too, before it is answered. `relevance` has the weights of texts
+    and queries. `lock` is the lock of the folder if the caller has taken it; the engine closes it.
     """
 
     call_seconds: float = 15.0
@@ -111,7 +112,7 @@ class _Ingest(Protocol):
 
 
 class Engine:
-    """All questions over the records, and ingest. The caller closes it in the end.
+    """All queries over the records, and ingest. The caller closes it in the end.
 
     Calls name the agent that asks: agents are served in turn. None is the program itself. Questions raise
     ComponentFailed naming the part that did not answer, and NoGoodMatch if they `abstain`. `modes` are its modes of
@@ -129,16 +130,15 @@ class Engine:
         cache = QueryCache(embedder, options.cache_size, options.embedding.seconds) if embedder else None
         self.embeddings: Final = cache
         self.pools: Final = _pools(options)
-        self._embedder = embedder
-        self._threads = options.embedding.threads
+        self._embedder, self._threads = embedder, options.embedding.threads
         self.sources: Final = _follower(options, records, embedder)
         model = None if embedder is None else embedder.model
         self.least_cosine: Final = least_cosine_of(options.relevance, model)
-        phrases = Phrases(records, options.relevance)
-        dates, calibration = QuestionDates(options.relevance), calibration_of(model, self.least_cosine)
+        phrases, speakers = Phrases(records, options.relevance), Speakers(records, options.relevance)
+        dates, asked = QuestionDates(options.relevance), QuestionSpeakers(options.relevance)
+        calibration = calibration_of(model, self.least_cosine)
         self.read_dates: Final = dates.read
-        speakers = QuestionSpeakers(options.relevance)
-        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration, speakers)
+        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration, speakers, asked)
         passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes
@@ -188,7 +188,7 @@ class Engine:
         """
         model = open_embedder(embedder) if isinstance(embedder, EmbeddingChoice) else embedder
         with ExitStack() as undo:
-            bounds = options.store  # its threads are there twice, for records and for lists; vectors may be read, too
+            bounds = options.store  # it has two pools, for records and for lists; vectors may be read, too
             calls = 2 * bounds.threads + options.vectors.threads + WRITE_THREADS
             records = open_records(store, bounds.seconds, options.store_named, calls)
             undo.callback(records.close)
@@ -210,7 +210,7 @@ class Engine:
     async def ingest(
         self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()
     ) -> Summary:
-        """Read files and folders, and bring the store in line with them; see `cognition_engines.ingest.run`.
+        """Read files and folders, and update the store from them; see `cognition_engines.ingest.run`.
 
         Searches find the new records when it returns. It continues in its thread if the caller is cancelled.
         """

@@ -1,14 +1,11 @@
 """The errors below the wire.
 
-EngineError
-├── ComponentFailed      a part (records, vectors, keywords, embedder) is down, timed out or answered wrongly
-│   └── ComponentBusy    it works, but has not come to this call in time
-├── NoGoodMatch          nothing that was found is near enough to a question
-├── NotWanted            no caller waits for the result any more, so that the work has stopped
-├── BackupFailed         a backup cannot be written, or is damaged; the message names the file
-├── ConfigurationError   a setting, model file or folder cannot be used; the message says what to do
-├── WriteRefused, WriteConflict, RecordNotFound, ScopeNeeded: see writing/errors.py
-└── FolderInUse          another process holds the indexes of this folder
+EngineError ├── ComponentFailed a part (records, vectors, keywords, embedder) is down, timed out or answered wrongly │
+└── ComponentBusy it works, but did not begin this call in time ├── NoGoodMatch nothing that was found is near enough to
+a question ├── NotWanted no caller waits for the result any more, so that the work has stopped ├── BackupFailed a backup
+cannot be written, or is damaged; the message names the file ├── ConfigurationError a setting, model file or folder
+cannot be used; the message says what to do ├── WriteRefused, WriteConflict, RecordNotFound, ScopeNeeded: see
+writing/errors.py └── FolderInUse another process holds the indexes of this folder
 """
 
 import re
@@ -36,7 +33,7 @@ class ComponentFailed(EngineError):
 
 
 class ComponentBusy(ComponentFailed):
-    """A part works, but has not come to this call in time: others were first."""
+    """A part works, but did not begin this call in time, because others were first."""
 
 
 class UnknownChange(ComponentFailed):
@@ -48,7 +45,7 @@ class NotWanted(EngineError):
 
 
 class NoGoodMatch(EngineError):
-    """Nothing is near enough to a question that wants no other answer.
+    """No record is near enough to a question with `abstain`.
 
     `id` is of the nearest record, `cosine` its cosine to the question, -1 to 1; both None if nothing was found.
     `kind` is the label of its kind, from a search over all kinds.

@@ -21,7 +21,7 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class Sensitivity(IntEnum):
-    """The level at which a record is guarded; a reader sees records at or below its clearance."""
+    """The sensitivity of a record; a reader sees records at or below its clearance."""
 
     NORMAL = 0
     SENSITIVE = 1
@@ -84,7 +84,7 @@ class AffectedPart:
 
 @dataclass(frozen=True, slots=True)
 class CitedSource:
-    """A source that a decision rests on; `hash` is the hash of the content that was read there."""
+    """A source that a decision is based on; `hash` is of the content read there."""
 
     uri: str
     quote: str | None = None
@@ -93,7 +93,7 @@ class CitedSource:
 
 @dataclass(frozen=True, slots=True)
 class DecisionDetails:
-    """The statements of an agent about a decision in addition to its fields, as they were sent.
+    """The statements of an agent about a decision in addition to its fields, as sent.
 
     `statement` is the decision in its own words, whose first line is the title. The last six are the agent's own
     account of how it decided, and are not searched.
@@ -150,7 +150,7 @@ class Decision:
 
     @property
     def review_by(self) -> datetime | None:
-        """The time to look at how the decision turned out."""
+        """The time to review the outcome of the decision."""
         return None if self.details is None else self.details.review_by
 
 
@@ -178,7 +178,7 @@ def microseconds(moment: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A label, or one of several, is one of the texts."""
+    """A label, or one of several labels, is one of the texts."""
 
     columns: tuple[str, ...]
     texts: tuple[str, ...]
@@ -186,7 +186,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
-    """A number is there and not below `value`."""
+    """A number is present and not below `value`."""
 
     column: str
     value: float
@@ -194,7 +194,7 @@ class AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """A number is there and not above `value`."""
+    """A number is present and not above `value`."""
 
     column: str
     value: float

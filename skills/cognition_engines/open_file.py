@@ -22,8 +22,8 @@ class NotAFile(Exception):
 def open_file(path: Path, below: Path | None = None) -> BinaryIO:
     """Open a regular file for reading.
 
-    `below` is the folder in which `path` was found: then no part of the path from there on may be a link, even if
-    files have changed since. A file that a person named (`below` is None) may be a link. Raise NotAFile if it is no
+    `below` is the folder in which `path` was found: then no part of the path from there on may be a link, even if files
+    have changed since. A file that was named explicitly (`below` is None) may be a link. Raise NotAFile if it is no
     regular file, and OSError like `open`.
     """
     return _regular(os.open(path, _READ) if below is None else _open_below(below, path.relative_to(below).parts))
@@ -82,7 +82,7 @@ def _open_below(folder: Path, parts: tuple[str, ...]) -> int:
 
 
 def lines_of(file: BinaryIO, longest: int = LONGEST_LINE) -> Iterator[tuple[int, bytes | None]]:
-    """Yield the lines with their 1-based numbers; None for a line over `longest` bytes, which is never held."""
+    """Yield the lines with their 1-based numbers; None for a line over `longest` bytes, which is not kept in memory."""
     number = 0
     while line := file.readline(longest + 1):
         number += 1

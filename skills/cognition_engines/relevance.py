@@ -25,12 +25,12 @@ class Relevance:
     weights of `adjacent`: for turns at a distance of one, of two, and so on, at most MOST_ADJACENT. Words of a
     neighbour with more than `long_turn` characters count less in proportion; in a turn with more, which carries its
     context itself, they count less by the square. With `dates_in_words` a turn is also found by its day, the name of
-    its month, and its year. Of the best results of a hybrid search, those that have words of the query side by side get
-    up to `phrase_weight`, their scores being 0 to 1 before. In the same way records of the time that a query speaks of,
-    such as `in May 2023`, get `date_weight`, and turns of the speakers that it asks about get `speaker_weight`. Of the
-    best results of a query that asks for advice, turns that state a preference or an instruction get
-    `statement_weight` of what their scores lack to 1. `least_cosine` is the cosine of the nearest record from which on
-    a question counts as answered; None stands for the model's.
+    its month, and its year. Of the best results of a hybrid search, those with adjacent words of the query get up to
+    `phrase_weight` on their scores of 0 to 1. In the same way records of the time that a query names, such as `in May
+    2023`, get `date_weight`, and turns of the speakers that it asks about get `speaker_weight`. Of the best results of
+    a query that asks for advice, turns that state a preference or an instruction get `statement_weight` of what their
+    scores lack to 1. `least_cosine` is the cosine of the nearest record from which on a question counts as answered;
+    None is the model's.
     """
 
     language: Language = "en"

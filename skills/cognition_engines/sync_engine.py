@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class SyncEngine:
-    """An engine whose questions return their answers. A text stands for a question about it.
+    """An engine with synchronous methods. A text is accepted in place of a query.
 
     It has an event loop in a thread, so that it also works if a loop runs already. As a context manager it is closed in
     the end.
@@ -61,7 +61,7 @@ class SyncEngine:
     def get_chunk(
         self, id: str, viewer: Viewer = Viewer(), related_limit: int = 5
     ) -> tuple[ChunkFound, list[NearChunk]] | None:
-        """Return a chunk and at most `related_limit` that are like it, best first; None if there is no such chunk."""
+        """Return a chunk and at most `related_limit` similar ones, best first; None if there is no such chunk."""
         return self._run(self.engine.get_chunk(id, viewer, related_limit))
 
     def list_episodes(
@@ -88,7 +88,7 @@ class SyncEngine:
         return self._run(self.engine.list_extractions(type, topic, viewer, offset, limit))
 
     def recall(self, request: RecallRequest | str) -> RecallAnswer | None:
-        """Return the records that the request selects; None if it names an id of which its viewer sees no record."""
+        """Return the records that the request selects; None if its viewer sees no record with the given id."""
         return self._run(self.engine.recall(RecallRequest(query=request) if isinstance(request, str) else request))
 
     def search(self, request: SearchRequest | str) -> list[FoundRecord]:
@@ -99,7 +99,7 @@ class SyncEngine:
     def ingest(
         self, paths: Sequence[Path | str], options: Options = Options(), progress: Progress = Silent()
     ) -> Summary:
-        """Read files and folders, and bring the store in line with them. Searches find them when it returns."""
+        """Read files and folders, and update the store from them. Searches find them when it returns."""
         return self._run(self.engine.ingest(paths, options, progress))
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Forms in which texts are compared: one text has several spellings in Unicode. Shown texts stay as they are written.
+"""Forms in which texts are compared: one text has several spellings in Unicode. Shown texts stay unchanged.
 
 NFKC makes composed and decomposed letters, full width and ligatures the same. Plain functions.
 """
@@ -32,7 +32,7 @@ def fold_text(text: str) -> str:
 
 
 def keep_text(text: str) -> str:
-    """Return `text` itself: ids and projects are compared as they are."""
+    """Return `text` itself: ids and projects are compared unchanged."""
     return text
 
 

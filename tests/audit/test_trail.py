@@ -6,16 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
-from cognition_engines.engine import Engine, EngineOptions, PartBounds
+from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.decisions import ReviewContent
 from cognition_engines.kinds.spec import Kind
@@ -26,6 +23,7 @@ from cognition_engines.store.audit.trail import CAPACITY, AuditOptions, AuditTra
 from cognition_engines.store.records import open_records
 from cognition_engines.writing.requests import LinkDecisions, ReviewDecision, SetStatus, UpdateDecision, WriteCaller
 from cognition_engines.writing.stated_decisions import stated_decision
+from tests.audit.conftest import refusing
 from tests.stores import Stores, wait_for
 from tests.writing.conftest import engine
 from tests.writing.written import new
@@ -46,20 +44,6 @@ async def rows(engine: Engine, **filters: Any) -> list[AuditEntry]:
 
 def written(*ids: str) -> tuple[AuditedRecord, ...]:
     return tuple(AuditedRecord("decision", id, True) for id in ids)
-
-
-@contextmanager
-def refusing(url: str) -> Iterator[None]:
-    """The store takes no audit rows."""
-    database = sa.create_engine(url)
-    with database.begin() as connection:
-        connection.execute(sa.text("ALTER TABLE audit_head RENAME TO elsewhere"))
-    try:
-        yield
-    finally:
-        with database.begin() as connection:
-            connection.execute(sa.text("ALTER TABLE elsewhere RENAME TO audit_head"))
-        database.dispose()
 
 
 async def test_every_write_leaves_who_wrote_which_records_by_which_call(engine: Engine) -> None:
@@ -200,26 +184,6 @@ async def test_a_clock_that_jumped_prunes_nothing_when_the_engine_starts(tmp_pat
     assert trail.close(5.0) == 0
     assert (records.audit.head().pruned, records.audit.verify().rows) == (0, 2)
     records.close()
-
-
-@pytest.mark.long("kills processes, or waits for a store")
-async def test_two_servers_of_a_store_append_to_one_unbroken_chain(tmp_path: Path, stores: Stores) -> None:
-    patient = EngineOptions(call_seconds=60, store=PartBounds(4, 60))
-    engine, other = (Engine.open(stores.records(tmp_path), tmp_path / name, None, patient) for name in ("one", "other"))
-
-    async def use(one: Engine, name: str) -> None:
-        for number in range(10):
-            await one.write(ANN, new(f"{name} {number}"))
-            for _ in range(4):
-                await one.audit.add(call(number))
-
-    await asyncio.gather(use(engine, "one"), use(other, "other"), use(engine, "third"), use(other, "fourth"))
-    await other.audit.flush()
-    await engine.audit.flush()
-    report = engine.records.audit.verify()
-    assert (report.intact, report.rows) == (True, 4 * 10 * 5)
-    engine.close()
-    other.close()
 
 
 WRITES = """

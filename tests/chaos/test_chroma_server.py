@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,36 +38,26 @@ def of_another_dimension(chroma: ChromaProgram) -> Iterator[None]:
     yield
 
 
-@pytest.fixture
-def chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
-    """One that the test may break."""
-    running = ChromaProgram(tmp_path / "chroma" / "data")
-    (tmp_path / "chroma").mkdir()
-    running.start()
-    yield running
-    running.kill()
-
-
 @pytest.mark.timeout(7200)
-def test_a_server_survives_a_chroma_server_that_dies_or_freezes(chaos: Chaos, chroma: ChromaProgram) -> None:
+def test_a_server_survives_a_chroma_server_that_dies_or_freezes(chaos: Chaos, own_chroma: ChromaProgram) -> None:
     (count, windows), rounds = chaos.scale.pick(((200, 8), 1), (ASKED, 5))
     records = open_records(f"sqlite:///{chaos.folder}/data/records.sqlite3")
     fill(records, (decision(f"base-{number}") for number in range(count)), partial(windows_of, count=windows), SETTINGS)
     records.close()
-    settings = {"vectors.url": chroma.url, "vectors.deadline_seconds": 2, "embedding.settings": SETTINGS}
+    settings = {"vectors.url": own_chroma.url, "vectors.deadline_seconds": 2, "embedding.settings": SETTINGS}
     server = chaos.served(MODEL | settings, data_dir=chaos.folder / "data")
     questions = Questions(count, every=count // 8)
-    chaos.wait_until(partial(built, server, chroma, count * windows), BUILT_WITHIN)
+    chaos.wait_until(partial(built, server, own_chroma, count * windows), BUILT_WITHIN)
     back: list[float] = []
     whole = refused = 0
     for _ in range(rounds):
         for fault in (killed, frozen, deleted, of_another_dimension):
             with callers(server, 3, questions, pause=0.02) as noted:
-                with fault(chroma):
+                with fault(own_chroma):
                     more = len(noted.answers) + chaos.scale.pick(60, 600)
                     chaos.wait_until(lambda noted=noted, more=more: len(noted.answers) > more)
                 restored = time.monotonic()
-                chaos.wait_until(partial(built, server, chroma, count * windows), BUILT_WITHIN)
+                chaos.wait_until(partial(built, server, own_chroma, count * windows), BUILT_WITHIN)
                 back.append(time.monotonic() - restored)
                 more = len(noted.answers) + 30
                 chaos.wait_until(lambda noted=noted, more=more: len(noted.answers) > more)

@@ -5,7 +5,6 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -17,7 +16,6 @@ from tests.chaos.process import Served, write_records
 from tests.chaos.report import ROOT
 from tests.chaos.wire import request
 
-Report = Callable[[str, str, int, str], None]
 FAMILY = "6 connections"
 SOCKETS = 200
 POOLED = 6  # threads that the pools may still have had to make

@@ -45,16 +45,7 @@ def ingest(server: Served, folder: Path, id: str) -> "subprocess.CompletedProces
 
 
 @pytest.fixture
-def postgresql() -> Iterator[PostgreSQL]:
-    """One that the test may break."""
-    running = PostgreSQL()
-    yield running
-    running.thaw()
-    running.close()
-
-
-@pytest.fixture
-def cleanup(postgresql: PostgreSQL) -> Iterator[ExitStack]:
+def cleanup(own_postgresql: PostgreSQL) -> Iterator[ExitStack]:
     """What it holds is closed before the database goes, however the test ends."""
     with ExitStack() as stack:
         yield stack
@@ -67,8 +58,8 @@ def stopped(postgresql: PostgreSQL) -> Iterator[None]:
     postgresql.start()
 
 
-def test_a_server_survives_postgresql_outages(chaos: Chaos, postgresql: PostgreSQL, cleanup: ExitStack) -> None:
-    url = postgresql.database_url(postgresql.create_database())
+def test_a_server_survives_postgresql_outages(chaos: Chaos, own_postgresql: PostgreSQL, cleanup: ExitStack) -> None:
+    url = own_postgresql.database_url(own_postgresql.create_database())
     records = open_records(url)
     cleanup.callback(records.close)
     fill(records, (decision(f"base-{number}") for number in range(BASE)))
@@ -82,7 +73,7 @@ def test_a_server_survives_postgresql_outages(chaos: Chaos, postgresql: PostgreS
         for outage in chaos.scale.pick((stopped, frozen), (stopped, killed, frozen)):
             with callers(server, 3, QUESTIONS, pause=0.02) as noted:
                 chaos.wait_until(lambda noted=noted: any(answer.result for answer in noted.answers))
-                with outage(postgresql):
+                with outage(own_postgresql):
                     chaos.wait_until(partial(fails, noted), DEADLINE + late)
                     refused(ingest(server, chaos.folder, f"never-{number}"), "the database does not answer")
                     count = len(noted.answers) + more

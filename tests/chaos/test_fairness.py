@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -19,7 +19,6 @@ from tests.chaos.greedy import CONNECTIONS, GREEDY, MODEST, Asked
 from tests.chaos.process import Served, write_records
 from tests.chaos.wire import Pipe
 
-Report = Callable[[str, str, int, str], None]
 FAMILY = "6 connections"
 ROOT = Path(__file__).parents[2]
 RATIO = 3.0  # of a p99 beside a greedy agent to one alone

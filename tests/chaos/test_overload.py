@@ -1,6 +1,6 @@
 """Family 6: three times the load that the server can carry costs it little, and is over when it is over."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import count
 
 import pytest
@@ -11,7 +11,6 @@ from tests.chaos.load import Outcomes, closed_loops, mean, open_loop, recovery
 from tests.chaos.process import TOPICS, Served, write_records
 from tests.chaos.wire import request
 
-Report = Callable[[str, str, int, str], None]
 FAMILY = "6 connections"
 CONNECTIONS = 200  # below server.max_connections
 PEAK_CLIENTS = 32

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -17,7 +17,6 @@ from tests.chaos.clients import call_bytes, vanish
 from tests.chaos.process import TOPICS, Served, write_records
 from tests.chaos.wire import Pipe, check_answer, expected, request
 
-Report = Callable[[str, str, int, str], None]
 FAMILY = "8 soak"
 CLIENTS = 6
 POOLED = 6  # threads that the pools may still have had to make

@@ -146,16 +146,11 @@ def test_connections_cut_at_random_bytes_lose_and_double_nothing(chaos: Chaos, p
     chaos.report(FAMILY, f"connections of {CLIENTS} writing clients cut at a random byte", done, seen)
 
 
-@pytest.fixture
-def breakable() -> Iterator[PostgreSQL]:
-    running = PostgreSQL()
-    yield running
-    running.close()
-
-
 @pytest.mark.timeout(7200)
-def test_writes_survive_kills_of_servers(chaos: Chaos, breakable: PostgreSQL, proving: Callable[[str], Proof]) -> None:
-    url = breakable.database_url(breakable.create_store()[0])
+def test_writes_survive_kills_of_servers(
+    chaos: Chaos, own_postgresql: PostgreSQL, proving: Callable[[str], Proof]
+) -> None:
+    url = own_postgresql.database_url(own_postgresql.create_store()[0])
     shared = MODEL | {"store.url": url, "auth.tokens_file": str(chaos.folder / "0" / "tokens.json")}
     servers = [chaos.served(shared, data_dir=chaos.folder / str(number), start=False) for number in range(3)]
     for server in servers:
@@ -168,8 +163,8 @@ def test_writes_survive_kills_of_servers(chaos: Chaos, breakable: PostgreSQL, pr
             count = len(proof.written.deeds)
             chaos.wait_until(lambda count=count: len(proof.written.deeds) > count + CLIENTS)
             if number % 2:
-                breakable.stop()
-                breakable.start()
+                own_postgresql.stop()
+                own_postgresql.start()
             else:
                 victim = proof.random.choice(servers)
                 kill(victim)

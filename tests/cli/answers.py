@@ -45,6 +45,14 @@ class Demo:
     call: str
     written: Sequence[str]
 
+    @property
+    def mcp_url(self) -> str:
+        return shlex.split(self.mcp)[-3]
+
+    @property
+    def token(self) -> str:
+        return shlex.split(self.mcp)[-1].removeprefix("Authorization: Bearer ")
+
     def end(self) -> int:
         """Ends it as Ctrl-C does; its exit code."""
         self.process.send_signal(signal.SIGINT)

@@ -1,7 +1,10 @@
 """The command line, in this process for most tests and as a program where processes, sockets or signals matter."""
 
+import json
 import os
+import pty
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -10,9 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+import structlog
 
 from cstp_server.cli.main import run
+from tests.quick_logs import log_quickly
+from tests.quick_starts import ENTRY
 from tests.stores import Stores
 
 
@@ -39,11 +46,14 @@ def elsewhere(stores: Stores, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def cstp(capfd: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """`cstp("token", "list")`: runs a command in this process."""
+    """`cstp("token", "list", CSTP_LOG__LEVEL="error")`: runs a command in this process, with variables of its own."""
 
-    def done(*words: object) -> Done:
+    def done(*words: object, **environment: str) -> Done:
         capfd.readouterr()
-        code = run([str(word) for word in words])
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            code = run([str(word) for word in words])
         out, err = capfd.readouterr()
         assert "Traceback" not in err
         lines = err.splitlines(keepends=True)
@@ -75,6 +85,7 @@ class Program:
 
     def finish(self, seconds: float = 120) -> Done:
         out, err = self.process.communicate(timeout=seconds)
+        assert "Traceback" not in err
         return Done(self.process.returncode, out, err)
 
 
@@ -87,7 +98,7 @@ def program() -> Iterator[Callable[..., Program]]:
     started: list[Program] = []
 
     def start(*words: object, shell: str | None = None, **environment: str) -> Program:
-        command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", *map(str, words)]
+        command = [sys.executable, "-c", ENTRY, *map(str, words)]
         if shell is not None:
             command = ["sh", "-c", f'{shell}; exec "$@"', "sh", *command]
         process = subprocess.Popen(
@@ -118,6 +129,80 @@ def serving(program: Callable[..., Program]) -> Callable[..., tuple[Program, str
         return server, server.line(r"(http://[^\s\"]+)/cstp\b")[1]
 
     return start
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """Keep what a server in this process logs out of what a command writes."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
+    yield
+    log_quickly()
+
+
+@pytest.fixture
+def asked(live_server: Any, quiet: None, wordless: None, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """`asked({}, scopes=["read"])`: a server over `data`; it and a token with these rights are in the environment."""
+
+    def start(overrides: dict[str, object], **rights: Any) -> Any:
+        started = live_server(overrides, data_dir=Path("data").absolute())
+        monkeypatch.setenv("CSTP_TOKEN", started.token(**rights))
+        monkeypatch.setenv("CSTP_URL", f"http://127.0.0.1:{started.port}")
+        return started
+
+    return start
+
+
+def at_terminal(typed: bytes, *words: str, **environment: str) -> tuple[int, str]:
+    """Return the exit code of a command and what it shows on a terminal at which this is typed."""
+    main_end, other_end = pty.openpty()
+    command = [sys.executable, "-c", ENTRY, *words]
+    process = subprocess.Popen(
+        command, stdin=other_end, stdout=other_end, stderr=other_end, env={**os.environ, **environment}
+    )
+    os.close(other_end)
+    os.write(main_end, typed)
+    shown = b""
+    try:
+        while part := os.read(main_end, 4096):
+            shown += part
+    except OSError:  # what Linux reports when the other end is closed
+        pass
+    os.close(main_end)
+    return process.wait(60), shown.decode()
+
+
+@pytest.fixture
+def embedded(elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records and vectors in the data folder, whatever the rest of the run is on: a test says so if they are not."""
+    for name in ("CSTP_STORE__URL", "CSTP_VECTORS__URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def token(cstp: Callable[..., Done]) -> str:
+    """A token of the agent `me`."""
+    return cstp("token", "create", "--agent", "me", "--scope", "read,write", "--quiet").out.strip()
+
+
+def tables_of(url: str) -> set[str]:
+    """Return the tables that a PostgreSQL has of its own."""
+    with psycopg.connect(url.replace("+psycopg", "")) as connection:
+        return {name for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
+
+
+def limit_files(started: Program, size: int) -> Done:
+    """Let a program write no file beyond `size` bytes, as on a disk that is full by then."""
+    resource.prlimit(started.process.pid, resource.RLIMIT_FSIZE, (size, size))
+    return started.finish()
+
+
+def write_repository(name: str, *members: dict[str, Any]) -> Path:
+    """Write records into a folder that is a repository with a remote, whose address has a password."""
+    folder = Path(name)
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git/config").write_text(f'[remote "origin"]\n\turl = https://ana:secret@h.example/{name}.git\n')
+    (folder / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in members))
+    return folder
 
 
 @pytest.fixture

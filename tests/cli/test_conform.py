@@ -8,24 +8,15 @@ from typing import Any
 
 import httpx
 import pytest
-import structlog
 
 from cstp_server.conformance.run import Caller, Declared, conversations, replay
 from cstp_server.conformance.wire_files import folder
 from cstp_server.generate.reference import ROOT
 from tests.dripping import KINDS, dripping_servers
 from tests.http_servers import Handler, HttpServer
-from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
-    """What the server in this process logs is not the command's."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-    yield
-    log_quickly()
+pytestmark = pytest.mark.usefixtures("quiet")
 
 
 def url_of(server: Any) -> str:
@@ -178,20 +169,6 @@ def test_checks_that_a_proxy_answers_are_skipped_by_name(altered: Any, live_serv
     assert "--behind-proxy" not in done.err
 
 
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
-        (["--holds", "poems.jsonl"], "--holds"),
-        (["--set", "novalue"], "--set"),
-        (["--set", "a=1", "--set", "a=2"], "--set"),
-        (["naïve"], "token"),
-        (["--timeout", "0"], "--timeout"),
-    ],
-    ids=str,
-)
-def test_misuse_is_told_in_one_line(cstp: Cstp, words: list[str], names: str) -> None:
-    done = cstp("conform", "http://127.0.0.1:1", *words, *([] if "naïve" in words else ["token"]))
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert names in done.err
+def test_a_token_is_asked_for_before_the_server(cstp: Cstp) -> None:
     assert cstp("conform", "http://127.0.0.1:1").code == 2
     assert cstp("conform", "http://127.0.0.1:1", "token").code == 3

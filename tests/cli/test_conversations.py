@@ -6,31 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 
 from tests.ingest.conversations.samples import packed, slack, slack_message
-from tests.quick_logs import log_quickly
 
 pytestmark = pytest.mark.usefixtures("wordless")
 Cstp = Callable[..., Any]
 
 
-@pytest.fixture
-def quiet() -> Any:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
-    yield
-    log_quickly()
-
-
-def test_an_exported_channel_is_recalled_as_a_conversation(
-    cstp: Cstp, live_server: Any, quiet: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_exported_channel_is_recalled_as_a_conversation(cstp: Cstp, asked: Callable[..., Any]) -> None:
     days = {"general/2024-01-01": [slack_message(1, "Which berth is free?"), slack_message(2, "Berth four", "U2")]}
     packed(Path("export.zip"), slack(days | {"D05PAIR/2024-01-01": [slack_message(3, "Between us")]}))
     assert cstp("ingest", "export.zip").code == 0
-    server = live_server({}, data_dir=Path("data").absolute())
-    monkeypatch.setenv("CSTP_TOKEN", server.token())
-    monkeypatch.setenv("CSTP_URL", f"http://127.0.0.1:{server.port}")
+    asked({})
     found = {
         name: json.loads(cstp("call", "cstp.recall", f"conversationId={name}", "--json").out)["turns"]
         for name in ("slack:general-C04GENERAL", "slack:D05PAIR")

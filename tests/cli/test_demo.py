@@ -135,11 +135,9 @@ def test_the_line_for_httpie_asks_the_first_call(running: Demo) -> None:
 
 
 async def test_the_line_for_mcp_adds_a_server_that_answers_with_tools(running: Demo) -> None:
-    words = shlex.split(running.mcp)
-    assert words[:3] == ["claude", "mcp", "add"]
-    url, header = words[-3], words[-1]
-    assert words[-2] == "--header"
-    async with over_http(url, header.removeprefix("Authorization: Bearer ")) as client:
+    assert running.mcp.startswith("claude mcp add ")
+    assert shlex.split(running.mcp)[-2] == "--header"
+    async with over_http(running.mcp_url, running.token) as client:
         result = await client.call_tool("query_decisions", {"query": "which database holds the records", "limit": 1})
     assert result.structured_content is not None
     assert result.structured_content["decisions"][0]["snippet"]
@@ -147,9 +145,8 @@ async def test_the_line_for_mcp_adds_a_server_that_answers_with_tools(running: D
 
 @pytest.mark.parametrize(("tool", "most"), [("recall", 3600), ("search_knowledge", 2600)])
 async def test_answers_over_mcp_are_as_short_as_the_page_says(running: Demo, tool: str, most: int) -> None:
-    words = shlex.split(running.mcp)
     sizes = []
-    async with over_http(words[-3], words[-1].removeprefix("Authorization: Bearer ")) as client:
+    async with over_http(running.mcp_url, running.token) as client:
         for question in QUESTIONS:
             result = await client.call_tool(tool, {"query": question})
             assert result.structured_content is not None
@@ -160,9 +157,7 @@ async def test_answers_over_mcp_are_as_short_as_the_page_says(running: Demo, too
 
 
 def test_conform_holds_nothing_with_the_token_of_a_demo_and_says_why(running: Demo, cstp: Callable[..., Any]) -> None:
-    words = shlex.split(running.mcp)
-    url, token = words[-3].removesuffix("/mcp"), words[-1].removeprefix("Authorization: Bearer ")
-    done = cstp("conform", url, token)
+    done = cstp("conform", running.mcp_url.removesuffix("/mcp"), running.token)
     total = len(conversations())
     assert (done.code, done.out) == (FAILED, f"0 passed, 0 failed, {total} skipped\n")
     assert len(re.findall(r"^skipped: [a-z0-9-]+: needs .+$", done.err, re.MULTILINE)) == total

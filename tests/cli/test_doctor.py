@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psycopg
 import pytest
 
 from cognition_engines.indexes.index_folder import FolderLock
@@ -22,6 +21,7 @@ from cognition_engines.store.schema import HEAD
 from cognition_engines.store.values import Entry
 from cstp_server.doctor.environment import filesystem_of
 from cstp_server.settings import Settings
+from tests.cli.conftest import tables_of
 from tests.http_servers import answering as answering_server
 from tests.ingest.chroma_places import Place
 from tests.serving import SeededEmbedder
@@ -48,8 +48,8 @@ class Doctor:
         self.code = -1
         self.findings: list[dict[str, str]] = []
 
-    def __call__(self, *words: object) -> "Doctor":
-        done = self._cstp("doctor", "--json", *words)
+    def __call__(self, *words: object, **environment: str) -> "Doctor":
+        done = self._cstp("doctor", "--json", *words, **environment)
         assert done.err.count("\n") <= 1  # where the store is, unless the settings cannot be read
         assert done.out.count("\n") == 1
         (self.findings,) = json.loads(done.out).values()
@@ -78,10 +78,7 @@ class Doctor:
 
 
 @pytest.fixture(autouse=True)
-def embedded(elsewhere: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records and vectors in the data folder, whatever the rest of the run is on: a test says so when they are not."""
-    for name in ("CSTP_STORE__URL", "CSTP_VECTORS__URL"):
-        monkeypatch.delenv(name, raising=False)
+def on_chroma(embedded: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_VECTORS__INDEX", "chroma")
 
 
@@ -104,6 +101,19 @@ def healthy(cstp: Cstp, adr: Callable[..., Path], wordless: None) -> Path:
 @pytest.fixture
 def modelled(healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CSTP_EMBEDDING__MODEL")
+
+
+def execute(*statements: str) -> list[Any]:
+    """Execute statements in the database of the folder, and return the first row of the last one."""
+    with closing(sqlite3.connect(DATA / "records.sqlite3", isolation_level=None)) as connection:
+        return [connection.execute(statement).fetchone() for statement in statements][-1]
+
+
+def damage(file: Path, place: int, content: bytes) -> None:
+    """Overwrite bytes of a file."""
+    kept = file.read_bytes()
+    place %= len(kept)
+    file.write_bytes(kept[:place] + content + kept[place + len(content) :])
 
 
 def tree(folder: Path) -> dict[str, tuple[int, int, int, str]]:
@@ -152,10 +162,10 @@ def test_a_folder_that_is_not_there_is_a_warning_and_no_problem(doctor: Doctor) 
     assert list(Path().iterdir()) == []
 
 
-def test_a_missing_document_limit_is_named(doctor: Doctor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_document_limit_is_named(doctor: Doctor, tmp_path: Path) -> None:
     (tmp_path / "platform.py").write_text("machine = lambda: 'a machine of another kind'\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    assert doctor().of("documents", "warning")["seen"].endswith("cannot limit the process that reads them by seccomp")
+    seen = doctor(PYTHONPATH=str(tmp_path)).of("documents", "warning")["seen"]
+    assert seen.endswith("cannot limit the process that reads them by seccomp")
 
 
 @pytest.mark.usefixtures("healthy")
@@ -172,24 +182,21 @@ def test_without_json_each_finding_is_a_line_and_its_remedy_another(cstp: Cstp, 
 
 
 @pytest.mark.usefixtures("healthy")
-def test_settings_that_cannot_be_read_are_a_problem(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_that_cannot_be_read_are_a_problem(doctor: Doctor) -> None:
     Path("mine.yaml").write_text("server: {prot: 1}\n")
     assert doctor("--config", "mine.yaml").code == 1
     assert doctor.of("settings", "problem")["seen"].startswith("server.prot: no such setting")
-    monkeypatch.setenv("CSTP_SERVR__PORT", "1")
-    assert "CSTP_SERVR__PORT" in doctor().of("settings", "problem")["seen"]
+    assert "CSTP_SERVR__PORT" in doctor(CSTP_SERVR__PORT="1").of("settings", "problem")["seen"]
 
 
 @pytest.mark.usefixtures("healthy")
-def test_a_variable_that_names_no_setting_is_a_problem(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"CSTP_PORT": "1", "CSTP_SERVER__PORT": "8101", "CSTP_TOKEN": "x", "CSTP_URL": "y"}.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("CSTP_LIMITS__AGENTS", '{"me": "5/minute"}')
+def test_a_variable_that_names_no_setting_is_a_problem(doctor: Doctor) -> None:
+    given = {"CSTP_SERVER__PORT": "8101", "CSTP_TOKEN": "x", "CSTP_URL": "y"}
+    given |= {"CSTP_LIMITS__AGENTS": '{"me": "5/minute"}'}
     Path("mine.yaml").write_text("{}")
-    assert doctor("--config", "mine.yaml").code == 1
+    assert doctor("--config", "mine.yaml", CSTP_PORT="1", **given).code == 1
     assert doctor.of("settings", "problem")["seen"].startswith("CSTP_PORT: no such setting")
-    monkeypatch.delenv("CSTP_PORT")
-    assert doctor("--config", "mine.yaml").code == 0
+    assert doctor("--config", "mine.yaml", **given).code == 0
     assert len([one for one in doctor.findings if one["part"] == "settings"]) == 1
     seen = doctor.findings[0]["seen"].split(", ")
     assert seen[0] == str(Path("mine.yaml").absolute())
@@ -275,18 +282,16 @@ def test_tokens_that_are_damaged_or_open_to_others_are_told(doctor: Doctor) -> N
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("healthy")
-def test_an_open_address_without_a_token_is_a_problem(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_open_address_without_a_token_is_a_problem(doctor: Doctor) -> None:
     (DATA / "tokens.json").unlink()
     assert "no agent can call" in doctor().of("tokens", "warning")["seen"]
-    monkeypatch.setenv("CSTP_SERVER__HOST", "0.0.0.0")
-    assert "does not start on 0.0.0.0" in doctor().of("tokens", "problem")["seen"]
+    found = doctor(CSTP_SERVER__HOST="0.0.0.0").of("tokens", "problem")
+    assert "does not start on 0.0.0.0" in found["seen"]
 
 
 def test_a_damaged_database_is_a_problem_and_the_rest_is_still_checked(doctor: Doctor, healthy: Path) -> None:
     file = healthy / "records.sqlite3"
-    content = bytearray(file.read_bytes())
-    content[4096 : 4096 * 6] = os.urandom(4096 * 5)
-    file.write_bytes(content)
+    damage(file, 4096, os.urandom(4096 * 5))
     found = doctor().of("store", "problem")
     assert "malformed" in found["seen"] or "damaged" in found["seen"]
     assert f"move {file.absolute()} away with its -wal and -shm files, and restore a backup" in found["remedy"]
@@ -296,23 +301,19 @@ def test_a_damaged_database_is_a_problem_and_the_rest_is_still_checked(doctor: D
 
 
 def test_of_a_damaged_database_the_damaged_tables_are_named_and_the_whole_ones(doctor: Doctor, healthy: Path) -> None:
-    file = healthy / "records.sqlite3"
-    with closing(sqlite3.connect(file)) as connection:
-        (page,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'vectors'").fetchone()
-        (size,) = connection.execute("PRAGMA page_size").fetchone()
-    content = bytearray(file.read_bytes())
-    content[(page - 1) * size : (page - 1) * size + 64] = b"\xff" * 64
-    file.write_bytes(content)
+    (page,) = execute("SELECT rootpage FROM sqlite_master WHERE name = 'vectors'")
+    (size,) = execute("PRAGMA page_size")
+    damage(healthy / "records.sqlite3", (page - 1) * size, b"\xff" * 64)
     seen = doctor().of("store", "problem")["seen"]
     assert "damaged tables: vectors; whole ones: " in seen
     assert "decisions" in seen.partition("whole ones")[2]
 
 
 def test_an_unreadable_record_is_named_by_doctor_backup_and_export(doctor: Doctor, healthy: Path, cstp: Cstp) -> None:
-    with closing(sqlite3.connect(healthy / "records.sqlite3")) as connection:
-        (id,) = connection.execute("SELECT id FROM records WHERE kind = 1 ORDER BY key").fetchone()
-        connection.execute("UPDATE decisions SET reasons = '{' WHERE key = (SELECT min(key) FROM decisions)")
-        connection.commit()
+    (id,) = execute(
+        "UPDATE decisions SET reasons = '{' WHERE key = (SELECT min(key) FROM decisions)",
+        "SELECT id FROM records WHERE kind = 1 ORDER BY key",
+    )
     said = f"the decision {id} is damaged in the database (reasons)"
     assert said in doctor().of("store", "problem")["seen"]
     for command in (["backup", "kept.cstp"], ["export", "all.jsonl"]):
@@ -324,9 +325,7 @@ def test_an_unreadable_record_is_named_by_doctor_backup_and_export(doctor: Docto
 
 
 def test_tables_that_are_missing_are_named(doctor: Doctor, healthy: Path) -> None:
-    with closing(sqlite3.connect(healthy / "records.sqlite3")) as connection:
-        connection.execute("DROP TABLE links")
-        connection.commit()
+    execute("DROP TABLE links")
     assert doctor().of("store", "problem")["seen"] == "the database is damaged: tables are missing: links"
 
 
@@ -334,33 +333,24 @@ def test_tables_that_are_missing_are_named(doctor: Doctor, healthy: Path) -> Non
     ("revision", "level", "said"), [("9999", "problem", "upgrade the program"), (None, "warning", "no CSTP tables")]
 )
 def test_another_schema_is_reported(doctor: Doctor, healthy: Path, revision: str | None, level: str, said: str) -> None:
-    with closing(sqlite3.connect(healthy / "records.sqlite3", isolation_level=None)) as connection:
-        connection.execute("DELETE FROM alembic_version")
-        if revision:
-            connection.execute("INSERT INTO alembic_version VALUES (?)", [revision])
+    execute("DELETE FROM alembic_version", *([f"INSERT INTO alembic_version VALUES ({revision})"] if revision else []))
     found = doctor().of("store", level)
     assert said in found["seen"] + found["remedy"]
-    with closing(sqlite3.connect(healthy / "records.sqlite3")) as connection:
-        assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(revision,)] * bool(
-            revision
-        )
+    assert execute("SELECT version_num FROM alembic_version") == ((revision,) if revision else None)
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_a_database_elsewhere_is_private_too(doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_elsewhere_is_private_too(doctor: Doctor, healthy: Path) -> None:
     (healthy / "records.sqlite3").rename("moved.sqlite3")
     Path("moved.sqlite3").chmod(0o644)
-    monkeypatch.setenv("CSTP_STORE__URL", "sqlite:///moved.sqlite3")
-    assert "moved.sqlite3 can be read by other users" in doctor().of("store", "warning")["seen"]
+    found = doctor(CSTP_STORE__URL="sqlite:///moved.sqlite3").of("store", "warning")
+    assert "moved.sqlite3 can be read by other users" in found["seen"]
 
 
-def test_a_postgresql_store_is_looked_at(
-    doctor: Doctor, healthy: Path, postgresql_url: str, cstp: Cstp, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_postgresql_store_is_looked_at(doctor: Doctor, healthy: Path, postgresql_url: str, cstp: Cstp) -> None:
     assert cstp("copy", "--to", postgresql_url).code == 0
-    monkeypatch.setenv("CSTP_STORE__URL", postgresql_url)
     # the folder's keyword index is that of another store
-    found = doctor().of("keywords", "problem")
+    found = doctor(CSTP_STORE__URL=postgresql_url).of("keywords", "problem")
     assert "belongs to another store" in found["seen"]
     seen = doctor.of("store", "ok")["seen"]
     assert seen.startswith("PostgreSQL ")
@@ -369,30 +359,26 @@ def test_a_postgresql_store_is_looked_at(
 
 
 def test_a_postgresql_that_is_empty_down_or_of_another_encoding_is_told_and_not_changed(
-    doctor: Doctor, postgresql_url: str, postgresql: PostgreSQL, monkeypatch: pytest.MonkeyPatch
+    doctor: Doctor, postgresql_url: str, postgresql: PostgreSQL
 ) -> None:
-    monkeypatch.setenv("CSTP_STORE__URL", postgresql_url)
-    assert "has no CSTP tables" in doctor().of("store", "warning")["seen"]
-    with psycopg.connect(postgresql_url.replace("+psycopg", ""), autocommit=True) as connection:
-        assert connection.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone() == (0,)
-    monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@127.0.0.1:1/x")
-    found = doctor().of("store", "problem")
+    assert "has no CSTP tables" in doctor(CSTP_STORE__URL=postgresql_url).of("store", "warning")["seen"]
+    assert tables_of(postgresql_url) == set()
+    found = doctor(CSTP_STORE__URL="postgresql://me:hunter2@127.0.0.1:1/x").of("store", "problem")
     assert "refused" in found["seen"]
     assert "hunter2" not in json.dumps(doctor.findings)
     assert {one["part"] for one in doctor.findings} >= {"limits", "server", "vectors"}
     with postgresql.connect() as connection:
         connection.execute("CREATE DATABASE ascii ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
         try:
-            monkeypatch.setenv("CSTP_STORE__URL", postgresql.database_url("ascii"))
-            assert "encoding SQL_ASCII" in doctor().among("store", "problem", "encoding")["seen"]
+            found = doctor(CSTP_STORE__URL=postgresql.database_url("ascii")).among("store", "problem", "encoding")
+            assert "encoding SQL_ASCII" in found["seen"]
         finally:
             connection.execute("DROP DATABASE ascii WITH (FORCE)")
 
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("modelled")
-def test_records_without_vectors_and_vectors_of_other_models_are_told(cstp: Cstp, healthy: Path) -> None:
-    doctor = Doctor(cstp)
+def test_vectors_that_are_missing_or_of_other_models_are_told(doctor: Doctor, cstp: Cstp, healthy: Path) -> None:
     assert "3 of 3 records with a text have no vectors of minilm-" in doctor().of("records", "warning")["seen"]
     assert cstp("reindex").code == 0
     assert "all 3 records with a text have vectors of minilm-" in doctor().of("records", "ok")["seen"]
@@ -409,8 +395,7 @@ def test_records_without_vectors_and_vectors_of_other_models_are_told(cstp: Cstp
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("modelled")
-def test_a_model_of_another_dimension_is_a_problem(cstp: Cstp, healthy: Path) -> None:
-    doctor = Doctor(cstp)
+def test_a_model_of_another_dimension_is_a_problem(doctor: Doctor, healthy: Path) -> None:
     identity = doctor().of("model", "ok")["seen"].split()[0]
     records = open_records(f"sqlite:///{healthy.absolute()}/records.sqlite3")
     records.put_vectors([(key, np.ones((1, 3), np.float32)) for key in (1, 2, 3)], identity)
@@ -420,13 +405,10 @@ def test_a_model_of_another_dimension_is_a_problem(cstp: Cstp, healthy: Path) ->
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("healthy")
-def test_a_model_that_does_not_load_is_a_problem(doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "onnx")
+def test_a_model_that_does_not_load_is_a_problem(doctor: Doctor) -> None:
     Path("model").mkdir()
-    for setting, said in ((None, "embedding.path: "), ("model", "model.onnx cannot be read")):
-        if setting:
-            monkeypatch.setenv("CSTP_EMBEDDING__PATH", setting)
-        assert said in doctor().of("model", "problem")["seen"]
+    for path, said in (({}, "embedding.path: "), ({"CSTP_EMBEDDING__PATH": "model"}, "model.onnx cannot be read")):
+        assert said in doctor(CSTP_EMBEDDING__MODEL="onnx", **path).of("model", "problem")["seen"]
         assert doctor.of("store", "ok")
 
 
@@ -438,24 +420,18 @@ def put_more(healthy: Path, count: int) -> None:
 
 @pytest.mark.long("starts servers and waits for what they report")
 def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doctor: Doctor, healthy: Path) -> None:
-    database = healthy / "records.sqlite3"
-    with closing(sqlite3.connect(database)) as connection:
-        (indexed,) = connection.execute("SELECT seq FROM counter").fetchone()
+    (indexed,) = execute("SELECT seq FROM counter")
     put_more(healthy, 2)
     assert (
         doctor().of("keywords", "ok")["seen"]
         == "decisions: 3 texts, 2 changes behind the records; the next cstp serve reads them"
     )
-    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("UPDATE counter SET seq = 2")
+    execute("UPDATE counter SET seq = 2")
     assert "they are older than it" in doctor().of("keywords", "problem")["seen"]
-    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
-        connection.execute("UPDATE counter SET seq = ?", (indexed,))
+    execute(f"UPDATE counter SET seq = {indexed}")
     assert doctor().of("keywords", "problem")["seen"] == "decisions: the index holds 3 texts, the records are 5"
     segment = next((healthy / "indexes" / "decisions" / "keywords").glob("*.term"))
-    content = bytearray(segment.read_bytes())
-    content[5] ^= 1
-    segment.write_bytes(content)
+    damage(segment, 5, bytes([segment.read_bytes()[5] ^ 1]))
     found = doctor().of("keywords", "problem")
     assert "is not as it was written" in found["seen"]
     assert "cstp reindex" in found["remedy"]
@@ -463,19 +439,20 @@ def test_a_keyword_index_that_is_behind_is_fine_and_one_that_is_wrong_is_not(doc
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_a_keyword_index_that_does_not_follow_is_told(doctor: Doctor, healthy: Path) -> None:
+def test_a_holder_that_neither_follows_nor_answers_is_told(doctor: Doctor, healthy: Path) -> None:
     put_more(healthy, 2)
-    lock = FolderLock(healthy / "indexes")  # held, and nobody follows
-    found = doctor().of("keywords", "warning")
+    lock = FolderLock(healthy / "indexes")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        found = doctor(CSTP_SERVER__PORT=str(silent.getsockname()[1])).of("keywords", "warning")
     assert "2 changes behind the records" in found["seen"]
     assert "the server's log" in found["remedy"]
+    assert "does not answer (no answer within" in doctor.of("server", "problem")["seen"]
     lock.close()
 
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.usefixtures("modelled")
-def test_a_chroma_folder_is_checked_as_the_next_start_would(cstp: Cstp, healthy: Path) -> None:
-    doctor = Doctor(cstp)
+def test_a_chroma_folder_is_checked_as_the_next_start_would(doctor: Doctor, cstp: Cstp, healthy: Path) -> None:
     assert "no index yet" in doctor().of("vectors", "ok")["seen"]
     assert cstp("reindex").code == 0
     mark = healthy / "indexes" / "decisions" / "chroma.clean.json"
@@ -487,21 +464,18 @@ def test_a_chroma_folder_is_checked_as_the_next_start_would(cstp: Cstp, healthy:
     mark.write_text(kept)
     assert doctor().of("vectors", "ok")
     file = next((healthy / "indexes" / "decisions").glob("chroma-*/chroma.sqlite3"))
-    content = bytearray(file.read_bytes())
-    content[-1] ^= 1
-    file.write_bytes(content)
+    damage(file, -1, bytes([file.read_bytes()[-1] ^ 1]))
     assert "differ from their sizes and checksums" in doctor().of("vectors", "problem")["seen"]
     doctor.others_are_ok("vectors")
 
 
 @pytest.mark.usefixtures("modelled")
 def test_a_chroma_server_is_asked(
-    cstp: Cstp, healthy: Path, chroma_server: ChromaProgram, monkeypatch: pytest.MonkeyPatch
+    doctor: Doctor, cstp: Cstp, healthy: Path, chroma_server: ChromaProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    doctor = Doctor(cstp)
     url = chroma_server.url
-    monkeypatch.setenv("CSTP_VECTORS__URL", f"http://127.0.0.1:{free_port()}")
-    assert "check that Chroma is running" in doctor().of("vectors", "problem")["remedy"]
+    found = doctor(CSTP_VECTORS__URL=f"http://127.0.0.1:{free_port()}").of("vectors", "problem")
+    assert "check that Chroma is running" in found["remedy"]
     monkeypatch.setenv("CSTP_VECTORS__URL", url)
     assert "has no collection" in doctor().of("vectors", "ok")["seen"]
     assert cstp("reindex").code == 0
@@ -534,8 +508,8 @@ def test_bad_limits_are_told(doctor: Doctor, monkeypatch: pytest.MonkeyPatch, re
     assert "cannot reach Redis" in doctor().of("limits", "problem")["seen"]
     doctor.others_are_ok("limits")
     monkeypatch.delenv("CSTP_LIMITS__REDIS_URL")
-    monkeypatch.setenv("CSTP_LIMITS__DEFAULT", "1/minute")
-    assert "costs 2, more than limits.default" in doctor().of("limits", "problem")["seen"]
+    found = doctor(CSTP_LIMITS__DEFAULT="1/minute").of("limits", "problem")
+    assert "costs 2, more than limits.default" in found["seen"]
 
 
 @contextmanager
@@ -554,12 +528,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
     [
         (200, b'{"status": "ready", "parts": {"a": "ready"}}', "ok", 'ready on {url}: {"a": "ready"}'),
         (200, b'{"status": "degraded", "parts": {"a": "x"}}', "warning", 'degraded on {url}: {"a": "x"}'),
-        (
-            503,
-            b'{"parts": {"records": "down"}}',
-            "problem",
-            'not ready on {url}: {"records": "down"}',
-        ),
+        (503, b'{"parts": {"records": "down"}}', "problem", 'not ready on {url}: {"records": "down"}'),
         (503, b"no json", "problem", "not ready on {url}"),
         (404, b"", "problem", "answers with HTTP 404"),
         (500, b"", "problem", "HTTP 500"),
@@ -579,22 +548,10 @@ def test_the_server_that_holds_the_folder_is_asked_whether_it_is_ready(
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_a_real_server_is_found(
-    doctor: Doctor, healthy: Path, serving: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_real_server_is_found(doctor: Doctor, healthy: Path, serving: Callable[..., Any]) -> None:
     _, url = serving()
-    monkeypatch.setenv("CSTP_SERVER__PORT", url.rpartition(":")[2])
-    doctor().others_are_ok()
+    doctor(CSTP_SERVER__PORT=url.rpartition(":")[2]).others_are_ok()
     assert doctor.of("server", "ok")["seen"].startswith(f"ready on {url}: {{")
-
-
-@pytest.mark.long("starts servers and waits for what they report")
-def test_a_silent_server_is_a_problem(doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lock = FolderLock(healthy / "indexes")
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        monkeypatch.setenv("CSTP_SERVER__PORT", str(silent.getsockname()[1]))
-        assert "does not answer (no answer within" in doctor().of("server", "problem")["seen"]
-    lock.close()
 
 
 @pytest.mark.long("starts servers and waits for what they report")
@@ -620,35 +577,30 @@ def test_the_address_that_is_asked_is_one_that_can_be_reached() -> None:
 
 @pytest.mark.long("starts servers and waits for what they report")
 @pytest.mark.parametrize(("index", "words"), [("memory", "ranked in memory"), ("auto", "while the vectors fit")])
-def test_vectors_in_memory_need_no_index(
-    doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, index: str, words: str
-) -> None:
-    monkeypatch.setenv("CSTP_VECTORS__INDEX", index)
-    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "minilm")
-    assert words in doctor().of("vectors", "ok")["seen"]
+def test_vectors_in_memory_need_no_index(doctor: Doctor, healthy: Path, index: str, words: str) -> None:
+    found = doctor(CSTP_VECTORS__INDEX=index, CSTP_EMBEDDING__MODEL="minilm").of("vectors", "ok")
+    assert words in found["seen"]
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_followed_collections(doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_followed_collections(doctor: Doctor, healthy: Path, tmp_path: Path) -> None:
     place = Place(str(tmp_path / "chroma"))
     address = place.fill("notes", {"a": "One.", "b": "Two."}, SeededEmbedder())
     away = f"chroma:http://127.0.0.1:{free_port()}/notes"
     urls = [address, place.address("nothing"), away]
-    monkeypatch.setenv("CSTP_SOURCES", json.dumps([{"url": url} for url in urls]))
-    assert doctor().code == 1
+    assert doctor(CSTP_SOURCES=json.dumps([{"url": url} for url in urls])).code == 1
     assert doctor.among("sources", "ok", f"{address}: 2 items")["remedy"] == ""
     assert "records stay" in doctor.among("sources", "problem", "no collection of this name; there are notes")["remedy"]
     assert "its address" in doctor.among("sources", "problem", f"{away} cannot be read")["remedy"]
 
 
 @pytest.mark.long("starts servers and waits for what they report")
-def test_followed_folders(doctor: Doctor, healthy: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_followed_folders(doctor: Doctor, healthy: Path, tmp_path: Path) -> None:
     docs, away = tmp_path / "handbook", tmp_path / "away"
     docs.mkdir()
     for name in ("a.md", "draft.md"):
         (docs / name).write_text("# Tides\n")
     sources = [{"path": str(docs), "exclude": ["draft*"]}, {"path": str(away)}]
-    monkeypatch.setenv("CSTP_SOURCES", json.dumps(sources))
-    assert doctor().code == 1
+    assert doctor(CSTP_SOURCES=json.dumps(sources)).code == 1
     assert doctor.among("sources", "ok", f"{docs}: 1 files")["remedy"] == ""
     assert "records stay" in doctor.among("sources", "problem", f"{away} not found")["remedy"]

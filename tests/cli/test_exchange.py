@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import resource
 import stat
 import tempfile
 from collections.abc import Callable
@@ -25,11 +24,13 @@ from cognition_engines.store.records import open_records
 from cognition_engines.writing.requests import RecordDecision, WriteCaller
 from cognition_engines.writing.stated_decisions import stated_decision
 from cstp_server.generate.reference import ROOT
+from tests.cli.conftest import limit_files, write_repository
 from tests.stores import Stores
 
 Cstp = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("wordless")
 TARGET = ("--data-dir", "other")
+D = {"kind": "decision", "id": "d"}
 
 
 @pytest.fixture
@@ -181,13 +182,6 @@ def test_a_file_that_has_less_when_it_is_read_again_is_a_failure(cstp: Cstp, tmp
         import_file(file, records, None, 1, Emptying(file))
 
 
-@pytest.mark.parametrize("file", ["absent.jsonl", "."])
-def test_a_file_that_is_none_is_told_in_one_line(cstp: Cstp, file: str) -> None:
-    done = cstp("import", file)
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert f"FILE: {file}: " in done.err
-
-
 def test_what_was_imported_is_known_when_its_files_are_read_again(cstp: Cstp, target: Callable[..., None]) -> None:
     Path("d.jsonl").write_text('{"kind": "decision", "id": "d-1", "title": "One"}\n')
     cstp("ingest", "d.jsonl")
@@ -219,14 +213,7 @@ def test_export_takes_kinds_and_standard_output_and_replaces_nothing_unasked(cst
     refused = cstp("export", "a.jsonl")
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert cstp("export", "a.jsonl", "--force").code == 0
-    assert cstp("export", "b.jsonl", "--kind", "poem").code == 2
     assert cstp("export", "nowhere/b.jsonl").code == 1
-
-
-def test_a_folder_without_records_exports_nothing_and_is_not_made(cstp: Cstp) -> None:
-    assert cstp("export", "a.jsonl", "--data-dir", "typo").code == 2
-    assert not Path("typo").exists()
-    assert not Path("a.jsonl").exists()
 
 
 GOOD = {
@@ -297,14 +284,6 @@ def test_an_id_twice_or_of_another_kind_is_refused(cstp: Cstp) -> None:
     assert cstp("import", "a.jsonl").code == 0
     Path("a.jsonl").write_bytes(turn)
     assert "record.id is that of a stored artifact" in cstp("import", "a.jsonl").err
-    assert cstp("import", "nowhere.jsonl").code == 2
-    assert cstp("import", ".").code == 2
-
-
-def limited(started: Any, size: int) -> Any:
-    """A program that may write no file beyond `size` bytes, as on a disk that is full by then."""
-    resource.prlimit(started.process.pid, resource.RLIMIT_FSIZE, (size, size))
-    return started.finish()
 
 
 @pytest.mark.long("fills a disk, or moves records of every kind")
@@ -313,7 +292,7 @@ def test_an_export_to_a_full_disk_names_the_file_and_leaves_nothing(cstp: Cstp, 
     Path("d.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in texts))
     cstp("ingest", "d.jsonl")
     before = {path.name for path in Path().iterdir()}
-    done = limited(program("export", "out.jsonl"), 300_000)
+    done = limit_files(program("export", "out.jsonl"), 300_000)
     assert (done.code, done.out) == (1, "")
     assert done.err.splitlines()[-1] == "cstp: out.jsonl: File too large"
     done = program("export", "out.jsonl", shell="ulimit -f 512").finish()  # no signal ends it
@@ -336,21 +315,13 @@ def test_a_stream_that_cannot_be_copied_names_the_folder_that_is_full(cstp: Cstp
 
     writer = Thread(target=write, daemon=True)
     writer.start()
-    done = limited(program("import", "-", shell="exec <pipe"), 300_000)
+    done = limit_files(program("import", "-", shell="exec <pipe"), 300_000)
     writer.join(60)
     assert (done.code, done.err.splitlines()[-1]) == (1, f"cstp: {tempfile.gettempdir()}: File too large")
 
 
-def _repository(name: str, title: str) -> Path:
-    folder = Path(name)
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git/config").write_text(f'[remote "origin"]\n\turl = https://h.example/{name}\n')
-    (folder / "a.jsonl").write_text(json.dumps({"kind": "decision", "id": "d", "title": title}) + "\n")
-    return folder
-
-
 def test_repositories_and_options_survive_an_export(cstp: Cstp, target: Callable[..., None]) -> None:
-    one, two = _repository("one", "One"), _repository("two", "Two")
+    one, two = write_repository("one", D | {"title": "One"}), write_repository("two", D | {"title": "Two"})
     cstp("ingest", str(one), "--sensitivity", "highly_sensitive", "--project", "people")
     cstp("ingest", str(two))
     assert cstp("export", "a.jsonl").code == 0
@@ -364,10 +335,10 @@ def test_repositories_and_options_survive_an_export(cstp: Cstp, target: Callable
 
 
 def test_an_import_takes_no_record_of_another_origin_over(cstp: Cstp, target: Callable[..., None]) -> None:
-    cstp("ingest", str(_repository("one", "One")))
+    cstp("ingest", str(write_repository("one", D | {"title": "One"})))
     assert cstp("export", "a.jsonl").code == 0
     target("other")
-    cstp("ingest", str(_repository("two", "Two")), *TARGET)
+    cstp("ingest", str(write_repository("two", D | {"title": "Two"})), *TARGET)
     done = cstp("import", "a.jsonl", *TARGET)
     assert done.code == 1
     assert all(str(Path(name).absolute() / "a.jsonl") in done.err for name in ("one", "two"))
@@ -386,9 +357,6 @@ async def record_two(engine: Engine) -> None:
 def test_decisions_of_agents_become_files_without_overwriting(cstp: Cstp, stores: Stores, tmp_path: Path) -> None:
     with closing(Engine.open(stores.records(tmp_path / "data"), tmp_path / "data" / "indexes", None)) as engine:
         asyncio.run(record_two(engine))
-    for wrong in (["a.jsonl", "--decisions", "adr"], [], ["a.jsonl", "--project", "shop"]):
-        assert cstp("export", *wrong).code == 2
-    assert cstp("export", "--decisions", "adr", "--kind", "decision").code == 2
     assert "1 decision exported, 1 file written" in cstp("export", "--decisions", "adr", "--project", "shop").err
     (file,) = Path("adr").iterdir()
     assert (stat.S_IMODE(file.stat().st_mode), stat.S_IMODE(Path("adr").stat().st_mode)) == (0o600, 0o700)

@@ -11,6 +11,7 @@ import pytest
 from cstp_server.tokens import create_token
 
 Cstp = Callable[..., Any]
+pytestmark = pytest.mark.long("compacts a store and reads its files")
 WORD = "zirconium"
 
 
@@ -36,7 +37,6 @@ def holding(word: str) -> list[str]:
     return [path.name for path in files if word.encode() in path.read_bytes()]
 
 
-@pytest.mark.long("compacts a store and reads its files")
 @pytest.mark.embedded_only("looks into the files of SQLite")
 @pytest.mark.usefixtures("forgotten", "wordless")
 def test_compact_leaves_no_bytes_of_what_was_forgotten_and_says_so(cstp: Cstp) -> None:
@@ -46,7 +46,6 @@ def test_compact_leaves_no_bytes_of_what_was_forgotten_and_says_so(cstp: Cstp) -
     assert cstp("compact").code == 0
 
 
-@pytest.mark.long("compacts a store and reads its files")
 @pytest.mark.usefixtures("wordless")
 def test_an_older_backup_is_restored_without_it_and_its_number_is_shown(forgotten: str, cstp: Cstp) -> None:
     done = cstp("restore", "before.zip", "--replace")

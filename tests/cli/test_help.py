@@ -15,26 +15,13 @@ import pytest
 
 import cstp as client
 import cstp_server
+from tests.programs import run_program, run_python
 
 Cstp = Callable[..., Any]
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
-    *(
-        "demo",
-        "serve",
-        "mcp",
-        "ingest",
-        "map",
-        "show",
-        "delete",
-        "schema",
-        "token",
-        "call",
-        "status",
-        "config",
-        "reindex",
-    ),
-    *("compact", "audit", "record", "review", "remember", "forget", "changes"),
+    *("demo", "serve", "mcp", "ingest", "map", "show", "delete", "schema", "token", "call", "status", "config"),
+    *("reindex", "compact", "audit", "record", "review", "remember", "forget", "changes"),
     *("copy", "backup", "restore", "doctor", "export", "import", "conform", "completion"),
     *("ui", "search"),
 )
@@ -96,8 +83,7 @@ sys.exit(code)
 
 def loaded(*words: str, **environment: str) -> tuple[set[str], str]:
     """The packages that a command has imported when it is done, and what it printed."""
-    command = [sys.executable, "-c", PROGRAM, *words]
-    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
+    done = run_python(PROGRAM, *words, env={**os.environ, **environment}, check=True)
     return set(done.stderr.split()), done.stdout
 
 
@@ -142,7 +128,7 @@ from cstp_server.cli.entry import main
 sys.argv = ["cstp", {word!r}, "--help"]
 main()
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = run_python(script)
     assert done.returncode == 2
     assert "client install" in done.stderr
     assert "Traceback" not in done.stderr
@@ -152,17 +138,8 @@ main()
 @pytest.mark.parametrize("word", ["call", "record", "review", "remember", "forget", "changes"])
 def test_what_asks_a_server_needs_only_the_packages_of_the_extra_for_it(word: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    others = {
-        "numpy",
-        "orjson",
-        "sqlalchemy",
-        "starlette",
-        "structlog",
-        "pydantic_settings",
-        "mcp",
-        "uvicorn",
-        "tantivy",
-    }
+    others = {"mcp", "numpy", "orjson", "pydantic_settings", "sqlalchemy", "starlette", "structlog"}
+    others |= {"tantivy", "uvicorn"}
     assert {one.partition(">")[0] for one in project["optional-dependencies"]["ask"]} == {"typer", "rich", "pyyaml"}
     arguments = {"call": ["cstp.listDecisions"], "changes": [], "review": ["x"], "forget": ["x", "--yes"]}.get(word, [])
     script = f"""
@@ -173,14 +150,7 @@ sys.argv = ["cstp", {word!r}, *{arguments!r}]
 main()
 """
     environment = {**os.environ, "CSTP_URL": "http://127.0.0.1:9", "CSTP_TOKEN": "t", "EDITOR": "true"}
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
+    done = run_python(script, env=environment, stdin=subprocess.DEVNULL)
     assert "client install" not in done.stderr
     assert "Traceback" not in done.stderr
     assert done.returncode in (2, 3)  # it came to what is given, or to the server that is not there
@@ -188,27 +158,6 @@ main()
 
 def test_the_version_is_that_of_the_package(cstp: Cstp) -> None:
     assert cstp("--version").out == f"{client.__version__}\n"
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["fly"], "cstp: no such command 'fly'; see: cstp --help\n"),
-        (["serch"], "cstp: no such command 'serch', did you mean search?; see: cstp --help\n"),
-        (["token", "fly"], "cstp: no such command 'fly'; see: cstp token --help\n"),
-        (["token"], "cstp: missing command; see: cstp token --help\n"),
-        (["show"], "cstp: missing argument 'ID'; see: cstp show --help\n"),
-        (["status", "--colour"], "cstp: no such option: --colour; see: cstp status --help\n"),
-        (["serve", "--port", "many"], None),
-        (["status", "--config", "nowhere.yaml"], "cstp: nowhere.yaml: no such settings file\n"),
-    ],
-    ids=str,
-)
-def test_misuse_is_told_in_one_line_with_exit_code_2(cstp: Cstp, words: list[str], message: str | None) -> None:
-    done = cstp(*words)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.count("\n") == 1
-    assert done.err == (message or done.err)
 
 
 def settings(done: Any) -> dict[str, dict[str, Any]]:
@@ -252,14 +201,8 @@ def test_the_client_install_says_how_to_get_the_rest(tmp_path: Path) -> None:
         folder = Path(next(iter(package.__path__)))
         (base / folder.name).symlink_to(folder)
     script = "from cstp_server.cli.entry import main; import sys; sys.argv = ['cstp', 'serve']; main()"
-    done = subprocess.run(
-        [sys.executable, "-S", "-c", script],
-        env={"PYTHONPATH": str(base), "PATH": os.environ["PATH"]},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    environment = {"PYTHONPATH": str(base), "PATH": os.environ["PATH"]}
+    done = run_program(sys.executable, "-S", "-c", script, env=environment)
     assert (done.returncode, done.stdout) == (2, "")
     assert "Traceback" not in done.stderr
     assert "client install" in done.stderr

@@ -12,16 +12,13 @@ from cognition_engines.ingest.maps.map_files import SHIPPED, parsed_map
 from tests.cli.conftest import Done
 
 Cstp = Callable[..., Done]
+REST = ", 0 changed, 0 unchanged, 0 deleted, 0 rejected"
 NOTE = "The pilot waits for high water before he takes a ship over the bar."
-NOTES = {
-    "version": 2,
-    "data": {
-        "items": [
-            {"noteId": 3, "note": NOTE, "createdAt": 1735787045000, "owner": {"name": "x"}, "vec": list(range(16))},
-            {"noteId": 4, "note": "Second.", "createdAt": 1735787045001, "tone": "dry"},
-        ]
-    },
-}
+ITEMS = [
+    {"noteId": 3, "note": NOTE, "createdAt": 1735787045000, "owner": {"name": "x"}, "vec": list(range(16))},
+    {"noteId": 4, "note": "Second.", "createdAt": 1735787045001, "tone": "dry"},
+]
+NOTES = {"version": 2, "data": {"items": ITEMS}}
 
 
 def written(value: Any, name: str = "export.json") -> Path:
@@ -37,9 +34,8 @@ def test_a_map_is_proposed_with_the_records_that_it_makes_as_comments(cstp: Cstp
     assert proposed.objects == "data.items"
     (entry,) = proposed.records
     assert (entry.kind, entry.drop) == ("artifact", ("vec",))
-    assert {name: rule.paths for name, rule in entry.fields.items()} == {
-        **{"id": ("noteId",), "content": ("note",), "ts": ("createdAt",)}
-    }
+    paths = {"id": ("noteId",), "content": ("note",), "ts": ("createdAt",)}
+    assert {name: rule.paths for name, rule in entry.fields.items()} == paths
     comments = [line for line in done.out.splitlines() if line.startswith("# ")]
     assert len(comments) == 2
     assert comments[0].startswith("# artifact: ")
@@ -64,44 +60,27 @@ def test_ten_records_are_shown(cstp: Cstp) -> None:
     assert [record["id"] for record in json.loads(done.out)["records"]] == [str(n) for n in range(10)]
 
 
+TURNS = [{"thread_id": "a", "role": role, "text": f"I am {role}."} for role in ("user", "assistant")]
+PEOPLE = [{"key": "a", "name": "Ana Reyes", "email": "ana@harbour.example"}, {"key": "b", "name": "Bo Lind"}]
+PAGE = [{"uuid": "a", "body": {"text": NOTE}, "meta": {"title": "Bar", "url": "https://a.example"}, "project": "p"}]
+PAGE_FIELDS = {"id": "uuid", "content": "body.text", "title": "meta.title"}
+PAGE_FIELDS |= {"source_url": "meta.url", "project": "project"}
+
+
 @pytest.mark.parametrize(
     ("objects", "kind", "fields"),
     [
-        (
-            [
-                {"thread_id": "a", "role": "user", "text": "Which berth?"},
-                {"thread_id": "a", "role": "assistant", "text": "4."},
-            ],
-            "turn",
-            {"content": ("text",), "conversation_id": ("thread_id",), "role": ("role",)},
-        ),
-        (
-            [{"key": "a", "name": "Ana Reyes", "email": "ana@harbour.example"}, {"key": "b", "name": "Bo Lind"}],
-            "entity",
-            {"id": ("key",), "name": ("name",), "email": ("email",)},
-        ),
-        (
-            [
-                {
-                    "uuid": "a",
-                    "body": {"text": NOTE},
-                    "meta": {"title": "Bar", "url": "https://a.example"},
-                    "project": "p",
-                }
-            ],
-            "artifact",
-            {
-                **{"id": ("uuid",), "content": ("body.text",), "title": ("meta.title",)},
-                **{"source_url": ("meta.url",), "project": ("project",)},
-            },
-        ),
+        (TURNS, "turn", {"content": "text", "conversation_id": "thread_id", "role": "role"}),
+        (PEOPLE, "entity", {"id": "key", "name": "name", "email": "email"}),
+        (PAGE, "artifact", PAGE_FIELDS),
         ([{"kind": "episode", "query": "q", "reward": 0}], "detected", {}),
     ],
 )
-def test_kind_follows_members(cstp: Cstp, objects: list[Any], kind: str, fields: dict[str, tuple[str, ...]]) -> None:
+def test_kind_follows_members(cstp: Cstp, objects: list[Any], kind: str, fields: dict[str, str]) -> None:
     answer = json.loads(cstp("map", "--suggest", written(objects), "--json").out)
     (entry,) = parsed_map(answer["map"], "proposed").records
-    assert (entry.kind, {name: rule.paths for name, rule in entry.fields.items()}) == (kind, fields)
+    paths = {name: (path,) for name, path in fields.items()}
+    assert (entry.kind, {name: rule.paths for name, rule in entry.fields.items()}) == (kind, paths)
     assert answer["rejected"] == []
     assert len(answer["records"]) == len(objects)
 
@@ -134,35 +113,13 @@ def test_records_are_shown_by_a_map_that_is_there(cstp: Cstp) -> None:
     assert (done.code, done.out) == (0, "# event: category=Ship | It left.\n")
 
 
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (["none.json"], "none.json does not exist"),
-        (["empty.json"], "no object is in it that could become a record"),
-        (["broken.json"], "broken.json, line 1: not valid JSON"),
-        (["chroma:http://localhost:8000/notes"], "a Chroma collection is read without a map"),
-        (["good.json", "--map", "none"], "no map can be read there"),
-    ],
-)
-def test_what_cannot_be_mapped_is_refused_with_its_reason(cstp: Cstp, words: list[str], reason: str) -> None:
-    written([], "empty.json")
-    written([{"id": 1, "text": NOTE}], "good.json")
-    Path("broken.json").write_text('{"a": [')
-    done = cstp("map", "--suggest", *words)
-    assert (done.code, done.out) == (2, "")
-    assert reason in done.err
-
-
 @pytest.mark.long("starts a process")
 def test_ingest_reads_by_a_map_of_a_file_and_by_one_of_the_package(cstp: Cstp) -> None:
     path = written(NOTES)
     assert cstp("ingest", path).code == 1  # a file that holds no record
     Path("mine.yaml").write_text(cstp("map", "--suggest", path).out)
     done = cstp("ingest", path, "--map", "mine.yaml")
-    assert (done.code, done.out.splitlines()[0]) == (
-        0,
-        "2 read: 2 new, 0 changed, 0 unchanged, 0 deleted, 0 rejected, 0 warnings",
-    )
+    assert (done.code, done.out.splitlines()[0]) == (0, f"2 read: 2 new{REST}, 0 warnings")
     assert json.loads(cstp("show", "art_3", "--json").out)["content"] == NOTE
     memory = written([{"id": "m", "memory": NOTE}], "mem0.json")
     assert "1 new" in cstp("ingest", memory, "--map", "mem0").out
@@ -175,19 +132,7 @@ def test_standard_input_is_read_by_a_map(cstp: Cstp, monkeypatch: pytest.MonkeyP
     assert "2 new" in cstp("ingest", "-", "--map", "mine.yaml").out
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "reason"),
-    [
-        (["--map", "none.yaml", "export.json"], 2, "none.yaml: no map can be read there"),
-        (["--map", "wrong.yaml", "export.json"], 2, "wrong.yaml, line 2: 'field' is no key of an entry of records"),
-        (["mongodb://ana:hunter2@host/", "export.json"], 2, "an address of mongodb must read like mongodb://host"),
-        (["qdrant:http://127.0.0.1:1/notes"], 1, "qdrant:http://127.0.0.1:1/notes cannot be read"),
-    ],
-)
-def test_bad_maps_are_refused_before_anything_is_read(cstp: Cstp, words: list[str], code: int, reason: str) -> None:
-    written([{"kind": "artifact", "content": NOTE}])
-    Path("wrong.yaml").write_text("records:\n- {kind: artifact, field: {}}\n")
-    done = cstp("ingest", *words)
-    assert (done.code, done.out) == (code, "")
-    assert reason in done.err
-    assert "hunter" not in done.err
+def test_a_system_that_cannot_be_reached_is_named(cstp: Cstp) -> None:
+    done = cstp("ingest", "qdrant:http://127.0.0.1:1/notes")
+    assert (done.code, done.out) == (1, "")
+    assert "qdrant:http://127.0.0.1:1/notes cannot be read" in done.err

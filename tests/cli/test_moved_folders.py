@@ -12,14 +12,8 @@ import httpx
 import pytest
 
 Cstp = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("embedded", "wordless")  # they look into the folder `data`
 FIELDS = "key, kind, id, revision, own_project, own_sensitivity, updated_at"
-
-
-@pytest.fixture(autouse=True)
-def on_sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Records in the folder `data`, which the tests look into."""
-    monkeypatch.delenv("CSTP_STORE__URL", raising=False)
-    monkeypatch.setenv("CSTP_EMBEDDING__MODEL", "none")
 
 
 def stored(columns: str = FIELDS) -> list[Any]:

@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.programs import run_cstp
 
 Cstp = Callable[..., Any]
 COMMANDS = [
@@ -25,9 +25,7 @@ COMMANDS = [
     ["export", "-"],
     ["import", "kept.jsonl", "--json"],
 ]
-pytestmark = [
-    pytest.mark.usefixtures("wordless"),
-]
+pytestmark = [pytest.mark.usefixtures("wordless")]
 
 
 @pytest.fixture
@@ -40,15 +38,10 @@ def stored(cstp: Cstp) -> None:
 
 @pytest.mark.long("starts a server or a process of its own")
 @pytest.mark.usefixtures("stored")
-@pytest.mark.parametrize(
-    "words",
-    COMMANDS,
-    ids=lambda words: " ".join(words),
-)
-def test_a_command_names_its_store_and_settings(cstp: Cstp, monkeypatch: pytest.MonkeyPatch, words: list[str]) -> None:
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words))
+def test_a_command_names_its_store_and_settings(cstp: Cstp, words: list[str]) -> None:
     Path("mine.yaml").write_text("agent: {id: me}\n")
-    monkeypatch.setenv("CSTP_STORE__THREADS", "2")
-    done = cstp(*words, "--config", "mine.yaml")
+    done = cstp(*words, "--config", "mine.yaml", CSTP_STORE__THREADS="2")
     assert done.code == 0, done.err
     place, settings = Path("data/records.sqlite3").absolute(), Path("mine.yaml").absolute()
     line = f"cstp: records: {place}; settings: {settings}, CSTP_EMBEDDING__MODEL, CSTP_STORE__THREADS"
@@ -114,9 +107,8 @@ def test_the_settings_file_may_be_named_by_the_environment(cstp: Cstp, monkeypat
     assert json.loads(done.out)["dataDir"] == str(Path("data").absolute())
 
 
-def test_a_password_of_a_store_is_not_named(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@127.0.0.1:1/x")
-    done = cstp("doctor", "--json")
+def test_a_password_of_a_store_is_not_named(cstp: Cstp) -> None:
+    done = cstp("doctor", "--json", CSTP_STORE__URL="postgresql://me:hunter2@127.0.0.1:1/x")
     assert "records: postgresql://***@127.0.0.1:1/x; settings:" in done.places
     assert "hunter2" not in done.places + done.err + done.out
 
@@ -144,15 +136,13 @@ def test_a_pretty_log_begins_with_sentences(program: Callable[..., Any]) -> None
     assert server.end().code == 0
 
 
-def test_an_unknown_variable_is_refused_by_every_command(cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CSTP_SERVER_PORT", "1")
+def test_an_unknown_variable_is_refused_by_every_command(cstp: Cstp) -> None:
     for words in (["serve"], ["status"], ["ingest", "."], ["token", "list"], ["config"]):
-        done = cstp(*words)
+        done = cstp(*words, CSTP_SERVER_PORT="1")
         assert done.code == 2
         assert done.err == "cstp: CSTP_SERVER_PORT: no such setting; did you mean CSTP_SERVER__PORT?\n"
 
 
 def test_the_help_works_whatever_the_environment_says(tmp_path: Path) -> None:
-    program = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", "--help"]
     around = {**os.environ, "CSTP_SERVER_PORT": "1", "CSTP_CONFIG": "nowhere"}
-    assert subprocess.run(program, env=around, cwd=tmp_path, capture_output=True, check=False).returncode == 0
+    assert run_cstp("--help", env=around, cwd=tmp_path).returncode == 0

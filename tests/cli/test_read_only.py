@@ -4,12 +4,13 @@ import ctypes
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.programs import run_cstp
 
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1  # of prctl(2) and capabilities(7)
 pytestmark = pytest.mark.long("starts programs")
@@ -31,10 +32,7 @@ def folder(cstp: Callable[..., Any], adr: Callable[..., Path], wordless: None) -
 
 
 def run(folder: Path, *words: object) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", *map(str, words)]
-    return subprocess.run(
-        [*command, "--data-dir", folder], capture_output=True, text=True, check=False, preexec_fn=obey_modes
-    )
+    return run_cstp(*words, "--data-dir", folder, preexec_fn=obey_modes)
 
 
 def obey_modes() -> None:

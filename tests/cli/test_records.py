@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import psycopg
 import pytest
 
 from cognition_engines.ingest.structured.aliases import own_names
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
 from cognition_engines.store.schema import HEAD
+from tests.cli.conftest import tables_of, write_repository
 from tests.stored import changes_of, models
 from tests.stores import ChromaProgram, Stores
 
@@ -147,30 +147,6 @@ def test_ingest_gives_project_and_sensitivity_to_records_without_their_own(cstp:
     ]
 
 
-@pytest.mark.usefixtures("wordless")
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
-        ([], "PATH"),
-        (["nowhere"], "nowhere does not exist"),
-        ([".", "--sensitivity", "secret"], "--sensitivity"),
-        ([".", "--project", "  "], "--project"),
-        ([".", "--project", "a\nb"], "--project"),
-        ([".", "--project", "x" * 201], "--project"),
-        ([".", "--colour"], "--colour"),
-    ],
-    ids=str,
-)
-def test_ingest_misused_says_why_in_one_line_and_exits_with_2(cstp: Cstp, words: list[str], names: str) -> None:
-    done = cstp("ingest", *words)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("cstp: ")
-    assert done.err.count("\n") == 1
-    assert names in done.err
-    assert "cstp ingest --help" in done.err
-    assert not Path("data").exists()
-
-
 def test_ingest_embeds_with_the_model_that_ships_with_the_server(cstp: Cstp, adr: Callable[..., Path]) -> None:
     adr("docs/a.md", "A")
     assert cstp("ingest", "docs").code == 0
@@ -217,12 +193,12 @@ def test_delete_removes_what_it_is_told_and_says_what_was_not_there(cstp: Cstp) 
 
 
 @pytest.mark.embedded_only("an SQLite file may be missing")
-@pytest.mark.parametrize("words", [("show", "x"), ("delete", "x"), ("reindex",)])
+@pytest.mark.parametrize("words", [("show", "x"), ("delete", "x"), ("reindex",), ("export", "a.jsonl")])
 def test_a_folder_without_records_is_told_and_not_made(cstp: Cstp, words: tuple[str, ...]) -> None:
     done = cstp(*words, "--data-dir", "typo")
     assert done.code == 2
     assert done.err.startswith("cstp: typo holds no records")
-    assert not Path("typo").exists()
+    assert list(Path().iterdir()) == []
 
 
 def test_the_schema_is_json_schema_and_real_records_meet_it(cstp: Cstp) -> None:
@@ -236,7 +212,6 @@ def test_the_schema_is_json_schema_and_real_records_meet_it(cstp: Cstp) -> None:
         validator.validate(record)
     for record in ({}, {"title": ""}, {"title": "t", "confidence": 1.5}, {"title": "t", "colour": "red"}):
         assert not validator.is_valid(record)
-    assert cstp("schema", "poem").code == 2
 
 
 @pytest.mark.long("embeds with the packaged model")
@@ -282,24 +257,20 @@ def test_status_tells_what_is_there_and_makes_nothing(cstp: Cstp, adr: Callable[
 
 @pytest.mark.embedded_only("names its databases, of both kinds, itself")
 @pytest.mark.usefixtures("wordless")
-def test_status_changes_no_database_and_makes_none(
-    cstp: Cstp, adr: Callable[..., Path], postgresql_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_status_changes_no_database_and_makes_none(cstp: Cstp, adr: Callable[..., Path], postgresql_url: str) -> None:
     adr("docs/a.md", "A")
     cstp("ingest", "docs")
     before = {path: path.read_bytes() for path in Path("data").iterdir() if path.is_file()}
     assert json.loads(cstp("status", "--json").out)["records"] == {"decision": 1}
     assert {path: path.read_bytes() for path in Path("data").iterdir() if path.is_file()} == before
     for url in ("sqlite:///typo/r.sqlite3", postgresql_url):
-        monkeypatch.setenv("CSTP_STORE__URL", url)
-        found = json.loads(cstp("status", "--json").out)
+        found = json.loads(cstp("status", "--json", CSTP_STORE__URL=url).out)
         assert (found["decisions"], found["records"], found["vectors"]) == (0, {}, {})
     assert not Path("typo").exists()
     assert tables_of(postgresql_url) == set()
     open_records(postgresql_url).close()
-    assert json.loads(cstp("status", "--json").out)["records"] == {}
-    monkeypatch.setenv("CSTP_STORE__URL", "postgresql://me:hunter2@127.0.0.1:1/x")
-    done = cstp("status")
+    assert json.loads(cstp("status", "--json", CSTP_STORE__URL=postgresql_url).out)["records"] == {}
+    done = cstp("status", CSTP_STORE__URL="postgresql://me:hunter2@127.0.0.1:1/x")
     assert (done.code, done.out) == (1, "")
     assert done.err.startswith(
         "cstp: records: the database does not answer (connection refused): check that the database named above"
@@ -370,29 +341,14 @@ def test_reindex_leaves_the_collections_of_another_model_on_a_chroma_server(
     chroma_server.forget(store)
 
 
-def test_a_dry_run_leaves_no_folder_behind(cstp: Cstp, adr: Callable[..., Path], tmp_path: Path) -> None:
-    adr("docs/a.md", "A")
-    assert cstp("ingest", "docs", "--dry-run", "--data-dir", tmp_path / "fresh").out.startswith("1 read: 1 new")
-    assert not (tmp_path / "fresh").exists()
-
-
 @pytest.mark.embedded_only("names its databases, of both kinds, itself")
 @pytest.mark.usefixtures("wordless")
-def test_a_dry_run_makes_nothing_at_a_url_where_nothing_is(
-    cstp: Cstp, adr: Callable[..., Path], postgresql_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dry_run_makes_nothing_where_nothing_is(cstp: Cstp, adr: Callable[..., Path], postgresql_url: str) -> None:
     adr("docs/a.md", "A")
     for url in ("sqlite:///typo/r.sqlite3", postgresql_url):
-        monkeypatch.setenv("CSTP_STORE__URL", url)
-        assert cstp("ingest", "docs", "--dry-run").out.startswith("1 read: 1 new")
+        assert cstp("ingest", "docs", "--dry-run", CSTP_STORE__URL=url).out.startswith("1 read: 1 new")
     assert [path.name for path in Path().iterdir()] == ["docs"]
     assert tables_of(postgresql_url) == set()
-
-
-def tables_of(url: str) -> set[str]:
-    """The tables that a PostgreSQL has of its own."""
-    with psycopg.connect(url.replace("+psycopg", "")) as connection:
-        return {name for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")}
 
 
 @pytest.mark.embedded_only("damages an SQLite file")
@@ -406,19 +362,11 @@ def test_a_damaged_database_is_told_with_what_to_do(cstp: Cstp, tmp_path: Path) 
     assert "cstp doctor" in done.err
 
 
-def _repository(name: str, *members: dict[str, Any]) -> Path:
-    folder = Path(name)
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git/config").write_text(f'[remote "origin"]\n\turl = https://ana:secret@h.example/{name}.git\n')
-    (folder / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in members))
-    return folder
-
-
 @pytest.mark.long("embeds with the packaged model")
 @pytest.mark.usefixtures("wordless")
 def test_show_and_delete_take_a_short_id_where_it_is_the_only_one_and_name_the_full_ones_otherwise(cstp: Cstp) -> None:
     for name in ("one", "two"):
-        done = cstp("ingest", str(_repository(name, {"kind": "decision", "id": "d", "title": name})))
+        done = cstp("ingest", str(write_repository(name, {"kind": "decision", "id": "d", "title": name})))
         assert (done.code, done.out.startswith("1 read: 1 new")) == (0, True)
         if name == "one":
             shown = json.loads(cstp("show", "d", "--json").out)
@@ -437,12 +385,11 @@ def test_show_and_delete_take_a_short_id_where_it_is_the_only_one_and_name_the_f
 
 @pytest.mark.usefixtures("wordless")
 def test_an_archive_is_read_as_its_repository_with_an_option(cstp: Cstp) -> None:
-    cstp("ingest", str(_repository("shop", {"kind": "decision", "id": "d", "title": "t"})))
+    cstp("ingest", str(write_repository("shop", {"kind": "decision", "id": "d", "title": "t"})))
     Path("archive").mkdir()
     Path("archive/a.jsonl").write_bytes(Path("shop/a.jsonl").read_bytes())
     done = cstp("ingest", "archive", "--repository", "h.example/shop")
     assert done.out.startswith("1 read: 0 new, 0 changed, 1 unchanged")
-    assert cstp("ingest", "archive", "--repository", "").code == 2
 
 
 @pytest.mark.usefixtures("wordless")

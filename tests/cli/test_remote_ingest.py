@@ -3,33 +3,30 @@
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 
 from cognition_engines.store.records import open_records
 from tests.ingest.conversations.samples import changed_at, packed, slack, slack_message
-from tests.quick_logs import log_quickly
 from tests.stores import wait_for
 
 Cstp = Callable[..., Any]
+pytestmark = pytest.mark.long("starts a server and several runs")
 LONG = "\n\n".join(f"Paragraph {number} is about locks and queues." for number in range(400))
 
 
 @pytest.fixture
-def server(live_server: Any, wordless: None, cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def server(live_server: Any, wordless: None, quiet: None, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A server of an empty store, with a token that may put records in the environment."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     (Path.cwd() / "far").mkdir()
     settings = {"limits.default": "6000/minute", "limits.writes": "6000/minute"}
     started = live_server(settings, data_dir=Path("far").absolute())
     monkeypatch.setenv("CSTP_TOKEN", started.token(agent="ci", scopes=["admin"], clearance="highly_sensitive"))
     monkeypatch.setenv("FAR", f"http://127.0.0.1:{started.port}")
-    yield started
-    log_quickly()
+    return started
 
 
 @pytest.fixture
@@ -57,106 +54,94 @@ def seen(server: Any) -> tuple[int, int]:
     return found
 
 
+def raw(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
+    """Return the records of a store."""
+    return [json.loads(line) for line in cstp("export", "-", "--data-dir", folder).out.splitlines()]
+
+
 def exported(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
     """The records of a store, without when and by whom they were put."""
-    assert cstp("export", "out.jsonl", "--data-dir", folder).code == 0
-    found = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
-    Path("out.jsonl").unlink()
+    found = raw(cstp, folder)
     for one in found:
         one.pop("updatedAt")
         one["origin"].pop("recordedBy")
     return found
 
 
-@pytest.mark.long("starts a server and several runs")
+def sent(cstp: Cstp, *words: object) -> Any:
+    """Ingest into the server."""
+    return cstp("ingest", *words, "--json", "--url", os.environ["FAR"])
+
+
 def test_a_remote_ingest_makes_the_same_records(server: Any, files: Path, cstp: Cstp) -> None:
     near = cstp("ingest", files, "--json", "--data-dir", "near")
-    far = cstp("ingest", files, "--json", "--url", os.environ["FAR"])
+    far = sent(cstp, files)
     assert (near.code, far.code) == (0, 0), far.err
     assert json.loads(far.out) == json.loads(near.out)
     assert exported(cstp, "far") == exported(cstp, "near")
 
 
-@pytest.mark.long("starts a server and several runs")
 def test_a_second_run_sends_only_what_differs(server: Any, files: Path, cstp: Cstp) -> None:
-    first = json.loads(cstp("ingest", files, "--json", "--url", os.environ["FAR"]).out)
+    first = json.loads(sent(cstp, files).out)
     assert (first["new"], first["changed"], first["rejected"]) == (first["read"], 0, [])
     last = seen(server)
-    second = json.loads(cstp("ingest", files, "--json", "--url", os.environ["FAR"]).out)
+    second = json.loads(sent(cstp, files).out)
     assert (second["new"], second["changed"], second["unchanged"]) == (0, 0, second["read"])
     assert seen(server) == last
     (files / "guide.md").write_text("# Guide\n\nShort now.\n")
-    third = json.loads(cstp("ingest", files, "--json", "--url", os.environ["FAR"]).out)
+    third = json.loads(sent(cstp, files).out)
     assert third["changed"] + third["new"] >= 1
     chunks = [one for one in exported(cstp, "far") if one["kind"] == "chunk"]
     assert [one["record"]["content"] for one in chunks] == ["# Guide\n\nShort now."]
 
 
-@pytest.mark.long("starts a server and several runs")
 def test_the_next_run_finishes_a_killed_one(server: Any, files: Path, cstp: Cstp, program: Callable[..., Any]) -> None:
     running = program("ingest", files, "--url", os.environ["FAR"])
     wait_for(lambda: seen(server)[0] > 0)
     running.end(signal.SIGKILL)
     before, _ = seen(server)
-    done = json.loads(cstp("ingest", files, "--json", "--url", os.environ["FAR"]).out)
+    done = json.loads(sent(cstp, files).out)
     assert before > 0
     assert done["new"] + done["unchanged"] == done["read"] == seen(server)[0]
 
 
-@pytest.mark.long("starts a server and several runs")
 def test_records_stay_owned_by_their_files_and_say_who_sent_them(server: Any, files: Path, cstp: Cstp) -> None:
-    cstp("ingest", files / "adr", "--url", os.environ["FAR"])
-    (line, *_) = [one for one in exported_raw(cstp, "far") if one["kind"] == "decision"]
+    sent(cstp, files / "adr")
+    (line, *_) = [one for one in raw(cstp, "far") if one["kind"] == "decision"]
     assert (line["origin"]["via"], line["origin"]["recordedBy"]) == ("ingest", "ci")
     assert line["origin"]["path"].endswith("choice.md")
 
 
-def exported_raw(cstp: Cstp, folder: str) -> list[dict[str, Any]]:
-    assert cstp("export", "raw.jsonl", "--data-dir", folder).code == 0
-    return [json.loads(line) for line in Path("raw.jsonl").read_text().splitlines()]
-
-
-@pytest.mark.long("starts a server and several runs")
 def test_a_record_that_moved_to_another_file_and_changed_is_replaced(server: Any, files: Path, cstp: Cstp) -> None:
     Path("docs/one.jsonl").write_text('{"kind": "cluster", "id": "c", "name": "Locks"}\n')
-    assert cstp("ingest", "docs/one.jsonl", "--repository", "r", "--url", os.environ["FAR"]).code == 0
+    assert sent(cstp, "docs/one.jsonl", "--repository", "r").code == 0
     Path("docs/one.jsonl").rename("docs/two.jsonl")
     Path("docs/two.jsonl").write_text('{"kind": "cluster", "id": "c", "name": "Queues"}\n')
-    done = cstp("ingest", "docs/two.jsonl", "--repository", "r", "--json", "--url", os.environ["FAR"])
+    done = sent(cstp, "docs/two.jsonl", "--repository", "r")
     assert (done.code, json.loads(done.out)["changed"]) == (0, 1), done.err
     assert [one["record"]["name"] for one in exported(cstp, "far") if one["kind"] == "cluster"] == ["Queues"]
 
 
-@pytest.mark.long("starts a server and several runs")
 def test_a_newer_export_of_a_chat_changes_what_was_edited(server: Any, cstp: Cstp) -> None:
     for number, text in enumerate(("One", "One, edited"), 1):
         messages = [slack_message(1, text), slack_message(2, "Two")]
         path = changed_at(packed(Path(f"{number}.zip"), slack({"general/2024-01-01": messages})), number)
-        done = cstp("ingest", path, "--json", "--url", os.environ["FAR"])
+        done = sent(cstp, path)
         assert done.code == 0, done.err
     assert {one["record"]["content"] for one in exported(cstp, "far")} == {"One, edited", "Two"}
 
 
-@pytest.mark.long("starts a server and several runs")
 def test_a_dry_run_sends_nothing(server: Any, files: Path, cstp: Cstp) -> None:
-    done = json.loads(cstp("ingest", files, "--json", "--dry-run", "--url", os.environ["FAR"]).out)
+    done = json.loads(sent(cstp, files, "--dry-run").out)
     assert done["new"] == done["read"] > 20
-    assert exported_raw(cstp, "far") == []
+    assert raw(cstp, "far") == []
 
 
-@pytest.mark.long("starts a server and several runs")
 def test_refusals_have_an_exit_code(server: Any, files: Path, cstp: Cstp, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_TOKEN", server.token(agent="reader", scopes=["read"]))
-    refused = cstp("ingest", files, "--url", os.environ["FAR"])
+    refused = sent(cstp, files)
     assert refused.code == 4
-    assert "Forbidden" in refused.err
+    assert "Forbidden" in refused.out
     monkeypatch.setenv("CSTP_TOKEN", server.token(agent="shop", scopes=["admin"], projects=["shop"]))
-    assert "no list of projects" in cstp("ingest", files, "--url", os.environ["FAR"]).err
+    assert "no list of projects" in sent(cstp, files).out
     assert cstp("ingest", files, "--url", "http://127.0.0.1:9").code == 3
-
-
-@pytest.mark.parametrize("option", ["--prune", "--strict"])
-def test_what_needs_the_store_itself_is_refused_by_name(option: str, files: Path, cstp: Cstp) -> None:
-    refused = cstp("ingest", files, option, "--url", "http://127.0.0.1:9", "--token", "t")
-    assert refused.code == 2
-    assert option in refused.err

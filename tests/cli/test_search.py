@@ -1,32 +1,22 @@
 """`cstp search`, and `show` and `delete` by a server: what people ask and get without a data folder."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
-
-from tests.quick_logs import log_quickly
 
 Cstp = Callable[..., Any]
 
 
 @pytest.fixture
-def server(
-    live_server: Any, wordless: None, cstp: Cstp, adr: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Any]:
+def server(asked: Callable[..., Any], cstp: Cstp, adr: Callable[..., Path]) -> Any:
     """A server that holds a decision and a page; it and a token that reads and writes are in the environment."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(50))
     adr("docs/a.md", "Keep the orders in SQLite", "* One **file** needs no server.")
     Path("notes.md").write_text("# Baking\n\nRye keeps for a week.\n")
     assert cstp("ingest", "docs", "notes.md").code == 0
-    started = live_server({}, data_dir=Path("data").absolute())
-    monkeypatch.setenv("CSTP_TOKEN", started.token(scopes=["read", "write", "admin"]))
-    monkeypatch.setenv("CSTP_URL", f"http://127.0.0.1:{started.port}")
-    yield started
-    log_quickly()
+    return asked({}, scopes=["read", "write", "admin"])
 
 
 def test_a_search_prints_a_list_for_people_and_the_result_for_machines(server: Any, cstp: Cstp) -> None:

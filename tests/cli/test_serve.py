@@ -16,16 +16,11 @@ import pytest
 
 from cognition_engines.errors import ConfigurationError
 from cognition_engines.indexes.index_folder import FolderLock
+from tests.stores import free_port
 
 Cstp = Callable[..., Any]
 Serving = Callable[..., tuple[Any, str]]
 Start = Callable[..., Any]
-
-
-@pytest.fixture
-def token(cstp: Cstp) -> str:
-    text: str = cstp("token", "create", "--agent", "me", "--quiet").out.strip()
-    return text
 
 
 @pytest.mark.long("starts processes")
@@ -39,7 +34,6 @@ def test_a_server_names_its_address_and_ends_with_0(serving: Serving, token: str
         done = server.end(number)
     assert done.code == 0
     assert monotonic() - began < 20  # an idle client could hold it for 30
-    assert "Traceback" not in done.err
     assert done.out == ""
 
 
@@ -50,16 +44,6 @@ def test_a_server_without_tokens_explains_and_takes_new_ones(serving: Serving, c
     done = cstp("call", "cstp.whoami", "--url", url, "--token", token)
     assert done.code == 0
     assert json.loads(done.out)["agent"] == "me"
-
-
-@pytest.mark.usefixtures("wordless")
-@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_a_server_that_others_reach_is_refused_without_a_token(cstp: Cstp, host: str) -> None:
-    done = cstp("serve", "--host", host, "--port", 0)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.count("\n") == 1
-    assert host in done.err
-    assert "cstp token create" in done.err
 
 
 def test_a_server_that_others_reach_without_tls_warns(program: Start, token: str, wordless: None) -> None:
@@ -173,42 +157,11 @@ def test_records_that_the_data_folder_cannot_hold_are_told_by_the_name_of_that_f
     assert done.err.splitlines()[-1].startswith(f"cstp: data_dir: cannot use {file}: Is a directory; let this user")
 
 
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
-        (["cstp.whoami", "query"], "'query'"),
-        (["cstp.whoami", "=x"], "'=x'"),
-        (["cstp.whoami", "limit:=ten"], "limit"),
-        (["cstp.whoami", "limit:=NaN"], "limit"),
-        (["cstp.whoami", "a=1", "a:=1"], "a is given twice"),
-        (["cstp.whoami", "--timeout", "0"], "--timeout"),
-        (["cstp.whoami", "--url", "nonsense"], "--url"),
-        (["cstp.whoami", "--token", "naïve"], "--token"),
-        ([], "METHOD"),
-    ],
-    ids=str,
-)
-def test_impossible_calls_explain(cstp: Cstp, monkeypatch: pytest.MonkeyPatch, words: list[str], names: str) -> None:
-    monkeypatch.setenv("CSTP_TOKEN", "cstp_a_b")
-    done = cstp("call", *words)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.count("\n") == 1
-    assert names in done.err
-
-
-def test_a_data_folder_that_cannot_be_made_is_a_wrong_setting(cstp: Cstp) -> None:
-    done = cstp("serve", "--port", 0, "--data-dir", "/proc/none")
-    assert (done.code, done.out) == (2, "")
-    assert done.err == "cstp: /proc/none: cannot be made; give another folder with --data-dir\n"
-
-
 def test_a_call_without_a_token_or_a_server_says_so(cstp: Cstp) -> None:
     done = cstp("call", "cstp.whoami")
     assert done.code == 2
     assert "CSTP_TOKEN" in done.err
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    done = cstp("call", "cstp.whoami", "--token", "cstp_a_b", "--url", f"http://127.0.0.1:{port}")
+    done = cstp("call", "cstp.whoami", "--token", "cstp_a_b", "--url", f"http://127.0.0.1:{free_port()}")
     assert (done.code, done.out) == (3, "")
     assert "does not answer" in done.err
 
@@ -235,9 +188,3 @@ def test_status_names_a_command_that_has_the_folder(cstp: Cstp, tmp_path: Path) 
         "none uses this folder, or it is still starting",
     )
     lock.close()
-
-
-def test_a_key_without_a_certificate_is_told_as_the_flag_it_was(cstp: Cstp) -> None:
-    done = cstp("serve", "--ssl-keyfile", "key.pem")
-    assert (done.code, done.out) == (2, "")
-    assert done.err == "cstp: server.ssl_keyfile: requires server.ssl_certfile (from flag)\n"

@@ -11,7 +11,6 @@ import sys
 import tty
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
@@ -25,6 +24,8 @@ from cstp_server.cli.main import app, run
 from cstp_server.describe.agent_card import EXTENSION
 from cstp_server.observe.log import configure_logging, write_rest
 from cstp_server.settings import LogSettings
+from tests.http_servers import Handler, HttpServer
+from tests.quick_starts import ENTRY
 
 # the title of the window, a bell, what hides and clears, a C1 introducer, text that runs backwards, DEL
 EVIL = "\x1b]0;owned\x07\x1b[8m\x1b[2J\x9b31m\u202egnp.\u2066\x7f\u2028"
@@ -33,12 +34,10 @@ FORGED = "\nrejected: forged"
 RICH = re.compile(r"\x1b\[(?:\?25[lh]|1A|2K|(?!8m)\d+(?:;\d+)*m)|\r")
 URL = "http://HOSTILE"  # stands for the address of the hostile server
 
-PROGRAM = (sys.executable, "-c", "from cstp_server.cli.entry import main; main()")
-
 Output = Callable[..., str]
 
 
-class Hostile(BaseHTTPRequestHandler):
+class Hostile(Handler):
     """Answers every request with JSON full of what a terminal would obey, as raw as JSON has it."""
 
     def do_GET(self) -> None:
@@ -74,16 +73,12 @@ class Hostile(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing on standard error."""
-
 
 @pytest.fixture(scope="module")
 def hostile_url() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Hostile) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    server = HttpServer(Hostile)
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.close()
 
 
 @pytest.fixture
@@ -135,7 +130,9 @@ def output(monkeypatch: pytest.MonkeyPatch, hostile_url: str) -> Output:
             monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
             command = [str(word).replace(URL, hostile_url) for word in words]
             if command[:1] in (["serve"], ["demo"]):  # which end with their process
-                subprocess.run([*PROGRAM, *command], stdin=subprocess.DEVNULL, check=False, timeout=120)
+                subprocess.run(
+                    [sys.executable, "-c", ENTRY, *command], stdin=subprocess.DEVNULL, check=False, timeout=120
+                )
             else:
                 run(command)
         finally:

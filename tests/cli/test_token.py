@@ -57,29 +57,6 @@ def test_create_takes_scopes_expiry_clearance_and_projects(cstp: Cstp) -> None:
     assert listed["state"] == "live"
 
 
-@pytest.mark.parametrize(
-    ("words", "names"),
-    [
-        ([], "--agent"),
-        (["--agent", ""], "--agent"),
-        (["--agent", "a", "--scope", "root"], "--scope"),
-        (["--agent", "a", "--expires", "soon"], "--expires"),
-        (["--agent", "a", "--expires", "0d"], "--expires"),
-        (["--agent", "a", "--expires", "99999d"], "--expires"),
-        (["--agent", "a", "--clearance", "top"], "--clearance"),
-        (["--agent", "a", "--project", " "], "--project"),
-    ],
-    ids=str,
-)
-def test_a_token_that_cannot_be_made_is_refused_in_one_line(cstp: Cstp, words: list[str], names: str) -> None:
-    done = cstp("token", "create", *words)
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("cstp: ")
-    assert done.err.count("\n") == 1
-    assert names in done.err
-    assert tokens(cstp) == []
-
-
 def test_a_third_live_token_of_an_agent_is_refused_with_the_way_out(cstp: Cstp) -> None:
     for _ in range(2):
         assert cstp("token", "create", "--agent", "ada").code == 0

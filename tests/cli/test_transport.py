@@ -67,17 +67,6 @@ def test_a_host_that_does_not_exist_is_told_as_the_network_says_it(cstp: Cstp) -
     assert "address" in done.err
 
 
-@pytest.mark.parametrize(
-    "words", [["call", "cstp.whoami", "--url"], ["status"], ["conform"]], ids=lambda words: words[0]
-)
-def test_a_user_in_an_address_is_not_repeated(cstp: Cstp, words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CSTP_TOKEN", "t")
-    done = cstp(*words, "http://u:canary5b1f@127.0.0.1:1")
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "CSTP_TOKEN" in done.err
-    assert "canary" not in done.err
-
-
 @pytest.mark.parametrize(("head", "drop"), KINDS.values(), ids=KINDS)
 def test_a_call_ends_at_its_timeout_whatever_the_server_does(cstp: Cstp, head: bytes, drop: bytes) -> None:
     with dripping_servers() as start:
@@ -107,11 +96,3 @@ def test_loopback_is_asked_without_a_proxy(cstp: Cstp, plain: str, monkeypatch: 
     assert other.code == (3 if proxy.startswith("http:") else 2)
     assert other.err.count("\n") == 1
     assert ("PROXY" in other.err) != proxy.startswith("http:")
-
-
-def test_another_host_is_asked_through_the_proxy(cstp: Cstp, plain: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("http_proxy", f"http://{plain}")
-    for name in ("no_proxy", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    done = cstp("call", "cstp.whoami", "--url", "http://cstp.test", "--token", "t", "--json")
-    assert (done.code, json.loads(done.out)) == (0, {})

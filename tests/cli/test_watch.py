@@ -120,21 +120,6 @@ def test_without_json_the_summary_is_that_of_ingest(program: Any) -> None:
     running.end()
 
 
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (("nowhere",), "nowhere does not exist"),
-        (("docs", "--exclude", "!"), "pattern 1 is none of a .gitignore"),
-        (("docs", "--prune", "--url", "http://127.0.0.1:9", "--token", "t"), "cannot be combined with --url"),
-    ],
-)
-def test_what_cannot_be_watched_is_refused_at_once(cstp: Any, words: tuple[str, ...], reason: str) -> None:
-    Path("docs").mkdir()
-    done = cstp("watch", *words)
-    assert done.code == 2
-    assert reason in done.err.replace("\n", " ")
-
-
 @pytest.mark.long("waits for changes of files")
 def test_changes_are_sent_to_a_server_elsewhere(watching: Any, serving: Any, cstp: Any) -> None:
     docs = Path("docs").absolute()

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.ingest.options import Options, Silent
+from cognition_engines.ingest.run import ingest
 from cstp import AsyncClient, Client
-from cstp_server.cli.main import run
 from tests.serving import Serving, start
 from tests.stores import Stores
 
@@ -76,15 +77,10 @@ def no_token_around(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory, lasting_stores: Stores) -> Iterator[Serving]:
     """A server without a model, over records of all kinds."""
-    folder = tmp_path_factory.mktemp("sample")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        patch.setenv("CSTP_EMBEDDING__MODEL", "none")
-        for name, value in lasting_stores.environment(folder).items():
-            patch.setenv(name, value)
-        sources = [str(ROOT / "docs" / name) for name in ("sample", "decisions")]
-        assert run(["ingest", "--data-dir", str(folder), *sources]) == 0
-    serving, stop = start(folder, lasting_stores, None, None)
+    serving, stop = start(tmp_path_factory.mktemp("sample"), lasting_stores, None, None)
+    paths = [ROOT / "docs" / name for name in ("sample", "decisions")]
+    ingest(paths, Options(), serving.records, None, Silent(), 1)
+    serving.caught_up()
     yield serving
     stop()
 

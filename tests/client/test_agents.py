@@ -1,7 +1,5 @@
 """`AgentRegistry` over `agents.yaml`, as F005 describes it."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import pytest
 
 from cstp import AsyncClient, Client
 from cstp.agents import AgentRegistry
+from tests.programs import run_python
 
 TWO = """
 agents:
@@ -111,7 +110,7 @@ def test_a_refused_file_shows_no_token_in_tracebacks(tmp_path: Path, shown: Call
 
 def test_without_pyyaml_the_import_says_what_to_install() -> None:
     program = "import sys; sys.modules['yaml'] = None; import cstp.agents"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240, check=False)
+    done = run_python(program)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("ModuleNotFoundError: cstp.agents reads YAML")
     assert "pip install pyyaml" in done.stderr

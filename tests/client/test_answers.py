@@ -42,12 +42,8 @@ def test_a_request_has_the_parameters_that_were_given_in_wire_spelling() -> None
     call = calls.query_decisions("why?", filters=None, include_reasons=True)
     left_out = {"includeLinks": False, "includeProvenance": False, "explain": False, "abstain": False}
     params = {"query": "why?", "limit": 10, "includeReasons": True, **left_out}
-    assert json.loads(request_body(call)) == {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "cstp.queryDecisions",
-        "params": params,
-    }
+    request = {"jsonrpc": "2.0", "id": 1, "method": "cstp.queryDecisions", "params": params}
+    assert json.loads(request_body(call)) == request
 
 
 def test_a_batch_numbers_its_calls() -> None:
@@ -96,24 +92,12 @@ def test_an_error_says_in_its_text_what_is_wrong() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"",
-        b"<html>Bad gateway</html>",
-        b'{"jsonrpc": "2.0", "id": 1, "result": NaN}',
-        b"\xff",
-        [],
-        "text",
-        {},
-        {"jsonrpc": "2.0", "id": 1},
-        {"jsonrpc": "1.0", "id": 1, "result": 1},
-        result(1, identifier=2),
-        result(1, identifier="1"),
-        result(1, identifier=True),
-        result(1, identifier=None),
+        *(b"", b"<html>Bad gateway</html>", b'{"jsonrpc": "2.0", "id": 1, "result": NaN}', b"\xff"),
+        *([], "text", {}, {"jsonrpc": "2.0", "id": 1}, {"jsonrpc": "1.0", "id": 1, "result": 1}),
+        *(result(1, identifier) for identifier in (2, "1", True, None)),
         result(1) | {"error": {"code": 1, "message": ""}},
         failure({"code": 1, "message": ""}, identifier=2),
-        failure({"code": "1", "message": ""}),
-        failure({"code": 1}),
-        failure("text"),
+        *(failure({"code": "1", "message": ""}), failure({"code": 1}), failure("text")),
         [result(1)],
     ],
 )
@@ -168,12 +152,7 @@ def test_a_request_that_is_too_large_is_noted_in_its_error() -> None:
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda error: pickle.loads(pickle.dumps(error))])
 @pytest.mark.parametrize(
     "error",
-    [
-        *EXAMPLES,
-        OtherError(7, "Other", {"a": 1}),
-        UnexpectedAnswer(502, "the body is not JSON"),
-        ConnectFailed("no"),
-    ],
+    [*EXAMPLES, OtherError(7, "Other", {"a": 1}), UnexpectedAnswer(502, "the body is not JSON"), ConnectFailed("no")],
     ids=lambda error: type(error).__name__,
 )
 def test_errors_can_be_copied_and_pickled(error: Exception, again: Callable[[Exception], Exception]) -> None:

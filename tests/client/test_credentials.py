@@ -119,8 +119,3 @@ def test_a_constructor_that_fails_has_no_token_in_its_traceback(
         connect(**{"token": "canary5b1f"} | named)
     assert "in __init__" in shown(caught.value)
     assert "canary" not in shown(caught.value)
-
-
-def test_retries_are_not_negative(connect: Any) -> None:
-    with pytest.raises(ValueError, match="retries"):
-        connect(URL, "t", retries=-1)

@@ -1,6 +1,5 @@
 """A call ends when the caller's time is over, whatever the server does; both kinds alike."""
 
-import socket
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 
 from cstp import ConnectFailed, DeadlineExceeded, TransportError, calls
 from tests.dripping import KINDS, dripping_servers
+from tests.stores import free_port
 
 TIMEOUT = 0.5
 MUCH_LATER = 60.0  # a busy machine may be slow, but not by this
@@ -48,9 +48,7 @@ def test_a_batch_ends_at_the_earliest_deadline_of_its_calls(connect: Any, silent
 
 @pytest.mark.long("starts a server or a process of its own")
 def test_retries_end_before_the_deadline(connect: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    client = connect(f"http://127.0.0.1:{port}", "t", timeout=1.5, retries=1000)
+    client = connect(f"http://127.0.0.1:{free_port()}", "t", timeout=1.5, retries=1000)
     began = time.monotonic()
     with pytest.raises(TransportError) as caught:
         client.whoami()

@@ -115,7 +115,7 @@ def test_without_retries_there_is_one_try_and_no_error_of_the_server(connect: An
     assert not isinstance(caught.value, CstpError)
 
 
-@pytest.mark.parametrize("status", [301, 401, 404, 500, 502, 504])
+@pytest.mark.parametrize("status", [200, 204, 301, 400, 401, 403, 404, 405, 413, 415, 500, 502, 504])
 def test_foreign_answers_are_raised_without_a_retry(connect: Any, server: respx.Route, status: int) -> None:
     server.side_effect = [httpx.Response(status, text="<html>", headers={"Location": "http://elsewhere/"}), pong]
     with pytest.raises(UnexpectedAnswer) as caught:
@@ -126,9 +126,7 @@ def test_foreign_answers_are_raised_without_a_retry(connect: Any, server: respx.
 
 def test_no_content_encoding_is_asked_for_and_none_is_unpacked(connect: Any, server: respx.Route) -> None:
     packed = gzip.compress(b'{"jsonrpc": "2.0", "id": 1, "result": "pong"}')
-    server.side_effect = [
-        httpx.Response(200, stream=httpx.ByteStream(packed), headers={"Content-Encoding": "gzip"}),
-    ]
+    server.side_effect = [httpx.Response(200, stream=httpx.ByteStream(packed), headers={"Content-Encoding": "gzip"})]
     with pytest.raises(UnexpectedAnswer, match="not JSON"):
         connect(URL, TOKEN).call("any.method")
     assert server.calls.last.request.headers["Accept-Encoding"] == "identity"

@@ -2,7 +2,6 @@
 
 import importlib.metadata
 import re
-import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -12,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.client.conftest import ROOT
+from tests.programs import build_wheel, run_program, run_python
 
+pytestmark = pytest.mark.long("installs into an environment of its own")
 CALLS = """
 import sys
 seen = [0]
@@ -27,10 +28,7 @@ print(seen[0])
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=100)
-    return next(folder.glob("*.whl"))
+    return build_wheel(ROOT, tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture(scope="session")
@@ -60,13 +58,12 @@ def needed(name: str) -> Iterator[str]:
 
 def run(folder: Path, program: str) -> str:
     """Runs a program that can import what is in the folder, and the standard library."""
-    command = [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(folder)!r})\n{program}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    program = f"import sys; sys.path.insert(0, {str(folder)!r})\n{program}"
+    done = run_program(sys.executable, "-I", "-S", "-c", program)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
 
-@pytest.mark.long("installs into an environment of its own")
 def test_the_wheel_needs_pydantic_and_httpx_with_its_httpcore_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
@@ -79,7 +76,6 @@ def test_the_wheel_needs_pydantic_and_httpx_with_its_httpcore_and_nothing_else(w
     assert "cstp/py.typed" in names
 
 
-@pytest.mark.long("installs into an environment of its own")
 def test_the_client_works_with_nothing_else_installed(base_install: Path) -> None:
     program = (
         "import cstp; from cstp import *; from cstp.exports import *; client = cstp.Client('http://127.0.0.1:9', 't')\n"
@@ -88,7 +84,6 @@ def test_the_client_works_with_nothing_else_installed(base_install: Path) -> Non
     assert run(base_install, program).splitlines() == ["<Client http://127.0.0.1:9/cstp>", "False False False"]
 
 
-@pytest.mark.long("installs into an environment of its own")
 @pytest.mark.parametrize("program", ["import cstp", "from cstp import Client, Filters", "from cstp import AsyncClient"])
 def test_an_import_costs_little_more_than_what_it_needs(base_install: Path, program: str) -> None:
     # calls of functions are the same on a busy machine: 400,000 of them, where 0.3 s of CPU were asked for
@@ -96,10 +91,9 @@ def test_an_import_costs_little_more_than_what_it_needs(base_install: Path, prog
     assert int(run(base_install, CALLS.format(program=program))) < 2.75 * needed_alone
 
 
-@pytest.mark.long("installs into an environment of its own")
 def test_the_client_is_imported_only_when_it_is_asked_for() -> None:
     program = (
         "import sys, cstp; cstp.CstpError; print('httpx' in sys.modules); cstp.Client; print('httpx' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=240, check=True)
+    done = run_python(program)
     assert done.stdout.split() == ["False", "True"]

@@ -169,6 +169,13 @@ def test_an_iterator_over_nothing_is_empty(client: Any) -> None:
     assert client.all_of("iter_episodes", category="no such") == []
 
 
+def page_of(call: Call[Any], ids: list[int], total: int) -> Any:
+    """Return the result of a call that gets these episodes."""
+    bare = {"query": "q", "reward": 0, "createdAt": None, "tags": [], "category": None}
+    page = {"limit": call.params["limit"], "offset": call.params["offset"], "totalCount": total, "status": "success"}
+    return call.read({"episodes": [{"id": id, **bare} for id in ids], **page})
+
+
 def test_an_iterator_gives_an_item_once_though_the_pages_move() -> None:
     class Moving(Client):
         """Between two pages something new comes to the front, as `send` sees it."""
@@ -176,11 +183,7 @@ def test_an_iterator_gives_an_item_once_though_the_pages_move() -> None:
         def send(self, call: Call[Any], *, timeout: float | None = None) -> Any:
             limit, offset = call.params["limit"], call.params["offset"]
             ids = [*range(100 + offset // 2, 99, -1), 3, 2, 1][offset : offset + limit]
-            page = [
-                {"id": id, "query": "q", "reward": 0, "createdAt": None, "tags": [], "category": None} for id in ids
-            ]
-            answer = {"episodes": page, "totalCount": 10, "limit": limit, "offset": offset, "status": "success"}
-            return call.read(answer)
+            return page_of(call, ids, 10)
 
     with Moving("http://127.0.0.1:9", "t") as moving:
         found = [one.id for one in moving.iter_episodes(page_size=2)]
@@ -197,12 +200,7 @@ def test_an_iterator_gives_everything_that_stays_once_though_items_are_deleted(p
         def send(self, call: Call[Any], *, timeout: float | None = None) -> Any:
             limit, offset = call.params["limit"], call.params["offset"]
             ids = [id for id in range(20) if len(found) < 4 or id not in gone]
-            page = [
-                {"id": id, "query": "q", "reward": 0, "createdAt": None, "tags": [], "category": None}
-                for id in ids[offset : offset + limit]
-            ]
-            answer = {"episodes": page, "totalCount": len(ids), "limit": limit, "offset": offset, "status": "success"}
-            return call.read(answer)
+            return page_of(call, ids[offset : offset + limit], len(ids))
 
     found: list[int] = []
     with Shrinking("http://127.0.0.1:9", "t") as shrinking:

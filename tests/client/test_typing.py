@@ -9,6 +9,7 @@ import pytest
 
 from tests.client.conftest import ROOT
 
+pytestmark = pytest.mark.long("runs mypy")
 SAMPLES = Path(__file__).parent / "typing"
 _ERROR = re.compile(r"^.*wrong\.py:(\d+): error: .*\[([a-z-]+)\]$", re.MULTILINE)
 
@@ -25,12 +26,10 @@ def said() -> str:
     return done.stdout
 
 
-@pytest.mark.long("runs mypy")
 def test_what_is_right_is_accepted(said: str) -> None:
     assert [line for line in said.splitlines() if "right.py" in line] == []
 
 
-@pytest.mark.long("runs mypy")
 def test_what_is_wrong_is_refused_for_its_reason_and_nothing_else_is(said: str) -> None:
     lines = (SAMPLES / "wrong.py").read_text(encoding="utf-8").splitlines()
     marked = [(number, line.partition("# error: ")[2]) for number, line in enumerate(lines, 1) if "# error: " in line]

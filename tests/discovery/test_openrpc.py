@@ -77,13 +77,7 @@ def test_every_method_is_there_with_every_parameter_bound_and_error(document: An
         assert (-32009 in codes) == (method.scope is not None)
         assert (entry["x-scope"], entry["x-cost"]) == (method.scope, method.cost)
     asked = {param["name"]: param["schema"] for param in described(document, "cstp.queryDecisions")["params"]}
-    assert asked["limit"] == {
-        "default": 10,
-        "maximum": 50,
-        "minimum": 1,
-        "title": "Limit",
-        "type": "integer",
-    }
+    assert asked["limit"] == {"default": 10, "maximum": 50, "minimum": 1, "title": "Limit", "type": "integer"}
 
 
 def test_every_error_is_there_with_the_shape_of_its_data(document: Any) -> None:
@@ -134,9 +128,9 @@ def test_the_example_of_a_method_is_from_its_conversation_and_valid(document: An
     agree(want, got, None, "example")
 
 
-def test_the_document_is_public_and_the_same_as_that_of_rpc_discover(common_server: Any, fetch: Any) -> None:
+def test_the_document_is_public_and_the_same_as_that_of_rpc_discover(common_server: Any) -> None:
     server = common_server()
-    reply = fetch(server, PATH)
+    reply = server.get(PATH)
     assert (reply.status, reply.header("content-type")) == (200, "application/json")
     assert reply.json == json.loads(shipped_document())
     for scopes in (["read"], ["admin"]):
@@ -144,9 +138,9 @@ def test_the_document_is_public_and_the_same_as_that_of_rpc_discover(common_serv
     assert server.post({"jsonrpc": "2.0", "method": "rpc.discover", "id": 1}).status == 401
 
 
-def test_the_document_names_the_public_url(live_server: Any, fetch: Any) -> None:
+def test_the_document_names_the_public_url(live_server: Any) -> None:
     server = live_server({"server.public_url": "https://agents.example/a/"})
-    assert fetch(server, PATH).json["servers"] == [{"name": "cstp", "url": "https://agents.example/a/cstp"}]
+    assert server.get(PATH).json["servers"] == [{"name": "cstp", "url": "https://agents.example/a/cstp"}]
 
 
 def test_the_wheel_has_the_document_and_the_conversations() -> None:

@@ -5,7 +5,6 @@ What stands in a block for a place of the reader's own, a host or a folder, is r
 """
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -21,6 +20,7 @@ import trustme
 from cstp_server.cli.main import run
 from cstp_server.tokens import SCOPES
 from tests.docs.test_readme import PAGES, ROOT
+from tests.programs import plain_environment, run_program
 from tests.serving import Serving, start
 from tests.stores import ChromaProgram, PostgreSQL, Stores
 
@@ -33,7 +33,7 @@ BLOCKS = {
     page: blocks
     for page in PAGES
     if (blocks := re.findall(r"^```sh\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL))
-    and page.parent.parent.name != "examples"  # run by tests/docs/test_examples.py and tests/client/test_example.py
+    and page.parent.parent.name != "examples"  # run by tests/docs/test_examples.py
     and page.name != "adding-a-method.md"  # whose patch is for a checkout: tests/docs/test_worked_patches.py
 }
 SERVE = """
@@ -54,18 +54,12 @@ first = watch.stdout.readline()
 watch.terminate()
 sys.exit(watch.wait() or not first)
 """
+FIRESTORE = "projects/harbour/databases/(default)/documents/notes/n1"
 # What other memories write, by the name that the pages give it.
 DUMPS: dict[str, Any] = {
     "points.json": {"result": {"points": [{"id": 1, "payload": {"text": "Sessions live in PostgreSQL."}}]}},
     "extractions.json": {"_id": {"$oid": "65a1b2c3d4e5f60718293a4b"}, "text": "Locks are held for a second."},
-    "documents.json": {
-        "documents": [
-            {
-                "name": "projects/harbour/databases/(default)/documents/notes/n1",
-                "fields": {"text": {"stringValue": "Queues are emptied at night."}},
-            }
-        ]
-    },
+    "documents.json": {"documents": [{"name": FIRESTORE, "fields": {"text": {"stringValue": "Queues are emptied."}}}]},
     "memories.json": {"results": [{"id": "m1", "memory": "Prefers short names", "user_id": "ana"}]},
     "graph.json": [{"type": "node", "id": "0", "labels": ["Person"], "properties": {"name": "Ana Reyes"}}],
     "export.json": {"data": {"items": [{"noteId": 1, "note": "Sessions live in PostgreSQL.", "labels": ["mail"]}]}},
@@ -229,31 +223,17 @@ def ran(
     """`ran(page, blocks)`: runs blocks of commands of a page, each in a shell of its own."""
 
     def run_blocks(page: Path, blocks: Sequence[str]) -> "subprocess.CompletedProcess[str]":
-        return _run(page, [places(block) for block in blocks], home, programs, world[1])
+        rights = {"scopes": SCOPES, "clearance": "highly_sensitive"} if page.name in WRITING else {}
+        around = plain_environment(CSTP_URL=world[1].url, CSTP_TOKEN=world[1].token(**rights), HOME=str(home))
+        around["PATH"] = f"{programs}:{Path(sys.executable).parent}:{around['PATH']}"
+        if page.name == "operations.md":
+            del around["CSTP_EMBEDDING__MODEL"]
+        script = "set -eux\n" + "\n".join(f"(\n{places(block)}\n)" for block in blocks)
+        # a token that a page makes is one of its own store; calls go to the server that is there
+        script = re.sub(r"^export CSTP_TOKEN=\$\((.*)\)$", r'made=$(\1); test -n "$made"', script, flags=re.MULTILINE)
+        return run_program("bash", "-c", script, cwd=home, env=around)
 
     return run_blocks
-
-
-def _run(
-    page: Path, blocks: Sequence[str], home: Path, programs: Path, serving: Serving
-) -> "subprocess.CompletedProcess[str]":
-    around = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
-    around |= {
-        "PATH": f"{programs}:{Path(sys.executable).parent}:{around['PATH']}",
-        "CSTP_URL": serving.url,
-        "CSTP_TOKEN": serving.token(scopes=SCOPES, clearance="highly_sensitive")
-        if page.name in WRITING
-        else serving.token(),
-        "HOME": str(home),
-    }
-    if page.name != "operations.md":
-        around["CSTP_EMBEDDING__MODEL"] = "none"
-    script = "set -eux\n" + "\n".join(f"(\n{block}\n)" for block in blocks)
-    # a token that a page makes is one of its own store; calls go to the server that is there
-    script = re.sub(r"^export CSTP_TOKEN=\$\((.*)\)$", r'made=$(\1); test -n "$made"', script, flags=re.MULTILINE)
-    return subprocess.run(
-        ["bash", "-c", script], cwd=home, env=around, capture_output=True, text=True, timeout=280, check=False
-    )
 
 
 @pytest.mark.long("runs commands as a reader would")

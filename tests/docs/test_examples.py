@@ -16,18 +16,17 @@ import pytest
 import trustme
 
 from cstp_server.tokens import create_token
+from tests.programs import COMMAND, plain_environment, run_cstp, run_program
 from tests.stores import free_port
 
 ROOT = Path(__file__).parents[2]
-COMMAND = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()"]
 
 
 @pytest.fixture
 def around(tmp_path: Path, cstp_for_shells: Path) -> Mapping[str, str]:
     """The environment of a person who has made .venv; searches go by words, a model takes its time to load."""
-    given = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
-    path = f"{cstp_for_shells}:{Path(sys.executable).parent}:{given['PATH']}"
-    return given | {"PATH": path, "CSTP_EMBEDDING__MODEL": "none", "TMPDIR": str(tmp_path)}
+    path = f"{cstp_for_shells}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return plain_environment(PATH=path, TMPDIR=str(tmp_path))
 
 
 @pytest.fixture
@@ -38,8 +37,7 @@ def repository(tmp_path: Path) -> Path:
 
 def checked(repository: Path, around: Mapping[str, str], *words: str) -> "subprocess.CompletedProcess[str]":
     environment = {**around, "CSTP_SERVER__PORT": str(free_port())}
-    command = ["sh", str(repository / "ci.sh"), *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    return run_program("sh", repository / "ci.sh", *words, env=environment)
 
 
 @pytest.mark.long("runs examples as programs")
@@ -66,9 +64,8 @@ def test_a_ci_job_fails_on_a_record_that_cannot_be_read(repository: Path, around
 @pytest.mark.long("runs examples as programs")
 @pytest.mark.timeout(300)
 def test_a_ci_job_writes_only_pages(repository: Path, around: Mapping[str, str], tmp_path: Path) -> None:
-    command = ["sh", str(repository / "pages.sh"), "build/pages"]
     for _ in range(2):
-        done = subprocess.run(command, cwd=tmp_path, env=around, capture_output=True, text=True, timeout=140)
+        done = run_program("sh", repository / "pages.sh", "build/pages", cwd=tmp_path, env=around)
         assert done.returncode == 0, done.stderr
         assert done.stdout.startswith("2 decisions, 0 episodes")
     assert "Decisions of the shop" in (tmp_path / "build" / "pages" / "index.html").read_text()
@@ -82,19 +79,13 @@ def test_a_ci_job_publishes_decisions_once(repository: Path, secure_server: Mapp
     page = (repository / "README.md").read_text()
     (shown,) = re.findall(r"^cstp (token create .*)$", page, re.MULTILINE)
     data = ["--data-dir", str(tmp_path / "data"), "--quiet"]
-    made = [*COMMAND, *shlex.split(shown), *data]
-    token = subprocess.run(made, env=secure_server, capture_output=True, text=True, check=True).stdout.strip()
+    token = run_cstp(*shlex.split(shown), *data, env=secure_server, check=True).stdout.strip()
     environment = {**secure_server, "CSTP_TOKEN": token, "SSL_CERT_FILE": str(tmp_path / "ca.pem")}
-    command = ["sh", str(repository / "publish.sh")]
-    seen = [
-        subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
-        for _ in range(2)
-    ]
+    seen = [run_program("sh", repository / "publish.sh", env=environment) for _ in range(2)]
     assert [done.returncode for done in seen] == [0, 0], seen
     assert ["2 new" in done.stdout for done in seen] == [True, False]
     assert "2 unchanged" in seen[1].stdout
-    ask = [*COMMAND, "call", "cstp.queryDecisions", "query=prices", "limit:=1", "--json"]
-    found = subprocess.run(ask, env=environment, capture_output=True, text=True, check=True)
+    found = run_cstp("call", "cstp.queryDecisions", "query=prices", "limit:=1", "--json", env=environment, check=True)
     assert json.loads(found.stdout)["decisions"][0]["title"] == "Keep prices in minor units"
 
 
@@ -103,11 +94,26 @@ def test_a_ci_job_publishes_decisions_once(repository: Path, secure_server: Mapp
 def test_agents_write_within_the_rights_of_their_tokens(around: Mapping[str, str], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(ROOT / "examples" / "writing", tmp_path / "writing"))
     shown = re.findall(r"^```text\n(.*?)^```$", (folder / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    environment = {**around, "CSTP_SERVER__PORT": str(free_port())}
-    command = ["sh", str(folder / "run.sh")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+    done = run_program("sh", folder / "run.sh", env={**around, "CSTP_SERVER__PORT": str(free_port())})
     assert (done.returncode, done.stdout) == (0, "".join(shown)), done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["writing"]
+
+
+@pytest.mark.long("runs examples as programs")
+@pytest.mark.timeout(300)  # six programs one after another, on a machine that may be busy
+def test_two_agents_ask_each_other_and_get_the_answers_that_the_page_shows(
+    around: Mapping[str, str], tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(ROOT / "examples" / "two_agents", tmp_path / "two_agents"))
+    for port in ("8101", "8102"):
+        own = str(free_port())
+        for file in (folder / "agents.yaml", folder / "run.sh"):
+            file.write_text(file.read_text().replace(port, own))
+    done = run_program("sh", folder / "run.sh", env=around)
+    assert done.returncode == 0, done.stderr
+    shown = re.findall(r"^```text\n(.*?)^```$", (folder / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert done.stdout.endswith(shown[0])
+    assert [path.name for path in tmp_path.iterdir()] == ["two_agents"]
 
 
 @pytest.fixture
@@ -118,7 +124,7 @@ def secure_server(tmp_path: Path, around: Mapping[str, str]) -> Iterator[Mapping
     certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "server.pem")
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     sample = [str(ROOT / "docs" / "sample"), str(ROOT / "docs" / "decisions")]
-    subprocess.run([*COMMAND, "ingest", "--data-dir", str(data), *sample], env=around, check=True, capture_output=True)
+    run_cstp("ingest", "--data-dir", data, *sample, env=around, check=True)
     _, token = create_token(data / "tokens.json", "smoke", lifetime=timedelta(hours=1))
     flags = ["--data-dir", str(data), "--port", str(port), "--ssl-certfile", str(tmp_path / "server.pem")]
     running = subprocess.Popen([*COMMAND, "serve", *flags], env=around, stderr=subprocess.PIPE, text=True)
@@ -133,9 +139,8 @@ def secure_server(tmp_path: Path, around: Mapping[str, str]) -> Iterator[Mapping
 @pytest.mark.timeout(600)
 def test_the_smoke_script_checks_https(secure_server: Mapping[str, str], tmp_path: Path) -> None:
     def smoke(**changes: str) -> "subprocess.CompletedProcess[str]":
-        command = ["sh", str(ROOT / "examples" / "smoke.sh"), f"--verify={changes.pop('verify', tmp_path / 'ca.pem')}"]
-        environment = {**secure_server, **changes}
-        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=280, check=False)
+        verify = f"--verify={changes.pop('verify', tmp_path / 'ca.pem')}"
+        return run_program("sh", ROOT / "examples" / "smoke.sh", verify, env={**secure_server, **changes})
 
     done = smoke()
     assert done.returncode == 0, done.stderr

@@ -1,17 +1,11 @@
 """What a newcomer sees first: what this is, MCP, own records; and commands that install without a registry."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.cli.answers import END_OF_FIRST, FIRST as FIRST_CALL, between, first_call, shown
 from tests.docs.test_readme import PAGES, ROOT, words_after
-from tests.mcp.conftest import Connect, over_stdio, sampled
-
-__all__ = ["over_stdio", "sampled"]
 
 SCREEN = 40  # lines
 LONGEST = 120  # lines
@@ -51,21 +45,6 @@ def test_the_first_screen_names_mcp_and_shows_ones_own_records() -> None:
 def test_the_readme_is_short_and_shows_the_first_of_the_calls() -> None:
     assert len(README.splitlines()) <= LONGEST
     assert between(ROOT / "README.md", FIRST_CALL, END_OF_FIRST) == first_call(shown())
-
-
-@pytest.mark.long("starts a program")
-async def test_the_mcp_configuration_of_the_readme_starts_and_answers(sampled: Path, over_stdio: Connect) -> None:
-    (block,) = re.findall(r"^```json\n(\{\n  \"mcpServers\".*?)^```$", FIRST + "\n```", re.MULTILINE | re.DOTALL)
-    (server,) = json.loads(block)["mcpServers"].values()
-    command, *words = server["args"]
-    assert Path(server["command"]).name == "cstp"
-    assert command == "mcp"
-    own = {"/home/me/cstp/data": str(sampled), "claude": "reader"}
-    async with over_stdio(*(own.get(word, word) for word in words)) as client:
-        result = await client.call_tool("query_decisions", {"query": "which database holds the records", "limit": 1})
-    assert result.structured_content is not None
-    (found,) = result.structured_content["decisions"]
-    assert set(found) >= {"snippet", "links", "provenance"}
 
 
 def test_the_agent_of_the_configuration_is_the_one_that_a_token_is_made_for() -> None:

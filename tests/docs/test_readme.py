@@ -4,10 +4,11 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import typer
 
 import cstp
@@ -79,21 +80,12 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def failing(check: Callable[[Path], Iterator[object]]) -> list[str]:
-    """Return `page: violation` for each violation that `check` yields, over all pages."""
-    return [f"{page.relative_to(ROOT)}: {found}" for page in PAGES for found in check(page)]
-
-
 def dangling_links(page: Path) -> Iterator[str]:
     for link in _LINK.findall(prose(page)):
         target, _, anchor = link.partition("#")
         file = (page.parent / target).resolve() if target else page
         if not link.startswith("https://") and (not file.exists() or (anchor and anchor not in anchors(file))):
             yield link
-
-
-def test_every_link_inside_the_project_resolves() -> None:
-    assert failing(dangling_links) == []
 
 
 def unknown_commands(page: Path) -> Iterator[str]:
@@ -110,10 +102,6 @@ def unknown_commands(page: Path) -> Iterator[str]:
                 yield line
 
 
-def test_every_command_and_option_that_is_shown_exists() -> None:
-    assert failing(unknown_commands) == []
-
-
 def unknown_targets(page: Path) -> Iterator[str]:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     for line in shell_lines(page):
@@ -121,18 +109,10 @@ def unknown_targets(page: Path) -> Iterator[str]:
         yield from {word for word in words if "=" not in word} - targets
 
 
-def test_every_make_target_that_is_shown_exists() -> None:
-    assert failing(unknown_targets) == []
-
-
-def test_every_environment_variable_that_is_named_is_a_setting() -> None:
+def unknown_variables(page: Path) -> Iterator[str]:
     settings = load_settings({}).origins
-
-    def unknown_variables(page: Path) -> Iterator[str]:
-        named = (f"{section}.{name}".lower() for section, name in _VARIABLE.findall(page.read_text(encoding="utf-8")))
-        yield from (name for name in named if name not in settings)
-
-    assert failing(unknown_variables) == []
+    named = (f"{section}.{name}".lower() for section, name in _VARIABLE.findall(page.read_text(encoding="utf-8")))
+    yield from (name for name in named if name not in settings)
 
 
 def unknown_methods(page: Path) -> set[str]:
@@ -140,10 +120,6 @@ def unknown_methods(page: Path) -> set[str]:
     text = page.read_text(encoding="utf-8")
     named = set(re.findall(r"\bcstp\.([A-Za-z]+)\b", text)) - set(re.findall(r'name="cstp\.(\w+)"', text))
     return named - modules - {method.name.removeprefix("cstp.") for method in METHODS} - set(cstp.__all__)
-
-
-def test_every_method_that_is_named_exists() -> None:
-    assert failing(lambda page: iter(unknown_methods(page))) == []
 
 
 def absent_files(page: Path) -> Iterator[str]:
@@ -154,8 +130,12 @@ def absent_files(page: Path) -> Iterator[str]:
         yield from (path for path in named if not (ROOT / path).exists())
 
 
-def test_every_file_that_is_named_exists() -> None:
-    assert failing(absent_files) == []
+CHECKS = (dangling_links, unknown_commands, unknown_targets, unknown_variables, unknown_methods, absent_files)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_what_the_pages_name_exists(check: Callable[[Path], Iterable[str]]) -> None:
+    assert [f"{page.relative_to(ROOT)}: {found}" for page in PAGES for found in check(page)] == []
 
 
 def test_the_calls_that_are_shown_have_valid_parameters() -> None:

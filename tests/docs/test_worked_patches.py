@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.patches import ROOT, apply_patch, copy_checkout, list_tests
+from tests.programs import run_program
 
 PATCHES = sorted((ROOT / "docs").glob("adding-*.patch"))
 METHOD = ROOT / "docs" / "adding-a-method.patch"
@@ -29,8 +30,7 @@ def run(folder: Path, *command: str) -> "subprocess.CompletedProcess[str]":
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(folder / name) for name in ("a2a", "skills"))}
     for name in ("PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST"):
         environment.pop(name, None)
-    words = [sys.executable, "-m", *command]
-    return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    return run_program(sys.executable, "-m", *command, cwd=folder, env=environment, timeout=None)
 
 
 def patched(folder: Path, patch: Path, *options: str) -> Path:

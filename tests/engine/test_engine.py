@@ -9,16 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from cognition_engines.engine import Engine, EngineOptions, PartBounds
-from cognition_engines.errors import ComponentFailed, FolderInUse
+from cognition_engines.engine import Engine, EngineOptions
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.options import Options
-from cognition_engines.models import Filters, Mode, Sensitivity, Viewer
+from cognition_engines.models import Mode
 from cognition_engines.queries.decisions import Question
 from cognition_engines.queries.knowledge import KnowledgeQuestion
 from cognition_engines.queries.recall.results import RecallRequest
 from cognition_engines.sync_engine import SyncEngine
-from tests.serving import SeededEmbedder, break_store
+from tests.serving import SeededEmbedder
 from tests.stores import Stores
 
 ROOT = Path(__file__).parents[2]
@@ -67,16 +66,6 @@ def test_what_is_ingested_is_found_by_each_question_at_once(engine: SyncEngine, 
     assert engine.recall(RecallRequest(id="chk_none")) is None
 
 
-@pytest.mark.long("computes with the packaged model, or over many records")
-def test_a_question_sees_its_viewers_records_only(engine: SyncEngine, records: Path) -> None:
-    engine.ingest([records])
-    assert [match.decision.id for match in engine.query_decisions("secrets")] == ["dec_cache"]
-    cleared = Question(
-        "secrets", mode=Mode.KEYWORD, viewer=Viewer(Sensitivity.SENSITIVE), filters=Filters(status=None), limit=1
-    )
-    assert [match.decision.id for match in engine.query_decisions(cleared)] == ["dec_guarded"]
-
-
 def test_ingest_takes_the_options_of_a_run(engine: SyncEngine, records: Path) -> None:
     assert engine.ingest([records], Options(dry_run=True)).new == len(RECORDS)
     assert engine.query_decisions("cache") == []
@@ -100,22 +89,6 @@ async def test_questions_wait_for_no_other_in_an_event_loop(tmp_path: Path, stor
     face = SyncEngine(engine)
     assert [match.decision.id for match in face.query_decisions("cache")] == ["dec_cache"]
     await asyncio.to_thread(face.close)
-
-
-def test_a_part_that_fails_is_named(engine: SyncEngine, records: Path) -> None:
-    engine.ingest([records])
-    break_store(engine.engine.records)
-    with pytest.raises(ComponentFailed) as caught:
-        engine.get_chunk("chk_one")
-    assert caught.value.component == "records"
-
-
-@pytest.mark.long("computes with the packaged model, or over many records")
-@pytest.mark.embedded_only("is about the lock of a folder")
-def test_a_second_engine_on_a_folder_is_refused(engine: SyncEngine, tmp_path: Path, stores: Stores) -> None:
-    bounds = EngineOptions(store=PartBounds(1, 1.0))
-    with pytest.raises(FolderInUse):
-        Engine.open(stores.records(tmp_path), tmp_path / "indexes", None, bounds)
 
 
 @pytest.mark.long("computes with the packaged model, or over many records")

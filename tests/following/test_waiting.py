@@ -38,7 +38,7 @@ def test_a_waiting_call_is_answered_when_something_changes_and_not_by_what_is_hi
     reader = serving.token()
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(serving.ask, "changes", reader, since="now", waitMs=20_000)
-        wait_for(lambda: taken(serving) == 1)
+        wait_for(lambda: serving.figure("cstp_followers") == 1)
         put(serving, "secret", sensitivity=Sensitivity.HIGHLY_SENSITIVE)
         serving.caught_up()
         put(serving, "d")
@@ -46,13 +46,6 @@ def test_a_waiting_call_is_answered_when_something_changes_and_not_by_what_is_hi
     assert [(one["op"], one["kind"], one["id"]) for one in answer["changes"]] == [("put", "decision", "d")]
     assert answer["cursor"] == answer["changes"][0]["seq"]
     assert answer["more"] is False
-
-
-def taken(serving: Serving) -> int:
-    """How many wait for changes, as the server's own figures say."""
-    body = serving.client.get(serving.url.removesuffix("/cstp") + "/metrics").text
-    (line,) = [one for one in body.splitlines() if one.startswith("cstp_followers ")]
-    return int(float(line.split()[1]))
 
 
 @pytest.mark.long("follows many writes")
@@ -70,22 +63,16 @@ def test_one_agent_has_half_of_the_places_and_those_that_wait_hold_none_in_fligh
     one, other = serving.token(), serving.token()
     with ThreadPoolExecutor(3) as pool:
         waiting = [pool.submit(serving.ask, "changes", one, since="now", waitMs=20_000) for _ in range(2)]
-        wait_for(lambda: taken(serving) == 2)
-        assert in_flight(serving) == 0
+        wait_for(lambda: serving.figure("cstp_followers") == 2)
+        assert serving.figure("cstp_requests_running") == 0
         with pytest.raises(AssertionError, match="-32010"):  # 503
             serving.send("changes", one, since="now", waitMs=1)
         assert serving.ask("changes", one, since="now")["changes"] == [], "what does not wait needs no place"
         third = pool.submit(serving.ask, "changes", other, since="now", waitMs=20_000)
-        wait_for(lambda: taken(serving) == 3)
+        wait_for(lambda: serving.figure("cstp_followers") == 3)
         put(serving, "d")
         assert all(each.result(SECONDS)["changes"] for each in (*waiting, third))
-    wait_for(lambda: taken(serving) == 0)
-
-
-def in_flight(serving: Serving) -> int:
-    body = serving.client.get(serving.url.removesuffix("/cstp") + "/metrics").text
-    (line,) = [one for one in body.splitlines() if one.startswith("cstp_requests_running ")]
-    return int(float(line.split()[1]))
+    wait_for(lambda: serving.figure("cstp_followers") == 0)
 
 
 @pytest.mark.long("follows many writes")
@@ -93,10 +80,10 @@ def test_a_waiting_call_ends_when_its_client_goes_and_when_its_token_ends(servin
     reader = serving.token()
     with Client(serving.url, reader) as going, pytest.raises(DeadlineExceeded):
         going.changes_page("now", wait_ms=20_000, timeout=0.3)
-    wait_for(lambda: taken(serving) == 0)
+    wait_for(lambda: serving.figure("cstp_followers") == 0)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(serving.ask, "changes", reader, since="now", waitMs=20_000)
-        wait_for(lambda: taken(serving) == 1)
+        wait_for(lambda: serving.figure("cstp_followers") == 1)
         revoke(serving, reader)
         assert waiting.result(5)["changes"] == []
 
@@ -113,7 +100,7 @@ def test_waiting_calls_and_streams_end_when_the_server_stops(tmp_path: Path, sto
         client = Client(serving.url, reader)
         waiting = pool.submit(client.changes_page, "now", wait_ms=20_000)
         streaming = pool.submit(lambda: list(events(serving, reader)))
-        wait_for(lambda: taken(serving) == 2)
+        wait_for(lambda: serving.figure("cstp_followers") == 2)
         began = time.monotonic()
         with ThreadPoolExecutor(1) as stopping:
             stopping.submit(stop)
@@ -161,7 +148,7 @@ def test_a_stream_has_each_change_and_resumes_after_the_last_event(serving: Serv
     second = next(stream)
     assert second["id"] == "b"
     stream.close()
-    wait_for(lambda: taken(serving) == 0)
+    wait_for(lambda: serving.figure("cstp_followers") == 0)
     serving.records.delete(Kind.DECISION, ["b"])
     put(serving, "c")
     resumed = events(serving, reader, last=second["seq"], since="0")
@@ -222,7 +209,7 @@ def test_the_client_waits_and_goes_on_after_a_break(serving: Serving) -> None:
         assert next(changes).id == "a"
         with ThreadPoolExecutor(1) as pool:
             following = pool.submit(next, changes)
-            wait_for(lambda: taken(serving) == 1)
+            wait_for(lambda: serving.figure("cstp_followers") == 1)
             between.cut()
             put(serving, "b")
             assert following.result(SECONDS).id == "b"

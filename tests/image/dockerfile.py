@@ -7,11 +7,12 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+
+from tests.programs import run_program
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,8 @@ def context(root: Path) -> list[str]:
     """The files that a build gets to see: those that `.dockerignore` lets through, relative to `root`."""
     rules = [line for line in (root / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
     assert rules[0] == "*", "everything is left out that is not named"
-    tracked = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split("\n")
+    listed = run_program("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=root, check=True)
+    tracked = listed.stdout.split("\n")
     return [path for path in tracked if path and (root / path).is_file() and _let_through(path, rules[1:])]
 
 
@@ -86,13 +82,7 @@ class Build:
     def run(self, rest: str) -> None:
         """RUN with every absolute path moved below the folder."""
         moved = re.sub(r"(?<=\s)/(?=(wheels|opt|dist|src)\b)", f"{self.folder}/", f" {rest}")
-        done = subprocess.run(
-            ["sh", "-e", "-c", moved],
-            cwd=self.folder / "src",
-            env=dict(self.environment),
-            capture_output=True,
-            text=True,
-        )
+        done = run_program("sh", "-e", "-c", moved, cwd=self.folder / "src", env=self.environment, timeout=None)
         assert done.returncode == 0, f"{moved}\n{done.stdout}\n{done.stderr}"
 
 

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -23,6 +22,8 @@ from cognition_engines.store.opening import OLDEST_POSTGRESQL, parse_url
 from cstp_server.loaded_settings import load_settings
 from cstp_server.tokens import create_token
 from tests.image.dockerfile import Build, command, context, stages, variables
+from tests.programs import run_program
+from tests.stores import free_port
 
 ROOT = Path(__file__).parents[2]
 BUILD, RUNTIME = stages((ROOT / "Dockerfile").read_text())
@@ -90,14 +91,11 @@ def serve_and_check(folder: Path, wait_until: Callable[..., None], **settings: s
     home, temporary = folder / "home", folder / "tmp"
     for each in (home, temporary):
         each.mkdir(exist_ok=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith(("CSTP_", "PYTHONPATH"))},
         "PATH": f"{folder}{bin_folder}:/usr/bin:/bin",
         "CSTP_DATA_DIR": f"{folder}{given['CSTP_DATA_DIR']}",
-        "CSTP_SERVER__PORT": port,
+        "CSTP_SERVER__PORT": str(free_port()),
         "CSTP_EMBEDDING__MODEL": "none",
         "HOME": str(home),
         "TMPDIR": str(temporary),
@@ -114,14 +112,8 @@ def serve_and_check(folder: Path, wait_until: Callable[..., None], **settings: s
 
     try:
         wait_until(healthy, 120)
-        used = subprocess.run(
-            ["python", "-c", "import cstp_server; print(cstp_server.__file__)"],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        where = "import cstp_server; print(cstp_server.__file__)"
+        used = run_program("python", "-c", where, cwd=folder, env=environment, check=True)
         assert used.stdout.startswith(f"{folder}/opt/cstp/")
         running.send_signal(signal.SIGTERM)
         assert running.wait(30) == 0
@@ -175,9 +167,7 @@ def test_redis_has_a_password(compose: Any, shared_redis: Any, tmp_path: Path, w
     redis = compose["services"]["redis"]
     path = f"{Path(sys.executable).parent}:{Path(shared_redis.binary).parent}:{os.environ['PATH']}"
     environment = {"PATH": path, **{name: filled(value) for name, value in redis["environment"].items()}}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     *shell, script = map(filled, redis["command"])
     _, check = redis["healthcheck"]["test"]
     ping = [*shell, check.replace("redis-cli", f"redis-cli -p {port}")]

@@ -1,9 +1,11 @@
 """Random records of the kinds that are searched or listed, with few different values, so that ties are common."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
+
+import numpy as np
 
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
 from cognition_engines.kinds.extractions import PatternContent, PatternExtraction, WarningContent, WarningExtraction
@@ -12,7 +14,8 @@ from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import Record, kind_of
 from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Decision, DecisionDetails, Sensitivity, Viewer
-from cognition_engines.store.values import Entry
+from cognition_engines.spaces import NO_NUMBER, Space
+from cognition_engines.store.values import Entry, Page
 
 EPOCH = datetime(2024, 1, 1, tzinfo=UTC)
 WORDS = ("database", "queue", "cache", "token", "index", "deploy")
@@ -195,6 +198,36 @@ def entry(record: Record, vectors: Any = None) -> Entry:
         "/made/up.jsonl", 0, None, repr((kind_of(record), record)), recorded_by=RECORDED_BY[len(str(record)) % 3]
     )
     return Entry(record, origin, vectors)
+
+
+def page_of(
+    space: Space,
+    keys: Any,
+    *,
+    labels: Mapping[str, Any] | None = None,
+    numbers: Mapping[str, Any] | None = None,
+    **given: Any,
+) -> Page:
+    """Return a page of records that have nothing but what is given, as the changes that come after `after`."""
+    keys, after = np.asarray(keys, np.int64), given.get("after", 0)
+    count = len(keys)
+    plain: dict[str, Any] = {
+        "after": after,
+        "seq": after + int(keys.max(initial=0)),
+        "removed": np.empty(0, np.int64),
+        "seqs": after + keys,
+        "first_seqs": after + keys,
+        "ids": [f"d-{key:06}" for key in keys.tolist()],
+        "sensitivity": np.zeros(count, np.int8),
+        "sets": {each.name: [()] * count for each in space.sets},
+        "counts": np.zeros(count, np.int64),
+        "vectors": np.empty((0, 1), np.float32),
+    }
+    unlabelled = {each.name: [None] * count for each in space.labels}
+    unnumbered = {each.name: np.full(count, NO_NUMBER if each.whole else np.nan) for each in space.numbers}
+    return Page(
+        **plain | given, keys=keys, labels=unlabelled | dict(labels or {}), numbers=unnumbered | dict(numbers or {})
+    )
 
 
 def random_viewer(random: Random) -> Viewer:

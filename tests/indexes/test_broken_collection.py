@@ -21,16 +21,6 @@ COUNT = 1200  # Chroma writes its index files after a thousand
 
 
 @pytest.fixture
-def chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
-    """One that the test may break."""
-    (tmp_path / "chroma").mkdir()
-    running = ChromaProgram(tmp_path / "chroma" / "data")
-    running.start()
-    yield running
-    running.kill()
-
-
-@pytest.fixture
 def filled(tmp_path: Path, seeded: Callable[..., Any]) -> Iterator[Records]:
     records, embedder = open_records(f"sqlite:///{tmp_path}/records.sqlite3"), seeded()
     ids = [f"name-{number}" for number in range(COUNT)]
@@ -55,7 +45,7 @@ def torn(path: Path) -> None:
 @pytest.mark.parametrize("when", ["between two runs", "under a server"])
 def test_a_collection_that_cannot_be_searched_costs_no_answer_and_is_built_anew(
     filled: Records,
-    chroma: ChromaProgram,
+    own_chroma: ChromaProgram,
     seeded: Callable[..., Any],
     tmp_path: Path,
     wait_until: Callable[..., None],
@@ -66,19 +56,19 @@ def test_a_collection_that_cannot_be_searched_costs_no_answer_and_is_built_anew(
     embedder = seeded()
 
     def opened() -> Any:
-        indexes = open_indexes(tmp_path / "indexes", filled, embedder, VectorChoice("chroma", chroma.url))
+        indexes = open_indexes(tmp_path / "indexes", filled, embedder, VectorChoice("chroma", own_chroma.url))
         indexes.start()
         return indexes
 
     indexes = opened()
-    wait_until(lambda: indexes[DECISIONS].vectors.state == "ready" and chroma.windows() == COUNT)
-    (before,) = chroma.collections()
+    wait_until(lambda: indexes[DECISIONS].vectors.state == "ready" and own_chroma.windows() == COUNT)
+    (before,) = own_chroma.collections()
     if when == "between two runs":
         indexes.close()
-    chroma.kill()
+    own_chroma.kill()
     (damaged,) = tmp_path.rglob(file)
     spoil(damaged)
-    chroma.start()
+    own_chroma.start()
     if when == "between two runs":
         indexes = opened()
     vectors = indexes[DECISIONS].vectors
@@ -87,11 +77,11 @@ def test_a_collection_that_cannot_be_searched_costs_no_answer_and_is_built_anew(
 
     def rebuilt() -> bool:
         vectors.nearest(embedder.embed_query(f"query {next(queries)}"), 300)  # raises nothing
-        (now,) = chroma.collections() or (before,)
+        (now,) = own_chroma.collections() or (before,)
         return now["id"] != before["id"]
 
     wait_until(rebuilt)
-    wait_until(lambda: vectors.state == "ready" and chroma.windows() == COUNT)
+    wait_until(lambda: vectors.state == "ready" and own_chroma.windows() == COUNT)
     for number in range(20):
         assert len(vectors.nearest(embedder.embed_query(f"name-{number}"), 300)) == 300
     indexes.close()

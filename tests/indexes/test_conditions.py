@@ -33,14 +33,25 @@ from cognition_engines.spaces import (
     KNOWLEDGE,
     LISTED,
     MEMORY,
-    NO_NUMBER,
     SEARCHED,
     TIMELINE,
     Space,
 )
 from cognition_engines.store.records import Records
-from cognition_engines.store.values import Page, StoredRecord
-from tests.indexes.made import CATEGORIES, EPOCH, MADE, PEOPLE, PROJECTS, TOPICS, Maker, entry, may_see, random_viewer
+from cognition_engines.store.values import StoredRecord
+from tests.indexes.made import (
+    CATEGORIES,
+    EPOCH,
+    MADE,
+    PEOPLE,
+    PROJECTS,
+    TOPICS,
+    Maker,
+    entry,
+    may_see,
+    page_of,
+    random_viewer,
+)
 
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 TEXTS: dict[str, tuple[str, ...]] = {
@@ -150,24 +161,14 @@ def names(snapshot: Snapshot, conditions: Conditions, viewer: Viewer = ALL) -> s
 def test_a_mask_over_more_rows_than_are_told_at_a_time_tells_each() -> None:
     count = 150_000
     keys, confidence = np.arange(1, count + 1), np.random.default_rng(1).random(count)
-    absent = {each.name: np.full(count, NO_NUMBER if each.whole else np.nan) for each in DECISIONS.numbers}
     columns = Columns(DECISIONS, 1)
     columns.apply(
-        Page(
-            0,
-            count,
-            removed=np.empty(0, np.int64),
-            keys=keys,
-            seqs=keys,
-            first_seqs=keys,
-            ids=[f"d-{key}" for key in keys.tolist()],
+        page_of(
+            DECISIONS,
+            keys,
             sensitivity=(keys % 5 // 4).astype(np.int8),
-            labels={each.name: [None] * count for each in DECISIONS.labels}
-            | {"category": [f"c-{key % 3}" for key in keys.tolist()]},
-            numbers=absent | {"confidence": confidence},
-            sets={label.name: [()] * count for label in DECISIONS.sets},
-            counts=np.zeros(count, np.int64),
-            vectors=np.empty((0, 1), np.float32),
+            labels={"category": [f"c-{key % 3}" for key in keys.tolist()]},
+            numbers={"confidence": confidence},
         )
     )
     conditions = Filters(category="C-1", min_confidence=0.2, max_confidence=0.7).conditions()

@@ -19,7 +19,7 @@ from cognition_engines.queries.search import Query, Search
 from cognition_engines.retrieval.fusion import CANDIDATES, Hit, Part, best_of, fuse_parts
 from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
 from cognition_engines.spaces import DECISIONS, MEMORY, NO_NUMBER, Space
-from cognition_engines.store.values import Page
+from tests.indexes.made import page_of
 
 DIM = 8
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
@@ -58,31 +58,19 @@ def unit(values: Sequence[float]) -> Any:
     return vector / np.linalg.norm(vector)
 
 
-def page_of(space: Space, rows: Sequence[Row]) -> Page:
-    keys = np.array([row.key for row in rows], np.int64)
-    numbers = {each.name: np.full(len(rows), NO_NUMBER if each.whole else np.nan) for each in space.numbers}
-    labels: dict[str, list[str | None]] = {each.name: [None] * len(rows) for each in space.labels}
+def part_of(space: Space, rows: Sequence[Row], vector: Any, candidates: int = CANDIDATES) -> Part:
+    columns = Columns(space, DIM)
     vectors = [unit(row.vector) for row in rows if row.vector is not None]
-    return Page(
-        after=0,
-        seq=max(row.key for row in rows),
-        removed=np.empty(0, np.int64),
-        keys=keys,
-        seqs=keys,
-        first_seqs=keys,
+    page = page_of(
+        space,
+        [row.key for row in rows],
         ids=[row.id for row in rows],
-        sensitivity=np.zeros(len(rows), np.int8),
-        labels={**labels, "kind": [row.kind.label for row in rows]},
-        numbers={**numbers, "parent": np.array([row.parent for row in rows], np.int64)},
-        sets={each.name: [()] * len(rows) for each in space.sets},
+        labels={"kind": [row.kind.label for row in rows]},
+        numbers={"parent": np.array([row.parent for row in rows], np.int64)},
         counts=np.array([row.vector is not None for row in rows], np.int64),
         vectors=np.stack(vectors) if vectors else np.empty((0, DIM), np.float32),
     )
-
-
-def part_of(space: Space, rows: Sequence[Row], vector: Any, candidates: int = CANDIDATES) -> Part:
-    columns = Columns(space, DIM)
-    columns.apply(page_of(space, rows))
+    columns.apply(page)
     snapshot = columns.publish()
     mask = snapshot.mask((), ALL)
     words = Scores({row.key: row.score for row in rows})

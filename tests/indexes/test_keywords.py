@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -55,34 +54,9 @@ def test_the_text_with_more_of_the_query_comes_first(index: KeywordIndex) -> Non
     assert scores[0] > scores[1] > 0
 
 
-def test_a_rare_word_outweighs_a_common_one(index: KeywordIndex) -> None:
-    assert found(index, "use redis")[0] == 2
-
-
-def test_word_forms_and_accents_do_not_matter(index: KeywordIndex) -> None:
-    assert found(index, "deploying") == [3]
-    assert found(index, "CACHE") == [2]
-    assert found(index, "evenements cafe") == [4]
-
-
-def test_the_limit_cuts_and_ties_are_all_found(tmp_path: Path) -> None:
-    with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
-        for seq, key in enumerate([9, 3, 7, 1, 5], start=1):
-            index.apply([(key, "the same words")], [], seq)
-        assert len(found(index, "words", 3)) == 3
-        assert sorted(found(index, "words", 10)) == [1, 3, 5, 7, 9]
-
-
 def test_a_repeated_word_of_the_query_counts_as_often(index: KeywordIndex) -> None:
     once = index.search("redis", 1)[1][0]
     assert index.search("redis redis Redis", 1)[1][0] == pytest.approx(3 * once)
-
-
-def test_an_update_replaces_the_text_of_its_key(index: KeywordIndex) -> None:
-    index.apply([(2, "Use memcached")], [], 5)
-    assert found(index, "redis") == []
-    assert found(index, "memcached") == [2]
-    assert (index.count, index.seq) == (4, 5)
 
 
 def test_a_removed_key_is_not_found_and_removing_it_again_is_no_error(index: KeywordIndex) -> None:
@@ -189,16 +163,6 @@ def test_marks_restrict_a_search_and_keep_its_scores(tmp_path: Path) -> None:
             assert found == {key: score for key, score in every.items() if key in allowed}
         index.apply([texts[0]._replace(marks=(9,))], [], 2)
         assert index.search(texts[0].body, 9, marks=((9,),))[0].tolist() == [0]
-
-
-def test_search_among_no_keys_is_empty(index: KeywordIndex) -> None:
-    keys, scores = index.search_among("redis", [])
-    assert (len(keys), len(scores)) == (0, 0)
-
-
-def test_a_long_query_over_many_terms_is_answered(index: KeywordIndex) -> None:
-    query = ("redis postgresql container " + " ".join(f"t{number}" for number in range(3000)))[:8192]
-    assert sorted(found(index, query)) == [1, 2, 3]
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")
@@ -417,26 +381,6 @@ def test_scifact_is_ranked_as_well_as_published_bm25(tmp_path: Path, shared_fold
 VISIBLE = [Text(1, "zebra one", "alpha"), Text(2, "walrus one", "alpha"), Text(3, "okapi two", "alpha")]
 
 
-@pytest.mark.parametrize("hidden_word", ["zebra", "walrus", "quagga"])
-@pytest.mark.parametrize(
-    ("project", "sensitivity"), [("beta", Sensitivity.NORMAL), (None, Sensitivity.NORMAL), ("alpha", Sensitivity(2))]
-)
-def test_scores_are_by_viewer(tmp_path: Path, hidden_word: str, project: str | None, sensitivity: Sensitivity) -> None:
-    reader = Viewer(projects=frozenset({"alpha"}))
-    hidden = [Text(key, f"{hidden_word} one", project, sensitivity) for key in range(10, 50)]
-    with (
-        KeywordIndex.open(tmp_path / "alone", "store-1") as alone,
-        KeywordIndex.open(tmp_path / "beside", "store-1") as beside,
-    ):
-        alone.apply(VISIBLE, [], 1)
-        beside.apply([*VISIBLE, *hidden], [], 1)
-        keys, scores = alone.search_among("zebra walrus quagga", [1, 2, 3], reader)
-        same_keys, same_scores = beside.search_among("zebra walrus quagga", [1, 2, 3], reader)
-        assert sorted(same_keys) == sorted(keys) == [1, 2]
-        assert scores[0] / scores[1] == pytest.approx(1)
-        assert same_scores[0] / same_scores[1] == pytest.approx(1)
-
-
 def many_texts(count: int, project: str | None = None, first: int = 1) -> list[Text]:
     """Texts with a word that all have, one that 60 in 100 have, one that half have, and one of their own."""
     return [
@@ -502,23 +446,6 @@ def test_what_is_hidden_changes_no_digit_of_a_score(tmp_path: Path) -> None:
                 zip(*(each.tolist() for each in beside.search_among(query, [1, 2, 3, 10], reader)), strict=True)
             )
             assert expected == found == among
-
-
-def test_only_what_the_reader_may_see_is_found(tmp_path: Path) -> None:
-    texts = [
-        Text(number, "okapi", project, level)
-        for number, (project, level) in enumerate(product((None, "alpha", "beta"), Sensitivity))
-    ]
-    with KeywordIndex.open(tmp_path / "keywords", "store-1") as index:
-        index.apply(texts, [], 1)
-        for clearance, projects in product(Sensitivity, (None, frozenset[str](), frozenset({"alpha"}))):
-            viewer = Viewer(clearance, projects)
-            seen = {
-                text.key
-                for text in texts
-                if text.sensitivity <= clearance and (projects is None or text.project in projects)
-            }
-            assert set(index.search("okapi", 20, viewer)[0].tolist()) == seen
 
 
 def test_of_a_long_query_the_rarest_words_count(tmp_path: Path) -> None:

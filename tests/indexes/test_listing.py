@@ -1,24 +1,21 @@
 """Lists: whole, in order, exact at once, and alike for what the viewer does not see."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from random import Random
 from threading import Thread
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
 from cognition_engines.indexes.columns import listing as listing_module
 from cognition_engines.indexes.columns.listing import Listing
 from cognition_engines.indexes.columns.matching import accepts
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import AtLeast, AtMost, Conditions, HasAll, OneOf, Sensitivity, Viewer
-from cognition_engines.spaces import EPISODES, EXTRACTIONS, LISTED, Space
+from cognition_engines.models import Conditions, HasAll, Sensitivity, Viewer
+from cognition_engines.spaces import EPISODES, EXTRACTIONS, Space
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import StoredRecord
-from tests.indexes.made import MADE, TOPICS, Maker, entry, may_see, random_viewer
-from tests.indexes.test_conditions import random_conditions
+from tests.indexes.made import TOPICS, Maker, entry, may_see
 
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 
@@ -60,34 +57,6 @@ def everything(records: Records, space: Space) -> list[StoredRecord]:
     return list(records.reads.by_keys(page.keys.tolist(), ALL).values())
 
 
-@pytest.mark.parametrize("space", [EPISODES, *LISTED], ids=lambda space: space.name)
-def test_pages_are_disjoint_and_complete_under_ties(records: Records, space: Space) -> None:
-    maker = Maker(1)
-    listing = Listing(records, space)
-    for _ in range(5):  # placed one by one, sorted anew, and both
-        for size in (40, 3, 1):
-            records.put([entry(maker.record(kind)) for kind in space.kinds for _ in range(size)], None)
-            found = whole(listing, (), ALL, 7)
-            assert len(found) == len(set(found))
-            assert found == expected(everything(records, space), space, (), ALL)
-
-
-@pytest.mark.parametrize("space", [EPISODES, *LISTED], ids=lambda space: space.name)
-def test_random_conditions_and_viewers_give_what_every_record_says_of_itself(records: Records, space: Space) -> None:
-    maker = Maker(2)
-    records.put([entry(maker.record(kind)) for kind in MADE for _ in range(120)], None)
-    listing = Listing(records, space)
-    stored = everything(records, space)
-    sizes = set()
-    for seed in range(60):
-        random = Random(seed)
-        conditions, viewer = random_conditions(random, space), random_viewer(random)
-        found = whole(listing, conditions, viewer, random.choice([5, 100]))
-        assert found == expected(stored, space, conditions, viewer)
-        sizes.add(len(found))
-    assert len(sizes) > 5
-
-
 @pytest.mark.long("makes many records, or rebuilds indexes")
 def test_a_list_is_exact_the_moment_after_a_write(records: Records) -> None:
     maker = Maker(3)
@@ -119,33 +88,6 @@ def test_a_list_stays_whole_when_most_of_it_changed_and_dead_rows_were_dropped(r
         records.put([entry(maker.record(Kind.EXTRACTION, number)) for number in range(1, 1300)], None)
         records.put([entry(maker.record(Kind.EXTRACTION))], None)
         assert whole(listing, (), ALL, 500) == expected(everything(records, EXTRACTIONS), EXTRACTIONS, (), ALL)
-
-
-@dataclass
-class Calls:
-    """Counts the transactions of a store."""
-
-    count: int = 0
-
-    def note(self, *_: Any) -> None:
-        self.count += 1
-
-
-@pytest.mark.parametrize(
-    "conditions",
-    [(), (HasAll("tags", ("rag",)), AtLeast("at", 0)), (OneOf(("category",), ("Decision",)), AtMost("at", 2**60))],
-    ids=["all", "tag", "category"],
-)
-@pytest.mark.parametrize("offset", [0, 700])
-def test_any_page_makes_two_store_calls(records: Records, conditions: Conditions, offset: int) -> None:
-    maker = Maker(10)
-    records.put([entry(maker.record(Kind.EPISODE)) for _ in range(1000)], None)
-    listing = Listing(records, EPISODES)
-    listing.page((), ALL, 0, 1)
-    calls = Calls()
-    sa.event.listen(records.store.reader, "checkout", calls.note)
-    found = listing.page(conditions, ALL, offset if not conditions else 0, 100)
-    assert (calls.count, len(found.stored)) == (2, 100)
 
 
 @pytest.mark.long("makes many records, or rebuilds indexes")

@@ -15,14 +15,6 @@ from cognition_engines.indexes.indexes import open_indexes
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.store.records import Records
 
-HOLDER = """
-import sys, pathlib
-from cognition_engines.indexes.index_folder import FolderLock
-lock = FolderLock(pathlib.Path(sys.argv[1]))
-print("held", flush=True)
-sys.stdin.read()
-"""
-
 
 def test_a_second_taker_is_told_what_to_do(tmp_path: Path) -> None:
     lock = FolderLock(tmp_path / "deep/indexes")

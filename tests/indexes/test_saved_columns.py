@@ -41,6 +41,8 @@ def described(indexes: Indexes) -> dict[str, Any]:
                 name: sorted(str(text) for text, held in posted.items() if row in held)
                 for name, posted in shown.postings.items()
             }
+            assert shown.owners[start : start + count].tolist() == [row] * count
+            assert int(shown.row_of[shown.keys[row]]) == row
             found[f"{space.name} {shown.ids[row]}"] = (
                 int(shown.keys[row]),
                 int(shown.seqs[row]),
@@ -50,8 +52,6 @@ def described(indexes: Indexes) -> dict[str, Any]:
                 sets,
                 shown.vectors[start : start + count].tolist(),
                 [word[start : start + count].tolist() for word in shown.sketches],
-                shown.owners[start : start + count].tolist() == [row] * count,
-                int(shown.row_of[shown.keys[row]]) == row,
             )
     return found
 

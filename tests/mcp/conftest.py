@@ -22,12 +22,12 @@ from cognition_engines.store.records import open_records
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 from tests.isolation.world import World, make_world, put
+from tests.quick_starts import ENTRY
 from tests.serving import SeededEmbedder, Serving, serve, start
 from tests.stores import Stores
 
 __all__ = ["serve"]
 ROOT = Path(__file__).parents[2]
-CSTP = "from cstp_server.cli.entry import main; main()"
 Connect = Callable[..., AbstractAsyncContextManager[Client]]
 
 
@@ -69,7 +69,7 @@ def over_stdio(tmp_path: Path) -> Connect:
     async def connect(*words: object, mode: str = "auto", **environment: str) -> AsyncIterator[Client]:
         parameters = StdioServerParameters(
             command=sys.executable,
-            args=["-c", CSTP, "mcp", *map(str, words)],
+            args=["-c", ENTRY, "mcp", *map(str, words)],
             # the SDK hands on only what it must, which leaves out the code under test
             env={"PYTHONPATH": os.environ.get("PYTHONPATH", ""), "CSTP_EMBEDDING__MODEL": "none", **environment},
         )

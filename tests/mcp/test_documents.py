@@ -13,10 +13,13 @@ import yaml
 
 from cstp_server.mcp.tools import TOOLS
 from tests.mcp.conftest import ROOT, Connect, mcp_url
+from tests.programs import run_program
 from tests.serving import Serving
 
 PAGE = (ROOT / "docs" / "mcp.md").read_text(encoding="utf-8")
-BLOCKS = [json.loads(block) for block in re.findall(r"^```json\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SHOWN = re.findall(r"^```json\n(.*?)^```$", f"{PAGE}\n{README}", re.MULTILINE | re.DOTALL)
+BLOCKS = [json.loads(block) for block in SHOWN if 'ervers": {' in block]
 SERVERS: list[Mapping[str, Any]] = [
     server for block in BLOCKS for server in block.get("mcpServers", block.get("servers", {})).values()
 ]
@@ -25,7 +28,7 @@ HTTP = [server for server in SERVERS if "url" in server]
 
 
 def test_there_is_a_configuration_for_each_client() -> None:
-    assert (len(STDIO), len(HTTP)) == (2, 2)
+    assert (len(STDIO), len(HTTP)) == (3, 2)  # with that of the README
     headings = re.findall(r"^## (.*)$", PAGE, re.MULTILINE)
     assert {"Claude Desktop", "Claude Code", "VS Code"} <= set(headings)
 
@@ -36,7 +39,8 @@ async def test_the_commands_list_the_tools(sampled: Path, over_stdio: Connect, s
     command, *words = server["args"]
     assert Path(server["command"]).name == "cstp"
     assert command == "mcp"
-    own = {"/home/me/cstp-data": str(sampled), "claude": "reader", "vscode": "reader"}
+    own = dict.fromkeys(("/home/me/cstp-data", "/home/me/cstp/data"), str(sampled))
+    own |= dict.fromkeys(("claude", "vscode"), "reader")
     async with over_stdio(*(own.get(word, word) for word in words)) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == list(TOOLS)
 
@@ -82,11 +86,4 @@ def test_the_example_agent_tells_why_it_was_refused(knowing: Serving) -> None:
 
 def _example(serving: Serving, token: str, question: str) -> "subprocess.CompletedProcess[str]":
     program = ROOT / "examples" / "mcp_agent" / "agent.py"
-    return subprocess.run(
-        [sys.executable, str(program), mcp_url(serving), question],
-        env={"CSTP_TOKEN": token, "PATH": ""},
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+    return run_program(sys.executable, program, mcp_url(serving), question, env={"CSTP_TOKEN": token, "PATH": ""})

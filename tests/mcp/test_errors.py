@@ -17,6 +17,9 @@ from tests.serving import Serving
 
 LACKING = "the token lacks the scope read; ask its operator for a token with --scope read"
 
+DECISION = {"decision": "x", "confidence": 1}
+TIMESTAMP = "must be an ISO 8601 timestamp such as 2026-01-31T09:30:00Z, or a date such as 2026-01-31"
+
 
 async def failure(serving: Serving, token: str, tool: str, arguments: dict[str, Any]) -> Any:
     """The body of an error; no structured content, which a client would check against the schema of results."""
@@ -35,14 +38,8 @@ async def failure(serving: Serving, token: str, tool: str, arguments: dict[str, 
         ({"limit": 101}, "limit must be between 1 and 100"),
         ({"limit": True}, "limit must be an integer"),
         ({"offset": -1}, "offset must be at least 0"),
-        (
-            {"since": "yesterday"},
-            "since must be an ISO 8601 timestamp such as 2026-01-31T09:30:00Z, or a date such as 2026-01-31",
-        ),
-        (
-            {"date_from": "2026-02-02", "date_to": "2026-02-01"},
-            "date_from must not be later than date_to",
-        ),
+        ({"since": "yesterday"}, f"since {TIMESTAMP}"),
+        ({"date_from": "2026-02-02", "date_to": "2026-02-01"}, "date_from must not be later than date_to"),
         ({"limit": 0, "offset": -1}, "limit must be between 1 and 100; offset must be at least 0"),
     ],
     ids=str,
@@ -64,10 +61,7 @@ async def test_list_episodes_refuses_by_its_seed(knowing: Serving, arguments: di
         ({"query": "ok", "limit": 51}, "Limit must be between 1 and 50"),
         ({"query": "ok", "min_importance": 2}, "min_importance must be between 0 and 1"),
         ({"query": "ok", "max_tokens": 1}, "max_tokens must be at least 500"),
-        (
-            {"query": "ok", "limit": 51, "foo": 1},
-            "Limit must be between 1 and 50; foo is not an argument of this tool",
-        ),
+        ({"query": "ok", "limit": 51, "foo": 1}, "Limit must be between 1 and 50; foo is not an argument of this tool"),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -76,14 +70,9 @@ async def test_recall_refuses_by_its_seed(knowing: Serving, arguments: dict[str,
 
 
 async def test_recall_of_an_unknown_id_is_empty_and_says_so(knowing: Serving) -> None:
+    empty = {"results": [], "related": [], "entities": [], "total_count": 0}
     found = await failure(knowing, knowing.token(), "recall", {"id": "art_nothing"})
-    assert found == {
-        "results": [],
-        "related": [],
-        "entities": [],
-        "total_count": 0,
-        "error": "Not found: art_nothing",
-    }
+    assert found == empty | {"error": "Not found: art_nothing"}
 
 
 @pytest.mark.parametrize("tool", ["get_decision_points", "get_patterns", "get_warnings"])
@@ -145,11 +134,8 @@ async def test_a_token_without_the_scope_is_told_which_it_needs(knowing: Serving
     assert await failure(knowing, token, "get_chunk", {"chunk_id": "x"}) == {
         "error": {"code": "FORBIDDEN", "message": f"Forbidden: {LACKING}", "details": {"scope": "read"}}
     }
-    assert await failure(knowing, token, "list_episodes", {}) == {
-        "error": "Forbidden",
-        "details": LACKING,
-        "tool": "list_episodes",
-    }
+    listed = {"error": "Forbidden", "details": LACKING, "tool": "list_episodes"}
+    assert await failure(knowing, token, "list_episodes", {}) == listed
     assert await failure(knowing, token, "recall", {"query": "index"}) == {"error": f"Forbidden: {LACKING}"}
 
 
@@ -203,11 +189,7 @@ async def test_a_tool_that_is_not_there_is_an_error_of_the_protocol(knowing: Ser
         ("review_decision", {"id": "x", "outcome": "success", "result": "y"}, "use actual_result"),
         ("get_graph", {"id": "x"}, "id is not an argument of this tool; did you mean node_id?"),
         ("list_memories", {"since": "2026-01-01"}, "did you mean date_from?"),
-        (
-            "record_decision",
-            {"decision": "x", "confidence": 1, "reasons": ["y"]},
-            """such as {"type": "analysis", "text": "…"}""",
-        ),
+        ("record_decision", DECISION | {"reasons": ["y"]}, 'such as {"type": "analysis", "text": "…"}'),
         ("query_decisions", {"query": "x", "status": ["accepted"]}, "did you mean filters.status?"),
         ("get_stats", {"reason": 1}, "reason is not an argument of this tool"),
         ("get_stats", {f"a{n}": 1 for n in range(60)}, "members that are not arguments of this tool"),

@@ -21,6 +21,7 @@ TOKEN_BYTES = 3
 FILLER = 'The canteen serves soup on Mondays, and "noodles" on Thursdays.\nThe lift is slow in the morning. '
 ANSWER = "Number {}: two engineers on call already know how to restore the database after an outage."
 SHORT = "An outage of the database needs two engineers on call."
+OWNER = {"ref": "Mara", "role": "owner"}
 QUERY = "who has experience with disaster recovery"
 
 WHOLE: Mapping[str, Mapping[str, Any]] = {
@@ -42,39 +43,15 @@ def decisions() -> Iterator[dict[str, Any]]:
 
 def lines() -> Iterator[dict[str, Any]]:
     for number in range(12):
-        yield {
-            "kind": "artifact",
-            "id": f"mail-{number}",
-            "title": f"Mail {number}",
-            "content": long_text(number),
-            "context": "email",
-            "source_system": "mail",
-            "participants": ["Mara", "Jonas"],
-        }
-        yield {
-            "kind": "chunk",
-            "id": f"chk-{number}",
-            "title": f"Page {number}",
-            "content": long_text(number),
-            "chunk_index": 0,
-            "total_chunks": 1,
-        }
-        yield {
-            "kind": "turn",
-            "conversation_id": "talk",
-            "turn_index": number,
-            "role": "user",
-            "content": long_text(number),
-            "source_system": "chat",
-        }
-        yield {
-            "kind": "event",
-            "id": f"event-{number}",
-            "category": "Decision",
-            "artifact_id": f"mail-{number}",
-            "narrative": f"Mara takes part {number} of the work. " * 20,
-            "actors": [{"ref": "Mara", "role": "owner"}],
-        }
+        long = {"content": long_text(number)}
+        mail = {"kind": "artifact", "id": f"mail-{number}", "title": f"Mail {number}", "context": "email"}
+        yield mail | long | {"source_system": "mail", "participants": ["Mara", "Jonas"]}
+        page = {"kind": "chunk", "id": f"chk-{number}", "title": f"Page {number}"}
+        yield page | long | {"chunk_index": 0, "total_chunks": 1}
+        turn = {"kind": "turn", "conversation_id": "talk", "turn_index": number, "role": "user"}
+        yield turn | long | {"source_system": "chat"}
+        event = {"kind": "event", "id": f"event-{number}", "category": "Decision", "artifact_id": f"mail-{number}"}
+        yield event | {"narrative": f"Mara takes part {number} of the work. " * 20, "actors": [OWNER]}
 
 
 @contextmanager
@@ -130,11 +107,8 @@ async def test_the_id_of_a_cut_result_gives_the_whole(long: Serving) -> None:
         whole, _ = await asked(long, "recall", id=one["id"])
         (record,) = whole["results"]
         assert one["content"] in record["content"]
-        assert (
-            len(one["content"])
-            < len(record["content"])
-            == len(long.ask("recall", id=one["id"])["results"][0]["content"])
-        )
+        (plain,) = long.ask("recall", id=one["id"])["results"]
+        assert len(one["content"]) < len(record["content"]) == len(plain["content"])
         assert record["truncated"] is False
     found, _ = await asked(long, "search_knowledge", query=QUERY, limit=1)
     (one,) = found["results"]

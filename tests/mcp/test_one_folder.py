@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -19,10 +18,12 @@ from cstp.client.sync_client import Client
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 from tests.conftest import wait_until as wait
-from tests.mcp.windows import CSTP, Window, WindowClosed, holder_of, plain_environment
+from tests.mcp.windows import Window, WindowClosed, holder_of
+from tests.programs import COMMAND, plain_environment
 
 Open = Callable[..., Window]
 NO_LIMIT = {"CSTP_LIMITS__DEFAULT": "1000000/second", "CSTP_LIMITS__WRITES": "1000000/second"}
+pytestmark = pytest.mark.long("starts programs that speak MCP")
 KILLS = 20
 PROCESSES = 10
 MOST_MEMORY = 150 * 1024 * 1024
@@ -60,7 +61,7 @@ def command(data: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     started: list[subprocess.Popen[str]] = []
 
     def start(*words: object) -> "subprocess.Popen[str]":
-        line = [sys.executable, "-c", CSTP, *map(str, words), "--data-dir", str(data)]
+        line = [*COMMAND, *map(str, words), "--data-dir", str(data)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         started.append(subprocess.Popen(line, text=True, env=plain_environment(), **pipes))
         return started[-1]
@@ -93,7 +94,6 @@ def finds(one: Window, title: str) -> bool:
     return title in [each["title"] for each in found["decisions"]]
 
 
-@pytest.mark.long("starts programs that speak MCP")
 def test_two_programs_over_one_folder_find_what_each_wrote_and_keep_their_rights(window: Open, data: Path) -> None:
     first, second = window(), window()
     assert decide(first, "Paint the fence")["success"]
@@ -109,7 +109,6 @@ def test_two_programs_over_one_folder_find_what_each_wrote_and_keep_their_rights
     assert mode & 0o777 == 0o600
 
 
-@pytest.mark.long("starts programs that speak MCP")
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM, None], ids=["SIGKILL", "SIGTERM", "end of input"])
 def test_another_program_takes_over_the_folder(window: Open, data: Path, end: signal.Signals | None) -> None:
     first = window()
@@ -126,7 +125,6 @@ def test_another_program_takes_over_the_folder(window: Open, data: Path, end: si
     assert holder_of(data) in (second.process.pid, third.process.pid)
 
 
-@pytest.mark.long("starts a server and a program that speaks MCP")
 def test_a_server_takes_the_folder_from_a_program(window: Open, command: Callable[..., Any], data: Path) -> None:
     tokens = Settings.model_validate({"data_dir": data}).tokens_path
     _, secret = create_token(tokens, "team", lifetime=timedelta(hours=1), scopes=("read", "write"))
@@ -150,7 +148,6 @@ def test_a_server_takes_the_folder_from_a_program(window: Open, command: Callabl
     assert len(titles(before)) == 5
 
 
-@pytest.mark.long("starts programs")
 def test_programs_find_what_ingest_and_watch_read_into_their_folder(
     window: Open, command: Callable[..., Any], data: Path, wait_until: Callable[..., None]
 ) -> None:
@@ -171,7 +168,6 @@ def test_programs_find_what_ingest_and_watch_read_into_their_folder(
     wait_until(lambda: knows(first, "rhubarb") and knows(second, "rhubarb"))
 
 
-@pytest.mark.long("starts programs")
 @pytest.mark.parametrize("words", [("reindex",), ("compact",), ("site", "pages")], ids=lambda words: words[0])
 def test_commands_get_the_folder(window: Open, command: Callable[..., Any], data: Path, words: tuple[str, ...]) -> None:
     first, second = window(), window()
@@ -186,7 +182,6 @@ def test_commands_get_the_folder(window: Open, command: Callable[..., Any], data
     assert finds(first, "Oil the gate")
 
 
-@pytest.mark.long("starts programs and kills them for a minute")
 def test_killed_holders_lose_and_double_no_write(window: Open, data: Path, wait_until: Callable[..., None]) -> None:
     killed: set[int] = set()
     written: list[str] = []

@@ -114,10 +114,8 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
             assert not result.is_error, result
             Draft202012Validator(listed[name].output_schema).validate(result.structured_content)
             found = body_of(result)
-            assert any(
-                found.get(key)
-                for key in ("decisions", "results", "episodes", "content", "total", "changes", "memories")
-            ), name
+            held = ("decisions", "results", "episodes", "content", "total", "changes", "memories")
+            assert any(found.get(key) for key in held), name
 
 
 def test_the_shapes_of_the_tools_are_those_that_were_agreed() -> None:
@@ -296,17 +294,14 @@ async def test_a_decision_is_recorded_read_reviewed_and_linked_by_tools(serve: C
         made = []
         for decision in ("Bake bread", "Buy an oven"):
             asked = {"decision": decision, "confidence": 0.5, "tags": '["bread"]', "idempotency_key": decision[:3]}
-            twice = [await client.call_tool("record_decision", asked) for _ in range(2)]
-            first, again = (one.structured_content or {} for one in twice)
+            first, again = [body_of(await client.call_tool("record_decision", asked)) for _ in range(2)]
             assert (first["created"], again["created"], again["id"]) == (True, False, first["id"])
             made.append(first["id"])
         link = {"source_id": made[0], "target_id": made[1], "edge_type": "depends_on"}
         await client.call_tool("link_decisions", link)
         await client.call_tool("review_decision", {"id": made[0], "outcome": "success"})
-        done = await client.call_tool("update_decision", {"id": made[0], "updates": {"pr": "7"}})
-        seq = (done.structured_content or {})["seq"]
-        read = await client.call_tool("get_decision", {"id": made[0], "min_seq": seq})
-        found = (read.structured_content or {})["decision"]
+        seq = body_of(await client.call_tool("update_decision", {"id": made[0], "updates": {"pr": "7"}}))["seq"]
+        found = body_of(await client.call_tool("get_decision", {"id": made[0], "min_seq": seq}))["decision"]
         assert (found["outcome"], found["pr"], found["provenance"]["via"]) == ("success", "7", "mcp")
         assert [one["target_id"] for one in found["links"]] == [made[1]]
         assert (await client.call_tool("unlink_decisions", link)).is_error is False
@@ -322,27 +317,24 @@ async def test_lessons_memories_and_knowledge_are_stored_and_found_by_tools(serv
     token = serving.token(scopes=("read", "write"))
     async with over_http(mcp_url(serving), token) as client:
         asked = {"query": "Bake bread", "reward": 0, "reflection": "Preheat.", "tags": '["bread"]'}
-        twice = [await client.call_tool("store_episode", asked | {"idempotency_key": "one"}) for _ in range(2)]
-        first, again = (one.structured_content or {} for one in twice)
+        asked |= {"idempotency_key": "one"}
+        first, again = [body_of(await client.call_tool("store_episode", asked)) for _ in range(2)]
         assert (first["created"], again["created"], again["id"]) == (True, False, first["id"])
-        read = await client.call_tool("get_episode", {"id": first["id"], "min_seq": first["seq"]})
-        whole = read.structured_content or {}
+        whole = body_of(await client.call_tool("get_episode", {"id": first["id"], "min_seq": first["seq"]}))
         assert (whole["reflection"], whole["provenance"]["via"]) == ("Preheat.", "mcp")
-        found = await client.call_tool("find_episodes", {"query": "preheat", "min_seq": first["seq"]})
-        assert [one["id"] for one in (found.structured_content or {})["episodes"]] == [first["id"]]
-        told = await client.call_tool("remember", {"content": "The oven is hot.", "context": "note"})
-        assert (told.structured_content or {})["status"] == "created"
-        chunk = [{"kind": "chunk", "content": "Rye needs sour dough."}]
-        kept = await client.call_tool("store_knowledge", {"records": chunk})
-        assert [one["status"] for one in (kept.structured_content or {})["records"]] == ["created"]
-        unsure = await client.call_tool("forget", {"id": first["id"], "kind": "episode"})
-        violations = body_of(unsure)["error"]["details"]["violations"]
-        assert [one["field"] for one in violations] == ["confirm"]
-        tried = await client.call_tool("forget", {"id": first["id"], "kind": "episode", "dry_run": True})
-        assert (tried.structured_content or {})["deleted"] is False
-        forgotten = await client.call_tool("forget", {"id": first["id"], "kind": "episode", "confirm": True})
-        receipt = (forgotten.structured_content or {})["receipt"]
-        assert receipt["remaining"] == {"records": 0, "keywords": 0, "vectors": 0}
+        found = body_of(await client.call_tool("find_episodes", {"query": "preheat", "min_seq": first["seq"]}))
+        assert [one["id"] for one in found["episodes"]] == [first["id"]]
+        told = body_of(await client.call_tool("remember", {"content": "The oven is hot.", "context": "note"}))
+        assert told["status"] == "created"
+        chunk = {"kind": "chunk", "content": "Rye needs sour dough."}
+        kept = body_of(await client.call_tool("store_knowledge", {"records": [chunk]}))
+        assert [one["status"] for one in kept["records"]] == ["created"]
+        asked = {"id": first["id"], "kind": "episode"}
+        unsure = body_of(await client.call_tool("forget", asked))
+        assert [one["field"] for one in unsure["error"]["details"]["violations"]] == ["confirm"]
+        assert body_of(await client.call_tool("forget", asked | {"dry_run": True}))["deleted"] is False
+        forgotten = body_of(await client.call_tool("forget", asked | {"confirm": True}))
+        assert forgotten["receipt"]["remaining"] == {"records": 0, "keywords": 0, "vectors": 0}
         gone = await client.call_tool("get_episode", {"id": first["id"]})
         assert body_of(gone)["error"]["code"] == "NOT_FOUND", body_of(gone)
     async with over_http(mcp_url(serving), serving.token()) as reader:

@@ -1,18 +1,16 @@
 """Several `cstp mcp` over one data folder, as the windows of clients start them."""
 
 import json
-import os
 import socket
 import struct
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from cstp_server.holder import folder_socket
+from tests.programs import COMMAND, plain_environment
 
-CSTP = "from cstp_server.cli.entry import main; main()"
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -23,12 +21,6 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 Wait = Callable[..., None]
 
 
-def plain_environment(**given: str) -> dict[str, str]:
-    """The environment without settings of CSTP, but for those that are given, and without a model."""
-    plain = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
-    return {**plain, "CSTP_EMBEDDING__MODEL": "none", **given}
-
-
 class WindowClosed(Exception):
     """The process has ended."""
 
@@ -37,15 +29,9 @@ class Window:
     """A `cstp mcp` over `data`, with the rights of an agent. `ready` once it has answered to `initialize`."""
 
     def __init__(self, data: Path, agent: str, **environment: str) -> None:
-        words = [sys.executable, "-c", CSTP, "mcp", "--data-dir", str(data), "--agent", agent]
-        self.process = subprocess.Popen(
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env=plain_environment(**environment),
-        )
+        words = [*COMMAND, "mcp", "--data-dir", str(data), "--agent", agent]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        self.process = subprocess.Popen(words, text=True, env=plain_environment(**environment), **pipes)
         self._last = 1
         self._ready = False
 

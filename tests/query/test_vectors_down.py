@@ -1,6 +1,6 @@
 """A Chroma server that is not there, goes away and comes back; and the default model over a socket."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -99,69 +99,69 @@ def test_with_no_chroma_server_at_its_address_every_search_is_answered_from_memo
         assert reply["result"]["decisions"][0]["distance"] is not None
 
 
-@pytest.fixture
-def chroma(tmp_path: Path) -> Iterator[ChromaProgram]:
-    """A Chroma server of the test's own."""
-    running = ChromaProgram(tmp_path / "chroma")
-    running.start()
-    yield running
-    running.kill()
-
-
 MODES = ("semantic", "hybrid", "keyword")
 
 
 @pytest.mark.long("kills a Chroma server")
 @pytest.mark.usefixtures("worth_asking")
 def test_a_chroma_server_that_dies_costs_no_answer_and_is_used_again_when_it_is_back(
-    start: Callable[..., Any], chroma: ChromaProgram, wait_until: Callable[..., None], reported: Callable[[Any], str]
+    start: Callable[..., Any],
+    own_chroma: ChromaProgram,
+    wait_until: Callable[..., None],
+    reported: Callable[[Any], str],
 ) -> None:
-    live = start(chroma.url)
+    live = start(own_chroma.url)
     token = live.token()
     wait_until(lambda: first(asked(live, token, "semantic")) == "d-db", SECONDS)
-    wait_until(lambda: chroma.windows() == len(TITLES) and reported(live) == "200 ready", SECONDS)
+    wait_until(lambda: own_chroma.windows() == len(TITLES) and reported(live) == "200 ready", SECONDS)
 
     def answered(state: str) -> bool:
         assert [first(asked(live, token, mode)) for mode in MODES] == ["d-db"] * 3
         return reported(live) == state
 
-    chroma.kill()
+    own_chroma.kill()
     wait_until(lambda: answered("200 degraded"), SECONDS)
     assert answered("200 degraded")
-    chroma.start()
+    own_chroma.start()
     wait_until(lambda: answered("200 ready"), SECONDS)
-    wait_until(lambda: chroma.windows() == len(TITLES), SECONDS)
+    wait_until(lambda: own_chroma.windows() == len(TITLES), SECONDS)
 
 
 @pytest.mark.long("kills a Chroma server")
 @pytest.mark.usefixtures("worth_asking")
 def test_a_receipt_says_that_vectors_were_not_looked_at_while_their_server_is_gone(
-    start: Callable[..., Any], chroma: ChromaProgram, wait_until: Callable[..., None], reported: Callable[[Any], str]
+    start: Callable[..., Any],
+    own_chroma: ChromaProgram,
+    wait_until: Callable[..., None],
+    reported: Callable[[Any], str],
 ) -> None:
-    live = start(chroma.url)
+    live = start(own_chroma.url)
     token = live.token(scopes=("read", "write"))
     recorded = live.call("cstp.recordDecision", token, {"decision": "Cache prices", "confidence": 0.5}).json["result"]
-    wait_until(lambda: chroma.windows() == len(TITLES) + 1 and reported(live) == "200 ready", SECONDS)
-    chroma.kill()
+    wait_until(lambda: own_chroma.windows() == len(TITLES) + 1 and reported(live) == "200 ready", SECONDS)
+    own_chroma.kill()
     answer = live.call("cstp.forget", token, {"id": recorded["id"], "confirm": True}).json["result"]
     receipt = answer["receipt"]
     assert receipt["remaining"] == {"records": 0, "keywords": 0, "vectors": None}
     assert "vectors" in {one["part"] for one in receipt["pending"]}
     assert recorded["id"] not in str(asked(live, token, "hybrid"))
-    chroma.start()
-    wait_until(lambda: chroma.windows() == len(TITLES), SECONDS)
+    own_chroma.start()
+    wait_until(lambda: own_chroma.windows() == len(TITLES), SECONDS)
 
 
 @pytest.mark.long("kills a Chroma server")
 @pytest.mark.usefixtures("worth_asking")
 def test_a_chroma_server_that_hangs_costs_calls_their_deadline_once_and_then_no_answer(
-    start: Callable[..., Any], chroma: ChromaProgram, wait_until: Callable[..., None], reported: Callable[[Any], str]
+    start: Callable[..., Any],
+    own_chroma: ChromaProgram,
+    wait_until: Callable[..., None],
+    reported: Callable[[Any], str],
 ) -> None:
-    live = start(chroma.url)
+    live = start(own_chroma.url)
     token = live.token()
     wait_until(lambda: first(asked(live, token, "semantic")) == "d-db", SECONDS)
-    wait_until(lambda: chroma.windows() == len(TITLES) and reported(live) == "200 ready", SECONDS)
-    chroma.freeze()
+    wait_until(lambda: own_chroma.windows() == len(TITLES) and reported(live) == "200 ready", SECONDS)
+    own_chroma.freeze()
     try:
         # it is asked once a second, and an answer that does not come in 5 s is none
         assert component(asked(live, token, "semantic")) in ("vectors", None)
@@ -171,6 +171,6 @@ def test_a_chroma_server_that_hangs_costs_calls_their_deadline_once_and_then_no_
             assert [first(asked(live, token, mode)) for mode in MODES] == ["d-db"] * 3
         assert monotonic() - began < 30, "calls must not wait for it, one after the other"
     finally:
-        chroma.thaw()
+        own_chroma.thaw()
     wait_until(lambda: reported(live) == "200 ready", 2 * SECONDS)
     assert first(asked(live, token, "semantic")) == "d-db"

@@ -127,6 +127,59 @@ def test_where_there_is_no_record_none_is_named(memory: Any) -> None:
     assert "nearest" not in found
 
 
+def said(**turns: str) -> list[Any]:
+    """Turns of a conversation of Ana, Ben and an assistant, by speaker; a digit after it makes a name another one."""
+    return [
+        entry(
+            Kind.TURN,
+            name,
+            conversation_id="talk",
+            content=content,
+            turn_index=place,
+            speaker=(speaker := name.rstrip("0123456789").capitalize()),
+            role="assistant" if speaker == "Bot" else "user",
+        )
+        for place, (name, content) in enumerate(turns.items())
+    ]
+
+
+ASKED = "What harbour did Ana paint?"
+PAINTED = "I paint the old harbour at dawn."
+OF_SPEAKERS = {
+    "another one says it": (said(ben=PAINTED, ana="I sing."), ASKED, True),
+    "the named one says it": (said(ana=PAINTED, ben="I sing."), ASKED, False),
+    "both say it": (said(ana=PAINTED, ben=PAINTED), ASKED, False),
+    "it is said to the named one": (said(ben="You paint the old harbour!", ana="I sing."), ASKED, False),
+    "another one is asked": (said(ana="Did Ben paint the harbour?", ben="Yes."), ASKED, True),
+    "no speaker is named": (said(ben=PAINTED, ana="I sing."), "Who did paint the old harbour?", False),
+    "both are named": (said(ben=PAINTED, ana="I sing."), "Did Ana and Ben paint the old harbour?", False),
+    "an assistant says it": (said(bot="Painters paint a harbour.", ana="I sing."), ASKED, False),
+}
+
+
+@pytest.mark.parametrize("method", ["cstp.recall", "cstp.search"])
+@pytest.mark.parametrize("mode", ["hybrid", "semantic"])
+@pytest.mark.parametrize("case", OF_SPEAKERS)
+def test_a_question_about_a_speaker_is_refused_if_turns_say_it_of_another_one(
+    remembering: Callable[..., Any], case: str, mode: str, method: str
+) -> None:
+    turns, query, refused = OF_SPEAKERS[case]
+    memory = remembering(turns, search={"least_cosine": 0.2})
+    found = send(memory, method, query=query, mode=mode, abstain=True)["result"]
+    assert found["noGoodMatch"] is refused
+    if refused:
+        assert found["results"] == []
+        assert found["nearest"]["cosine"] >= 0.2
+    else:
+        assert found["results"] == send(memory, method, query=query, mode=mode)["result"]["results"] != []
+
+
+def test_speakers_of_other_conversations_do_not_count(remembering: Callable[..., Any]) -> None:
+    elsewhere = entry(Kind.TURN, "far", conversation_id="other", content=PAINTED, speaker="Eve", turn_index=0)
+    memory = remembering([*said(ana="I sing.", ben="I dance."), elsewhere], search={"least_cosine": 0.2})
+    assert send(memory, "cstp.recall", query=ASKED, abstain=True)["result"]["noGoodMatch"] is False
+
+
 @pytest.mark.parametrize("method", list(LISTS))
 def test_words_alone_cannot_abstain(memory: Any, method: str) -> None:
     error = send(memory, method, query="crane", mode="keyword", abstain=True)["error"]

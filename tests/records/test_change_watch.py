@@ -1,7 +1,6 @@
 """Whether something was committed, by whatever process: asked cheaply, and answered to who waits for it."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from threading import Event
 
 import pytest
@@ -13,15 +12,7 @@ from cognition_engines.models import Decision
 from cognition_engines.store.change_feed import ChangeWatch
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry
-from tests.stores import DATABASES, PostgreSQL
-
-
-@pytest.fixture(params=DATABASES)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite":
-        return f"sqlite:///{tmp_path}/records.sqlite3"
-    found: str = request.getfixturevalue("postgresql_url")
-    return found
+from tests.stores import PostgreSQL
 
 
 @pytest.fixture
@@ -54,21 +45,17 @@ def test_a_commit_is_seen_once_and_nothing_else_is(opened: tuple[Records, Record
 
 
 @pytest.mark.long("restarts a PostgreSQL")
-def test_after_an_outage_it_looks_again(tmp_path: Path) -> None:
-    running = PostgreSQL()
-    try:
-        records = open_records(running.database_url(running.create_database()))
-        watch = ChangeWatch(records.store)
+def test_after_an_outage_it_looks_again(own_postgresql: PostgreSQL) -> None:
+    records = open_records(own_postgresql.url)
+    watch = ChangeWatch(records.store)
+    watch.has_changed()
+    own_postgresql.stop()
+    with pytest.raises(ComponentFailed):
         watch.has_changed()
-        running.stop()
-        with pytest.raises(ComponentFailed):
-            watch.has_changed()
-        running.start()
-        assert watch.has_changed()
-        watch.close()
-        records.close()
-    finally:
-        running.close()
+    own_postgresql.start()
+    assert watch.has_changed()
+    watch.close()
+    records.close()
 
 
 def test_a_waiter_is_called_by_other_writers(opened: tuple[Records, Records], wait_until: Callable[..., None]) -> None:

@@ -9,7 +9,6 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.spec import Kind
@@ -84,11 +83,6 @@ def test_a_new_store_has_the_tables_that_the_program_works_with(new_url: str) ->
         assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalars().all() == [HEAD]
         assert set(sa.inspect(connection).get_table_names()) == {*metadata.tables, "alembic_version"}
     engine.dispose()
-
-
-def _texts(index: ReflectedIndex) -> dict[str, str]:
-    """The options of an index, such as which rows it has, as texts that can be compared."""
-    return {name: str(option) for name, option in index.get("dialect_options", {}).items()}
 
 
 def test_a_store_of_a_newer_version_is_refused_and_left_alone(url: str, entry: Make) -> None:

@@ -98,27 +98,18 @@ def test_a_host_that_vanishes_is_noticed_on_every_connection_and_the_url_may_say
     assert "options" not in parameters(postgresql_url)
 
 
-@pytest.fixture
-def own() -> Iterator[PostgreSQL]:
-    """A PostgreSQL of this test's own."""
-    running = PostgreSQL()
-    yield running
-    running.start()
-    running.close()
-
-
 @pytest.mark.long("restarts a PostgreSQL")
 @pytest.mark.parametrize("end", [PostgreSQL.stop, PostgreSQL.kill], ids=["stopped", "killed"])
 def test_records_are_read_and_written_again_after_a_restart(
-    own: PostgreSQL, entry: Make, end: Callable[[PostgreSQL], None], wait_until: Callable[..., None]
+    own_postgresql: PostgreSQL, entry: Make, end: Callable[[PostgreSQL], None], wait_until: Callable[..., None]
 ) -> None:
-    records = open_records(own.url, 5)
+    records = open_records(own_postgresql.url, 5)
     records.put([entry("a")], None)
-    end(own)
+    end(own_postgresql)
     for _ in range(3):
         with pytest.raises(ComponentFailed, match="records: the database"):
             records.reads.find([(Kind.DECISION, "a")], None)
-    own.start()
+    own_postgresql.start()
     assert records.reads.find([(Kind.DECISION, "a")], None)
     records.put([entry("b")], None)
     assert sum(records.counts().values()) == 2
@@ -127,16 +118,16 @@ def test_records_are_read_and_written_again_after_a_restart(
 
 @pytest.mark.long("restarts a PostgreSQL")
 def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
-    own: PostgreSQL,
+    own_postgresql: PostgreSQL,
     entry: Make,
     live_server: Callable[..., Any],
     log_output: Callable[[str], StringIO],
     wait_until: Callable[..., None],
 ) -> None:
     log = log_output("error")
-    records = open_records(own.url)
+    records = open_records(own_postgresql.url)
     records.put([entry("a", "a lighthouse keeper")], None)
-    live = live_server({"store.url": own.url, "vectors.url": None})
+    live = live_server({"store.url": own_postgresql.url, "vectors.url": None})
     token = live.token()
 
     def asked(words: str) -> Any:
@@ -147,7 +138,7 @@ def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
         return reply["result"]["total"] if "result" in reply else -1
 
     assert titles("lighthouse") == 1
-    own.stop()
+    own_postgresql.stop()
     error = asked("lighthouse")["error"]
     assert (error["code"], error["data"]["component"]) == (-32003, "records")
     assert error["data"].keys() == {"component", "requestId"}
@@ -156,7 +147,7 @@ def test_a_running_server_answers_again_after_a_restart_without_one_of_its_own(
     gone = "records: the database does not answer"
     assert reasons <= {gone, f"{gone} (connection refused)"}
     assert reasons
-    own.start()
+    own_postgresql.start()
     assert titles("lighthouse") == 1
     records.put([entry("b", "another lighthouse")], None)
     wait_until(lambda: titles("lighthouse") == 2)
@@ -236,11 +227,11 @@ def test_a_server_whose_database_is_down_says_so_and_ends_with_1(tmp_path: Path)
 
 
 @pytest.mark.long("restarts a PostgreSQL")
-def test_a_hanging_database_ends_a_start_with_1(own: PostgreSQL, tmp_path: Path) -> None:
-    own.freeze()
+def test_a_hanging_database_ends_a_start_with_1(own_postgresql: PostgreSQL, tmp_path: Path) -> None:
+    own_postgresql.freeze()
     try:
         began = monotonic()
-        assert refused(serve(f"{own.url}&connect_timeout=2", tmp_path))
+        assert refused(serve(f"{own_postgresql.url}&connect_timeout=2", tmp_path))
         assert monotonic() - began < 30, "without a timeout it would wait for ever"
     finally:
-        own.thaw()
+        own_postgresql.thaw()

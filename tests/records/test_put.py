@@ -6,52 +6,14 @@ from threading import Barrier, Thread
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.spec import MAX_ID, Kind, Origin
-from cognition_engines.models import STATUSES, Decision, Reason, Sensitivity
 from cognition_engines.store.records import Records, open_records
 from cognition_engines.store.values import Entry, FloatArray, Outcome
-from tests.kinds import as_shown
 from tests.stored import Removal, Upsert, changes_of, models
 
 Make = Callable[..., Entry]
-
-TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
-TEXTS = st.lists(TEXT, max_size=3).map(tuple)
-MAYBE = st.none() | TEXT
-DECISIONS = st.builds(
-    Decision,
-    id=st.just("d-1"),
-    title=TEXT,
-    text=TEXT,
-    category=MAYBE,
-    confidence=st.none() | st.floats(0, 1),
-    stakes=MAYBE,
-    status=st.none() | st.sampled_from(STATUSES),
-    status_text=MAYBE,
-    outcome=MAYBE,
-    date=st.none() | st.datetimes(timezones=st.just(UTC)),
-    reasons=st.lists(st.builds(Reason, TEXT, MAYBE), max_size=3).map(tuple),
-    tags=TEXTS,
-    supersedes=TEXTS,
-    superseded_by=TEXTS,
-    project=MAYBE,
-    sensitivity=st.sampled_from(Sensitivity),
-    metadata=st.dictionaries(TEXT, st.none() | TEXT | st.lists(st.integers(0, 9)), max_size=2),
-).map(as_shown)
-ORIGINS = st.builds(Origin, source=TEXT, ordinal=st.integers(0, 2**31 - 1), ingested_as=MAYBE, digest=TEXT)
-
-
-@pytest.mark.long("writes many records")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(decision=DECISIONS, origin=ORIGINS)
-def test_a_decision_comes_back_as_it_was_put(records: Records, decision: Decision, origin: Origin) -> None:
-    records.delete(Kind.DECISION, ["d-1"])
-    records.put([Entry(decision, origin)], None)
-    (stored,) = records.reads.find([(Kind.DECISION, "d-1")], None)
-    assert (stored.record, stored.origin) == (decision, origin)
 
 
 @pytest.mark.parametrize("id", ["\U0010ffff" * MAX_ID, "a'b\"c%_\\;--", "é", "e\u0301", "İ", "ß", "\u202e\t\n"])

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.spec import Kind
@@ -18,40 +17,6 @@ from tests.stored import Upsert, changes_of, models
 
 Make = Callable[..., Entry]
 Floats = Callable[[int, float], FloatArray]
-
-PROJECTS = st.sampled_from([None, "", "a", "A", "b", "é", "a%", "_", "a'"]) | st.text(
-    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=4
-)
-VIEWERS = st.builds(
-    Viewer,
-    clearance=st.sampled_from(Sensitivity),
-    projects=st.none() | st.frozensets(PROJECTS.filter(lambda project: project is not None), max_size=4),
-)
-
-
-def may_see(viewer: Viewer, project: str | None, sensitivity: Sensitivity) -> bool:
-    return sensitivity <= viewer.clearance and (viewer.projects is None or project in viewer.projects)
-
-
-@pytest.mark.long("writes many records")
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    held=st.lists(st.tuples(PROJECTS, st.sampled_from(Sensitivity)), min_size=1, max_size=8),
-    viewer=VIEWERS,
-)
-def test_get_and_by_keys_give_exactly_what_the_viewer_sees(
-    records: Records, entry: Make, held: list[tuple[str | None, Sensitivity]], viewer: Viewer
-) -> None:
-    ids = [f"d-{number}" for number in range(8)]
-    records.delete(Kind.DECISION, ids)
-    batch = [entry(id, project=project, sensitivity=level) for id, (project, level) in zip(ids, held, strict=False)]
-    records.put(batch, None)
-    everything = records.reads.by_ids(Kind.DECISION, ids)
-    seen = {id for id, (project, level) in zip(ids, held, strict=False) if may_see(viewer, project, level)}
-    keys = [stored.key for stored in everything.values()]
-    assert {stored.record.id for stored in records.reads.by_keys([*keys, 10**9], viewer).values()} == seen
-    assert {id for id in ids if records.reads.find([(Kind.DECISION, id)], viewer)} == seen
-    assert {id for id in ids if records.reads.find([(Kind.DECISION, id)], None)} == set(everything)
 
 
 def test_by_keys_maps_each_key_to_its_record(records: Records, entry: Make) -> None:

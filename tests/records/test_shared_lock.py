@@ -14,15 +14,6 @@ from cognition_engines.store.records import open_records
 from tests.stores import PostgreSQL
 
 LEASE = 0.5
-HOLDER = """
-import sys
-from cognition_engines.store.opening import shared_lock
-from cognition_engines.store.records import open_records
-lock = shared_lock(open_records(sys.argv[1]).store, "index")
-assert lock.is_held()
-print("held", flush=True)
-sys.stdin.read()
-"""
 
 
 @pytest.fixture
@@ -96,21 +87,21 @@ def test_renewals_keep_it_beyond_its_lease(lock: Callable[..., SharedLock], wait
 
 
 @pytest.mark.long("restarts a PostgreSQL")
-def test_while_the_database_is_gone_nobody_has_it_and_afterwards_somebody(wait_until: Callable[..., None]) -> None:
-    running = PostgreSQL()
-    records = open_records(running.url)
+def test_while_the_database_is_gone_nobody_has_it_and_afterwards_somebody(
+    own_postgresql: PostgreSQL, wait_until: Callable[..., None]
+) -> None:
+    records = open_records(own_postgresql.url)
     lock = shared_lock(records.store, "index")
     assert lock is not None
     assert lock.is_held()
-    running.stop()
+    own_postgresql.stop()
     assert not lock.is_held()
     with pytest.raises(ComponentFailed, match="records: the database"):
         lock.is_held()
-    running.start()
+    own_postgresql.start()
     wait_until(lock.is_held)
     lock.close()
     records.close()
-    running.close()
 
 
 def test_over_sqlite_there_is_none(sqlite_url: str) -> None:

@@ -1,7 +1,5 @@
 """Calls whose caller has gone: the work for them stops, and nothing is left of them."""
 
-import json
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Event
@@ -42,25 +40,6 @@ class SlowEmbedder(SeededEmbedder):
         raise NotWanted("nobody waits")
 
 
-def send(serving: Serving, path: str, body: object) -> socket.socket:
-    """A connection on which a request was sent."""
-    host, port = serving.url.removeprefix("http://").removesuffix("/cstp").split(":")
-    content = json.dumps(body).encode()
-    head = (
-        f"POST {path} HTTP/1.1\r\nHost: {host}:{port}\r\nAuthorization: Bearer {serving.token()}\r\n"
-        f"Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
-        f"Content-Length: {len(content)}\r\n\r\n"
-    )
-    connection = socket.create_connection((host, int(port)), timeout=SECONDS)
-    connection.sendall(head.encode() + content)
-    return connection
-
-
-def figure(serving: Serving, name: str) -> float:
-    text = serving.client.get(serving.url.replace("/cstp", "/metrics")).text
-    return float(next(line.split()[1] for line in text.splitlines() if line.startswith(f"{name} ")))
-
-
 @pytest.mark.parametrize(
     ("path", "body"),
     [("/cstp", SEARCH), ("/cstp", [SEARCH] * 20), ("/mcp", TOOL)],
@@ -69,13 +48,13 @@ def figure(serving: Serving, name: str) -> float:
 def test_an_embedding_stops_when_its_client_is_gone(serve: Serve, wait_until: Any, path: str, body: Any) -> None:
     embedder = SlowEmbedder()
     serving = serve(embedder)
-    connection = send(serving, path, body)
+    connection = serving.connect(path, body)
     assert embedder.begun.wait(SECONDS)
-    assert figure(serving, "cstp_requests_running") == 1
+    assert serving.figure("cstp_requests_running") == 1
     connection.close()
     assert embedder.stopped.wait(SECONDS / 2)
-    wait_until(lambda: figure(serving, "cstp_requests_running") == 0, SECONDS)
-    wait_until(lambda: figure(serving, 'cstp_pool_waiting{pool="embedder"}') == 0, SECONDS)
+    wait_until(lambda: serving.figure("cstp_requests_running") == 0, SECONDS)
+    wait_until(lambda: serving.figure('cstp_pool_waiting{pool="embedder"}') == 0, SECONDS)
     assert "result" in serving.send("queryDecisions", query="quick")
 
 
@@ -90,12 +69,12 @@ def test_an_embedding_stops_when_its_call_has_failed_at_its_deadline(serve: Serv
 def test_an_embedding_goes_on_for_a_second_caller_of_the_same_text(serve: Serve, wait_until: Any) -> None:
     embedder = SlowEmbedder()
     serving = serve(embedder)
-    first = send(serving, "/cstp", SEARCH)
+    first = serving.connect("/cstp", SEARCH)
     assert embedder.begun.wait(SECONDS)
-    second = send(serving, "/cstp", SEARCH)
-    wait_until(lambda: figure(serving, 'cstp_pool_running{pool="embedder"}') == 2, SECONDS)
+    second = serving.connect("/cstp", SEARCH)
+    wait_until(lambda: serving.figure('cstp_pool_running{pool="embedder"}') == 2, SECONDS)
     first.close()
-    wait_until(lambda: figure(serving, "cstp_requests_running") == 1, SECONDS)
+    wait_until(lambda: serving.figure("cstp_requests_running") == 1, SECONDS)
     assert not embedder.stopped.is_set()
     second.close()
     assert embedder.stopped.wait(SECONDS / 2)

@@ -1,7 +1,5 @@
 """A greedy agent and a modest one: whatever the first one asks, the other one is answered, in every method."""
 
-import json
-import socket
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -63,22 +61,6 @@ def requests() -> Iterator[tuple[str, object]]:
         yield "/mcp", tool(next(numbers))
 
 
-def send(serving: Serving, token: str, path: str, body: object) -> socket.socket:
-    host, port = serving.url.removeprefix("http://").removesuffix("/cstp").split(":")
-    content = json.dumps(body).encode()
-    lines = [f"POST {path} HTTP/1.1", f"Host: {host}:{port}", f"Authorization: Bearer {token}"]
-    lines += ["Content-Type: application/json", f"Content-Length: {len(content)}"]
-    lines += [f"{name}: {value}" for name, value in MCP]
-    connection = socket.create_connection((host, int(port)), timeout=SECONDS)
-    connection.sendall("\r\n".join([*lines, "", ""]).encode() + content)
-    return connection
-
-
-def figure(serving: Serving, name: str) -> float:
-    text = serving.client.get(serving.url.replace("/cstp", "/metrics")).text
-    return float(next(line.split()[1] for line in text.splitlines() if line.startswith(f"{name} ")))
-
-
 @dataclass(frozen=True)
 class Modest:
     """The other agent."""
@@ -125,21 +107,21 @@ def test_every_method_and_tool_answers_beside_a_greedy_agent(serve: Serve, wait_
     with ExitStack() as stack:
         modest.ask("cstp.queryDecisions", {"query": "?"})  # the agent is there
         for path, body in requests():
-            stack.enter_context(send(serving, greedy, path, body))
+            stack.enter_context(serving.connect(path, body, greedy))
         assert embedder.windows_begun.acquire(timeout=SECONDS)
-        wait_until(lambda: figure(serving, "cstp_requests_running") == 32, SECONDS)
-        wait_until(lambda: figure(serving, "cstp_requests_waiting") == 64, SECONDS)
+        wait_until(lambda: serving.figure("cstp_requests_running") == 32, SECONDS)
+        wait_until(lambda: serving.figure("cstp_requests_waiting") == 64, SECONDS)
         begun = 1
         for asked in MODEST:
             reply = modest.ask(asked.method, asked.params)
             assert "result" in reply, f"{asked}: {reply}"
             assert not (asked.tool and reply["result"].get("isError")), f"{asked}: {reply}"
             # nobody has waited for a window of the other agent: none was allowed
-            assert figure(serving, 'cstp_pool_running{pool="embedder"}') <= 1
+            assert serving.figure('cstp_pool_running{pool="embedder"}') <= 1
         while embedder.windows_begun.acquire(blocking=False):
             begun += 1
         assert begun < 100, "of 4,880 texts that were asked for at once"
-    wait_until(lambda: figure(serving, "cstp_requests_running") == 0, SECONDS)
+    wait_until(lambda: serving.figure("cstp_requests_running") == 0, SECONDS)
     assert "result" in modest.ask("cstp.queryDecisions", {"query": "?"})
 
 
@@ -151,7 +133,7 @@ def test_waiting_too_long_for_a_thread_is_overload(serve: Serve, wait_until: Any
     with ThreadPoolExecutor(1) as pool:
         asked = [search(number) for number in range(8)]
         sent = pool.submit(httpx.post, serving.url, json=asked, headers=fields, timeout=SECONDS, trust_env=False)
-        wait_until(lambda: figure(serving, 'cstp_pool_waiting{pool="embedder"}') == 7, SECONDS)
+        wait_until(lambda: serving.figure('cstp_pool_waiting{pool="embedder"}') == 7, SECONDS)
         embedder.allowed.release(WINDOWS)  # for the first; the next one holds the only thread
         errors = [each.get("error", {"code": 0}) for each in sent.result().json()]
     codes = [error["code"] for error in errors]
@@ -167,14 +149,14 @@ def test_batches_of_one_agent_share_what_runs_of_them_at_a_time(serve: Serve, wa
     numbers, one, other = count(), serving.token(), serving.token()
 
     def asked() -> float:
-        return sum(figure(serving, f'cstp_pool_{state}{{pool="embedder"}}') for state in ("running", "waiting"))
+        return sum(serving.figure(f'cstp_pool_{state}{{pool="embedder"}}') for state in ("running", "waiting"))
 
     with ExitStack() as stack:
         for _ in range(4):
-            stack.enter_context(send(serving, one, "/cstp", [search(next(numbers)) for _ in range(20)]))
-        wait_until(lambda: figure(serving, "cstp_requests_running") == 4, SECONDS)
+            stack.enter_context(serving.connect("/cstp", [search(next(numbers)) for _ in range(20)], one))
+        wait_until(lambda: serving.figure("cstp_requests_running") == 4, SECONDS)
         wait_until(lambda: asked() == 3, SECONDS)
-        stack.enter_context(send(serving, other, "/cstp", [search(next(numbers)) for _ in range(20)]))
+        stack.enter_context(serving.connect("/cstp", [search(next(numbers)) for _ in range(20)], other))
         wait_until(lambda: asked() == 6, SECONDS)
         assert [asked() for _ in range(20)] == [6] * 20
-    wait_until(lambda: figure(serving, "cstp_requests_running") == 0, SECONDS)
+    wait_until(lambda: serving.figure("cstp_requests_running") == 0, SECONDS)

@@ -36,14 +36,6 @@ def raises(error: BaseException) -> None:
     raise error
 
 
-async def test_the_result_of_a_call_comes_back() -> None:
-    pool = Pool("store", threads=2, deadline=5)
-    assert await pool.run(ALONE, divmod, 7, 2) == (3, 1)
-    assert await pool.run(ALONE, int, "ff", base=16) == 255
-    assert await pool.run(ALONE, threading.get_ident) != threading.get_ident()
-    pool.close()
-
-
 async def test_calls_run_at_the_same_time_up_to_the_number_of_threads(release: Event) -> None:
     pool = Pool("store", threads=3, deadline=5)
     together = threading.Barrier(3)
@@ -61,61 +53,48 @@ async def test_calls_run_at_the_same_time_up_to_the_number_of_threads(release: E
     pool.close()
 
 
+async def works(pool: Pool) -> bool:
+    try:
+        return await pool.run(ALONE, len, "ab") == 2
+    except ComponentFailed:
+        return False
+
+
+async def until_it_works(pool: Pool) -> None:
+    deadline = monotonic() + 10
+    while not await works(pool):
+        assert monotonic() < deadline
+        await asyncio.sleep(0.01)
+
+
 @pytest.mark.parametrize(
-    "error", [ValueError("no"), ComponentFailed("other", "down"), KeyError("k"), OSError(2, "gone")]
+    "error", [ValueError("no"), ComponentFailed("other", "down"), OSError(2, "gone"), TimeoutError("its own")]
 )
 async def test_what_a_call_raises_is_carried_to_the_caller(error: Exception) -> None:
     pool = Pool("store", threads=1, deadline=5)
     with pytest.raises(type(error)) as caught:
         await pool.run(ALONE, raises, error)
     assert caught.value is error
-    assert await pool.run(ALONE, len, "ab") == 2
+    assert await pool.run(ALONE, int, "ff", base=16) == 255
     pool.close()
 
 
-@pytest.mark.parametrize("error", [Panic("no"), SystemExit(1), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [Panic("no"), SystemExit(1), KeyboardInterrupt(), StopIteration("end")])
 async def test_a_panic_is_a_failure_of_the_component_and_the_thread_lives_on(error: BaseException) -> None:
-    pool = Pool("vectors", threads=1, deadline=5)
-    with pytest.raises(ComponentFailed) as caught:
+    pool = Pool("vectors", threads=1, deadline=60)
+    with pytest.raises((ComponentFailed, RuntimeError)) as caught:
         await pool.run(ALONE, raises, error)
-    assert caught.value.component == "vectors"
+    assert isinstance(error, StopIteration) or getattr(caught.value, "component", None) == "vectors"
     assert caught.value.__cause__ is error
-    assert await pool.run(ALONE, len, "ab") == 2
-    pool.close()
-
-
-async def test_a_timeout_inside_a_call_is_not_taken_for_the_deadline() -> None:
-    pool = Pool("store", threads=1, deadline=5)
-    with pytest.raises(TimeoutError, match="its own"):
-        await pool.run(ALONE, raises, TimeoutError("its own"))
-    pool.close()
-
-
-async def test_stop_iteration_is_told_at_once() -> None:
-    pool = Pool("store", threads=1, deadline=60)
-    began = monotonic()
-    with pytest.raises((RuntimeError, ComponentFailed)):
-        await pool.run(ALONE, raises, StopIteration("end"))
-    assert monotonic() - began < 60
-    pool.close()
-
-
-async def test_a_call_past_its_deadline_fails_at_the_deadline(release: Event) -> None:
-    pool = Pool("embedder", threads=2, deadline=0.1)
-    began = monotonic()
-    with pytest.raises(ComponentFailed, match=r"embedder: no answer within 0\.1 s"):
-        await pool.run(ALONE, release.wait)
-    assert monotonic() - began > 0.05
-    assert await pool.run(ALONE, len, "ab") == 2
+    assert await works(pool)
     pool.close()
 
 
 async def test_a_pool_whose_threads_are_all_stuck_answers_at_once_and_recovers(release: Event) -> None:
     pool = Pool("vectors", threads=2, deadline=0.1)
-    for outcome in await asyncio.gather(
-        pool.run(ALONE, release.wait), pool.run(ALONE, release.wait), return_exceptions=True
-    ):
-        assert isinstance(outcome, ComponentFailed)
+    for _ in range(2):
+        with pytest.raises(ComponentFailed, match=r"vectors: no answer within 0\.1 s"):
+            await pool.run(ALONE, release.wait)
     began = monotonic()
     while not pool.stuck:  # a thread's deadline begins with its work, a little later than the caller's
         assert monotonic() - began < 60
@@ -126,22 +105,8 @@ async def test_a_pool_whose_threads_are_all_stuck_answers_at_once_and_recovers(r
             await pool.run(ALONE, len, "ab")
     assert monotonic() - began < 20  # to wait for each deadline would take 30 seconds
     release.set()
-    deadline = monotonic() + 5
-    while True:
-        try:
-            assert await pool.run(ALONE, len, "ab") == 2
-            break
-        except ComponentFailed:
-            assert monotonic() < deadline
-            await asyncio.sleep(0)
+    await until_it_works(pool)
     pool.close()
-
-
-async def works(pool: Pool) -> bool:
-    try:
-        return await pool.run(ALONE, len, "ab") == 2
-    except ComponentFailed:
-        return False
 
 
 async def test_a_call_that_never_ends_costs_its_thread_and_not_the_pool(release: Event) -> None:
@@ -149,10 +114,7 @@ async def test_a_call_that_never_ends_costs_its_thread_and_not_the_pool(release:
     for _ in range(3):
         for outcome in await asyncio.gather(*[pool.run(ALONE, release.wait) for _ in range(2)], return_exceptions=True):
             assert isinstance(outcome, ComponentFailed)
-        deadline = monotonic() + 10
-        while not await works(pool):
-            assert monotonic() < deadline
-            await asyncio.sleep(0.01)
+        await until_it_works(pool)
     release.set()
     pool.close()
 
@@ -167,6 +129,7 @@ async def test_threads_that_hang_do_not_pile_up_and_come_back(release: Event) ->
         await asyncio.gather(*[pool.run(ALONE, release.wait) for _ in range(2)], return_exceptions=True)
         await asyncio.sleep(0.001)
     assert threads() == 2 + MOST_GIVEN_UP
+    assert all(thread.daemon for thread in threading.enumerate() if thread.name == "piling-pool")
     release.set()
     deadline = monotonic() + 10
     while threads() > 2 or not await works(pool):
@@ -185,14 +148,8 @@ async def test_a_call_that_waits_for_a_thread_has_a_deadline_too_and_then_never_
     with pytest.raises(ComponentFailed):
         await stuck
     release.set()
-    deadline = monotonic() + 5
-    while True:
-        try:
-            assert await pool.run(ALONE, list, ran) == []
-            break
-        except ComponentFailed:
-            assert monotonic() < deadline
-            await asyncio.sleep(0)
+    await until_it_works(pool)
+    assert ran == []
     pool.close()
 
 
@@ -234,14 +191,6 @@ async def test_close_ends_the_idle_threads_after_what_was_accepted() -> None:
         if thread.name == "closing-pool":
             thread.join(5)
             assert not thread.is_alive()
-
-
-async def test_threads_never_keep_the_process_alive(release: Event) -> None:
-    pool = Pool("stuck", threads=1, deadline=0.05)
-    with pytest.raises(ComponentFailed):
-        await pool.run(ALONE, release.wait)
-    assert all(thread.daemon for thread in threading.enumerate() if thread.name == "stuck-pool")
-    pool.close()
 
 
 @dataclass
@@ -332,13 +281,6 @@ async def test_an_agent_that_comes_while_another_has_every_thread_gets_the_next_
         await blocked.until(greedy=4 - running, modest=running)
     blocked.go.release(15)
     await asyncio.gather(*greedy, *modest)
-    pool.close()
-
-
-async def test_with_one_thread_half_is_one() -> None:
-    pool, order = Pool("store", threads=1, deadline=20), Order()
-    await asyncio.gather(*(order.ask(pool, agent) for agent in ("one", "other") * 5))
-    assert Counter(order.ran) == {"one": 5, "other": 5}
     pool.close()
 
 

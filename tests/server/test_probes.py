@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -144,21 +143,12 @@ def test_a_part_whose_calls_fail_is_down_until_they_work_again_though_nobody_cal
     assert "error" not in server.call("cstp.listEpisodes", token, {}).json
 
 
-@pytest.fixture
-def breakable() -> Iterator[PostgreSQL]:
-    """A PostgreSQL that the test may break."""
-    running = PostgreSQL()
-    yield running
-    running.thaw()
-    running.close()
-
-
 @pytest.mark.long("restarts a PostgreSQL, or waits for what hangs")
-def test_a_hanging_database(live_server: Any, request_bytes: Any, breakable: PostgreSQL, wait_until: Any) -> None:
-    url = breakable.database_url(breakable.create_database())
+def test_a_hanging_database(live_server: Any, request_bytes: Any, own_postgresql: PostgreSQL, wait_until: Any) -> None:
+    url = own_postgresql.database_url(own_postgresql.create_database())
     server = live_server({"embedding.model": "minilm", "store.url": url})
     wait_until(lambda: get(server, request_bytes, "/readyz").status == 200)
-    breakable.freeze()
+    own_postgresql.freeze()
     with ThreadPoolExecutor(1) as other:
         noticed = other.submit(wait_until, lambda: get(server, request_bytes, "/readyz").status == 503)
         while not noticed.done():
@@ -167,9 +157,9 @@ def test_a_hanging_database(live_server: Any, request_bytes: Any, breakable: Pos
             assert monotonic() - began < 5
         noticed.result()
     assert get(server, request_bytes, "/readyz").json["parts"]["records"] == "down"
-    breakable.thaw()
+    own_postgresql.thaw()
     wait_until(lambda: get(server, request_bytes, "/readyz").status == 200)
-    breakable.stop()
+    own_postgresql.stop()
     wait_until(lambda: get(server, request_bytes, "/readyz").status == 503)
     assert get(server, request_bytes, "/metrics").status == 200
 

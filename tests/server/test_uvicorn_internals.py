@@ -4,24 +4,9 @@ import inspect
 from pathlib import Path
 from tomllib import loads
 
-import pytest
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 PROJECT = loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-
-
-@pytest.mark.parametrize(
-    "name", ["cycle", "scope", "flow", "transport", "server_state", "pipeline", "connections", "headers"]
-)
-def test_a_protocol_has_the_attributes_that_are_read(name: str) -> None:
-    assert f"self.{name} = " in source(HttpToolsProtocol) or f"self.{name}: " in source(HttpToolsProtocol)
-
-
-@pytest.mark.parametrize(
-    "name", ["disconnected", "waiting_for_100_continue", "message_event", "response_complete", "response_started"]
-)
-def test_a_cycle_has_the_attributes_that_are_read_and_set(name: str) -> None:
-    assert f"self.{name} = " in source(RequestResponseCycle)
 
 
 def test_a_cycle_writes_through_the_transport_that_it_holds() -> None:

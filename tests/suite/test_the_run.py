@@ -86,10 +86,7 @@ def test_two(): ...
 LEFT = {
     "function": (LEAKS.format(scope="function"), "leaky of the fixture leak for test_function.py::test_one"),
     "module": (LEAKS.format(scope="module"), "leaky of the fixture leak for test_module.py"),
-    "alone": (
-        LEAKS.format(scope="session").replace("(leak): ...", "(): start()"),
-        "leaky of test_alone.py::test_one",
-    ),
+    "alone": (LEAKS.format(scope="session").replace("(leak): ...", "(): start()"), "leaky of test_alone.py::test_one"),
     "session": (LEAKS.format(scope="session"), "leaky of the fixture leak for "),
 }
 

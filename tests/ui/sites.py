@@ -1,15 +1,14 @@
 """Runs `cstp site`, and reads what it wrote as the page does."""
 
 import json
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-ENTRY: Final = "from cstp_server.cli.entry import main; main()"
+from tests.programs import plain_environment, run_cstp
+
 _SCRIPT: Final = re.compile(r"cstp\.site\.add\('(\w+)', (\d+), '((?:[^'\\]|\\.)*)'\);\n", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\(u202[89]|.)")
 
@@ -18,15 +17,7 @@ def cstp(
     folder: Path, *words: object, environment: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[str]":
     """Runs a command in a folder, without settings in the environment but these, and without an embedding model."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
-    return subprocess.run(
-        [sys.executable, "-c", ENTRY, *map(str, words)],
-        cwd=folder,
-        env=own | {"CSTP_EMBEDDING__MODEL": "none", **(environment or {})},
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
+    return run_cstp(*words, cwd=folder, env=plain_environment(**(environment or {})))
 
 
 def made(folder: Path, *words: object, environment: Mapping[str, str] | None = None) -> dict[str, Any]:

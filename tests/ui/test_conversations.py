@@ -14,17 +14,12 @@ LONG = "ferry/talk & more"  # a name that an address has to quote
 
 def _talk(serving: Serving, folder: Path, turns: int) -> None:
     """A conversation of so many turns, a minute apart."""
-    said = [
-        {
-            "kind": "turn",
-            "content": f"Turn {at:03} of the ferry" + (", with a lighthouse" if at == 60 else ""),
-            "conversationId": LONG,
-            "turnIndex": at,
-            "role": ("user", "assistant")[at % 2],
-            "ts": (BEGIN + timedelta(minutes=at)).isoformat(),
-        }
-        for at in range(turns)
-    ]
+    said = []
+    for at in range(turns):
+        content = f"Turn {at:03} of the ferry" + (", with a lighthouse" if at == 60 else "")
+        turn = {"kind": "turn", "content": content, "conversationId": LONG, "turnIndex": at}
+        turn |= {"role": ("user", "assistant")[at % 2], "ts": (BEGIN + timedelta(minutes=at)).isoformat()}
+        said.append(turn)
     put(serving, folder, said)
 
 
@@ -103,14 +98,9 @@ def test_the_words_that_events_were_read_from_are_marked_in_their_text(library: 
     content = "A ship 🚢 came. We decided to move the lights 🔦. Who pays the paint?"
     quote = "We decided to move the lights 🔦."
     start = content.index(quote)
-    events = [
-        {
-            "category": "Decision",
-            "narrative": "The lights move.",
-            "evidence": [{"quote": quote, "startChar": start, "endChar": start + len(quote)}],
-        }
-    ]
-    made = library.ask("remember", content=content, title="Lights", context="meeting", events=events)["id"]
+    evidence = [{"quote": quote, "startChar": start, "endChar": start + len(quote)}]
+    event = {"category": "Decision", "narrative": "The lights move.", "evidence": evidence}
+    made = library.ask("remember", content=content, title="Lights", context="meeting", events=[event])["id"]
     library.caught_up()
     page = visits.signed_in(library, f"memory/{made}")
     expect(page.locator("mark.evidence")).to_have_text(quote)

@@ -17,6 +17,9 @@ def _decision(id: str, title: str, day: int, **more: object) -> dict[str, Any]:
     return {"kind": "decision", "id": id, "title": title, "status": "accepted", "date": f"2026-03-{day:02}"} | more
 
 
+MEETING = {"kind": "artifact", "id": "minutes", "context": "meeting", "title": "Harbour meeting"}
+PROMISE = {"kind": "event", "id": "promise", "category": "Commitment", "narrative": "Ana promised the berth plan"}
+PROMISE |= {"artifact_id": "minutes", "event_time": "2026-03-03T14:10:00Z"}
 RECORDS: list[dict[str, Any]] = [
     *(_decision(f"old-{number}", f"Old berth {number}", 1) for number in range(MANY)),
     _decision("hub", "Give all berths at once", 2, supersedes=[f"old-{number}" for number in range(MANY)]),
@@ -28,25 +31,8 @@ RECORDS: list[dict[str, Any]] = [
     {"kind": "entity", "id": "ana", "name": "Ana Reyes", "type": "person", "aliases": ["A. Reyes"]},
     {"kind": "entity", "id": "office", "name": "Harbour office", "type": "org"},
     {"kind": "edge", "source_id": "ana", "target_id": "office", "type": "works for"},
-    {
-        "kind": "artifact",
-        "id": "minutes",
-        "context": "meeting",
-        "title": "Harbour meeting",
-        "content": "Ana will send the berth plan.",
-        "participants": ["Ana Reyes"],
-        "ts": "2026-03-03T14:00:00Z",
-    },
-    {
-        "kind": "event",
-        "id": "promise",
-        "category": "Commitment",
-        "narrative": "Ana promised the berth plan",
-        "artifact_id": "minutes",
-        "event_time": "2026-03-03T14:10:00Z",
-        "actors": [{"ref": "A. Reyes", "role": "owner"}],
-        "subject": {"ref": "Berth plan", "type": "object"},
-    },
+    MEETING | {"content": "Ana will send the berth plan.", "participants": ["Ana Reyes"], "ts": "2026-03-03T14:00:00Z"},
+    PROMISE | {"actors": [{"ref": "A. Reyes", "role": "owner"}], "subject": {"ref": "Berth plan", "type": "object"}},
 ]
 
 

@@ -42,12 +42,8 @@ def test_a_link_gives_a_token_with_its_rights_and_no_others(live: Live, link: Li
     assert (reply.header("content-type"), reply.header("cache-control")) == ("application/json", "no-store")
     token = reply.json["token"]
     caller = live.call("cstp.whoami", token).json["result"]
-    assert (caller["agent"], caller["scopes"], caller["clearance"], caller["projects"]) == (
-        "person",
-        ["read", "write"],
-        "sensitive",
-        ["shop"],
-    )
+    given = [caller[name] for name in ("agent", "scopes", "clearance", "projects")]
+    assert given == ["person", ["read", "write"], "sensitive", ["shop"]]
     left = datetime.fromisoformat(reply.json["expires"]) - datetime.now(UTC)
     assert timedelta(hours=2, minutes=59) < left <= timedelta(hours=3)
     for project, allowed in (("shop", True), ("billing", False)):
@@ -63,10 +59,8 @@ def test_a_link_is_good_once(live: Live, link: Link, claim: Claim) -> None:
     code = link(live, "once")
     assert claim(live, code).status == 200
     again = claim(live, code)
-    assert (again.status, again.json) == (
-        401,
-        {"error": "the link is invalid, used or expired; create another one: cstp ui"},
-    )
+    said = "the link is invalid, used or expired; create another one: cstp ui"
+    assert (again.status, again.json) == (401, {"error": said})
     assert again.header("cache-control") == "no-store"
     assert again.header("www-authenticate").startswith('Bearer realm="cstp", error="invalid_token"')
 
@@ -174,27 +168,15 @@ def test_a_page_of_another_origin_or_host_uses_no_link_up(live: Live, link: Link
         assert claim(live, link(live, "guarded"), Host=host, Origin=origin).status == 200
 
 
-@pytest.mark.parametrize(
-    ("body", "status"),
-    [
-        (b"", 400),
-        (b"{", 400),
-        (b"[]", 400),
-        (b"{}", 400),
-        (b'"code"', 400),
-        (b'{"code": 1}', 400),
-        (b'{"code": null}', 400),
-        (b'{"code": "CODE", "agent": "me"}', 400),
-        (b'{"code": "\\ud800"}', 400),
-        (b'{"code": "\xff"}', 400),
-        (b'{"code": "' + b"x" * 1013 + b'"}', 413),
-    ],
-    ids=str,
-)
-def test_a_bad_body_uses_no_link_up(live: Live, link: Link, claim: Claim, body: bytes, status: int) -> None:
+BAD = [b"", b"{", b"[]", b"{}", b'"code"', b'{"code": 1}', b'{"code": null}', b'{"code": "CODE", "agent": "me"}']
+BAD += [b'{"code": "\\ud800"}', b'{"code": "\xff"}', b'{"code": "' + b"x" * 1013 + b'"}']
+
+
+@pytest.mark.parametrize("body", BAD, ids=str)
+def test_a_bad_body_uses_no_link_up(live: Live, link: Link, claim: Claim, body: bytes) -> None:
     code = link(live, "words")
     reply = claim(live, body=body.replace(b"CODE", code.encode()))
-    assert (reply.status, list(reply.json)) == (status, ["error"])
+    assert (reply.status, list(reply.json)) == (413 if len(body) > 1024 else 400, ["error"])
     assert claim(live, code).status == 200
 
 

@@ -1,12 +1,16 @@
 """A server that goes away and comes back, and a part of it that fails: said in place, never a blank."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.serving import start
+from tests.serving import Serving, serve, start
 from tests.stores import Stores
 from tests.ui.visits import EVERYTHING, Visits
+
+__all__ = ["serve"]
+Serve = Callable[..., Serving]
 
 
 def test_a_server_that_goes_away_and_comes_back_is_asked_again(visits: Visits, stores: Stores, tmp_path: Path) -> None:
@@ -28,27 +32,20 @@ def test_a_server_that_goes_away_and_comes_back_is_asked_again(visits: Visits, s
         stop()
 
 
-def test_a_part_that_fails_is_named_in_place(visits: Visits, stores: Stores, tmp_path: Path) -> None:
-    serving, stop = start(tmp_path / "data", stores, None, None)
-    try:
-        made = serving.ask("recordDecision", decision="Ring the bell at noon", confidence=0.5)["id"]
-        serving.caught_up()
-        page = visits.signed_in(serving, "decisions")
-        serving.break_store()
-        page.evaluate("id => { location.hash = '#/decision/' + id }", made)
-        expect(page.get_by_role("alert").first).to_contain_text("records")
-        expect(page.get_by_role("button", name="Try again").first).to_be_visible()
-    finally:
-        stop()
+def test_a_part_that_fails_is_named_in_place(serve: Serve, visits: Visits) -> None:
+    serving = serve()
+    made = serving.ask("recordDecision", decision="Ring the bell at noon", confidence=0.5)["id"]
+    serving.caught_up()
+    page = visits.signed_in(serving, "decisions")
+    serving.break_store()
+    page.evaluate("id => { location.hash = '#/decision/' + id }", made)
+    expect(page.get_by_role("alert").first).to_contain_text("records")
+    expect(page.get_by_role("button", name="Try again").first).to_be_visible()
 
 
-def test_too_many_calls_say_how_long_to_wait(visits: Visits, stores: Stores, tmp_path: Path) -> None:
+def test_too_many_calls_say_how_long_to_wait(serve: Serve, visits: Visits) -> None:
     visits.expected.append("429")
-    serving, stop = start(tmp_path / "data", stores, None, None, limits={"default": "4/minute"})
-    try:
-        token = serving.token()
-        page = visits.signed_in(serving, "decisions", token)
-        page.evaluate("location.hash = '#/search?q=a'")
-        expect(page.get_by_role("alert").first).to_contain_text("wait")
-    finally:
-        stop()
+    serving = serve(limits={"default": "4/minute"})
+    page = visits.signed_in(serving, "decisions", serving.token())
+    page.evaluate("location.hash = '#/search?q=a'")
+    expect(page.get_by_role("alert").first).to_contain_text("wait")

@@ -33,10 +33,7 @@ def addresses(library: Serving) -> dict[str, tuple[str, str]]:
         "timeline": ("timeline", "Recall documents before their events"),
         "graph": (f"graph/{linked['id']}", linked["title"]),
         "conversations": ("conversations", "slow-filters"),
-        "conversation": (
-            f"conversation/{conversation}?turn={turn['id']}",
-            "That is the part that lasts",
-        ),
+        "conversation": (f"conversation/{conversation}?turn={turn['id']}", "That is the part that lasts"),
         "knowledge": ("knowledge", "Prevention"),
         "passage": ("passage/chk_running-2", "chk_running-2"),
         "episode": ("episode/2", "Six conditions cost 231 ms"),

@@ -15,7 +15,6 @@ import pytest
 from cstp_server.ui.assets import INDEX, TYPES, static_folder
 
 Live = Any
-Get = Callable[..., Any]
 STATIC = static_folder()
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -32,16 +31,8 @@ SCRIPT = "vendor/cytoscape.js"
 
 
 @pytest.fixture
-def get(request_bytes: Callable[..., bytes]) -> Get:
-    """`get(server, path, {"Accept": "*/*"}, "HEAD")`: one request on a connection of its own."""
-
-    def send(live: Live, path: str, headers: Mapping[str, str] | None = None, method: str = "GET") -> Any:
-        fields = [*(headers or {}).items(), ("Connection", "close")]
-        with live.connect() as connection:
-            connection.send(request_bytes(b"", fields, method, path))
-            return connection.read(method)
-
-    return send
+def live(common_server: Callable[..., Live]) -> Live:
+    return common_server()
 
 
 def shown(reply: Any) -> dict[str, str]:
@@ -51,17 +42,16 @@ def shown(reply: Any) -> dict[str, str]:
     return found
 
 
-def folder_of_assets(get: Get, live: Live) -> str:
+def folder_of_assets(live: Live) -> str:
     """The path where the page has its files."""
-    found = re.search(r"assets/[0-9a-f]{16}/", get(live, "/ui/").body.decode())
+    found = re.search(r"assets/[0-9a-f]{16}/", live.get("/ui/").body.decode())
     assert found is not None
     return f"/ui/{found[0]}"
 
 
-def test_the_page_has_one_script_and_exact_headers(common_server: Callable[..., Live], get: Get) -> None:
-    live = common_server()
-    reply = get(live, "/ui/")
-    place = folder_of_assets(get, live).removeprefix("/ui/")
+def test_the_page_has_one_script_and_exact_headers(live: Live) -> None:
+    reply = live.get("/ui/")
+    place = folder_of_assets(live).removeprefix("/ui/")
     template = (STATIC / INDEX).read_text(encoding="utf-8")
     tags = re.findall(r'<script defer src="\{\{assets\}\}(.+)"></script>\n', template)
     assert len(tags) > 30
@@ -69,7 +59,7 @@ def test_the_page_has_one_script_and_exact_headers(common_server: Callable[..., 
     body = reply.body.decode()
     assert re.findall("<script.*>", body) == [f'<script defer src="{place}all.js"></script>']
     assert re.sub("<script.*>\n", "", body) == re.sub("<script.*>\n", "", template).replace("{{assets}}", place)
-    scripts = get(live, f"/ui/{place}all.js").body.split(b"\n;\n")
+    scripts = live.get(f"/ui/{place}all.js").body.split(b"\n;\n")
     assert scripts == [(STATIC / name).read_bytes() for name in tags]
     assert shown(reply) == GUARDS | {
         "content-type": "text/html; charset=utf-8",
@@ -79,14 +69,13 @@ def test_the_page_has_one_script_and_exact_headers(common_server: Callable[..., 
     }
 
 
-def test_every_file_has_its_type_and_exact_headers(common_server: Callable[..., Live], get: Get) -> None:
-    live = common_server()
-    place = folder_of_assets(get, live)
+def test_every_file_has_its_type_and_exact_headers(live: Live) -> None:
+    place = folder_of_assets(live)
     names = [path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file()]
     assert SCRIPT in names
     assert {name.rpartition(".")[2] for name in names} <= {suffix[1:] for suffix in TYPES}
     for name in set(names) - {INDEX}:
-        reply = get(live, place + name)
+        reply = live.get(place + name)
         content = (STATIC / name).read_bytes()
         assert (reply.status, reply.body) == (200, content)
         assert shown(reply) == GUARDS | {
@@ -99,23 +88,22 @@ def test_every_file_has_its_type_and_exact_headers(common_server: Callable[..., 
         }
 
 
-def test_the_digest_is_that_of_all_names_and_contents(common_server: Callable[..., Live], get: Get) -> None:
+def test_the_digest_is_that_of_all_names_and_contents(live: Live) -> None:
     digest = sha256()
     for path in sorted(path for path in STATIC.rglob("*") if path.is_file()):
         name, content = path.relative_to(STATIC).as_posix(), path.read_bytes()
         digest.update(name.encode() + b"\0" + str(len(content)).encode() + b"\0" + content)
-    assert folder_of_assets(get, common_server()) == f"/ui/assets/{digest.hexdigest()[:16]}/"
+    assert folder_of_assets(live) == f"/ui/assets/{digest.hexdigest()[:16]}/"
 
 
-def test_a_page_that_has_not_changed_is_not_sent_again(common_server: Callable[..., Live], get: Get) -> None:
-    live = common_server()
-    tag = get(live, "/ui/").header("etag")
+def test_a_page_that_has_not_changed_is_not_sent_again(live: Live) -> None:
+    tag = live.get("/ui/").header("etag")
     for given in (tag, f"W/{tag}", f'"other", {tag}', "*"):
-        reply = get(live, "/ui/", {"If-None-Match": given})
+        reply = live.get("/ui/", {"If-None-Match": given})
         assert (reply.status, reply.body) == (304, b"")
         assert (reply.header("etag"), reply.header("cache-control")) == (tag, "no-cache")
         assert reply.header("content-security-policy") == POLICY
-    assert get(live, "/ui/", {"If-None-Match": '"other"'}).status == 200
+    assert live.get("/ui/", {"If-None-Match": '"other"'}).status == 200
 
 
 @pytest.mark.parametrize(
@@ -133,9 +121,8 @@ def test_a_page_that_has_not_changed_is_not_sent_again(common_server: Callable[.
         ("gzip;q=high", False),
     ],
 )
-def test_gzip_is_served(common_server: Callable[..., Live], get: Get, accepted: str, compressed: bool) -> None:
-    live = common_server()
-    reply = get(live, folder_of_assets(get, live) + SCRIPT, {"Accept-Encoding": accepted})
+def test_gzip_is_served(live: Live, accepted: str, compressed: bool) -> None:
+    reply = live.get(folder_of_assets(live) + SCRIPT, {"Accept-Encoding": accepted})
     content = (STATIC / SCRIPT).read_bytes()
     assert reply.header("content-encoding") == ("gzip" if compressed else None)
     assert reply.header("vary") == "Accept-Encoding"
@@ -143,68 +130,46 @@ def test_gzip_is_served(common_server: Callable[..., Live], get: Get, accepted: 
     assert (len(reply.body) < len(content) / 2) == compressed
 
 
-def test_nothing_is_served_but_the_files_under_their_digest(common_server: Callable[..., Live], get: Get) -> None:
-    live = common_server()
-    place = folder_of_assets(get, live)
-    assert get(live, place + SCRIPT).status == 200
-    others = [
-        place,
-        place + INDEX,
-        place + "vendor",
-        place + "vendor/",
-        place + "VENDOR/cytoscape.js",
-        place + "vendor//cytoscape.js",
-        place + "none.js",
-        place + "../vendored.json",
-        place + "..%2fvendored.json",
-        place + "%2e%2e/vendored.json",
-        place + "..%5cvendored.json",
-        place + "/etc/passwd",
-        place + "%2fetc%2fpasswd",
-        place + SCRIPT + "%00",
-        f"/ui/assets/{'0' * 16}/{SCRIPT}",
-        f"/ui/assets/{SCRIPT}",
-        "/ui/assets/",
-        "/ui/index.html",
-        "/ui//",
-        "/UI/",
-    ]
-    found = {path: get(live, path) for path in others}
-    assert {path: (reply.status, reply.body) for path, reply in found.items()} == dict.fromkeys(
-        others, (404, b"Not Found")
-    )
+def test_nothing_is_served_but_the_files_under_their_digest(live: Live) -> None:
+    place = folder_of_assets(live)
+    assert live.get(place + SCRIPT).status == 200
+    within = ["", INDEX, "vendor", "vendor/", "VENDOR/cytoscape.js", "vendor//cytoscape.js", "none.js"]
+    within += ["../vendored.json", "..%2fvendored.json", "%2e%2e/vendored.json", "..%5cvendored.json"]
+    within += ["/etc/passwd", "%2fetc%2fpasswd", f"{SCRIPT}%00"]
+    others = [f"/ui/assets/{'0' * 16}/{SCRIPT}", f"/ui/assets/{SCRIPT}", "/ui/assets/"]
+    others += ["/ui/index.html", "/ui//", "/UI/"]
+    for path in (*(place + name for name in within), *others):
+        reply = live.get(path)
+        assert (reply.status, reply.body) == (404, b"Not Found"), path
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"])
-def test_the_page_is_read_and_nothing_else(common_server: Callable[..., Live], get: Get, method: str) -> None:
-    live = common_server()
-    for path in ("/ui", "/ui/", folder_of_assets(get, live) + SCRIPT):
-        whole, head = get(live, path), get(live, path, method="HEAD")
+def test_the_page_is_read_and_nothing_else(live: Live, method: str) -> None:
+    for path in ("/ui", "/ui/", folder_of_assets(live) + SCRIPT):
+        whole, head = live.get(path), live.get(path, method="HEAD")
         assert (head.status, head.body, shown(head)) == (whole.status, b"", shown(whole))
-        refused = get(live, path, method=method)
+        refused = live.get(path, method=method)
         assert (refused.status, refused.header("allow"), refused.body) == (405, "GET, HEAD", b"")
-    assert get(live, "/", {"Accept": "text/html"}, method).status == 404
+    assert live.get("/", {"Accept": "text/html"}, method).status == 404
 
 
-def test_addresses_are_relative_for_proxies(common_server: Callable[..., Live], get: Get) -> None:
-    live = common_server()
+def test_addresses_are_relative_for_proxies(live: Live) -> None:
     browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
     for path, headers in (("/ui", {}), ("/", browser), ("/?x=//evil.example", browser)):
-        reply = get(live, path, headers)
+        reply = live.get(path, headers)
         assert (reply.status, reply.header("location"), reply.body) == (303, "ui/", b"")
-    assert get(live, "/", browser).header("vary") == "Accept"
+    assert live.get("/", browser).header("vary") == "Accept"
     for headers in ({}, {"Accept": "*/*"}, {"Accept": "application/json"}, {"Accept": "text/htmlx"}):
-        reply = get(live, "/", headers)
+        reply = live.get("/", headers)
         assert (reply.status, reply.body, reply.header("location")) == (404, b"Not Found", None)
 
 
-def test_another_host_gets_nothing(common_server: Callable[..., Live], get: Get) -> None:
-    live = common_server()
+def test_another_host_gets_nothing(live: Live) -> None:
     browser = {"Accept": "text/html"}
-    for path in ("/ui", "/ui/", folder_of_assets(get, live) + SCRIPT, "/"):
+    for path in ("/ui", "/ui/", folder_of_assets(live) + SCRIPT, "/"):
         for host in ("evil.example", f"evil.example:{live.port}", "localhost.evil.example"):
-            assert get(live, path, browser | {"Host": host}).status == 421
-        assert get(live, path, browser | {"Host": f"LOCALHOST:{live.port}"}).status in (200, 303)
+            assert live.get(path, browser | {"Host": host}).status == 421
+        assert live.get(path, browser | {"Host": f"LOCALHOST:{live.port}"}).status in (200, 303)
 
 
 @pytest.mark.parametrize(
@@ -219,22 +184,22 @@ def test_another_host_gets_nothing(common_server: Callable[..., Live], get: Get)
     ],
 )
 def test_the_page_is_on_for_loopback_alone_unless_the_setting_decides(
-    live_server: Callable[..., Live], get: Get, overrides: Mapping[str, object], there: bool
+    live_server: Callable[..., Live], overrides: Mapping[str, object], there: bool
 ) -> None:
     live = live_server(overrides)
-    place = folder_of_assets(get, live_server()) if not there else folder_of_assets(get, live)
+    place = folder_of_assets(live_server()) if not there else folder_of_assets(live)
     browser = {"Accept": "text/html"}
     paths = ("/ui", "/ui/", place + SCRIPT, "/")
-    assert [get(live, path, browser).status for path in paths] == ([303, 200, 200, 303] if there else [404] * 4)
+    assert [live.get(path, browser).status for path in paths] == ([303, 200, 200, 303] if there else [404] * 4)
     if not there:
-        assert {get(live, path, {}, method).status for path in paths for method in ("POST", "PUT")} == {404}
-        assert {get(live, path, {"Host": "evil.example"}).status for path in paths} == {404}
+        assert {live.get(path, {}, method).status for path in paths for method in ("POST", "PUT")} == {404}
+        assert {live.get(path, {"Host": "evil.example"}).status for path in paths} == {404}
 
 
-def test_several_who_ask_first_at_the_same_time_get_the_same_page(live_server: Callable[..., Live], get: Get) -> None:
+def test_several_who_ask_first_at_the_same_time_get_the_same_page(live_server: Callable[..., Live]) -> None:
     live = live_server()
     with ThreadPoolExecutor(8) as pool:
-        replies = list(pool.map(lambda _: get(live, "/ui/"), range(8)))
+        replies = list(pool.map(lambda _: live.get("/ui/"), range(8)))
     assert {(reply.status, reply.header("etag")) for reply in replies} == {(200, replies[0].header("etag"))}
 
 

@@ -17,6 +17,7 @@ from tests.ui.sites import about, cstp, everything, made, part, records, write_l
 
 __all__ = ["serve"]
 Serve = Callable[..., Serving]
+Marked = tuple[Path, dict[bytes, tuple[str, str | None]]]
 LEVELS = ("normal", "sensitive", "highly_sensitive")
 PROJECTS = (None, "alpha", "beta")
 pytestmark = pytest.mark.long("writes many sites")
@@ -36,19 +37,16 @@ def _marked(number: int, kind: str, level: str, project: str | None) -> list[dic
         texts = {"query": f"try {mark}", "reflection": f"learned {mark}", "tags": [mark], "category": mark}
         return [{"kind": "episode", "id": 1 + number, **texts, "reward": 0.5, **common}]
     if kind == "chunk":
-        source = {"kind": "source", "id": f"s-{mark}", "title": f"Book {mark}", **common}
-        return [
-            source,
-            {"kind": "chunk", "id": f"c-{mark}", "source_id": f"s-{mark}", "content": f"It says {mark}.", **common},
-        ]
+        source = {"kind": "source", "id": f"s-{mark}", "title": f"Book {mark}"}
+        chunk = {"kind": "chunk", "id": f"c-{mark}", "source_id": f"s-{mark}", "content": f"It says {mark}."}
+        return [source | common, chunk | common]
     content = {"name": f"Pattern {mark}", "problem": f"of {mark}", "solution": f"by {mark}"}
-    return [
-        {"kind": "extraction", "id": f"e-{mark}", "type": "pattern", "topics": [mark], "content": content, **common}
-    ]
+    extraction = {"kind": "extraction", "id": f"e-{mark}", "type": "pattern", "topics": [mark], "content": content}
+    return [extraction | common]
 
 
 @pytest.fixture(scope="module")
-def marked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[bytes, tuple[str, str | None]]]:
+def marked(tmp_path_factory: pytest.TempPathFactory) -> Marked:
     """A folder with `data` in it: records of all kinds, levels and projects; and the rights that each mark has."""
     folder = tmp_path_factory.mktemp("marked")
     rights: dict[bytes, tuple[str, str | None]] = {}
@@ -60,9 +58,8 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[bytes, 
                 rights[f"mark{len(rights):03d}x".encode()] = (level, project)
     # a visible decision that names a hidden one
     hidden = next(mark.decode() for mark, right in rights.items() if right == ("highly_sensitive", "beta"))
-    lines.append(
-        {"kind": "decision", "id": "d-later", "title": "Later", "text": "It is so.", "supersedes": f"d-{hidden}"}
-    )
+    later = {"kind": "decision", "id": "d-later", "title": "Later", "text": "It is so."}
+    lines.append(later | {"supersedes": f"d-{hidden}"})
     write_lines(folder / "records.jsonl", lines)
     assert cstp(folder, "ingest", "records.jsonl").returncode == 0
     return folder, rights
@@ -80,11 +77,7 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[bytes, 
     ids=str,
 )
 def test_no_file_has_anything_of_a_record_out_of_sight(
-    marked: tuple[Path, dict[bytes, tuple[str, str | None]]],
-    tmp_path: Path,
-    options: list[str],
-    levels: tuple[str, ...],
-    projects: tuple[str | None, ...],
+    marked: Marked, tmp_path: Path, options: list[str], levels: tuple[str, ...], projects: tuple[str | None, ...]
 ) -> None:
     folder, rights = marked
     summary = made(folder, tmp_path / "site", *options)
@@ -96,9 +89,7 @@ def test_no_file_has_anything_of_a_record_out_of_sight(
     assert summary["links"] == (levels == LEVELS)
 
 
-def test_a_site_of_a_server_is_that_of_its_folder_with_the_rights_of_the_token(
-    serve: Serve, marked: tuple[Path, dict[bytes, tuple[str, str | None]]], tmp_path: Path
-) -> None:
+def test_a_site_has_the_rights_of_folder_or_token(serve: Serve, marked: Marked, tmp_path: Path) -> None:
     serving = serve()
     target = {"CSTP_DATA_DIR": str(serving.settings.data_dir), "CSTP_STORE__URL": serving.settings.store_url}
     assert cstp(tmp_path, "ingest", marked[0] / "records.jsonl", environment=target).returncode == 0
@@ -197,11 +188,8 @@ def test_what_was_extracted_is_in_lists_in_the_order_of_the_methods(library: Ser
 
 def test_lists_are_split_and_texts_are_in_smaller_files(tmp_path: Path) -> None:
     words = "one two three four five six seven eight nine ten "
-    lines = [
-        {"kind": "decision", "id": f"d{n}", "title": f"Decide {n}", "text": words * 1000, "date": "2026-01-01"}
-        for n in range(30)
-    ]
-    write_lines(tmp_path / "many.jsonl", lines)
+    long = {"kind": "decision", "text": words * 1000, "date": "2026-01-01"}
+    write_lines(tmp_path / "many.jsonl", [long | {"id": f"d{n}", "title": f"Decide {n}"} for n in range(30)])
     assert cstp(tmp_path, "ingest", "many.jsonl").returncode == 0
     summary = made(tmp_path, "site")
     assert not summary["cut"]
@@ -219,11 +207,8 @@ def test_lists_are_split_and_texts_are_in_smaller_files(tmp_path: Path) -> None:
 
 def test_of_many_records_the_beginnings_are_searched(tmp_path: Path) -> None:
     count = 200
-    lines = [
-        {"kind": "episode", "id": n, "query": f"try {n}", "reflection": "x" * 31_000, "reward": 0.1}
-        for n in range(1, count + 1)
-    ]
-    write_lines(tmp_path / "many.jsonl", lines)
+    long = {"kind": "episode", "reflection": "x" * 31_000, "reward": 0.1}
+    write_lines(tmp_path / "many.jsonl", [long | {"id": n, "query": f"try {n}"} for n in range(1, count + 1)])
     assert cstp(tmp_path, "ingest", "many.jsonl").returncode == 0
     summary = made(tmp_path, "site")
     assert (summary["searched"], summary["cut"]) == (6_000_000 // count, True)
@@ -240,11 +225,8 @@ def test_any_text_is_data_and_nothing_else(tmp_path: Path) -> None:
     assert cstp(tmp_path, "ingest", "a.jsonl").returncode == 0
     made(tmp_path, "site", "--title", "</title><script>alert(1)</script>")
     (whole,) = records(tmp_path / "site", "texts")
-    assert (whole["text"], whole["title"], whole["given"]) == (
-        AWKWARD,
-        record["title"],
-        {"__proto__": {"polluted": True}},
-    )
+    assert (whole["text"], whole["title"]) == (AWKWARD, record["title"])
+    assert whole["given"] == {"__proto__": {"polluted": True}}
     data = [path.read_text(encoding="utf-8") for path in (tmp_path / "site" / "data").iterdir()]
     assert not any(mark in text for text in data for mark in "\u2028\u2029")
     index = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
@@ -288,12 +270,8 @@ def test_the_summary_is_in_words_or_in_json(marked: tuple[Path, object], tmp_pat
         sum(path.stat().st_size for path in files if path.name != "cstp-site.json"),
     )
     held = about(tmp_path / "site")
-    assert (held["title"], held["agent"], held["counts"]["decisions"], held["counts"]["episodes"]) == (
-        "Ours",
-        "cstp",
-        4,
-        0,
-    )
+    assert (held["title"], held["agent"]) == ("Ours", "cstp")
+    assert (held["counts"]["decisions"], held["counts"]["episodes"]) == (4, 0)
 
 
 # --- where it is written
@@ -319,31 +297,21 @@ def _state(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_folder_that_is_no_site_is_left_alone(small: Path) -> None:
-    file = small / "file"
-    file.write_text("mine")
-    other = small / "other"
-    (other / "deep").mkdir(parents=True)
-    (other / "deep" / "notes.md").write_text("mine")
-    false = small / "false"
-    false.mkdir()
-    (false / "cstp-site.json").write_text("[]")
-    (false / "index.html").write_text("mine")
-    for folder, reason in ((file, "is not a folder"), (other, "is neither empty"), (false, "is neither empty")):
-        before = _state(small)
-        done = cstp(small, "site", folder.name)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert f"DIR: {folder.name} {reason}" in done.stderr
-        assert _state(small) == before
-
-
-def test_a_site_with_a_file_that_is_not_its_own_is_left_alone(small: Path) -> None:
     made(small, "site")
-    (small / "site" / "data" / "CNAME").write_text("decisions.example")
-    before = _state(small / "site")
-    done = cstp(small, "site", "site")
-    assert done.returncode == 2
-    assert "site/data/CNAME is not part of the earlier site" in done.stderr
-    assert _state(small / "site") == before
+    for name in ("file", "other/deep/notes.md", "false/index.html", "false/cstp-site.json", "site/data/CNAME"):
+        (small / name).parent.mkdir(parents=True, exist_ok=True)
+        (small / name).write_text("[]")
+    for folder, reason in (
+        ("file", "DIR: file is not a folder"),
+        ("other", "DIR: other is neither empty"),
+        ("false", "DIR: false is neither empty"),
+        ("site", "site/data/CNAME is not part of the earlier site"),
+    ):
+        before = _state(small)
+        done = cstp(small, "site", folder)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert reason in done.stderr
+        assert _state(small) == before
 
 
 def test_a_second_run_replaces_the_first(small: Path) -> None:
@@ -386,10 +354,9 @@ def failing() -> Iterator[str]:
             limits: dict[str, Any] = {"limits": [], "expiresAt": "2030-01-01T00:00:00Z"}
             who = {"agent": "a", "scopes": ["read"], "clearance": "normal", "projects": None, **limits}
             result = {"result": {**who, "server": {"agent": "s", "version": "1"}}}
-            error = {
-                "error": {"code": -32003, "message": "Query failed", "data": {"component": "records", "requestId": "r"}}
-            }
-            answer = result if sent["method"] == "cstp.whoami" else error
+            data = {"component": "records", "requestId": "r"}
+            error = {"code": -32003, "message": "Query failed", "data": data}
+            answer = result if sent["method"] == "cstp.whoami" else {"error": error}
             body = json.dumps({"jsonrpc": "2.0", "id": sent["id"], **answer}).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))

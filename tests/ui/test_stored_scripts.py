@@ -32,42 +32,18 @@ def _records(number: int, text: str) -> Iterator[Mapping[str, Any]]:
     """One record of each kind with the text in every field that takes it."""
     line = _line(text)
     short = line[:100]
-    tags = [f"{end}{line[:98]}" for end in ("", "2", "3")]
-    yield {
-        **{
-            "kind": "decision",
-            "id": f"dec_x{number}",
-            "title": line,
-            "text": text,
-            "context": PAYLOADS[(number + 1) % len(PAYLOADS)],
-            "category": line[:60],
-        },
-        **{
-            "reasons": [{"type": "analysis", "text": PAYLOADS[(number + 2) % len(PAYLOADS)]}],
-            "tags": [short],
-            "status": "accepted",
-        },
-    }
-    yield {
-        "kind": "source",
-        "id": f"src_x{number}",
-        "title": line,
-        "authors": [line],
-        "category": line,
-        "tags": [short],
-    }
-    yield {
-        **{"kind": "chunk", "id": f"chk_x{number}", "source_id": f"src_x{number}", "title": line, "author": line},
-        **{"content": text, "tags": [short], "cluster_ids": [f"clu_x{number}"], "place": {"section": line}},
-        **{
-            "knowledge_card": {
-                "summary": text,
-                "takeaways": [line, line + " 2", line + " 3"],
-                "tags": tags,
-            }
-        },
-        **{"source_url": f"javascript:{line}", "readwise_url": line, "highlight_url": line},
-    }
+    after, last = (PAYLOADS[(number + step) % len(PAYLOADS)] for step in (1, 2))
+    fields: dict[str, Any] = {"kind": "decision", "id": f"dec_x{number}", "title": line, "text": text}
+    fields |= {"category": line[:60], "tags": [short], "context": after}
+    fields |= {"reasons": [{"type": "analysis", "text": last}]}
+    yield fields | {"status": "accepted"}
+    fields = {"kind": "source", "id": f"src_x{number}", "title": line, "authors": [line]}
+    yield fields | {"category": line, "tags": [short]}
+    fields = {"kind": "chunk", "id": f"chk_x{number}", "source_id": f"src_x{number}", "title": line, "author": line}
+    fields |= {"content": text, "tags": [short], "cluster_ids": [f"clu_x{number}"], "place": {"section": line}}
+    card = {"summary": text, "takeaways": [line, f"{line} 2", f"{line} 3"]}
+    fields |= {"knowledge_card": card | {"tags": [f"{end}{line[:98]}" for end in ("", "2", "3")]}}
+    yield fields | {"source_url": f"javascript:{line}", "readwise_url": line, "highlight_url": line}
     yield {"kind": "cluster", "id": f"clu_x{number}", "name": line, "description": text}
     contents: Mapping[str, Mapping[str, Any]] = {
         "pattern": {"name": line, "problem": text, "solution": text, "code_example": text, "context": text},
@@ -75,41 +51,20 @@ def _records(number: int, text: str) -> Iterator[Mapping[str, Any]]:
         "decision": {"question": text, "options": [line], "considerations": [line], "recommended_approach": text},
     }
     for kind, content in contents.items():
-        yield {
-            **{
-                "kind": "extraction",
-                "type": kind,
-                "id": f"ext_{kind}{number}",
-                "topics": [short],
-                "source_title": line,
-            },
-            "content": content,
-        }
-    yield {
-        **{"kind": "episode", "id": 1000 + number, "query": text, "reward": 0.5, "reflection": text},
-        **{"tags": [short], "category": short, "created_at": "2026-01-01T00:00:00Z"},
-    }
+        fields = {"kind": "extraction", "type": kind, "id": f"ext_{kind}{number}", "topics": [short]}
+        yield fields | {"source_title": line, "content": content}
+    fields = {"kind": "episode", "id": 1000 + number, "query": text, "reward": 0.5, "reflection": text}
+    yield fields | {"tags": [short], "category": short, "created_at": "2026-01-01T00:00:00Z"}
     yield {"kind": "entity", "id": f"ent_x{number}", "name": line, "type": "person", "aliases": [short], "role": line}
-    yield {
-        **{"kind": "artifact", "id": f"art_x{number}", "context": "meeting", "title": line, "author": line},
-        **{"participants": [f"ent_x{number}"], "source_system": line, "content": text, "source_url": line},
-        "ts": "2026-01-01T00:00:00Z",
-    }
-    yield {
-        **{"kind": "event", "id": f"evt_x{number}", "artifact_id": f"art_x{number}", "category": "Decision"},
-        **{"narrative": text, "actors": [{"ref": f"ent_x{number}"}], "subject": line, "evidence": [{"quote": text}]},
-        "event_time": "2026-01-01T00:00:00Z",
-    }
-    yield {
-        **{
-            "kind": "turn",
-            "id": f"art_t{number}",
-            "conversation_id": "payloads",
-            "turn_index": number,
-            "content": text,
-        },
-        **{"role": "user", "speaker": line, "session": line, "ts": "2026-01-02T00:00:00Z"},
-    }
+    fields = {"kind": "artifact", "id": f"art_x{number}", "context": "meeting", "title": line, "author": line}
+    fields |= {"participants": [f"ent_x{number}"], "source_system": line, "content": text, "source_url": line}
+    yield fields | {"ts": "2026-01-01T00:00:00Z"}
+    fields = {"kind": "event", "id": f"evt_x{number}", "artifact_id": f"art_x{number}", "category": "Decision"}
+    fields |= {"narrative": text, "actors": [{"ref": f"ent_x{number}"}], "subject": line, "evidence": [{"quote": text}]}
+    yield fields | {"event_time": "2026-01-01T00:00:00Z"}
+    fields = {"kind": "turn", "id": f"art_t{number}", "conversation_id": "payloads", "turn_index": number}
+    fields |= {"content": text, "role": "user", "speaker": line, "session": line}
+    yield fields | {"ts": "2026-01-02T00:00:00Z"}
 
 
 @pytest.fixture(scope="module")

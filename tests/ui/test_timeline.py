@@ -1,18 +1,21 @@
 """Decisions, events and episodes over time: bars, a brush, and the list of what it chooses."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.serving import SeededEmbedder, Serving, start
+from tests.serving import SeededEmbedder, Serving, serve, start
 from tests.stores import Stores
 from tests.ui.visits import Visits, go, put
 
+__all__ = ["serve"]
+Serve = Callable[..., Serving]
 SHOWN = 56  # days at once; the last one is the latest that has a record
 
+INCIDENT: dict[str, Any] = {"kind": "event", "category": "Incident", "event_time": "2026-03-04T06:00:00Z"}
 RECORDS: list[dict[str, Any]] = [
     {"kind": "decision", "id": "d-1", "title": "Ring the bell", "status": "accepted", "date": "2026-03-02"},
     {"kind": "decision", "id": "d-2", "title": "Oil the bell", "status": "accepted", "date": "2026-03-02"},
@@ -21,14 +24,7 @@ RECORDS: list[dict[str, Any]] = [
     {"kind": "episode", "id": 1, "query": "Rang it at noon", "reward": 1, "createdAt": "2026-03-03T12:00:00Z"},
     {"kind": "episode", "id": 2, "query": "Rang it at night", "reward": -0.5, "createdAt": "2026-03-04T23:30:00Z"},
     {"kind": "artifact", "id": "a-1", "context": "note", "content": "The bell cracked.", "ts": "2026-03-05T08:00:00Z"},
-    {
-        "kind": "event",
-        "id": "e-1",
-        "category": "Incident",
-        "narrative": "The bell cracked in the frost",
-        "artifact_id": "a-1",
-        "event_time": "2026-03-04T06:00:00Z",
-    },
+    INCIDENT | {"id": "e-1", "narrative": "The bell cracked in the frost", "artifact_id": "a-1"},
 ]
 
 
@@ -143,42 +139,23 @@ def test_the_bars_take_the_colours_of_the_theme(bells: Serving, visits: Visits) 
     page.wait_for_function("light => document.querySelector('.chart canvas').toDataURL() !== light", arg=light)
 
 
-def test_without_a_model_events_come_from_new_documents(visits: Visits, stores: Stores, tmp_path: Path) -> None:
-    serving, stop = start(tmp_path / "data", stores, None, None)
-    try:
-        put(serving, tmp_path, RECORDS)
-        page = visits.signed_in(serving, "timeline")
-        assert _numbers(page)["Mar 4, 2026"] == ["0", "1", "0", "1"]
-        expect(page.locator("main")).to_contain_text("This server has no model to search by meaning.")
-        expect(page.locator(".moments h2")).to_contain_text("at least 6 records")
-    finally:
-        stop()
+def test_without_a_model_events_come_from_new_documents(serve: Serve, visits: Visits, tmp_path: Path) -> None:
+    serving = serve()
+    put(serving, tmp_path, RECORDS)
+    page = visits.signed_in(serving, "timeline")
+    assert _numbers(page)["Mar 4, 2026"] == ["0", "1", "0", "1"]
+    expect(page.locator("main")).to_contain_text("This server has no model to search by meaning.")
+    expect(page.locator(".moments h2")).to_contain_text("at least 6 records")
 
 
-def test_too_many_events_are_counted_by_shorter_spans(visits: Visits, stores: Stores, tmp_path: Path) -> None:
-    embedder = SeededEmbedder()
-    serving, stop = start(tmp_path / "data", stores, embedder, None)
-    try:
-        records = [
-            {
-                "kind": "event",
-                "id": f"e-{day}-{number}",
-                "category": "Incident",
-                "narrative": f"The bell cracked for the time {number} of day {day}",
-                "event_time": f"2026-03-0{day}T06:00:00Z",
-            }
-            for day, most in ((1, 40), (2, 40), (3, 60))
-            for number in range(most)
-        ]
-        decision = {"kind": "decision", "id": "d", "title": "Cast it", "date": "2026-03-04"}
-        put(serving, tmp_path, [*records, decision], embedder)
-        page = visits.signed_in(serving, "timeline")
-        assert {name: row[1] for name, row in _numbers(page).items()} == {
-            "Mar 4, 2026": "0",
-            "Mar 3, 2026": "50",
-            "Mar 2, 2026": "40",
-            "Mar 1, 2026": "40",
-        }
-        expect(page.locator("main")).to_contain_text("Of the events of Mar 3, 2026, 50 are counted.")
-    finally:
-        stop()
+def test_too_many_events_are_counted_by_shorter_spans(serve: Serve, visits: Visits, tmp_path: Path) -> None:
+    serving = serve(SeededEmbedder())
+    records = [{"kind": "decision", "id": "d", "title": "Cast it", "date": "2026-03-04"}]
+    for day, most in ((1, 40), (2, 40), (3, 60)):
+        incident = INCIDENT | {"event_time": f"2026-03-0{day}T06:00:00Z"}
+        records += [incident | {"id": f"e-{day}-{n}", "narrative": f"It cracked {n} of day {day}"} for n in range(most)]
+    put(serving, tmp_path, records, SeededEmbedder())
+    page = visits.signed_in(serving, "timeline")
+    counted = {f"Mar {day}, 2026": count for day, count in ((4, "0"), (3, "50"), (2, "40"), (1, "40"))}
+    assert {name: row[1] for name, row in _numbers(page).items()} == counted
+    expect(page.locator("main")).to_contain_text("Of the events of Mar 3, 2026, 50 are counted.")

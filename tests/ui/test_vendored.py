@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import subprocess
-import sys
 import zipfile
 from hashlib import sha256
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 import pytest
 
 from cstp_server.ui.assets import static_folder
+from tests.programs import build_wheel
 
 ROOT = Path(__file__).parents[2]
 STATIC = static_folder()
@@ -47,9 +46,7 @@ def test_the_whole_page_is_less_than_400_kb_compressed() -> None:
 
 @pytest.mark.long("starts a demo, or builds the wheel")
 def test_the_wheel_has_the_page_with_its_libraries_and_licences(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=100)
-    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as archive:
+    with zipfile.ZipFile(build_wheel(ROOT, tmp_path)) as archive:
         packed = {name: archive.read(name) for name in archive.namelist() if name.startswith("cstp_server/ui/")}
     kept = [path for path in UI.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     assert packed == {f"cstp_server/ui/{path.relative_to(UI).as_posix()}": path.read_bytes() for path in kept}

@@ -1,1 +1,1 @@
-"""The client: what sends calls and reads answers, for synchronous and asynchronous programs."""
+"""The client: sends calls and reads answers, for synchronous and asynchronous programs."""

@@ -69,8 +69,8 @@ class AsyncClient(Targeted, AsyncMethods):
     ) -> AsyncChanges:
         """Yield the changes after `since` (a cursor, 0 for all, or "now") as they happen, without end.
 
-        Continue after breaks, once there was an answer; `cursor` of what is returned is where to begin another time.
-        With `follow=False` it ends when there is no further one. `timeout` is for each page, without the waiting.
+        Continue after breaks, once there was an answer; a later iterator can begin at the `cursor` of this one. With
+        `follow=False` it ends after the last change. `timeout` is for each page, not counting the wait.
         """
         waited = wait_milliseconds(wait_seconds) if follow else 0
         seconds = (self._target.timeout if timeout is None else timeout) + waited / 1000

@@ -1,4 +1,4 @@
-"""Reads and writes of a connection that end when the call has to.
+"""Reads and writes of a connection that end at the call's deadline.
 
 All that leans on the insides of httpx and httpcore is here; `tests/client/test_httpx_internals.py` fails when an
 upgrade changes them, and `pyproject.toml` caps the versions.
@@ -13,7 +13,7 @@ import httpx
 from cstp.client.transport import CONNECT_SECONDS, Deadline
 
 E = TypeVar("E", bound=httpx.TimeoutException)
-_PIECE: Final = 65536  # bytes that are written before the clock is looked at again
+_PIECE: Final = 65536  # bytes that are written between two checks of the clock
 
 
 class RemainingTime(float):
@@ -28,7 +28,7 @@ class RemainingTime(float):
 
 
 class TimeLeft(dict[str, float]):
-    """httpx's time limits: it reads the one of each step when the step begins, and gets what is left by then."""
+    """httpx's time limits: it reads the limit of each step when the step begins, and gets the remaining time."""
 
     def __init__(self, deadline: Deadline, connect_seconds: float = CONNECT_SECONDS) -> None:
         super().__init__()
@@ -43,12 +43,12 @@ class TimeLeft(dict[str, float]):
 class BoundedTransport(httpx.HTTPTransport):
     """As httpx's, but no read or write continues after the deadline of its `TimeLeft`.
 
-    httpx itself bounds each read alone, so a server that sends its headers in drops would be waited for without an end.
+    httpx itself bounds each read alone, so a server that sends its headers byte by byte could delay it without limit.
     """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        # httpx has no parameter for what its connections are made of
+        # httpx has no parameter for its network backend
         self._pool._network_backend = _Backend(self._pool._network_backend)  # type: ignore[assignment]
 
 
@@ -63,7 +63,7 @@ class _Backend:
 
 
 class _Stream:
-    """httpcore's `NetworkStream`, but each step ends when the call has to."""
+    """httpcore's `NetworkStream`, but each step ends at the call's deadline."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner

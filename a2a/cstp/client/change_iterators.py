@@ -16,7 +16,7 @@ _PASSING: Final = (TransportError, Overloaded, QueryFailed, RateLimited)
 
 
 class _Walk:
-    """Where the reading of changes is: the cursor of the last change that was given out, and what is read ahead."""
+    """The place in the stream: the cursor of the last change that was yielded, and changes read ahead."""
 
     def __init__(self, since: Cursor, follow: bool) -> None:
         self.cursor: Cursor = since
@@ -28,7 +28,7 @@ class _Walk:
         self._failures = 0
 
     def take(self) -> RecordChange | None:
-        """Return the next change that is read already; None without one."""
+        """Return the next change that was read already; None if there is none."""
         if self._page is None or self._given >= len(self._page.changes):
             return None
         change = self._page.changes[self._given]
@@ -57,7 +57,7 @@ class _Walk:
 
 
 class Following(Generic[T]):
-    """The reading of changes by `read`. `cursor` is that of the last one that was given out."""
+    """An iteration over changes by `read`. `cursor` is that of the last yielded change."""
 
     def __init__(self, read: Callable[[Cursor], T], since: Cursor, follow: bool) -> None:
         self._read = read
@@ -69,7 +69,7 @@ class Following(Generic[T]):
 
 
 class Changes(Following[ChangesResult], Iterator[RecordChange]):
-    """The changes as they come. `cursor` is that of the last one that was given out: begin there another time."""
+    """An iterator over changes. `cursor` is that of the last yielded change: a later iterator can begin there."""
 
     def __next__(self) -> RecordChange:
         while (change := self._walk.take()) is None:

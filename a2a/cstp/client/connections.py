@@ -1,6 +1,6 @@
-"""Connections to a server: through which proxy, with which certificates, and one HTTP request at a time.
+"""Connections to a server, with their proxy and certificates; each sends one HTTP request at a time.
 
-What the environment says (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`) holds, but this machine itself is asked directly.
+The environment (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`) applies, but not to requests to this machine itself.
 """
 
 import ssl
@@ -27,7 +27,7 @@ def options_for(url: httpx.URL, ssl_context: ssl.SSLContext | None = None) -> di
     try:
         proxy = None if named is None else httpx.Proxy(named)
     except (ValueError, httpx.InvalidURL):
-        # without what was named, which may have a password
+        # without the URL, which may have a password
         raise ValueError("the proxy that the environment names must read like http://host:3128") from None
     return {"verify": context, "trust_env": False, "proxy": proxy}
 
@@ -56,8 +56,8 @@ _NO_HEADERS: Final[Mapping[str, str]] = {}
 class SyncHttp:
     """Requests to one server over connections that are kept open. Safe to share between threads.
 
-    `options` are those of `httpx.Client`. A connection has to come about within `connect_seconds`. With `direct` there
-    is no proxy, and certificates are not checked: for a server on this machine.
+    `options` are those of `httpx.Client`. A connection must open within `connect_seconds`. With `direct` there is no
+    proxy, and certificates are not checked: for a server on this machine.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """An HTTP answer; `retry_after` is what its `Retry-After` asks for, in seconds."""
+    """An HTTP answer; `retry_after` is its `Retry-After`, in seconds."""
 
     status: int
     retry_after: float | None
@@ -49,8 +49,8 @@ def read_answer(received: HttpAnswer, call: Call[R]) -> R:
 def read_batch(received: HttpAnswer, calls: Sequence[Call[R]]) -> list[R | CstpError]:
     """Return the result or the error of each call, in the order of `calls`.
 
-    Raise CstpError if the server refused the batch as a whole, and UnexpectedAnswer if an answer is missing,
-    is there twice, or is not one of CSTP.
+    Raise CstpError if the server refused the batch as a whole, and UnexpectedAnswer if an answer is missing, occurs
+    twice, or is not from a CSTP server.
     """
     document = _document(received)
     if not isinstance(document, list):
@@ -86,7 +86,7 @@ def _read(answer: JsonValue, call: Call[R], identifier: int, status: int) -> R |
         raise UnexpectedAnswer(status, "not a JSON-RPC answer")
     if "error" in answer:
         error = _error(answer)
-        # what is refused before its body is read has no id
+        # a request refused before its body is read has no id
         if error is None or (answer.get("id") is not None and answer["id"] != identifier):
             raise UnexpectedAnswer(status, "not an answer to this call")
         return error

@@ -1,7 +1,6 @@
-"""`Client`, which only sends and waits; decisions are elsewhere, and the same for `cstp.client.async_client`.
+"""`Client`, which only sends and waits; the logic is elsewhere, and the same for `cstp.client.async_client`.
 
-`cstp.calls` makes calls, `cstp.client.messages` reads what comes back, `cstp.client.transport` says what is sent again
-and when.
+`cstp.calls` makes calls, `cstp.client.messages` reads answers, `cstp.client.transport` decides on retries.
 """
 
 import ssl
@@ -22,15 +21,15 @@ R = TypeVar("R")
 
 
 class Client(Targeted, Methods):
-    """Asks one CSTP server, over connections that are kept open. Safe to share between threads.
+    """A client of one CSTP server, over connections that are kept open. Safe to share between threads.
 
-    `url` is `http://host:8100`, with or without `/cstp`, else that of `CSTP_URL`. The token is `token`, else what
-    `token_file` holds, else `CSTP_TOKEN`. `timeout` is how many seconds a call may take, with all tries and pauses, at
-    most 1,000,000; each method takes another one for itself. `retries` is how often a call is tried again: after 429,
-    503 and failed connections always, after a connection that broke where the method only reads. `ssl_context` is for
-    servers with a certificate of one's own.
+    `url` is `http://host:8100`, with or without `/cstp`; default: `CSTP_URL`. The token is `token`, else the content of
+    `token_file`, else `CSTP_TOKEN`. `timeout` is the limit of a call in seconds, with all retries and pauses, at most
+    1,000,000; each method has a parameter that overrides it. `retries` is the number of further tries: after 429, 503
+    and failed connections always, after a broken connection only if the method reads. `ssl_context` is for servers with
+    a private certificate.
 
-    Methods raise a CstpError for an error of the server, and a TransportError where none came. Raises ValueError.
+    Methods raise a CstpError for an error of the server, and a TransportError if no answer came. Raises ValueError.
     """
 
     def _connect(self, ssl_context: ssl.SSLContext | None, options: dict[str, Any]) -> None:
@@ -64,8 +63,8 @@ class Client(Targeted, Methods):
     ) -> Changes:
         """Yield the changes after `since` (a cursor, 0 for all, or "now") as they happen, without end.
 
-        Continue after breaks, once there was an answer; `cursor` of what is returned is where to begin another time.
-        With `follow=False` it ends when there is no further one. `timeout` is for each page, without the waiting.
+        Continue after breaks, once there was an answer; a later iterator can begin at the `cursor` of this one. With
+        `follow=False` it ends after the last change. `timeout` is for each page, not counting the wait.
         """
         waited = wait_milliseconds(wait_seconds) if follow else 0
         seconds = (self._target.timeout if timeout is None else timeout) + waited / 1000

@@ -26,7 +26,7 @@ def read_token(token: SecretStr | None, token_file: str | Path | None, environme
     Raise ValueError if there is none, if both are given, or if it is no token; OSError for the file.
     """
     around = SecretStr(environment.get(TOKEN_VARIABLE, ""))
-    del environment  # a traceback of what is raised here may show this frame's variables
+    del environment  # a traceback of an error raised here may show this frame's variables
     if token is not None and token_file is not None:
         raise ValueError("give token or token_file, not both")
     if token is not None:
@@ -39,7 +39,7 @@ def read_token(token: SecretStr | None, token_file: str | Path | None, environme
 
 
 def _content(file: Path) -> SecretStr:
-    # an error of decoding would hold the bytes; what stands for them is no part of a token
+    # an error of decoding would contain the bytes; their placeholder is no part of a token
     return SecretStr(file.read_bytes().decode("ascii", errors="replace").strip())
 
 
@@ -71,7 +71,7 @@ _log = logging.getLogger("cstp.client")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where calls go, and how long and how often they are tried."""
+    """The target of calls, with their timeout and number of retries."""
 
     url: httpx.URL
     timeout: float
@@ -86,7 +86,7 @@ class Target:
 
 @dataclass(slots=True)
 class Attempts:
-    """The attempts at one request: how long to wait before the next one, and what came of them."""
+    """The attempts at one request: the wait before the next one, and their outcomes."""
 
     deadline: Deadline
     retries: int
@@ -118,7 +118,7 @@ class Attempts:
 
 
 class Targeted:
-    """A client's constructor: `_target` is where it asks, and `_connect` opens its connections."""
+    """The constructor of a client: `_target` is its target, and `_connect` opens its connections."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class Targeted:
         ssl_context: ssl.SSLContext | None = None,
     ) -> None:
         secret = None if token is None else SecretStr(token)
-        del token  # a traceback of what is raised from here on may show this frame's variables
+        del token  # a traceback of later errors may show this frame's variables
         self._target = make_target(url, timeout, retries)
         self._connect(ssl_context, {"auth": BearerAuth(read_token(secret, token_file, os.environ)), "headers": HEADERS})
 

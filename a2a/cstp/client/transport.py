@@ -1,4 +1,4 @@
-"""Between httpx and the rest of the client: addresses, time limits, errors, and what is sent again."""
+"""Between httpx and the rest of the client: addresses, time limits, errors, and retries."""
 
 import time
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ def pause_before_retry(
 ) -> float | None:
     """Return the seconds to wait before the next attempt; None if `outcome` is final.
 
-    `tried` is how often the request was sent, `left` the seconds until the caller's deadline, `draw` a random number
-    in [0, 1). A `Retry-After` is honoured; where it, or the pause, would pass the deadline there is no further try.
+    `tried` is how often the request was sent, `left` the seconds until the caller's deadline, `draw` a random number in
+    [0, 1). A `Retry-After` is honoured; if it, or the pause, would pass the deadline there is no further try.
     """
     if tried > retries or not _may_be_sent_again(outcome, repeatable):
         return None

@@ -22,7 +22,7 @@ class UnlinkDecisionsParams(WriteParams):
 
 
 class LinkDecisionsParams(UnlinkDecisionsParams):
-    """A link from one decision to another. The agent's own one of that type between the two is replaced.
+    """A link from one decision to another. The agent's former link of that type between the two is replaced.
 
     `supersedes` needs the scope `ratify` if the source is accepted, or is a file's: no one would ratify the link later.
     """
@@ -98,7 +98,7 @@ UNLINK_DECISIONS = Method(
 
 
 class GetGraphParams(ReadParams):
-    """Around which decision, how many links far, along which links, and at most how many decisions."""
+    """The decision in the centre, the greatest distance in links, their types, and the greatest number of decisions."""
 
     node_id: RecordId
     depth: Annotated[int, Field(ge=1, le=5), WHOLE] = 2
@@ -112,7 +112,7 @@ class GetGraphParams(ReadParams):
 
 
 class DecisionInShort(WireResult):
-    """A decision as lists have it; members are null where its record does not say."""
+    """A decision in a list; members are null if its record does not state them."""
 
     id: DecisionId
     title: str

@@ -15,7 +15,7 @@ from cstp.writes import Names, RecordId
 
 
 class GetDecisionParams(ReadParams):
-    """Which decision, by its id, and what to return of what was written about it."""
+    """The id of a decision, and the parts to return with it."""
 
     published: ClassVar[PublishedNames] = PublishedNames(also=OF_ID)
 
@@ -29,7 +29,7 @@ class GetDecisionParams(ReadParams):
 
 
 class RecordedReason(WireResult):
-    """Why it was decided."""
+    """A reason for the decision."""
 
     type: str
     text: str | None
@@ -37,21 +37,21 @@ class RecordedReason(WireResult):
 
 
 class RecordedAlternative(WireResult):
-    """What else could have been decided, and why it was not."""
+    """An alternative, and why it was not chosen."""
 
     option: str
     why: str | None
 
 
 class AffectedPart(WireResult):
-    """What the decision governs."""
+    """A part of the project that the decision governs."""
 
     type: str
     pattern: str
 
 
 class CitedSource(WireResult):
-    """What the decision rests on."""
+    """A source that the decision is based on."""
 
     uri: str
     quote: str | None
@@ -59,10 +59,10 @@ class CitedSource(WireResult):
 
 
 class RecordProvenance(WireResult):
-    """Where a record comes from, as the server noted it.
+    """The origin of a record, as the server noted it.
 
-    `recordedBy` is the agent that wrote it, null for what the operator ingested; `via` is cstp, mcp, a2a or ingest;
-    `origin` wire or file; `path` that of the file. `ratifiedBy` is the agent that gave it a status that binds others.
+    `recordedBy` is the agent that wrote it, null for ingested records; `via` is cstp, mcp, a2a or ingest; `origin` wire
+    or file; `path` that of the file. `ratifiedBy` is the agent that gave it a status that binds others.
     """
 
     recorded_by: str | None
@@ -76,7 +76,7 @@ class RecordProvenance(WireResult):
 
 
 class RecordedReview(WireResult):
-    """How the decision turned out, as one agent saw it."""
+    """The outcome of the decision as one agent saw it."""
 
     review_id: str
     reviewed_at: InstantOut
@@ -93,7 +93,7 @@ class RecordedReview(WireResult):
 
 
 class RecordedEvidence(WireResult):
-    """What shows how the decision turned out."""
+    """Evidence for the outcome of the decision."""
 
     uri: str
     kind: str | None
@@ -115,11 +115,11 @@ class RecordedRevision(WireResult):
 
 
 class WholeDecision(WireResult):
-    """A decision with all that it states; what it does not state is null or empty.
+    """A decision with all its members; members that it does not state are null or empty.
 
     `supersedes` and `supersededBy` are the ids of decisions, as files state them and agents link them. `reviews`,
-    `links` and `history` are there when they were asked for, `endedLinks` with `history`. A decision of a file has no
-    history before what the file says now.
+    `links` and `history` are present if requested, `endedLinks` with `history`. The history of a decision in a file
+    begins with the file's present content.
     """
 
     id: DecisionId
@@ -166,17 +166,17 @@ class WholeDecision(WireResult):
 
 
 class GetDecisionResult(WireResult):
-    """The decision; one that does not exist, or is hidden, is an error."""
+    """The decision; an unknown or hidden id is an error."""
 
     found: Literal[True] = True
     decision: WholeDecision
 
 
 class ListDecisionsParams(ReadParams):
-    """Which decisions, all conditions together, which page of them, and in which order.
+    """Conditions on decisions, all of which must hold; the page; and the order.
 
     Bounds are inclusive and leave out decisions without a date. Texts match whole values in any case. `sort` by texts
-    is alphabetical, in any case; `stakes` rise from low over medium and high to critical, and others come after these.
+    is alphabetical, in any case; `stakes` rise from low over medium and high to critical; other values follow.
     """
 
     published: ClassVar[PublishedNames] = PublishedNames(instead={"search": "use cstp.queryDecisions"})
@@ -218,9 +218,9 @@ class ListedDecision(DecisionInShort):
 
 
 class ListDecisionsResult(WireResult):
-    """One page; `total` is how many match.
+    """One page; `total` is the number of matches.
 
-    Decisions that do not state what is sorted by come last. Equal ones are newest first by date, then by id.
+    Decisions without the sorted member come last. Equal ones are ordered newest first by date, then by id.
     """
 
     decisions: list[ListedDecision]
@@ -274,21 +274,21 @@ class GetStatsParams(ReadParams):
 
 
 class DayCount(WireResult):
-    """How many decisions have a date on one day, in UTC."""
+    """The number of decisions with a date on one day, in UTC."""
 
     date: date
     count: int
 
 
 class TagCount(WireResult):
-    """How many decisions have a tag."""
+    """The number of decisions with a tag."""
 
     tag: str
     count: int
 
 
 class RecentActivity(WireResult):
-    """How many decisions have a date in the last 24 hours, 7 days and 30 days."""
+    """The numbers of decisions with a date in the last 24 hours, 7 days and 30 days."""
 
     last_24h: int = Field(alias="last24h")
     last_7d: int = Field(alias="last7d")
@@ -298,10 +298,10 @@ class RecentActivity(WireResult):
 class GetStatsResult(WireResult):
     """Counts of the decisions that the caller sees, the most frequent first, ties by name.
 
-    Names are in lower case, but for agents. `byCategory`, `byStakes`, `byStatus` and `byAgent` have the 100 most
-    frequent names; a decision that states none is in `total` alone. `byDay` has the latest 366 days with decisions, the
-    earliest first, `topTags` the 50 most frequent tags. `current` and `overdue` are those that `cstp.listDecisions`
-    lists with these filters, `superseded` those of that status.
+    Names are in lower case, except names of agents. `byCategory`, `byStakes`, `byStatus` and `byAgent` have the 100
+    most frequent names; a decision that states none is in `total` alone. `byDay` has the latest 366 days with
+    decisions, the earliest first, `topTags` the 50 most frequent tags. `current` and `overdue` count the decisions that
+    `cstp.listDecisions` lists with these filters, `superseded` those with that status.
     """
 
     total: int

@@ -1,4 +1,4 @@
-"""What agents write of decisions: recorded, updated, reviewed, given a status, linked."""
+"""Methods that write decisions: record, update, review, change the status, link."""
 
 from typing import Annotated, ClassVar, Final, Literal
 
@@ -34,7 +34,7 @@ OF_ID: Final = {"decisionId": "id", "decision_id": "id"}
 
 
 class GivenReason(Wire):
-    """Why it was decided: the kind of reason, in words, and how much it counts."""
+    """A reason: its kind, its text, and its strength."""
 
     type: ReasonType = Field(examples=["analysis"])
     text: LongText
@@ -42,21 +42,21 @@ class GivenReason(Wire):
 
 
 class GivenAlternative(Wire):
-    """What else could have been decided, and why it was not."""
+    """An alternative, and why it was not chosen."""
 
     option: LongText
     why: LongText | None = None
 
 
 class Affected(Wire):
-    """What the decision governs, such as the files that a pattern of paths names."""
+    """A part of the project that the decision governs, such as files by a pattern of paths."""
 
     type: Literal["path", "package", "api", "data"]
     pattern: Name
 
 
 class GivenSource(Wire):
-    """What the decision rests on; `hash` is of what was read there."""
+    """A source that the decision is based on; `hash` is of the content read there."""
 
     uri: Annotated[str, Field(min_length=1, max_length=2048), AfterValidator(not_blank)]
     quote: LongText | None = None
@@ -64,7 +64,7 @@ class GivenSource(Wire):
 
 
 class Related(Wire):
-    """A link to a decision that there is."""
+    """A link to an existing decision."""
 
     id: RecordId
     type: Edge = "relates_to"
@@ -72,7 +72,7 @@ class Related(Wire):
 
 
 class DecisionMembers(Wire):
-    """What a decision may state besides itself and the confidence in it."""
+    """Optional members of a decision."""
 
     category: Name | None = None
     stakes: Stakes | None = None
@@ -105,7 +105,7 @@ class DecisionMembers(Wire):
 
 
 class RecordDecisionParams(DecisionMembers, WriteParams):
-    """One decision: what was decided, and how sure the agent is that it will turn out well, 0 to 1."""
+    """A decision, and the agent's confidence, 0 to 1, that it will turn out well."""
 
     published: ClassVar[PublishedNames] = PublishedNames(also={"decisionId": "thread_id", "decision_id": "thread_id"})
 
@@ -133,7 +133,7 @@ class RecordDecisionParams(DecisionMembers, WriteParams):
 
 
 class Quality(WireResult):
-    """How complete the decision is, 0 to 1, by the named rule, and what would make it more so."""
+    """The completeness of the decision, 0 to 1, by the named rule, and suggestions to raise it."""
 
     score: float
     rule: str
@@ -141,7 +141,7 @@ class Quality(WireResult):
 
 
 class Duplicate(WireResult):
-    """A decision that says nearly the same; `distance` is the cosine distance of the texts."""
+    """A decision with a similar text; `distance` is the cosine distance of the texts."""
 
     id: str
     title: str
@@ -149,9 +149,9 @@ class Duplicate(WireResult):
 
 
 class RecordDecisionResult(WriteResult):
-    """The decision as it was stored; `created` is false where an earlier call of the same key did that.
+    """The decision as it was stored; `created` is false if an earlier call with the same key did that.
 
-    `path` is always null: what is written over the wire is in no file.
+    `path` is always null: a decision written by an agent is in no file.
     """
 
     path: None = None
@@ -180,9 +180,9 @@ class DecisionUpdates(DecisionMembers, NullTakesAway):
 
 
 class UpdateDecisionParams(WriteParams):
-    """Which members of a decision to change, and why.
+    """The members of a decision to change, and the reason.
 
-    With `expectedRevision`, the change is refused where the decision has another one by now.
+    With `expectedRevision`, the change is refused if the decision has another revision.
     """
 
     published: ClassVar[PublishedNames] = PublishedNames(
@@ -214,7 +214,7 @@ class UpdateDecisionResult(WriteResult):
 
 
 class GivenEvidence(Wire):
-    """What shows how the decision turned out; `hash` is of what was found there."""
+    """Evidence for the outcome of the decision; `hash` is of the content found there."""
 
     uri: Annotated[str, Field(min_length=1, max_length=2048), AfterValidator(not_blank)]
     kind: Name | None = None
@@ -222,7 +222,7 @@ class GivenEvidence(Wire):
 
 
 class ReviewDecisionParams(WriteParams):
-    """How a decision turned out. Every review is kept; the last one says the outcome."""
+    """The outcome of a decision. Every review is kept; the last one determines the outcome."""
 
     published: ClassVar[PublishedNames] = PublishedNames(also=OF_ID, instead={"result": "use actualResult"})
 
@@ -238,7 +238,7 @@ class ReviewDecisionParams(WriteParams):
 
 
 class ReviewDecisionResult(WriteResult):
-    """The review; `selfReview` is true where the agent recorded the decision itself."""
+    """The review; `selfReview` is true if the agent recorded the decision itself."""
 
     path: None = None
     status: str | None
@@ -251,8 +251,10 @@ class ReviewDecisionResult(WriteResult):
 
 
 class SetStatusParams(WriteParams):
-    """Another status for a decision, and why. One's own may be draft, proposed or pending; all else needs the
-    scope `ratify`."""
+    """Another status for a decision, and why.
+
+    The agent may set its own decisions to draft, proposed or pending; other changes need the scope `ratify`.
+    """
 
     id: RecordId
     status: Status

@@ -44,8 +44,8 @@ Parts = Annotated[
 class QueryFilters(Wire):
     """Conditions on the decisions, all of which must hold, applied before the limit.
 
-    Bounds are inclusive; a given bound leaves out decisions without the field. Texts match whole values, whatever
-    their case; `status` matches the normalised or the original status.
+    Bounds are inclusive; a given bound excludes decisions without the field. Texts match whole values, whatever their
+    case; `status` matches the normalised or the original status.
     """
 
     model_config = ConfigDict(validate_by_name=True)  # as a client makes it
@@ -89,7 +89,7 @@ class QueryFilters(Wire):
 
 
 class QueryDecisionsParams(ReadParams):
-    """What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` decisions come back."""
+    """A search: `query` in plain words, 1 to 8192 characters; at most `limit` decisions are returned."""
 
     published: ClassVar[PublishedNames] = PublishedNames(
         also={"top_k": "limit", "topK": "limit", "retrievalMode": "mode", "retrieval_mode": "mode"},
@@ -122,7 +122,7 @@ class QueryDecisionsParams(ReadParams):
 
 
 class DecisionLinks(WireResult):
-    """The ids of the decisions that one supersedes and of those that supersede it, as far as the caller may see them.
+    """The ids of superseded and of superseding decisions, as far as the caller may see them.
 
     One of the two has to name the other, or an agent has linked them and the supersession is in effect. A reference
     that names no decision is left out; one name finds at most 100. `edges` are present with `includeLinks`: links that
@@ -135,9 +135,9 @@ class DecisionLinks(WireResult):
 
 
 class Provenance(WireResult):
-    """Where a decision comes from: its project, its file, and its status as that file spells it.
+    """The origin of a decision: its project, its file, and its status as that file spells it.
 
-    `path` is that in the file's repository, or the file's name where it is in none.
+    `path` is relative to the file's repository, or the file's name if it is in none.
     """
 
     project: str | None
@@ -146,13 +146,13 @@ class Provenance(WireResult):
 
 
 class DecisionSummary(DecisionInShort):
-    """One decision that was found; members are null where its record does not say.
+    """One result of the search; members are null if its record does not state them.
 
     `distance` is the cosine distance to the query, 0 to 2, lower is closer. `reasons` holds the types of the reasons
-    and is present exactly when they were asked for; so are `snippet` (empty where there is no text), `links`,
-    `provenance` and `explain`. The whole text is what `cstp.recall` gives for the id. `truncated` is
-    present with a snippet and `maxTokens`; true says that the snippet is a part of that text.
-    `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
+    and is present exactly if requested; so are `snippet` (empty if there is no text), `links`, `provenance` and
+    `explain`. `cstp.recall` with the id returns the whole text. `truncated` is present with a snippet and `maxTokens`;
+    true says that the snippet is a part of that text. `origin` is its maker: a file, an agent, or an import;
+    `recordedBy` the agent that wrote it.
     """
 
     distance: float | None
@@ -167,11 +167,11 @@ class DecisionSummary(DecisionInShort):
 
 
 class QueryDecisionsResult(WireResult):
-    """The decisions found, best first; `total` is how many are here, `queryTimeMs` what the search took.
+    """The decisions found, best first; `total` is their number, `queryTimeMs` the duration of the search.
 
-    `omitted` is present exactly with `maxTokens`: how many decisions there was no room for.
-    `noGoodMatch` is present exactly with `abstain`; where it is true, `nearest` is, too, if there is any record.
-    `interpreted` is present with `explain` where the query speaks of a time.
+    `omitted` is present exactly with `maxTokens`: the number of decisions that did not fit. `noGoodMatch` is present
+    exactly with `abstain`; if it is true, `nearest` is present, too, if there is any record. `interpreted` is present
+    with `explain` if the query names a time.
     """
 
     decisions: list[DecisionSummary]

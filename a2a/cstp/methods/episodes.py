@@ -1,4 +1,4 @@
-"""Methods over episodes: what was tried, how well it went and what was learned."""
+"""Methods over episodes: tasks with their reward and the lessons learned."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -29,7 +29,7 @@ GivenTags = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]],
 
 
 class ListEpisodesParams(ReadParams):
-    """Which episodes, all conditions together; bounds are inclusive and leave out episodes without a time.
+    """Conditions on episodes, all of which must hold; bounds are inclusive and exclude episodes without a time.
 
     `dateFrom` wins over `since`. An episode has all of `tags`; an empty list is no condition. Tags and `category` match
     whole and exactly.
@@ -66,7 +66,7 @@ class EpisodeSummary(WireResult):
 class ListEpisodesResult(WireResult):
     """One page, newest first, ties by id downwards, episodes without a time last.
 
-    `totalCount` is how many match, whatever the page.
+    `totalCount` is the number of matches on all pages.
     """
 
     episodes: list[EpisodeSummary]
@@ -98,7 +98,7 @@ EpisodeId = Annotated[int, Field(ge=1, le=2**63 - 1), WHOLE]
 
 
 class StoreEpisodeParams(WriteParams):
-    """One experience: what was tried, how well it went, and what another agent should learn of it."""
+    """One experience: the task, its reward, and lessons for other agents."""
 
     query: LongText = Field(description="What was tried, or asked for.")
     reward: Reward = Field(description="How well it went, from -1 to 1; 0 is 0.")
@@ -111,7 +111,7 @@ class StoreEpisodeParams(WriteParams):
 
 
 class StoreEpisodeResult(WireResult):
-    """The episode as it was stored; `created` is false where an earlier call of the same key did that.
+    """The episode as it was stored; `created` is false if an earlier call with the same key did that.
 
     `embeddingStatus` is always success: an episode is stored with its vectors, or not at all.
     """
@@ -127,13 +127,13 @@ class StoreEpisodeResult(WireResult):
 
 
 class GetEpisodeParams(ReadParams):
-    """Which episode."""
+    """The id of an episode."""
 
     id: EpisodeId
 
 
 class EpisodeMembers(WireResult):
-    """An episode with its reflection, null where its file gives none."""
+    """An episode with its reflection, null if its file gives none."""
 
     id: Annotated[int, Names("episode")]
     query: str
@@ -145,7 +145,7 @@ class EpisodeMembers(WireResult):
 
 
 class GetEpisodeResult(EpisodeMembers):
-    """An episode whole, and where it came from."""
+    """A whole episode, and its origin."""
 
     project: str | None
     sensitivity: Level
@@ -153,7 +153,7 @@ class GetEpisodeResult(EpisodeMembers):
 
 
 class FindEpisodesParams(ReadParams):
-    """What to look for in the queries and reflections of episodes; bounds are inclusive, and all of `tags` are had."""
+    """A search in the queries and reflections of episodes; bounds are inclusive, and results have all of `tags`."""
 
     query: Query
     min_reward: Reward | None = None
@@ -196,10 +196,10 @@ class NearestEpisode(WireResult):
 
 
 class FindEpisodesResult(WireResult):
-    """The best episodes, best first. `mode` is how it was searched.
+    """The best episodes, best first. `mode` is the mode of the search.
 
-    `noGoodMatch` is present exactly with `abstain`; where it is true, `nearest` is, too, if there is any record.
-    `interpreted` is present with `explain` where the query speaks of a time.
+    `noGoodMatch` is present exactly with `abstain`; if it is true, `nearest` is present, too, if there is any record.
+    `interpreted` is present with `explain` if the query names a time.
     """
 
     episodes: list[EpisodeFound]

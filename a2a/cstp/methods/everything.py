@@ -33,12 +33,12 @@ _SOURCES: Final = {"chunk": "source", "extraction": "source", "event": "artifact
 
 
 class SearchParams(ReadParams):
-    """What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` records come back.
+    """A search: `query` in plain words, 1 to 8192 characters; at most `limit` records are returned.
 
-    Every filter holds for everything that comes back; bounds are inclusive. A filter leaves out records without the
-    field, and with them kinds that never have it. `dateFrom` and `dateTo` are of the date of a decision, the time of a
-    turn, an artifact or an event, the creation of an episode, the last highlight or the creation of a chunk, and the
-    making of an extraction. Events have `context`, `source` and `minImportance` of their artifact.
+    Every filter applies to all results; bounds are inclusive. A filter excludes records without the field, and so kinds
+    that never have it. `dateFrom` and `dateTo` are of the date of a decision, the time of a turn, an artifact or an
+    event, the creation of an episode, the last highlight or the creation of a chunk, and the creation of an extraction.
+    Events have `context`, `source` and `minImportance` of their artifact.
     """
 
     query: Query
@@ -84,25 +84,24 @@ class SearchParams(ReadParams):
 
 
 class SearchedRecord(WireResult):
-    """One record that was found; members are null where its record does not say.
+    """One result of the search; members are null if its record does not state them.
 
-    The whole is what another method gives for the `id`: `cstp.getDecision` for a decision, `cstp.getChunk` for a chunk,
-    `cstp.getEpisode` for an episode, whose id is a number, and `cstp.recall` for an artifact, a turn or an event, also
-    for a decision or a chunk. An extraction comes whole with `content`.
+    Another method returns the whole record for the `id`: `cstp.getDecision` for a decision, `cstp.getChunk` for a
+    chunk, `cstp.getEpisode` for an episode, whose id is a number, and `cstp.recall` for an artifact, a turn or an
+    event, also for a decision or a chunk. An extraction comes whole with `content`.
 
     `title` is the title of a decision, a chunk or its source, and an artifact, the heading of an extraction, the
     speaker of a turn, and the category of an event. `snippet` has the sentences of its text that are nearest to the
-    query, at most 600 characters. `score` is 0 to 1: as what share of records with such a match answer their question,
-    in the sets that it was measured on; so scores of all kinds and of several queries can be compared. `source` is the
-    title of the source of a chunk or an extraction, the system of an artifact, a turn or an event, and the file of a
-    decision; `sourceId` the id of that source, the artifact of an event, or the conversation of a turn. `date` is what
-    `dateFrom` and `dateTo` ask for. `origin` is who made it: a file, an agent, or an import, which is a collection or
-    standard input; `recordedBy` is the agent that wrote it. `status` is that of a decision, and `supersededBy` are the
-    ids of the successors of one that is out of force. `conversation` is present for a turn: what its source calls the
-    conversation, else its id. `path` is present if a file has the record, except for a decision, and `place` where that
-    of a chunk is known. `content` and
-    `explain` are present exactly when they were asked for, `truncated` with `maxTokens`; true says that `content`, or
-    without it the snippet, was cut for want of room.
+    query, at most 600 characters. `score` is 0 to 1: the share of records with such a match that answered their
+    question in the measured sets; so scores of all kinds and of several queries can be compared. `source` is the title
+    of the source of a chunk or an extraction, the system of an artifact, a turn or an event, and the file of a
+    decision; `sourceId` the id of that source, the artifact of an event, or the conversation of a turn. `date` is the
+    date that `dateFrom` and `dateTo` filter. `origin` is its maker: a file, an agent, or an import, which is a
+    collection or standard input; `recordedBy` is the agent that wrote it. `status` is that of a decision, and
+    `supersededBy` are the ids of its successors if it is out of force. `conversation` is present for a turn: its
+    source's name of the conversation, else its id. `path` is present if a file has the record, except for a decision,
+    and `place` if that of a chunk is known. `content` and `explain` are present exactly if requested, `truncated` with
+    `maxTokens`; true says that `content`, or without it the snippet, was cut to fit.
     """
 
     type: FoundType
@@ -137,11 +136,11 @@ class NearestOfAnyKind(WireResult):
 
 
 class SearchResult(WireResult):
-    """Records of all kinds in one order, the highest score first, ties by id; `queryTimeMs` is what the search took.
+    """Records of all kinds in one order, the highest score first, ties by id; `queryTimeMs` is the search's duration.
 
-    `omitted` is present exactly with `maxTokens`: how many results there was no room for. `noGoodMatch` is present
-    exactly with `abstain`; where it is true, `nearest` is, too, if there is any record. `interpreted` is present with
-    `explain` where the query speaks of a time.
+    `omitted` is present exactly with `maxTokens`: the number of results that did not fit. `noGoodMatch` is present
+    exactly with `abstain`; if it is true, `nearest` is present, too, if there is any record. `interpreted` is present
+    with `explain` if the query names a time.
     """
 
     results: list[SearchedRecord]

@@ -1,4 +1,4 @@
-"""What was extracted from sources, by type: `cstp.getDecisions`, `cstp.getPatterns`, `cstp.getWarnings`."""
+"""Methods over extractions from sources, by type: `cstp.getDecisions`, `cstp.getPatterns`, `cstp.getWarnings`."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -11,7 +11,7 @@ from cstp.reads import Present, ReadParams
 
 
 class DecisionContent(WireResult):
-    """A question and how to answer it."""
+    """A question and its answer."""
 
     question: str
     options: list[str]
@@ -21,7 +21,7 @@ class DecisionContent(WireResult):
 
 
 class PatternContent(WireResult):
-    """A solution that comes back."""
+    """A recurring solution."""
 
     name: str
     problem: str
@@ -32,7 +32,7 @@ class PatternContent(WireResult):
 
 
 class WarningContent(WireResult):
-    """What goes wrong, and how it shows."""
+    """A failure, and its signs."""
 
     title: str
     description: str
@@ -51,7 +51,7 @@ class MethodStep(WireResult):
 
 
 class MethodologyContent(WireResult):
-    """How something is done; a step is an object or a text, as it was recorded."""
+    """A method; a step is an object or a text, as it was recorded."""
 
     name: str
     steps: list[MethodStep | str]
@@ -67,7 +67,7 @@ class ChecklistItem(WireResult):
 
 
 class ChecklistContent(WireResult):
-    """What to check; an item is an object or a text, as it was recorded."""
+    """A list of checks; an item is an object or a text, as it was recorded."""
 
     name: str
     items: list[ChecklistItem | str]
@@ -75,7 +75,7 @@ class ChecklistContent(WireResult):
 
 
 class PersonaContent(WireResult):
-    """Who does something."""
+    """A role, with its tasks."""
 
     role: str
     responsibilities: list[str]
@@ -92,7 +92,7 @@ class WorkflowStep(WireResult):
 
 
 class WorkflowContent(WireResult):
-    """What follows on what; a step is an object or a text, as it was recorded."""
+    """A sequence of steps; a step is an object or a text, as it was recorded."""
 
     name: str
     trigger: str | None
@@ -112,7 +112,7 @@ AnyContent: TypeAlias = (
 
 
 class ExtractionsParams(ReadParams):
-    """Which extractions: those of `topic`, a whole topic in any case, or all where it is absent, null or empty."""
+    """Conditions on extractions: with `topic`, a whole topic in any case; all if it is absent, null or empty."""
 
     topic: Topic | None = None
     limit: Annotated[int, Field(ge=1, le=500), WHOLE] = 100
@@ -120,7 +120,7 @@ class ExtractionsParams(ReadParams):
 
 
 class Cited(WireResult):
-    """What every extraction has. The source is null only where the record names none; `chunkId` may be null."""
+    """Members of every extraction. The source is null only if the record names none; `chunkId` may be null."""
 
     id: Annotated[str, Names("extraction")]
     topics: list[str]
@@ -130,7 +130,7 @@ class Cited(WireResult):
 
 
 class ExtractedDecision(Cited):
-    """A question that a source answers, and how."""
+    """A question answered by a source, and the answer."""
 
     question: str
     options: list[str]
@@ -139,7 +139,7 @@ class ExtractedDecision(Cited):
 
 
 class ExtractedPattern(Cited):
-    """A solution that a source describes; lists are null where the record has none."""
+    """A solution that a source describes; lists are null if the record has none."""
 
     name: str
     problem: str
@@ -150,7 +150,7 @@ class ExtractedPattern(Cited):
 
 
 class ExtractedWarning(Cited):
-    """What a source warns of; lists are null where the record has none."""
+    """A warning from a source; lists are null if the record has none."""
 
     title: str
     description: str
@@ -162,8 +162,8 @@ class ExtractedWarning(Cited):
 class ListMetadata(WireResult):
     """About a page: `query` is the topic or "all", `sourcesCited` the titles of the page's sources, sorted.
 
-    `resultCount` is how many are on the page, `totalCount` how many there are. `topics` is present if `topic` is empty
-    or matches nothing: the topics that such extractions have, the most frequent first, at most 50.
+    `resultCount` is the number on the page, `totalCount` the number of all. `topics` is present if `topic` is empty or
+    matches nothing: the topics of such extractions, the most frequent first, at most 50.
     """
 
     query: str

@@ -1,4 +1,4 @@
-"""Methods over what was read: `cstp.getChunk`, `cstp.searchKnowledge` and `cstp.storeKnowledge`."""
+"""Methods over knowledge: `cstp.getChunk`, `cstp.searchKnowledge` and `cstp.storeKnowledge`."""
 
 from typing import Annotated, Final, Literal, TypeAlias, get_args
 
@@ -61,7 +61,7 @@ Types = Annotated[
 
 
 class GetChunkParams(ReadParams):
-    """Which chunk, and at most how many related ones to look for."""
+    """The id of a chunk, and the greatest number of related chunks to return."""
 
     chunk_id: Annotated[str, Field(min_length=1, max_length=512)]
     include_related: bool = True
@@ -69,7 +69,7 @@ class GetChunkParams(ReadParams):
 
 
 class KnowledgeCard(WireResult):
-    """What a chunk says, in short."""
+    """A summary of a chunk."""
 
     summary: str
     takeaways: list[str]
@@ -84,7 +84,7 @@ class ChunkCluster(WireResult):
 
 
 class RelatedChunk(WireResult):
-    """A chunk that says something alike. `similarityScore` is the cosine, -1 to 1; `snippet` up to 200 characters."""
+    """A chunk with a similar text. `similarityScore` is the cosine, -1 to 1; `snippet` up to 200 characters."""
 
     chunk_id: Annotated[str, Names("chunk")]
     title: str | None
@@ -96,10 +96,10 @@ class RelatedChunk(WireResult):
 class GetChunkResult(WireResult):
     """One chunk, whole. `chunkInfo` is its number in its source, "1/5" for the first of five.
 
-    `place` is present where it is known.
+    `place` is present if known.
 
-    `source` is the kind of source that it came by. `relatedChunks` are in the order of their scores, and never the
-    chunk itself; there are none when they were not asked for or the chunk has no vector.
+    `source` is the kind of its source. `relatedChunks` are ordered by their scores, and never include the chunk itself;
+    there are none if not requested or if the chunk has no vector.
     """
 
     chunk_id: Annotated[str, Names("chunk")]
@@ -119,10 +119,10 @@ class GetChunkResult(WireResult):
 
 
 class KnowledgeFilters(Wire):
-    """Conditions on what is found, all of which must hold, applied before the limit.
+    """Conditions on results, all of which must hold, applied before the limit.
 
     `type` is one type or several; "extraction" is all seven types of extractions. `topic` is a whole topic or tag, in
-    any case; an empty one is no condition. `source` is a source's id, or the title, in any case, of one that is stored.
+    any case; an empty one is no condition. `source` is a source's id, or the title, in any case, of a stored one.
     """
 
     model_config = ConfigDict(validate_by_name=True)  # as a client makes it
@@ -133,7 +133,7 @@ class KnowledgeFilters(Wire):
 
 
 class SearchKnowledgeParams(ReadParams):
-    """What to look for: `query` in plain words, 1 to 8192 characters; at most `limit` results come back."""
+    """A search: `query` in plain words, 1 to 8192 characters; at most `limit` results are returned."""
 
     query: Query
     filters: KnowledgeFilters | None = None
@@ -148,9 +148,9 @@ class SearchKnowledgeParams(ReadParams):
 
 
 class SourceReference(WireResult):
-    """The source of a chunk or an extraction; where nothing is known of it, its id is its title.
+    """The source of a chunk or an extraction; if nothing else is known, its id is its title.
 
-    `sourceId` is null only where the record names no source by its id.
+    `sourceId` is null only if the record names no source by its id.
     """
 
     source_id: Annotated[str | None, Names("source")]
@@ -158,15 +158,14 @@ class SourceReference(WireResult):
 
 
 class KnowledgeFound(WireResult):
-    """One chunk or extraction. Members are null where its record does not say or its type has none.
+    """One chunk or extraction. Members are null if its record does not state them or its type has none.
 
-    `content` is a chunk's text or an extraction's content as an object. `chunkId` is the chunk's own id, or that of
-    the chunk that the extraction comes from. `score` is what the mode ranks by: higher is better. `distance` is the
-    cosine distance to the query, 0 to 2. `explain` is
-    present when it was asked for, `place` where that of a chunk is known, `truncated` with `maxTokens` and with
-    `snippets`; true says that `content` is a part of what `cstp.getChunk` gives for the `chunkId`. Extractions are
-    never cut.
-    `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
+    `content` is a chunk's text or an extraction's content as an object. `chunkId` is the chunk's own id, or that of the
+    chunk that the extraction comes from. Results are ranked by `score`: higher is better. `distance` is the cosine
+    distance to the query, 0 to 2. `explain` is present if requested, `place` if that of a chunk is known, `truncated`
+    with `maxTokens` and with `snippets`; true says that `content` is a part of the text that `cstp.getChunk` returns
+    for the `chunkId`. Extractions are never cut. `origin` is its maker: a file, an agent, or an import; `recordedBy`
+    the agent that wrote it.
     """
 
     id: Annotated[str, Names(by_type)]
@@ -197,11 +196,11 @@ class SearchMetadata(WireResult):
 
 
 class SearchKnowledgeResult(WireResult):
-    """Chunks and extractions in one order, best first, ties by id; `queryTimeMs` is what the search took.
+    """Chunks and extractions in one order, best first, ties by id; `queryTimeMs` is the search's duration.
 
-    `omitted` is present exactly with `maxTokens`: how many results there was no room for.
-    `noGoodMatch` is present exactly with `abstain`; where it is true, `nearest` is, too, if there is any record.
-    `interpreted` is present with `explain` where the query speaks of a time.
+    `omitted` is present exactly with `maxTokens`: the number of results that did not fit. `noGoodMatch` is present
+    exactly with `abstain`; if it is true, `nearest` is present, too, if there is any record. `interpreted` is present
+    with `explain` if the query names a time.
     """
 
     results: list[KnowledgeFound]
@@ -256,7 +255,7 @@ RECORDS_DESCRIPTION: Final = (
 
 
 class StoreKnowledgeParams(WriteParams):
-    """What was read, and what was learned of it: all is stored, or nothing."""
+    """Sources, chunks and extractions: all are stored, or none."""
 
     records: Annotated[
         list[Annotated[dict[str, JsonValue], Field(examples=[{"kind": "chunk", "content": "…"}])]],
@@ -268,7 +267,7 @@ class StoreKnowledgeParams(WriteParams):
 
 
 class StoredRecordState(WireResult):
-    """A record, by which id it is stored, what was done, and how many chunks its text was cut into."""
+    """A record, its id in the store, the change, and the number of chunks of its text."""
 
     kind: Literal["source", "chunk", "extraction"]
     id: str
@@ -277,7 +276,7 @@ class StoredRecordState(WireResult):
 
 
 class StoreKnowledgeResult(WireResult):
-    """What was done with each record, in the order in which they were sent."""
+    """The outcome of each record, in the order in which they were sent."""
 
     records: list[StoredRecordState]
     indexed: bool

@@ -90,7 +90,7 @@ class ListedMemory(WireResult):
 
 
 class ListMemoriesResult(WireResult):
-    """One page, newest first, ties by id, memories without a time last; `total` is how many match."""
+    """One page, newest first, ties by id, memories without a time last; `total` is the number of matches."""
 
     memories: list[ListedMemory]
     total: int
@@ -143,21 +143,21 @@ _OF_ARTIFACTS: Final = ("source_id", "source_url", "title", "participants")
 
 
 class GivenActor(Wire):
-    """Who took part in an event, by name or id."""
+    """A participant of an event, by name or id."""
 
     ref: Line200
     role: Literal["owner", "contributor", "reviewer", "stakeholder", "other"] = "other"
 
 
 class GivenSubject(Wire):
-    """What an event is about, by name or id."""
+    """A subject of an event, by name or id."""
 
     ref: Line200
     type: Literal["person", "project", "object", "other"] = "other"
 
 
 class GivenQuote(Wire):
-    """The words that an event is read from, and where in the content they are."""
+    """The words that an event is read from, and their position in the content."""
 
     quote: Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(not_blank), AfterValidator(storable)]
     start_char: Place | None = None
@@ -187,10 +187,10 @@ class GivenEvent(Wire):
 
 
 class RememberParams(WriteParams):
-    """Something that was said or written: with `conversationId` a turn of a conversation, else an artifact.
+    """A spoken or written text: with `conversationId` a turn of a conversation, else an artifact.
 
     The turn of the same `turnIndex` of a conversation, and the artifact of the same `source` and `sourceId`, are
-    changed; all else is remembered in addition, also where it is equal.
+    changed; all other texts are added, even if an equal one is stored.
     """
 
     content: LongText
@@ -243,10 +243,10 @@ class StoredEvent(WireResult):
 
 
 class RememberResult(WireResult):
-    """What was done; `status` is unchanged where nothing differs from what was remembered before.
+    """The outcome; `status` is unchanged if the text was stored before with equal members.
 
-    `isChunked` says that it was cut into `numChunks` passages, which are searched in its place; `tokenCount` is
-    roughly how many tokens a model would count.
+    `isChunked` says that it was cut into `numChunks` passages, which are searched in its place; `tokenCount` is an
+    estimate of its tokens.
     """
 
     id: str

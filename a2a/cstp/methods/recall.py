@@ -1,4 +1,4 @@
-"""`cstp.recall`: what was said, written, decided and read, with what is related to it."""
+"""`cstp.recall`: conversations, texts, decisions and passages, with related records."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal, TypeAlias
@@ -50,11 +50,11 @@ DEFAULT_CATEGORIES: Final = ("Decision", "Commitment", "QualityRisk")
 
 
 class RecallParams(ReadParams):
-    """What to recall. Of `id`, `query`, `conversationId` and `context` the first that is given decides.
+    """A selection of records. Of `id`, `query`, `conversationId` and `context` the first that is given decides.
 
     With `conversationId`, a `query` searches the turns of that conversation. Every filter (`context`, `source`,
-    `author`, `participants`, `project`, `sensitivity`, `minImportance`, `dateFrom`, `dateTo`) holds for everything that
-    comes back; bounds are inclusive, and a given one leaves out records without the field. `limit` bounds results and
+    `author`, `participants`, `project`, `sensitivity`, `minImportance`, `dateFrom`, `dateTo`) applies to everything in
+    the answer; bounds are inclusive, and a given one excludes records without the field. `limit` bounds results and
     attached events together, or the turns of a conversation.
     """
 
@@ -117,7 +117,7 @@ class RecallParams(ReadParams):
     @classmethod
     def _something_selects(cls, value: str | None, info: ValidationInfo) -> str | None:
         others = ("id", "conversation_id", "context")
-        # one that was refused is absent from `data`, and has its own violation
+        # a rejected one is absent from `data`, and has its own violation
         if value is None and all(name in info.data and info.data[name] is None for name in others):
             raise PydanticCustomError("selector", "one of id, conversationId, query and context must be given")
         return value
@@ -147,14 +147,14 @@ class RecallParams(ReadParams):
 
 
 class ActorRef(WireResult):
-    """Who took part in an event, by name or id."""
+    """A participant of an event, by name or id."""
 
     ref: str
     role: str
 
 
 class SubjectRef(WireResult):
-    """What an event is about, by name or id."""
+    """A subject of an event, by name or id."""
 
     ref: str
     type: str
@@ -170,11 +170,11 @@ class Quote(WireResult):
 
 
 class ArtifactMetadata(WireResult):
-    """Of an artifact or a turn. The five members of a conversation are null for an artifact.
+    """Metadata of an artifact or a turn. The five members of a conversation are null for an artifact.
 
-    `turnIndex` is null as well where the source of a turn gave none.
-    `given` is what the record's own source kept in addition to its fields. `conversation` is present for a turn: what
-    its source calls the conversation, else `conversationId`. `path` is present for a record of a file.
+    `turnIndex` is also null if the source of a turn gave none. `given` has additional members of the record's source.
+    `conversation` is present for a turn: its source's name of the conversation, else `conversationId`. `path` is
+    present for a record of a file.
     """
 
     title: str | None
@@ -209,7 +209,7 @@ class EventMetadata(WireResult):
 
 
 class DecisionMetadata(WireResult):
-    """Of a decision: `given` is what its source keeps under its own names."""
+    """Metadata of a decision: `given` has members of its source under their own names."""
 
     title: str
     category: str | None
@@ -225,7 +225,7 @@ class DecisionMetadata(WireResult):
 class ChunkMetadata(WireResult):
     """Of a passage: `sourceId` names its source, `artifactId` its artifact; `chunkInfo` "1/5" counts from 1.
 
-    `title` is its own, else that of its source. `place` is present where it is known, `path` if a file has it.
+    `title` is its own, else that of its source. `place` is present if known, `path` if a file has it.
     """
 
     title: str | None
@@ -265,12 +265,12 @@ class AttachedEvent(WireResult):
 
 
 class RecallItem(WireResult):
-    """One record that was found. A turn is of the type artifact; `score` is null where nothing was searched.
+    """One result. A turn is of the type artifact; `score` is null without a search.
 
     `events` are those of an artifact, or of the artifact that a chunk belongs to: newest first, those without a time
-    last. `explain` is present with a query when it was asked for, `truncated` with `maxTokens` and with `snippets`;
-    true says that `content` is a part of what `cstp.recall` gives for the `id`. So it is for related items and turns.
-    `origin` is who made it: a file, an agent, or an import; `recordedBy` the agent that wrote it.
+    last. `explain` is present with a query if requested, `truncated` with `maxTokens` and with `snippets`; true says
+    that `content` is a part of the text that `cstp.recall` returns for the `id`. The same applies to related items and
+    turns. `origin` is its maker: a file, an agent, or an import; `recordedBy` the agent that wrote it.
     """
 
     id: Annotated[str, Names(_kind_of)]
@@ -287,10 +287,10 @@ class RecallItem(WireResult):
 
 
 class RelatedItem(WireResult):
-    """One event or artifact that shares someone or something with the results.
+    """One event or artifact that shares an actor or a subject with the results.
 
-    `reason` is why: it names an actor of the results, or a subject of theirs, or what an edge leads to from either;
-    `via` is the name of that one. `score`, 0 to 1, is null where there was nothing to compare with.
+    `reason` is the relation: to an actor or a subject of the results, or to an entity that an edge connects with one of
+    these; `via` is the name of that entity. `score`, 0 to 1, is null if there was nothing to compare with.
     """
 
     id: Annotated[str, Names(_kind_of)]
@@ -307,7 +307,7 @@ class RelatedItem(WireResult):
 
 
 class EntityItem(WireResult):
-    """Who or what the answer names; `mentionCount` is how many events, artifacts and turns under the filters do."""
+    """An entity in the answer; `mentionCount` is the number of matching events, artifacts and turns that name it."""
 
     id: Annotated[str, Names("entity")]
     name: str
@@ -321,8 +321,8 @@ class EntityItem(WireResult):
 class TurnItem(WireResult):
     """One turn of a conversation.
 
-    `turnIndex` is the one that its source gave, else its place, from 0, among all turns of the conversation that the
-    caller may see.
+    `turnIndex` is that of its source, else its place, from 0, among all turns of the conversation that the caller may
+    see.
     """
 
     id: Annotated[str, Names("turn")]
@@ -336,14 +336,14 @@ class TurnItem(WireResult):
 
 
 class RecallResult(WireResult):
-    """What was recalled; `selector` names the parameter that decided.
+    """The recalled records; `selector` names the parameter that decided.
 
-    `totalCount` is the number of records that match: under the filters for a query, as any of them is more or less
-    like it, or those with a word of the query where the server has no embedding model. `turns`, `totalTurns` and
-    `conversationId` are present exactly when a conversation was asked for without a query; so is `omitted` with
-    `maxTokens`: how many results, events, entities, related items and turns there was no room for. `noGoodMatch` is
-    present exactly with a query and `abstain`; where it is true, `nearest` is, too, if there is any record.
-    `interpreted` is present with `explain` where the query speaks of a time.
+    `totalCount` is the number of matching records: for a query all that pass the filters, or, if the server has no
+    embedding model, those of them with a word of the query. `turns`, `totalTurns` and `conversationId` are present
+    exactly for a conversation without a query. `omitted` is present exactly with `maxTokens`: the numbers of results,
+    events, entities, related items and turns that did not fit. `noGoodMatch` is present exactly with a query and
+    `abstain`; if it is true, `nearest` is present, too, if there is any record. `interpreted` is present with `explain`
+    if the query names a time.
     """
 
     results: list[RecallItem]

@@ -56,9 +56,9 @@ KindName = Annotated[str, AfterValidator(_kind), WithJsonSchema({"type": "string
 
 
 class ChangesParams(Wire):
-    """After which change, of which kinds, how many, and how long to wait where there is none.
+    """The position in the changes, their kinds, the greatest number, and the time to wait if there is none.
 
-    `since` is 0 for everything, a `cursor` or a `seq` that an answer had, or `now` for what changes from now on.
+    `since` is 0 for everything, a `cursor` or a `seq` of an earlier answer, or `now` for changes from now on.
     """
 
     since: Since = Field(description='A `cursor`, or the `seq` of a change or a write; 0 for all, "now" for none yet.')
@@ -116,7 +116,7 @@ CHANGES = Method(
 MOST_PUT: Final = 1000
 _Id = Annotated[str, Field(min_length=1, max_length=525), AfterValidator(not_blank)]
 _Identity = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
-_Text = Annotated[str, Field(min_length=0, max_length=10_000)]  # empty where a file is in no repository
+_Text = Annotated[str, Field(min_length=0, max_length=10_000)]  # empty if a file is in no repository
 
 
 class NamedRecord(Wire):
@@ -127,7 +127,7 @@ class NamedRecord(Wire):
 
 
 class ReplacedDocument(Wire):
-    """A document that was read again: what it was cut into before and is not `kept` goes."""
+    """A document that was read again: its former parts that are not `kept` are deleted."""
 
     kind: Literal["source", "artifact"]
     id: _Id
@@ -142,9 +142,9 @@ class FilePlace(Wire):
 
 
 class LookUp(Wire):
-    """What the caller has to know before it puts: what is stored under ids, identities and places of files.
+    """A request for stored records before a put, by ids, identities and places of files.
 
-    With `guards`, also the levels that options of earlier runs gave.
+    With `guards`, also for the sensitivities set by options of earlier runs.
     """
 
     ids: Annotated[list[NamedRecord], Field(max_length=MOST_PUT)] | None = None
@@ -156,9 +156,9 @@ class LookUp(Wire):
 class PutRecordsParams(WriteParams):
     """Records that files own, as `cstp ingest --url` sends them: each a line of `cstp export`, with its `digest`.
 
-    One that replaces a record of another file has that one's repository and path as `over`.
+    A record that replaces one of another file has the other one's repository and path as `over`.
 
-    All are put, or none. What is stored already as it is sent is left alone, so a call may be repeated.
+    All are put, or none. Records that are stored unchanged already are left alone, so a call may be repeated.
     """
 
     records: Annotated[list[dict[str, JsonValue]], Field(max_length=MOST_PUT)] | None = None
@@ -178,7 +178,7 @@ class KnownRecordState(WireResult):
 
 
 class GuardedPlace(WireResult):
-    """A level that an option gave to records of one file, whose absolute path is `source`."""
+    """A sensitivity set by an option for records of one file, whose absolute path is `source`."""
 
     source: str
     path: str
@@ -187,7 +187,7 @@ class GuardedPlace(WireResult):
 
 
 class PutRecordsResult(WireResult):
-    """What was done with each record, in order; then what was looked up before that."""
+    """The outcome of each record, in order; and the requested stored records as they were before."""
 
     outcomes: list[Literal["new", "changed", "unchanged"]]
     known: list[KnownRecordState]
@@ -232,7 +232,7 @@ AnyRecordId = Annotated[RecordId, BeforeValidator(_record_id), WithJsonSchema(_I
 
 
 class ForgetParams(WriteParams):
-    """Which record to forget."""
+    """The id of the record to forget."""
 
     id: AnyRecordId = Field(description="Of a record of any kind, as answers name it.")
     kind: KindName | None = Field(default=None, description="Needed where records of several kinds have the id.")
@@ -254,7 +254,7 @@ class ForgetParams(WriteParams):
 
 
 class ForgetCascade(WireResult):
-    """What goes with the record, as far as the caller sees it."""
+    """Counts of records deleted with the record, as far as the caller sees them."""
 
     chunks: Number
     events: Number
@@ -267,7 +267,7 @@ class ForgetCascade(WireResult):
 
 
 class ForgetRemaining(WireResult):
-    """What is left of all that was to go: rows, texts and vectors; null where it could not be looked at."""
+    """Remains of the deleted records: rows, texts and vectors; null if a part could not be checked."""
 
     records: Number | None
     keywords: Number | None
@@ -275,14 +275,14 @@ class ForgetRemaining(WireResult):
 
 
 class ForgetPending(WireResult):
-    """A part that could not be looked at, or that may hold bytes of the record until what the reason says."""
+    """A part that could not be checked, or that may contain bytes of the record until the event in the reason."""
 
     part: str
     reason: str
 
 
 class ForgetReceipt(WireResult):
-    """What a look into every store and index of this server found, and when."""
+    """The result of a check of every store and index of this server, and its time."""
 
     seq: int
     verified_at: InstantOut
@@ -291,7 +291,7 @@ class ForgetReceipt(WireResult):
 
 
 class ForgetResult(WriteResult):
-    """What was forgotten; with `dryRun` what would be, without a receipt."""
+    """The forgotten record; with `dryRun` a preview, without a receipt."""
 
     deleted: bool
     kind: KindName

@@ -31,7 +31,7 @@ class ServerInfo(WireResult):
 
 
 class WhoamiResult(WireResult):
-    """Who the token makes the caller, and what it may see and do. `projects` null is no restriction."""
+    """The agent and the rights of the caller's token. `projects` null is no restriction."""
 
     agent: str
     scopes: list[str]
@@ -83,7 +83,7 @@ _Number = Annotated[int, Field(ge=1, le=2**63 - 1), WHOLE]
 
 
 class AuditParams(Wire):
-    """Which rows of the audit, all conditions together. Bounds of times are inclusive."""
+    """Conditions on rows of the audit, all of which must hold. Bounds of times are inclusive."""
 
     agent: Label | None = None
     method: Label | None = Field(default=None, description="With its prefix, such as `cstp.getDecision`.")
@@ -101,7 +101,7 @@ class AuditParams(Wire):
 
 
 class AuditedId(WireResult):
-    """A record that an answer named; `written` is true where the call changed it. It may be gone since."""
+    """A record that an answer named; `written` is true if the call changed it. It may be deleted since."""
 
     kind: str
     id: str
@@ -109,9 +109,9 @@ class AuditedId(WireResult):
 
 
 class AuditCall(WireResult):
-    """One call: when it was answered, to which agent, by which way (`via`), and how it ended: `code` 0 is a result.
+    """One call: the time of its answer, the agent, the transport (`via`), and the outcome: `code` 0 is a result.
 
-    `query` is what was searched for, null unless the server keeps queries. `hash` covers the row and the one before it.
+    `query` is the text of the query, null unless the server keeps queries. `hash` covers the row and the one before it.
     """
 
     number: int
@@ -127,9 +127,9 @@ class AuditCall(WireResult):
 
 
 class AuditHead(WireResult):
-    """The newest row of the whole audit: noted elsewhere, it shows later that nothing before it was changed.
+    """The newest row of the whole audit: a copy kept elsewhere proves later that no row before it was changed.
 
-    `pruned` is the number of the newest row that was removed for its age, 0 where none was.
+    `pruned` is the number of the newest row that was removed for its age, 0 if none was.
     """
 
     number: int

@@ -44,7 +44,7 @@ MEANINGS: Final[Mapping[int, str]] = {
 
 
 class Unreachable(Exception):
-    """Nothing answers there, or what answers is not a CSTP server; the message names the address."""
+    """No server answers, or the server is not a CSTP server; the message names the address."""
 
 
 DataDirOption = Annotated[
@@ -59,7 +59,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON line fo
 
 @dataclass(frozen=True, slots=True)
 class CommonOptions:
-    """What was given before the command's name."""
+    """Options given before the command's name."""
 
     data_dir: Path | None
     config: Path | None

@@ -1,4 +1,4 @@
-"""The calls that `cstp demo` prints, one of each method, and those by which it writes; README.md has their answers."""
+"""The calls that `cstp demo` prints, one for each method, and its write calls; docs/calls.md has their answers."""
 
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from cstp.client.sync_client import Client
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call, and what it is there for."""
+    """One call, and its purpose."""
 
     about: str
     method: str
@@ -128,7 +128,7 @@ def write_through(url: str, token: str, certificate: str | None) -> Iterator[tup
 
 
 def _trust_certificate(certificate: str | None) -> ssl.SSLContext | None:
-    """Return a context that takes the server's own certificate, from any authority; None without one."""
+    """Return a context that accepts the server's own certificate, from any authority; None without a certificate."""
     if certificate is None:
         return None
     context = ssl.create_default_context(cafile=certificate)

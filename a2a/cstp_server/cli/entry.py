@@ -29,7 +29,7 @@ def main() -> None:
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
                 signal.signal(number, _end)
     try:
-        # not above: it takes a while, in which a signal must be heeded already
+        # not above: it is slow, and signals must be handled before
         command_line = import_module("cstp_server.cli.main")
     except ModuleNotFoundError as error:
         sys.exit(_explain(error))
@@ -71,9 +71,9 @@ def _command(words: Sequence[str]) -> str | None:
 
 
 def _replace_closed(words: Sequence[str]) -> None:
-    """Replace standard files that were closed, lest a socket gets their number, and with it the output.
+    """Replace standard files that were closed, so that no socket gets their number, and with it the output.
 
-    Reading and printing are refused, as by closed files; text for standard error goes nowhere.
+    Reading and printing are refused, as by closed files; text for standard error is dropped.
     """
     if None not in (sys.stdin, sys.stdout, sys.stderr):
         return
@@ -102,5 +102,5 @@ def _leave(code: int) -> NoReturn:
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:
-    """Before anything is open, and after everything is closed: at once, as a stop that was asked for."""
+    """End at once, before anything is open or after everything is closed, as a requested stop."""
     os._exit(0)

@@ -1,4 +1,4 @@
-"""A form in the caller's editor for what a method takes, where a command is given too little to make the call."""
+"""A form in the caller's editor for the parameters of a method, if a command lacks some of them."""
 
 import os
 import shlex
@@ -22,7 +22,7 @@ from cstp_server.terminal import say
 WIDTH: Final = 100
 _EDITORS: Final = ("VISUAL", "EDITOR")
 _FALLBACK: Final = "vi"
-# What a command gives by other options, or makes itself.
+# Members that a command sets from other options, or itself.
 _LEFT_OUT: Final = frozenset({"idempotencyKey", "agentId", "dryRun"})
 # Texts that have many lines.
 _LONG: Final = frozenset({"context", "actualResult", "lessons", "notes", "reflection", "content"})
@@ -32,7 +32,7 @@ _HEAD: Final = "# {summary}\n# Save and close to send it; close it unchanged to 
 
 @dataclass(frozen=True, slots=True)
 class FilledForm:
-    """What the caller filled in, and the file that has it until it was sent."""
+    """A form as the caller filled it in, and its file, which is kept until the call was sent."""
 
     params: Mapping[str, object]
     path: Path

@@ -1,5 +1,7 @@
-"""The command tree. A family's module is imported when one of its commands is asked for, so that a short command does
-not wait for the imports of a long one, and help and completion for none.
+"""The command tree.
+
+A family's module is imported when one of its commands is run, so that a short command does not wait for the imports of
+another, and help and completion do not wait at all.
 """
 
 import gc
@@ -39,7 +41,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
 
 
 class _Entry(NamedTuple):
-    """How a command's own help begins, a use of it, and the module that defines it, if that has another name."""
+    """The first line of a command's help, an example, and the module that defines it, if that has another name."""
 
     about: str
     example: str
@@ -118,7 +120,7 @@ _FAMILIES: Final = ("token", "audit")  # commands that have commands
 
 @dataclass(frozen=True, slots=True)
 class _Offered:
-    """What a shell may put in; typer's own class is private."""
+    """A completion for a shell; typer's own class is private."""
 
     value: str
     help: str | None = None
@@ -159,7 +161,7 @@ class _Commands(TyperGroup):
             formatter.write_text("\n\n".join(next(iter(one.values())).example for one in _GROUPS.values()))
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        # names only: listing what each command does would import every module
+        # names only: describing each command would import every module
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         return [_Offered(name) for name in _COMMANDS if name.startswith(incomplete)]
@@ -214,7 +216,7 @@ def run(arguments: Sequence[str]) -> int:
     except EngineError as error:
         return _print_failure(str(error), code=FAILED)
     except BrokenPipeError:
-        # the reader has gone; the interpreter must not flush at exit into a closed pipe
+        # the reader is closed; the interpreter must not flush at exit into a closed pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except OSError as error:

@@ -54,13 +54,13 @@ def places_of(loaded: LoadedSettings) -> dict[str, str]:
 
 
 def store_line(loaded: LoadedSettings) -> str:
-    """Return one line for people with both places."""
+    """Return one line for readers with both places."""
     return "cstp: " + "; ".join(f"{name}: {place}" for name, place in places_of(loaded).items())
 
 
 def name_store(loaded: LoadedSettings) -> None:
     """Print the store and the sources of its settings on standard error."""
-    with suppress(OSError):  # the reader has gone
+    with suppress(OSError):  # the reader is closed
         say(store_line(loaded), err=True)
 
 
@@ -87,6 +87,6 @@ def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for cells in rows:
         table.add_row(*(Text(one_line(cell)) for cell in cells))
     if not console.is_terminal:
-        console.width = _WIDEST  # lest it is cut at the 80 columns of what has none
+        console.width = _WIDEST  # so that it is not cut at 80 columns without a terminal
         console.width = console.measure(table).maximum
     console.print(table)

@@ -25,7 +25,7 @@ EACH_SECONDS: Final = 10.0
 
 
 class Rate(ProgressColumn):
-    """How many of `unit` a second so far."""
+    """The average number of `unit` per second."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ class ReadingBar:
 
 
 class ReadingLines:
-    """A line every EACH_SECONDS with how far a run over files is, for logs and pipes."""
+    """Progress of a run over files, a line every EACH_SECONDS, for logs and pipes."""
 
     def __init__(self, write: Callable[[str], object], clock: Callable[[], float] = monotonic) -> None:
         self._write = write

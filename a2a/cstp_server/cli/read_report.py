@@ -1,4 +1,4 @@
-"""What the commands that read files report: of a run, of files that they skip, and of refusals with one reason."""
+"""Reports of commands that read files: the run, skipped files, and rejections with the same reason."""
 
 import json
 from collections import Counter
@@ -63,7 +63,7 @@ def _deleted_lines(pruned: Sequence[Pruned]) -> Iterator[str]:
 
 
 _SHOWN: Final = 8  # extensions
-_NAMED: Final = 3  # places that share a reason, where there are more than _FEW
+_NAMED: Final = 3  # places that share a reason, if there are more than _FEW
 _FEW: Final = 5
 _OF_PANDOC: Final = frozenset({".odt", ".org", ".rtf", ".tex"})
 _OF_TABLES: Final = frozenset({".csv", ".tsv", ".xlsx"})

@@ -1,4 +1,4 @@
-"""What `ingest` and `watch` share: their options, and runs into a store here or to a server elsewhere."""
+"""Common parts of `ingest` and `watch`: their options, and runs into a local store or to a server."""
 
 import os
 import sys
@@ -159,7 +159,7 @@ STDIN: Final = "-"
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What is to be read: files and folders, addresses of collections, and standard input, which `name` may name."""
+    """The sources of a run: files and folders, addresses of collections, and standard input, which `name` may name."""
 
     files: Sequence[Path]
     addresses: Sequence[str] = ()
@@ -169,7 +169,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A server that records are put on: `base` has no `/cstp` at its end, `timeout` is in seconds."""
+    """A server to which records are sent: `base` has no `/cstp` at its end, `timeout` is in seconds."""
 
     base: str
     token: str

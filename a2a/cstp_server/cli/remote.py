@@ -1,4 +1,4 @@
-"""Calls from the command line to any CSTP server, and what to print of an answer."""
+"""Calls from the command line to any CSTP server, and the output of their answers."""
 
 import json
 import os
@@ -54,7 +54,7 @@ _CLASSES: Final[Mapping[int, type[CstpError]]] = {error.code: error for error in
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A server and how to talk to it; `base` has no `/cstp` at its end, `timeout` is what an answer may take."""
+    """A server and the options of calls; `base` has no `/cstp` at its end, `timeout` is the limit of an answer."""
 
     base: str
     token: str
@@ -68,7 +68,7 @@ class Remote:
     def call(self, method: str, params: Mapping[str, object], tries: int = 1) -> Any:
         """Send a call, up to `tries` times if the connection breaks, and return its result as JSON.
 
-        Raise CstpError for an error, and Unreachable if what answers does not speak JSON-RPC.
+        Raise CstpError for an error, and Unreachable if the server does not speak JSON-RPC.
         """
         return self.send(raw_call(method, params), tries)  # type: ignore[arg-type]  # the values are JSON
 
@@ -252,7 +252,7 @@ def _printable(value: object) -> str:
 
 
 def _as_json_text(method: str, given: Mapping[str, object], wrong: str) -> str | None:
-    """Return how to write a parameter that is wrong because it was given as text; otherwise None.
+    """Return the syntax of a parameter that is wrong because it was given as text; otherwise None.
 
     `wrong` is its place as the server names it, such as `filters.stakes[0]`.
     """

@@ -34,7 +34,7 @@ _Object = Mapping[str, Any]
 class RemoteOrigins:
     """The origins of the records of a server. Raises CstpError, and Unreachable without an answer.
 
-    Reports of the whole store, dangling references and exposed records, are not asked for.
+    Reports of the whole store, dangling references and exposed records, are not requested.
     """
 
     def __init__(self, remote: Remote) -> None:
@@ -93,14 +93,14 @@ class RemoteRecords:
         self.origins: Final = RemoteOrigins(remote)
 
     def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
-        """Put records as `Records.put` does, without vectors; large documents go in separate calls."""
+        """Put records as `Records.put` does, without vectors; large documents are sent in separate calls."""
         assert model is None
         outcomes: list[Outcome] = []
         calls = list(_calls(batch))
         left = list(replaces)
         for entries in calls:
             ids = {str(one.record.id) for one in entries}
-            # the rest belongs to documents of which only passages are sent
+            # the rest belongs to documents that are sent as passages only
             mine = [one for one in left if one.id in ids or entries is calls[-1]]
             left = [one for one in left if one not in mine]
             params = {"records": [_object(one) for one in entries], "replaces": list(map(_replaces_params, mine))}
@@ -118,7 +118,7 @@ def _replaces_params(one: Replaces) -> dict[str, Any]:
 
 
 def _calls(batch: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """Group the entries into calls of at most LARGEST bytes, a document with its parts in one of them."""
+    """Group the entries into calls of at most LARGEST bytes, a document with its parts in one call."""
     call: list[Entry] = []
     size = 0
     for document in _documents(batch):

@@ -1,4 +1,4 @@
-"""Streams copied into files that are gone at the end, so that memory bounds none of what comes through them."""
+"""Streams copied into temporary files, so that their size is not bounded by memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

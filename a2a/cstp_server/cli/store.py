@@ -16,7 +16,7 @@ from cstp_server.settings import Settings
 def has_records(settings: Settings) -> bool:
     """Return whether a database with our tables exists. Creates nothing.
 
-    Raise ConfigurationError for a URL that names no database, ComponentFailed for one that does not answer.
+    Raise ConfigurationError for a URL that names no database, ComponentFailed if the database does not answer.
     """
     return schema_at(settings.store_url) is not None
 
@@ -50,7 +50,7 @@ def records_in(folder: Path) -> Iterator[Records]:
 def existing_records(loaded: LoadedSettings, *, reads_only: bool = False) -> Iterator[Records]:
     """Open records as `opened_records` does. Raise ConfigurationError if there are none.
 
-    A command that only reads (`reads_only`) opens also what this user may not write.
+    A command that only reads (`reads_only`) also opens a store that this user may not write.
     """
     name_store(loaded)
     require_records(loaded)

@@ -1,1 +1,1 @@
-"""Recorded conversations, and what checks a server against them."""
+"""Recorded conversations, and the check of a server against them."""

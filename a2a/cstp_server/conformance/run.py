@@ -1,6 +1,6 @@
-"""Our conversations against anybody's server: which of them it can be held to, and how they went.
+"""Replay of our conversations against any server: their selection, and their results.
 
-A conversation is held only where what it presumes is so: the settings, the records, and a token with its rights.
+A conversation is replayed only if its preconditions are met: the settings, the records, and a token with its rights.
 `cstp.whoami` returns the rights; the settings and records are as the operator of the server states.
 """
 
@@ -44,7 +44,7 @@ _COST: Final = 2  # units that a call takes at most, by the defaults
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A token and what `cstp.whoami` says of it and of the server; `projects` None is no restriction."""
+    """A token and the result of `cstp.whoami`; `projects` None is no restriction."""
 
     token: str
     scopes: frozenset[str]
@@ -70,7 +70,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the caller states about a server: settings by dotted name, the only file of records, what is in front."""
+    """Statements of the caller on a server: settings by dotted name, the only file of records, a proxy in front."""
 
     settings: Mapping[str, str]
     holds: str | None
@@ -79,9 +79,9 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a conversation went; `line` is that of the exchange that went otherwise, `reason` why it did or was left.
+    """The result of a conversation: `line` is that of the exchange that failed, `reason` why it failed or was skipped.
 
-    `edge` says that a proxy in front of the server may answer it itself; of one that was skipped, that this is why.
+    `edge` says that a proxy in front of the server may answer it itself; this is the reason if it was skipped.
     """
 
     name: str
@@ -166,7 +166,7 @@ def _hold(conversation: Conversation, token: str, line: "_Line", pace: "_Pace") 
 
 
 class _Pace:
-    """Waits where a further request would meet the caller's limit: the conversations are about other things."""
+    """A pause before requests that would exceed the caller's limit, which the conversations do not test."""
 
     def __init__(self, wait: Callable[[float], None] = sleep) -> None:
         self._wait = wait
@@ -230,7 +230,7 @@ class _Line:
 
 
 class _Bounded(io.RawIOBase):
-    """What http.client reads an answer from: a connection until a moment of the clock, however it comes in drops."""
+    """A connection for http.client whose reads end at a deadline, however slowly the bytes arrive."""
 
     def __init__(self, connection: socket.socket, end: float) -> None:
         self._connection = connection

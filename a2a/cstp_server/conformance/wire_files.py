@@ -1,27 +1,27 @@
-"""Conversations on the wire, as `tests/wire/*.txt` write them down: what is sent, and what must come back.
+"""Conversations of the protocol, in the notation of `tests/wire/*.txt`: requests and the expected answers.
 
-A conversation reads aloud:
+An example:
 
     # a remark
-    # server: limits.default=3/minute        the settings it needs, by dotted name; more lines, more settings
-    # records: decisions.jsonl               a file of the folder, which is all that the server holds
-    # gate: full                             or draining: how much the server still lets in
+    # server: limits.default=3/minute        a required setting, by dotted name; one line for each setting
+    # records: decisions.jsonl               a file of the folder, with all records of the server
+    # gate: full                             or draining: the state of the gate for requests
     # token: agent=reader scopes=read,admin clearance=sensitive projects=a,b
-    # needs: a token that has asked nothing yet    what else must be so, in words
-    # edge: a proxy refuses it itself        what may be otherwise where a proxy is in front
-    --> POST /cstp                           the request line; this one when left out
+    # needs: a token that has sent no call yet    another precondition, in words
+    # edge: a proxy refuses it itself        a difference that is allowed if a proxy is in front
+    --> POST /cstp                           the request line; default: this one
     --> X-Request-ID: mine                   headers; Authorization and Content-Type are added if missing,
-    --> Content-Type: -                      and left out when their value is a dash
+    --> Content-Type: -                      and omitted if their value is a dash
     --> {"jsonrpc": "2.0", "id": 1, ...}     the rest is the body
-    <-- 200                                  the status; 200 when left out
-    <-- Retry-After: <number>                headers that must be there; with a dash, that must not
+    <-- 200                                  the status; default: 200
+    <-- Retry-After: <number>                required headers; with a dash, forbidden ones
     <-- {"jsonrpc": "2.0", "id": 1, ...}     the whole body; none means an empty one
 
 `<a x 3>` is `aaa`; in requests `<token>` is the token, `<hex ff00>` are bytes; `Transfer-Encoding: chunked` sends the
 body in chunks (`# chunk: 1` sets their size). In answers `<anything>`, `<boolean>`, `<number>`, `<text>`, `<time>`,
-`<list>`, `<object>` and `<request id>` (that of the header) stand for what varies, `<url>` in a header for an address.
-Everything else is compared exactly: members, types, and the digits of numbers. `<noted NAME>` in an answer is any text
-or number; later in the conversation, `<NAME>` stands for it, where NAME is in capitals.
+`<list>`, `<object>` and `<request id>` (that of the header) match variable parts, `<url>` in a header any address.
+Everything else is compared exactly: members, types, and the digits of numbers. `<noted NAME>` in an answer matches any
+text or number; later in the conversation, `<NAME>` (in capitals) is replaced by it.
 """
 
 import json
@@ -45,7 +45,7 @@ _REPEATED: Final = re.compile(r"<([^<>]{1,64}) x (\d+)>")
 
 @dataclass(slots=True)
 class Exchange:
-    """What is sent and what comes back, without the arrows; `line` is that of the first, 1-based.
+    """A request and its answer, without the arrows; `line` is the first line of the request, 1-based.
 
     `noted` are texts of earlier answers, by name, the same for all exchanges of a conversation.
     """
@@ -58,7 +58,7 @@ class Exchange:
 
 @dataclass(slots=True)
 class Conversation:
-    """One file. `settings` and `token` are what differs from the defaults."""
+    """One file. `settings` and `token` are the differences from the defaults."""
 
     name: str
     settings: dict[str, str] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request as bytes, and what it takes to read the answer."""
+    """A request as bytes, and the values needed to read the answer."""
 
     method: str
     data: bytes
@@ -101,7 +101,7 @@ class Number(str):
 
 
 class Differs(Exception):
-    """An answer differs from the conversation; the message shows where and how."""
+    """An answer differs from the conversation; the message shows the place and the difference."""
 
 
 def must(holds: bool, otherwise: str) -> None:

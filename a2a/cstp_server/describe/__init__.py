@@ -1,1 +1,1 @@
-"""How a server describes itself to programs: OpenRPC and the agent card."""
+"""The descriptions of a server for programs: OpenRPC and the agent card."""

@@ -1,8 +1,8 @@
-"""The A2A agent card, of the settings and the method values.
+"""The A2A agent card, made from the settings and the method values.
 
-The card declares only what is served: CSTP over JSON-RPC, declared as an extension that a client must know, and as the
-binding of the one interface. A2A's own methods (messages, tasks, streams) are not served, so none of its bindings is
-named and every capability is off.
+The card declares only served protocols: CSTP over JSON-RPC, declared as an extension that a client must know, and as
+the binding of the one interface. A2A's own methods (messages, tasks, streams) are not served, so none of its bindings
+is named and every capability is off.
 """
 
 import re

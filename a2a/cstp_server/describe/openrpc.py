@@ -1,7 +1,7 @@
-"""The OpenRPC document, made of the method values: `docs/openrpc.json`, `GET /openrpc.json` and `rpc.discover`.
+"""The OpenRPC document, generated from the method values: `docs/openrpc.json`, `GET /openrpc.json` and `rpc.discover`.
 
 An example of each method comes from the first call with a result in the conversation that has the method's name.
-What varies there is filled in: 1 for a number, a fixed time, nothing in a list or an object.
+Variable parts are filled in: 1 for a number, a fixed time, an empty list or object.
 """
 
 import json
@@ -139,7 +139,7 @@ def conversation_of(method: str) -> str:
 
 
 def example_call(method: Method[Any, Any]) -> tuple[Mapping[str, Any], Any]:
-    """Return a request of the method and its result, as a conversation has them, with what varies filled in."""
+    """Return a request of the method and its result, as in a conversation, with variable parts filled in."""
     conversation: Conversation = read(folder() / f"{conversation_of(method.name)}.txt")
     request, response = next(pair for pair in calls(conversation) if pair[0].get("method") == method.name)
     if not isinstance(request.get("params", {}), Mapping):

@@ -1,1 +1,1 @@
-"""What `cstp doctor` looks at. Every check only reads, and reports what is wrong instead of raising it."""
+"""The checks of `cstp doctor`. Every check only reads, and reports problems instead of raising them."""

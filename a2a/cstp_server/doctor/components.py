@@ -31,7 +31,7 @@ from cstp_server.process.local_probe import probe
 from cstp_server.process.model import open_model
 from cstp_server.settings import Settings, SourceSettings
 
-_LARGE_LOG: Final = 256 * MB  # SQLite gives back all but 64 MiB of what one transaction took
+_LARGE_LOG: Final = 256 * MB  # SQLite releases all but 64 MiB of the memory of one transaction
 _READYZ_SECONDS: Final = 5.0
 
 
@@ -187,7 +187,7 @@ _SOURCE_SECONDS: Final = 10.0
 
 
 def check_sources(settings: Settings) -> CheckResult[None]:
-    """Check whether each collection that is followed is there and answers, and each folder and file can be read."""
+    """Check whether each followed collection exists and answers, and each folder and file can be read."""
     findings = []
     for source in settings.sources:
         try:

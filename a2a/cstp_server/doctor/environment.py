@@ -1,4 +1,4 @@
-"""Settings, data folder and tokens: what can be seen without opening a database."""
+"""Checks of settings, data folder and tokens, without opening a database."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ EXPIRES_SOON: Final = timedelta(days=14)
 MB: Final = 1_000_000
 
 _LITTLE_SPACE: Final = 1_000 * MB
-_NO_SPACE: Final = 100 * MB  # SQLite's log and tantivy's merges need some to go on at all
+_NO_SPACE: Final = 100 * MB  # SQLite's log and tantivy's merges need some free space to continue
 _NETWORK: Final = ("nfs", "cifs", "smb", "9p", "afs", "ceph", "gluster", "fuse.sshfs", "fuse.s3fs", "davfs")
 _MEMORY: Final = ("tmpfs", "ramfs")
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -26,12 +26,12 @@ _OTHERS_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
 
 
 def check_settings(loaded: LoadedSettings) -> CheckResult[None]:
-    """Return the places of the settings, as every command names them."""
+    """Check the sources of the settings, as every command names them."""
     return CheckResult([Finding("settings", Level.OK, loaded.named_sources)])
 
 
 def check_folder(settings: Settings) -> CheckResult[None]:
-    """Check whether the data folder exists, whose it is, who else may enter, and what it lies on."""
+    """Check whether the data folder exists, its owner, its mode, and its file system."""
     folder = settings.data_dir.absolute()
     if not folder.exists():
         remedy = "cstp ingest or cstp serve creates it; if it should exist, give its path with --data-dir"
@@ -66,7 +66,7 @@ def check_tokens(settings: Settings) -> CheckResult[None]:
 
 
 def _ending_tokens(live: Iterable[Token], until: datetime) -> list[Token]:
-    """Return each agent's last token if it ends before `until`; skip those of the page, which are to end soon."""
+    """Return each agent's last token if it ends before `until`; skip those of the web page, which are short-lived."""
     last: dict[str, Token] = {}
     for token in live:
         if token.by_link:
@@ -95,7 +95,7 @@ def _access(folder: Path, tokens: Path) -> list[Finding]:
 
 
 def _owner(path: Path) -> int | None:
-    """Return the owner of a file; None if it has just gone, as a server may be at work."""
+    """Return the owner of a file; None if it was just deleted, since a server may be running."""
     try:
         return path.lstat().st_uid
     except FileNotFoundError:

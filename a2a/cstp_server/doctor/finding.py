@@ -1,4 +1,4 @@
-"""What a check says, and how one is run so that it cannot stop the others."""
+"""The results of checks, and a runner in which a failed check cannot stop the others."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Level(StrEnum):
-    """How bad it is: a warning is worth a look, a problem keeps something from working or being safe."""
+    """The severity of a finding: a warning is worth a look, a problem keeps something from working or being safe."""
 
     OK = "ok"
     WARNING = "warning"
@@ -22,7 +22,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was seen of a part, and what to do about it; "" where nothing is to be done."""
+    """The result for a part, and a remedy; "" if none is needed."""
 
     part: str
     level: Level
@@ -32,14 +32,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult(Generic[T]):
-    """What a check found, and what it learned for the checks after it; None when it could not learn it."""
+    """The findings of a check, and a value for later checks; None if the check could not determine it."""
 
     findings: list[Finding] = field(default_factory=list)
     learned: T | None = None
 
 
 def run_within(seconds: float, part: str, remedy: str, check: Callable[[], CheckResult[T]]) -> CheckResult[T]:
-    """Run a check. One that fails or takes too long is itself a finding, with this remedy."""
+    """Run a check. A failure or a timeout of the check is itself a finding, with this remedy."""
     answers: SimpleQueue[CheckResult[T]] = SimpleQueue()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Keyword and vector indexes, one of each for every search space that has something."""
+"""Keyword and vector indexes, one of each for every search space with records."""
 
 import os
 from collections.abc import Callable
@@ -59,14 +59,14 @@ def _keywords(settings: Settings, held: StoreContents, space: Space) -> tuple[Ke
 
 
 def _waits(settings: Settings, state: KeywordState, at: Position, held: StoreContents) -> bool:
-    """Return whether a server is about to bring the index further."""
+    """Return whether a server is about to update the index."""
     return at.behind > 0 and state.seq < held.last_seq and is_held(settings.indexes_path)
 
 
 def check_vectors(settings: Settings, held: StoreContents | None, model: Model | None) -> CheckResult[None]:
-    """Check whether the next start can trust the folders of the index, or its server has what was noted there.
+    """Check whether the next start can trust the folders of the index, or whether its server has the noted collections.
 
-    Without records or model to compare with, whether the server answers.
+    Without records or a model to compare with, check only whether the server answers.
     """
     if settings.vectors.index == "memory":
         return CheckResult([Finding("vectors", Level.OK, "no index: vectors are ranked in memory")])

@@ -1,6 +1,6 @@
 """The client's typed methods, from the contracts: `cstp.calls` and `cstp.client.methods`.
 
-The text is as `ruff format` leaves it, so that the files can be compared with what is made here.
+The text is as `ruff format` leaves it, so that the files can be compared with the generated text.
 """
 
 import sys
@@ -21,7 +21,7 @@ from cstp.reads import ReadParams
 
 WIDTH: Final = 120
 _GENERATED: Final = "Generated from `cstp.methods` by `make docs`."
-_NAMES: Final = {"cstp.changes": "changes_page"}  # `changes` is what iterates
+_NAMES: Final = {"cstp.changes": "changes_page"}  # `changes` is the iterator
 _CALLS: Final = '''"""One function for each method, which makes a call for `Client.send` and `Client.batch`; and lists.
 
 `timeout` is how many seconds a call may take, if not the client's.'''
@@ -33,7 +33,7 @@ _BINDINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a method as Python has it; `default` None for one that is required."""
+    """One parameter of a method in Python; `default` is None if it is required."""
 
     name: str
     annotation: str
@@ -48,7 +48,7 @@ _TIMEOUT: Final = Parameter("timeout", "float | None", "None")
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a method that answers in pages is as an iterator: its name, and where a result has items and total."""
+    """The iterator of a paged method: its name, and the members of a result with the items and the total."""
 
     name: str
     item: str
@@ -120,7 +120,7 @@ def _parameters(method: Method[Any, Any]) -> list[Parameter]:
 
 
 def _listing(method: Method[Any, Any]) -> Listing | None:
-    """Return how to iterate over the items of a method; None for a method without an offset."""
+    """Return the iterator over the items of a method; None for a method without an offset."""
     fields = method.params.model_fields
     if "offset" not in fields:
         return None
@@ -176,7 +176,7 @@ def _constant(method: Method[Any, Any]) -> str:
 
 
 def _imports(own: Mapping[str, set[str]]) -> list[str]:
-    """Return the lines that import `own` and what signatures and results name, sorted as ruff sorts them."""
+    """Return the lines that import `own` and the names in signatures and results, sorted as ruff sorts them."""
     standard: dict[str, set[str]] = {}
     ours: dict[str, set[str]] = {module: set(names) for module, names in own.items()}
     for method in METHODS:

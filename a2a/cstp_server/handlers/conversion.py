@@ -41,7 +41,7 @@ def to_wire(model: type[R], *records: object, **members: object) -> R:
 def from_wire(kind: type[T], params: Wire, **members: object) -> T:
     """Return a dataclass of `members`, with all its other members from the parameters, which must have them.
 
-    A list of texts becomes a tuple; what is absent has the default of the dataclass.
+    A list of texts becomes a tuple; absent members have the default of the dataclass.
     """
     for field in fields(kind):  # type: ignore[arg-type]
         if field.name not in members and (value := getattr(params, field.name)) is not None:

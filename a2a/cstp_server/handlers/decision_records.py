@@ -13,7 +13,7 @@ from cstp.methods import decision_links as links, decision_records as wire
 from cstp_server.handlers.conversion import from_wire, to_wire, write
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
-# Members that are lists of objects, with what these become.
+# Members that are lists of objects, with the classes of these.
 _ITEMS: Final[Mapping[str, type[object]]] = {
     "reasons": Reason,
     "alternatives": Alternative,

@@ -144,7 +144,7 @@ def _links(found: FoundLinks, edges: bool) -> wire.DecisionLinks:
 
 
 def _provenance(decision: Decision, origin: Origin) -> wire.Provenance:
-    # where the server has its files is not for callers; that of a collection is its address
+    # paths of files on the server are not for callers; the address of a collection is
     known = origin.path and origin.path != origin.source
     path = origin.path if known else PurePosixPath(origin.source).name
     return wire.Provenance(project=decision.project, path=path, status_text=decision.status_text)

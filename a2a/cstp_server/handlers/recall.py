@@ -1,4 +1,4 @@
-"""Answers recall: one selector decides, all else is the same for each."""
+"""Answers recall: one selector decides, the other steps are the same for each."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""What the answers of searches share: the mode, abstention, explanations, places, and a bound of tokens.
+"""Common parts of the answers of searches: the mode, abstention, explanations, places, and a bound of tokens.
 
 Texts are cut to their best passages, and items that do not fit are left out.
 """
@@ -34,7 +34,7 @@ Cutting: TypeAlias = Callable[
     [str, Sequence[PassageRequest]], Awaitable[list[str]]
 ]  # a passage of each text, for a query
 AnySearch: TypeAlias = QueryDecisionsParams | SearchKnowledgeParams | SearchParams | RecallParams | FindEpisodesParams
-NO_TIME: Final = {"query_time_ms": 0}  # of an answer whose size is to be the same each time
+NO_TIME: Final = {"query_time_ms": 0}  # of an answer whose size must be the same each time
 TOKEN_BYTES: Final = 3  # of JSON in UTF-8, so that no text of a usual language has more tokens than are counted
 LEAST: Final = 300  # bytes that each text gets before any gets more
 _UNBOUNDED: Final = 2**62  # bytes
@@ -44,7 +44,7 @@ _TRUNCATED: Final = len(',"truncated":false,')  # with the comma before the item
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A search as it is to be answered: its mode, from when its times are seen, and the dates to be explained.
+    """The options of a search's answer: its mode, the moment for relative times, and the dates to explain.
 
     `began` is a value of `perf_counter`.
     """
@@ -61,9 +61,9 @@ class Asked:
 
 
 def read_search(engine: Engine, params: AnySearch) -> Asked:
-    """Return how a search is to be answered; its dates only if they are to be explained and the query names some.
+    """Return the options of a search's answer; its dates only if they are explained and the query names some.
 
-    Raise InvalidParams for an unavailable mode, and if the search cannot know that nothing is near enough.
+    Raise InvalidParams for an unavailable mode, and for `abstain` in the mode keyword or without a least cosine.
     """
     began = perf_counter()
     mode = engine.modes[0] if params.mode is None else Mode(params.mode)
@@ -101,10 +101,10 @@ def explain_result(found: Explanation | None, window: Window | None) -> Explaine
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One item of an answer; `field` is its member with the text to be cut, None where it has none.
+    """One item of an answer; `field` is its member with the text to be cut, None if it has none.
 
-    Items of a lower `rank` get what is left before others do. `whole` is one that comes as it is, whatever it takes.
-    `extra` are bytes that it takes elsewhere in the answer. The others as `Cut` has them.
+    Items of a lower `rank` get remaining bytes before others. A `whole` item is never cut, whatever its size. `extra`
+    are its bytes elsewhere in the answer. The other fields are those of `Cut`.
     """
 
     item: Wire
@@ -122,7 +122,7 @@ class Part:
 
     @property
     def cost(self) -> int:
-        """What it takes without its text."""
+        """Bytes that it takes without its text."""
         bare = self.item if self.field is None else self.item.model_copy(update={self.field: ""})
         return size_of(bare) + _TRUNCATED + self.extra
 
@@ -207,5 +207,5 @@ def shown_path(origin: Origin) -> str | None:
     """Return the path of the record's file in its repository, or the name of the file; None if no file has it."""
     if origin.path and origin.path != origin.source:
         return origin.path
-    # where the server has its files is not for callers
+    # paths of files on the server are not for callers
     return PurePosixPath(origin.source).name if origin.source.startswith("/") else None

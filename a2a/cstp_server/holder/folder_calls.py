@@ -1,7 +1,7 @@
 """Calls of other processes over the folder that this one holds: a line that names the caller, then the call.
 
-The answer to a call is one line, and its connection ends with it. A connection that sends nothing shows its other end
-how long this process lives.
+The answer to a call is one line, and its connection ends with it. A silent connection ends with this process, so
+that the other end notices.
 """
 
 import asyncio
@@ -30,10 +30,10 @@ _log = structlog.get_logger("cstp.folder")
 
 
 class FolderCalls:
-    """Answers the calls, and the request to give the folder up, which `gives_up` allows.
+    """Answers the calls of other processes, and a request to release the folder if `gives_up`.
 
-    `asked_back` then becomes the connection of the process that wants the folder. A server says with `answering_on` how
-    it answers on a listener of another server, too.
+    `asked_back` then gets the connection of the process that wants the folder. With `answering_on`, a server answers
+    on the listener of another server, too.
     """
 
     def __init__(self, dispatcher: Dispatcher, gate: Gate, settings: Settings) -> None:
@@ -48,7 +48,7 @@ class FolderCalls:
 
     @asynccontextmanager
     async def answer_calls(self, folder: Path) -> AsyncIterator[None]:
-        """Answer the calls of others meanwhile; this process has the lock of `folder`.
+        """Answer the calls of other processes meanwhile; this one has the lock of `folder`.
 
         Without a socket, as on some network file systems, other processes find the folder held.
         """
@@ -74,7 +74,7 @@ class FolderCalls:
         assert task is not None
         self._connections.add(task)
         try:
-            # one that has gone, one that sends too much, and this process at its end
+            # a closed connection, one that sends too much, and the end of this process
             with suppress(OSError, EOFError, LimitOverrunError, asyncio.CancelledError):
                 if len(self._connections) <= MOST:
                     await self._answer(reader, writer)

@@ -1,6 +1,6 @@
-"""The socket in a folder of indexes by which its holder is asked, and the first line of a connection.
+"""The socket in a folder of indexes on which its holder listens, and the first line of a connection.
 
-Only the folder's owner may connect. The line says whose call follows, or what the holder is asked for.
+Only the folder's owner may connect. The line names the caller of the next call, or the request to the holder.
 """
 
 import os
@@ -72,7 +72,7 @@ def _short(folder: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls and by which way, as the asking process has found out; who can connect could open the folder, too."""
+    """The caller and its transport, as stated by the connecting process, which could open the folder itself."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -89,7 +89,7 @@ def caller_line(caller: Caller) -> bytes:
 
 
 def read_caller(line: bytes) -> Caller:
-    """Read the line of `caller_line`. Raise InvalidRequest for one of another version of this program."""
+    """Read the line of `caller_line`. Raise InvalidRequest for the line of another version of this program."""
     try:
         return _CALLER.validate_json(line)
     except ValidationError:

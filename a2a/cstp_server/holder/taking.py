@@ -1,7 +1,7 @@
-"""How a server takes a folder that another process holds.
+"""Takeover of a folder that another process holds.
 
-A `cstp mcp` gives it up, and asks the server from then on. A server keeps it, and answers on the listener of the second
-one, too.
+A `cstp mcp` gives the folder up, and calls the server from then on. A server keeps the folder, and answers on the
+listener of the second server, too.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from cstp_server.holder import folder_socket
 from cstp_server.holder.folder_socket import ANSWER_ON, ANSWERED, GIVE_UP, GIVEN_UP, KEPT
 from cstp_server.settings import Settings
 
-MCP: Final = "cstp mcp"  # by this name a holder shows that it gives its folder up
+MCP: Final = "cstp mcp"  # this name shows that a holder releases its folder
 _PAUSE_SECONDS: Final = 0.05
 _HANDING_SECONDS: Final = 5.0
 _log = structlog.get_logger("cstp.folder")
 
 
 def take_folder(folder: Path, seconds: float) -> FolderLock:
-    """Take the lock of `folder`. A `cstp mcp` that has it gets `seconds` to give it up.
+    """Take the lock of `folder`. A `cstp mcp` that has it gets `seconds` to release it.
 
     Raise FolderInUse for any other holder, ConfigurationError if there are no locks.
     """
@@ -48,7 +48,7 @@ def take_folder(folder: Path, seconds: float) -> FolderLock:
 
 
 def give_up(connection: socket.socket, file: int) -> None:
-    """Send the open file of a lock, so that the receiver has the lock, and close both. If that has gone, it is free."""
+    """Send the open file of a lock, so that the receiver has the lock, and close both; release it if that fails."""
     try:
         with connection, suppress(OSError):
             connection.setblocking(True)
@@ -75,7 +75,7 @@ def answer_on_line(settings: Settings) -> bytes:
 
 
 def folder_of_a_server(settings: Settings, listener: socket.socket, announce: Callable[[], object]) -> FolderLock:
-    """Take the lock of the folder. While another server has it, that one answers on `listener`; `announce` says so.
+    """Take the lock of the folder. If another server has it, that one answers on `listener`; call `announce` then.
 
     Raise FolderInUse for a holder that does not, ConfigurationError if there are no locks.
     """
@@ -89,7 +89,7 @@ def folder_of_a_server(settings: Settings, listener: socket.socket, announce: Ca
             if until < inf and ((by and not is_address(by)) or monotonic() > until):
                 raise
         if by and _have_answered(settings, by, listener, announce):
-            until = inf  # it has clients from here on, which wait
+            until = inf  # from here on it has waiting clients
         sleep(_PAUSE_SECONDS)
 
 

@@ -1,1 +1,1 @@
-"""HTTP: bytes in, bytes out; who asks, and what must hold before a body is read."""
+"""HTTP: requests and responses as bytes, authentication, and the checks before a body is read."""

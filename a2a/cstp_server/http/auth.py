@@ -1,4 +1,4 @@
-"""From request headers to the token behind them, and the values of Host and Origin that are let in.
+"""From request headers to the token behind them, and the accepted values of Host and Origin.
 
 The latter keep any page in a browser from reaching a server on its user's machine.
 """
@@ -56,7 +56,7 @@ def parse_networks(networks: Sequence[str]) -> tuple[Network, ...]:
 
 
 def client_address(peer: str, headers: Iterable[Header], proxies: Sequence[Network]) -> str:
-    """Return the caller's address: the peer, or behind trusted proxies the last hop that is not one of them."""
+    """Return the caller's address: the peer, or behind trusted proxies the last hop that is not a trusted proxy."""
     hops = [
         hop.strip()
         for name, value in headers
@@ -111,7 +111,7 @@ def allowed_origins(settings: Settings) -> tuple[str, ...]:
 
 
 def host_allowed(scope: Scope, allowed: Sequence[str]) -> bool:
-    """Return whether a request's Host is one of these, or the address that the connection came in on.
+    """Return whether a request's Host is one of these, or the local address of its connection.
 
     HTTP/1.0 may leave it out, as some load balancers do; browsers name one.
     """

@@ -1,7 +1,7 @@
-"""uvicorn's HTTP protocol, made safe where it trusts the peer.
+"""uvicorn's HTTP protocol, with limits for peers that are not trusted.
 
-Heads and trailers have a cap, endless ones included; trailers are no headers; an offer to upgrade is ignored and its
-body kept; a client can read the answer that ends its connection, also when it has not sent its whole body.
+The sizes of heads and trailers are limited; trailers are not treated as headers; an offer to upgrade is ignored and its
+body kept; a client can read the answer that ends its connection, even if it has not sent its whole body.
 """
 
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ class UvicornProtocol(HttpToolsProtocol):
 
     @property
     def had_request(self) -> bool:
-        """Whether the connection has had a request."""
+        """True if the connection has had a request."""
         return self.cycle is not None
 
     @property
     def is_answering(self) -> bool:
-        """Whether the newest request is not answered yet."""
+        """True if the newest request is not answered yet."""
         return self.cycle is not None and not self.cycle.response_complete
 
     @property
     def answer_begun(self) -> bool:
-        """Whether the answer to the newest request has begun to be sent."""
+        """True if the answer to the newest request has begun to be sent."""
         return self.cycle.response_started
 
     @property
@@ -41,7 +41,7 @@ class UvicornProtocol(HttpToolsProtocol):
         return self.cycle.scope["state"]
 
     def drop_answer(self) -> None:
-        """Let the application write on without effect: uvicorn learns that the connection is gone a little later."""
+        """Ignore further writes of the application: uvicorn notices the closed connection only later."""
         if self.is_answering:
             self.cycle.disconnected = True
             self.cycle.waiting_for_100_continue = False  # it would be written after a refusal
@@ -57,7 +57,7 @@ class UvicornProtocol(HttpToolsProtocol):
 
 
 class _WrongHosts(Exception):
-    """A request has more than one Host header, of which others may believe another one, or none, as HTTP/1.1 has."""
+    """A request without a Host header, or with several, of which other programs may use another one."""
 
 
 class _TooLarge(Exception):
@@ -66,7 +66,7 @@ class _TooLarge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How large the head and the trailers of a request may be."""
+    """Limits of the head and the trailers of a request."""
 
     max_bytes: int
     max_headers: int
@@ -103,7 +103,7 @@ class CappedProtocol(UvicornProtocol):
                 self.parser.feed_data(piece)
             except HttpParserUpgrade as pause:
                 if not self._offered:
-                    return  # CONNECT: it gets its 405, what follows has no meaning
+                    return  # CONNECT: it gets a 405, later bytes have no meaning
                 at += pause.args[0] - len(piece)
                 self._parse_without_offer()
             if not self._progress:
@@ -195,7 +195,7 @@ class CappedProtocol(UvicornProtocol):
             self._read_on()
 
     def _read_on(self) -> None:
-        """Read for a while before closing: closing on unread bytes would take the answer from the client."""
+        """Read for a while before closing: closing with unread bytes would discard the answer."""
         self._refused = True
         self.pipeline.clear()
         if self.transport.can_write_eof():

@@ -1,7 +1,7 @@
-"""The HTTP protocol with deadlines: for a client that is slow, silent or gone, and for one connection too many.
+"""The HTTP protocol with deadlines: for slow, silent and disconnected clients, and for connections above the limit.
 
-Only what the client owes is timed. While the server works on a request, waits to work on it, or does not read, no
-clock runs; nor does the time count in which the event loop stood still.
+Only the client's part is timed. No clock runs while the server works on a request, waits to work on it, or does not
+read; time in which the event loop was blocked does not count.
 """
 
 import socket
@@ -21,18 +21,18 @@ from cstp_server.http.caps import CappedProtocol, Caps
 from cstp_server.http.endpoint import ANSWERING, Answering, Parts
 
 MAX_REFUSED: Final = 64  # connections that may linger after a refusal at a time; each holds a descriptor
-_NEW_SECONDS: Final = 1.0  # for so long a connection may be without a request and need not make room
-_LOOKS: Final = 4  # a connection is looked at so often in the shortest of its deadlines
-_RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: close at once and drop what was not sent
+_NEW_SECONDS: Final = 1.0  # for this long a connection may be without a request before it may be closed to make room
+_LOOKS: Final = 4  # checks of a connection within the shortest of its deadlines
+_RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: close at once and drop unsent bytes
 _log = structlog.get_logger("cstp.http")
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """What a connection may take, in seconds, and how many there may be.
+    """Limits of a connection in seconds, and the number of connections.
 
-    `receive` from a request's first byte to its last; `idle` without a request; `send` without taking any of an
-    answer that waits. `refusal` is the whole HTTP response for a connection above `max_connections`.
+    `receive` is from a request's first byte to its last; `idle` without a request; `send` without reading any of a
+    pending answer. `refusal` is the whole HTTP response for a connection above `max_connections`.
     """
 
     receive: float
@@ -43,12 +43,12 @@ class Deadlines:
 
     @property
     def look(self) -> float:
-        """Seconds between two looks at a connection."""
+        """Seconds between two checks of a connection."""
         return min(self.receive, self.idle, self.send) / _LOOKS
 
 
 class _ClientClock(FlowControl):
-    """Flow control that knows for how long the client has had its turn: not while the server does not read."""
+    """Flow control that measures the client's turn, without the time in which the server does not read."""
 
     def __init__(self, transport: Transport, now: Callable[[], float]) -> None:
         super().__init__(transport)
@@ -79,7 +79,7 @@ class _ClientClock(FlowControl):
 
 
 class TimedProtocol(CappedProtocol):
-    """Cuts clients by `deadlines`. One timer for each connection looks at it; a request costs no timer."""
+    """Disconnects clients by `deadlines`. One timer for each connection checks it; a request needs no timer."""
 
     deadlines: ClassVar[Deadlines]
     refused: ClassVar[set[HttpToolsProtocol]]  # connections above the maximum that may still read why
@@ -122,18 +122,18 @@ class TimedProtocol(CappedProtocol):
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
-        # a request that is answered before it is complete still has to become complete in its time
+        # a request that is answered before it is complete must still arrive in time
         if not self._in_body or self.is_answering:
             self.flow.restart()
 
     @property
     def _in_body(self) -> bool:
-        """Whether the newest cycle is that of the request being received."""
+        """True if the newest cycle is that of the request being received."""
         return self._receiving and not self._in_head
 
     @property
     def _client_has_turn(self) -> bool:
-        """Whether every request before the one being received, or waited for, is answered."""
+        """True if every request before the one being received, or waited for, is answered."""
         if self._in_body:
             return not self.pipeline
         return not self.is_answering

@@ -23,13 +23,13 @@ from cstp_server.tokens import SCOPES
 
 OPENRPC_PATH: Final = "/openrpc.json"
 CARD_PATH: Final = "/.well-known/agent-card.json"
-OLD_CARD_PATH: Final = "/.well-known/agent.json"  # where A2A had it before its version 0.3
+OLD_CARD_PATH: Final = "/.well-known/agent.json"  # the path of A2A before its version 0.3
 _CACHED: Final = (b"cache-control", b"public, max-age=300")
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What the documents are made of; `openrpc` is the whole document as JSON."""
+    """The inputs of the documents; `openrpc` is the whole document as JSON."""
 
     settings: Settings
     plan: Plan
@@ -54,7 +54,7 @@ class Discovery:
 
 
 def make_discovery(settings: Settings, plan: Plan, document: DiscoverResult) -> Discovery:
-    """Return the documents depend only on settings and version, so Last-Modified is the start of the server."""
+    """Build the documents, which depend only on settings and version: Last-Modified is the start of the server."""
     return Discovery(settings, plan, document.model_dump_json().encode(), datetime.now(UTC).replace(microsecond=0))
 
 

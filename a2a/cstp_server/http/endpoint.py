@@ -44,14 +44,14 @@ PLAIN: Final = (b"content-type", b"text/plain; charset=utf-8")
 NO_STORE: Final = (b"cache-control", b"no-store")
 NOSNIFF: Final = ("x-content-type-options", "nosniff")
 METADATA_PATH: Final = "/.well-known/oauth-protected-resource"
-ANSWERING: Final = "answering"  # where the state of a request has its Answering, until there is an answer
+ANSWERING: Final = "answering"  # the key of a request's Answering in its state, until there is an answer
 _log = structlog.get_logger("cstp.http")
 _TAG: Final = re.compile(rb'(?:W/)?("[^"]*")')
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the endpoint works with, made when the server starts."""
+    """The parts of the endpoint, created when the server starts."""
 
     dispatcher: Dispatcher
     limiter: Limiter
@@ -78,7 +78,7 @@ WRONG_ORIGIN: Final = Reply(403, b"Invalid Origin header", [PLAIN])
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """A way in: what answers a body of a caller who was let in, and how an error is written before that."""
+    """An endpoint's protocol: the answer to a body of an accepted caller, and the form of earlier errors."""
 
     answer: Callable[[Scope, bytes, Call], Awaitable[Reply]]
     error_body: Callable[[CstpError], bytes]
@@ -86,7 +86,7 @@ class Face:
 
 @dataclass(slots=True)
 class Answering:
-    """The task that answers a request; it is abandoned when its client has gone."""
+    """The task that answers a request; it is abandoned if its client disconnects."""
 
     task: "asyncio.Task[object]"
     abandoned: bool = False
@@ -248,7 +248,7 @@ def request_base_url(scope: Scope) -> str:
 
 
 def is_json(headers: list[Header], media_types: Sequence[bytes]) -> bool:
-    """Return whether a body is announced as one of these types in UTF-8, and not compressed."""
+    """Return whether the headers of a body state one of these types in UTF-8, without compression."""
     types = [value for name, value in headers if name in (b"content-type", b"content-encoding")]
     if types == [JSON]:
         return True
@@ -260,7 +260,7 @@ def is_json(headers: list[Header], media_types: Sequence[bytes]) -> bool:
 
 
 def request_id_of(headers: list[Header]) -> str:
-    """Return the one that the client gave, or a new one."""
+    """Return the request id of the client, or a new one."""
     given = [value for name, value in headers if name == b"x-request-id"]
     if len(given) == 1 and _REQUEST_ID.fullmatch(given[0]):
         return given[0].decode("ascii")

@@ -1,4 +1,4 @@
-"""`GET /cstp/changes`: what changes, as server-sent events, for as long as the client stays and its token counts."""
+"""`GET /cstp/changes`: changes as server-sent events, as long as the client stays and its token is valid."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -41,7 +41,7 @@ _log = structlog.get_logger("cstp.http")
 
 @dataclass(frozen=True, slots=True)
 class EventStream:
-    """What streams are made of. After `quiet_seconds` without an event there is a comment."""
+    """The inputs of streams. After `quiet_seconds` without an event a comment is sent."""
 
     following: Following
     quiet_seconds: float
@@ -65,7 +65,7 @@ async def changes_endpoint(scope: Scope, receive: Receive, send: Send) -> None:
     try:
         await _follow(scope, send, parts, Call(token, request_id))
     except asyncio.CancelledError:
-        # the client has gone, or a server past its grace time ends; a stream has no more to say then
+        # the client is disconnected, or a server past its grace time ends; the stream ends then
         if answering.abandoned:
             _log.info("abandoned", request_id=request_id)
     finally:
@@ -138,7 +138,7 @@ def _event(shown: RecordChange) -> bytes:
 
 
 def _read_query(scope: Scope) -> dict[str, object]:
-    """Return the parameters of the query; `Last-Event-ID` is where a client resumes that has lost its stream."""
+    """Return the parameters of the query; a client that has lost its stream resumes at `Last-Event-ID`."""
     query = scope["query_string"].decode("latin-1")
     try:
         given = parse_qsl(query, keep_blank_values=True, max_num_fields=_MOST_FIELDS)

@@ -1,7 +1,7 @@
-"""`/ui/`: the page for people and its files, and `POST /ui/session`: the code of a link, once, for a token.
+"""`/ui/`: the web page and its files, and `POST /ui/session`: a token for the code of a link, once.
 
 `/ui` leads to the page, and `/` for a browser. If `ui.enabled` is off, none of them exists. The files are read at the
-first request and hold nothing of the records. `ui/grants.py` says what a link grants. The checks of a session, in their
+first request and contain no records. `ui/grants.py` describes the grants of links. The checks of a session, in their
 order: 404 if there is no page, 405, 421, 403, 415, 413, 400; then 401 (or 429), 409, 503.
 """
 
@@ -69,7 +69,7 @@ _log = structlog.get_logger("cstp.http")
 
 
 class Page:
-    """Whether there is a page, for which hosts, and its files, which the first request loads."""
+    """The web page: if it is enabled, for which hosts, and its files, which the first request loads."""
 
     def __init__(self, settings: Settings) -> None:
         self.enabled = settings.ui_enabled
@@ -153,7 +153,7 @@ def _accepts_gzip(headers: Sequence[auth.Header]) -> bool:
 
 
 class PageSessions:
-    """What claims are answered with. Files are read and written in a thread of `pool`."""
+    """The files and tokens for claims of links. Files are read and written in a thread of `pool`."""
 
     def __init__(self, settings: Settings, pool: Pool) -> None:
         self.enabled = settings.ui_enabled
@@ -167,8 +167,8 @@ class PageSessions:
     async def claim(self, code: str, network: str) -> tuple[Token, str] | None:
         """Return the token of a code and its text; None if the code is invalid.
 
-        Raise TokenRefused if the agent can have no other token, and ConfigurationError, ComponentFailed or OSError
-        where files or threads fail. The code is used up then.
+        Raise TokenRefused if the agent can have no other token, and ConfigurationError, ComponentFailed or OSError if
+        files or threads fail. The code is used up then.
         """
         return await self._pool.run(Caller(network, float("inf")), _claim, self._links, self._tokens, code)
 

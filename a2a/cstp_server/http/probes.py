@@ -1,4 +1,4 @@
-"""What an operator's tools ask: `/healthz`, `/readyz` and `/metrics`. They count against no limit."""
+"""The probes for an operator's tools: `/healthz`, `/readyz` and `/metrics`. They count against no limit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _TEXT: Final = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
 
 @dataclass(frozen=True, slots=True)
 class Probes:
-    """What the probes look at; `gauges` are part of the registry, `siblings` the other workers, if there are any."""
+    """The inputs of the probes; `gauges` are part of the registry, `siblings` the other workers, if there are any."""
 
     readiness: ReadinessCheck
     registry: CollectorRegistry
@@ -81,7 +81,7 @@ async def _metrics(scope: Scope, probes: Probes) -> Reply:
     if probes.siblings is not None:
         return Reply(200, await probes.siblings.metrics(counts_records=admin), headers)
     readiness = await probes.readiness.look()
-    probes.gauges.readiness, probes.gauges.counts_records = readiness, admin  # what follows is one step
+    probes.gauges.readiness, probes.gauges.counts_records = readiness, admin  # the next lines are one step
     return Reply(200, generate_latest(probes.registry), headers)
 
 

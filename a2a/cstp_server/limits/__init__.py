@@ -1,1 +1,1 @@
-"""Limits: how much an agent may ask for, and how much the server holds at a time."""
+"""Limits: rates of each agent, and the concurrent work of the server."""

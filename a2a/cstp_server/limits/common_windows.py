@@ -1,8 +1,7 @@
 """Moving windows that the workers of one server count together, exactly: in memory that they have in common.
 
 A window of a key has one page: a digest of both, the units that count, and the steps in which they were taken, as a
-ring. The lock of a file is held for each charge, a few microseconds; the kernel gives it back where its holder is
-killed.
+ring. The lock of a file is held for each charge, a few microseconds; the kernel releases it if its holder is killed.
 """
 
 import fcntl
@@ -21,7 +20,7 @@ from cstp_server.limits.memory_windows import MovingWindows, Step, until_free, u
 from cstp_server.limits.prices import Window
 
 PAGES: Final = 65_536  # windows of keys that count at a time; a page takes memory once it is used
-STEPS: Final = 250  # of a window: what is taken within one leaves together, with the last of it
+STEPS: Final = 250  # of a window: units taken within one step expire together, with the last of them
 _PAGE: Final = 4096
 _HEAD: Final = struct.Struct("=16sIIIQ")  # digest, seconds, place of the first step, number of steps, units
 _STEP: Final = struct.Struct("=dQ")  # when the last of it was taken, units
@@ -65,7 +64,7 @@ class _Ring:
             self._first, self._count = (self._first + 1) % _PLACES, self._count - 1
             self.total = max(0, self.total - step.units)
         if not self._count:
-            self._first = self.total = 0  # also where a process was killed between a step and its sum
+            self._first = self.total = 0  # also if a process was killed between a step and its sum
 
     def add(self, units: int, now: float) -> None:
         number = int(now / self._seconds * STEPS)
@@ -102,11 +101,11 @@ class _Ring:
 class CommonWindows:
     """Counts as `MovingWindows` does, together with every other process that has the memory and the lock.
 
-    Where more windows count than there are pages, those that find none are counted in this process alone.
+    If there are more windows than pages, the windows without a page are counted in this process alone.
     """
 
     def __init__(self, memory: mmap.mmap, lock: Path, clock: Callable[[], float] = monotonic) -> None:
-        """Take `memory` that `windows_memory` made, and `lock`, a file that is made if it is missing.
+        """Take `memory` that `windows_memory` made, and `lock`, a file that is created if it is missing.
 
         The clock is one that all processes of the machine share.
         """
@@ -203,7 +202,7 @@ class CommonWindows:
         return ring
 
     def _find(self, digest: bytes, seconds: int, now: float, kept: Set[int]) -> tuple[int, _Ring] | None:
-        """Return the page of a window, or one that no window needs any more and that is not `kept`."""
+        """Return the page of a window, or a free one that is not `kept`."""
         first, free = int.from_bytes(digest[:8], "little"), None
         for probe in range(min(_PROBES, self._pages)):
             page = (first + probe) % self._pages
@@ -212,7 +211,7 @@ class CommonWindows:
                 return page, ring
             if free is None and page not in kept and ring.over(now):
                 free = page
-            if ring.digest == bytes(16):  # never used, so nothing came to a later page because of this one
+            if ring.digest == bytes(16):  # never used, so no window went to a later page because of it
                 break
         if free is None:
             return None

@@ -1,9 +1,9 @@
-"""What each agent may spend: the windows, their state, and what happens when Redis does not answer.
+"""The budget of each agent: the windows, their state, and the fallback if Redis does not answer.
 
-Every call is counted in this process and, where there is one, in Redis; both must allow it. So a Redis that goes away,
-or comes back without its data, gives no agent a second allowance. While it does not answer, this process continues its
-count, together with what other servers had spent by its last answers; nothing waits for it, and a background probe
-brings it back and counts there what was spent meanwhile.
+Every call is counted in this process and, if configured, in Redis; both must allow it. So an outage of Redis, or its
+return without data, gives no agent a second allowance. While it does not answer, this process continues its count,
+together with the spending of other servers as of its last answers; nothing waits for Redis, and a background probe
+detects its return and adds this process's spending during the outage.
 """
 
 import asyncio
@@ -45,7 +45,7 @@ _log = structlog.get_logger("cstp.limits")
 
 @dataclass(slots=True)
 class _WindowState:
-    """What was last known of one window of one agent: units left, when some come back, and when that was read."""
+    """The last known state of one window of one agent: units left, when some come back, and when that was read."""
 
     remaining: int
     reset: float
@@ -53,7 +53,7 @@ class _WindowState:
 
 
 def _wait(reset: float, window: Window) -> int:
-    """Whole seconds until `reset`, from 0 to the length of the window, whatever floats make of the difference."""
+    """Whole seconds until `reset`, from 0 to the length of the window, despite rounding errors."""
     return min(window.seconds, max(0, math.ceil(reset - time())))
 
 
@@ -76,7 +76,7 @@ def _shared_windows(redis: RedisStorage, timeout: float) -> "SharedWindows":
 
 
 class Limiter:
-    """Charges agents. Calls of one event-loop turn share a Redis round trip; headers cost one a second and agent."""
+    """Charges agents. Calls of one event-loop turn share a Redis round trip; headers take one per second and agent."""
 
     def __init__(
         self,
@@ -89,8 +89,8 @@ class Limiter:
         """Count in this process, or with `local` and `events` for all workers of a server."""
         self._plan = plan
         self._local = MovingWindows() if local is None else local
-        self._others = MovingWindows()  # what other servers spent, as Redis last reported
-        self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: when and how much was spent without Redis
+        self._others = MovingWindows()  # spending of other servers, as last reported by Redis
+        self._unsent: dict[str, deque[tuple[float, int]]] = {}  # by agent: times and units spent without Redis
         self._events = MovingWindows() if events is None else events
         self._shared = _shared_windows(redis, redis_timeout) if redis else None
         self._counts = MovingWindowRateLimiter(redis) if redis else None
@@ -101,12 +101,12 @@ class Limiter:
 
     @property
     def is_degraded(self) -> bool:
-        """Whether Redis is configured and does not answer."""
+        """True if Redis is configured and does not answer."""
         return self._probe is not None
 
     @property
     def state(self) -> str:
-        """`memory`, `shared` (through Redis), or `degraded`: Redis does not answer and memory stands in."""
+        """`memory`, `shared` (through Redis), or `degraded`: Redis does not answer and memory replaces it."""
         return "degraded" if self.is_degraded else "memory" if self._shared is None else "shared"
 
     async def look(self) -> str:
@@ -119,10 +119,10 @@ class Limiter:
         return self.state
 
     async def charge(self, agent: str, method: str, more: int = 0) -> None:
-        """Take what a call of `method` costs, and `more`, from each window of the agent, or from none.
+        """Take the cost of a call of `method`, and `more`, from each window of the agent, or from none.
 
-        What would be more than a window ever holds is all that it holds. A write is counted in the windows of writes,
-        too, before the others. Raise RateLimited.
+        A cost above a window's limit counts as that limit. A write is counted in the windows of writes, too, before the
+        others. Raise RateLimited.
         """
         if method in self._plan.writing:
             await self._spend(writes_of(agent), 1)
@@ -178,7 +178,7 @@ class Limiter:
     async def _hit(self, shared: "SharedWindows", windows: tuple[Window, ...], agent: str, cost: int) -> bool:
         """Take in Redis the units taken here already, and give them back if Redis refuses.
 
-        Without an answer the windows here decide, with what other servers had spent.
+        Without an answer the windows here decide, with the last known spending of other servers.
         """
         try:
             taken = await shared.take([window.item for window in windows], agent, cost)
@@ -281,7 +281,7 @@ class Limiter:
 
 
 class FailedAttempts:
-    """Wrong tokens per client network; returns how long one that has had too many must wait."""
+    """Wrong tokens per client network; returns the time to wait after too many."""
 
     def __init__(self, limiter: Limiter, window: Window) -> None:
         self._limiter = limiter
@@ -302,7 +302,7 @@ def _reason(error: StorageError | TimeoutError) -> str:
 
 
 def try_redis(settings: LimitSettings) -> float:
-    """Return the seconds that one hit takes on the configured Redis, once connected. Raise ComponentFailed."""
+    """Return the duration of one hit on the configured Redis in seconds, once connected. Raise ComponentFailed."""
     storage = redis_storage(settings)
     assert storage is not None
     return asyncio.run(_timed_hit(storage, settings.redis_timeout_seconds))

@@ -1,8 +1,8 @@
 """Moving windows counted in this process.
 
 Not the memory storage of the `limits` library: that copies an agent's whole history in a separate thread after each
-call. Here a call has constant cost, and a history has about STEPS entries at most: what is taken within one step
-of a window is counted together, and leaves the window with the last of it, so at most one step late.
+call. Here a call has constant cost, and a history has about STEPS entries at most: units taken within one step of a
+window are counted together, and expire with the last of them, so at most one step late.
 """
 
 from collections import deque
@@ -169,7 +169,7 @@ class MovingWindows:
 
 
 def until_gone(step: Step, seconds: int, now: float) -> float:
-    """Return the seconds until the units of `step` leave the window, by the comparison of `forget`."""
+    """Return the seconds until the units of `step` leave the window, with the same rule as `forget`."""
     return step.last - (now - seconds)
 
 

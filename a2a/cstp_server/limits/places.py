@@ -1,4 +1,4 @@
-"""What the server holds at a time: requests in flight, calls that wait for changes, and bodies.
+"""Bounds of concurrent work: requests in flight, calls that wait for changes, and bodies.
 
 All are shared out between agents. A large body is parsed in a thread, so that it does not hold up the event loop.
 """
@@ -28,11 +28,10 @@ T = TypeVar("T")
 
 
 class Gate:
-    """How many requests run at a time, and wait for `patience` seconds; once `draining`, nothing new is let in.
+    """A bound of running requests, and of requests that wait up to `patience` seconds; once `draining`, none enters.
 
-    An agent has at most half of the places, so that another one finds a place whatever the first one does. Places are
-    handed out by agent in turn. `ends_at` is when a server that drains must have ended, on the clock of
-    `time.monotonic`.
+    An agent has at most half of the places, so that another one always finds a place. Places are given to agents in
+    turn. `ends_at` is the time by which a draining server must have ended, on the clock of `time.monotonic`.
     """
 
     def __init__(self, in_flight: int, queue: int, patience: float = 15.0) -> None:
@@ -52,7 +51,7 @@ class Gate:
 
     @property
     def empty(self) -> bool:
-        """Whether no request runs or waits."""
+        """True if no request runs or waits."""
         return not (self.running or self.waiting_calls)
 
     def drain(self, ends_at: float) -> None:
@@ -69,7 +68,7 @@ class Gate:
     async def enter(self, agent: str) -> bool:
         """Wait for a place; return False if none becomes free in time. Each True needs a `leave`.
 
-        Where no more may wait, the newest request of an agent of which clearly more wait makes room.
+        If no more may wait, the newest request of an agent with clearly more waiting requests is evicted.
         """
         if self.refuses(agent):
             return False
@@ -130,7 +129,7 @@ def _settle(place: asyncio.Future[bool], handed_out: bool) -> None:
 
 
 class FollowerPlaces:
-    """How many wait for changes at a time, at most half of them for one agent. None waits while the gate drains."""
+    """A bound of calls that wait for changes, at most half of them of one agent. None waits while the gate drains."""
 
     def __init__(self, places: int, gate: Gate, tokens: TokenBook) -> None:
         self._places: Final = places
@@ -155,7 +154,7 @@ class FollowerPlaces:
             del self._held[agent]
 
     def must_stop(self, token: Token) -> bool:
-        """Return whether one that waits is to stop: the server ends, or the token counts no longer as it did."""
+        """Return whether a waiting call must stop: the server ends, or the token is no longer valid as before."""
         self._tokens.refresh(monotonic())
         return self._gate.draining or not self._tokens.counts(token, datetime.now(UTC))
 
@@ -165,15 +164,15 @@ class BodyTooLarge(Exception):
 
 
 class NoRoom(Exception):
-    """The large bodies that are held leave no memory for this one."""
+    """Other large bodies leave no memory for this one."""
 
 
 class ClientGone(Exception):
-    """The client went away while sending its body."""
+    """The client disconnected while sending its body."""
 
 
 class Bodies:
-    """Reads bodies of at most `limit` bytes; those of more than LARGE bytes are held in `total` bytes of memory.
+    """Reads bodies of at most `limit` bytes; those of more than LARGE bytes share `total` bytes of memory.
 
     `total` is at least twice `limit`, and half of it is the most that one agent may use.
     """
@@ -265,7 +264,7 @@ class BodyParser:
     async def run(
         self, agent: str, parse: Callable[Concatenate[bytes, P], T], body: bytes, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Return what `parse` makes of a body. Raise what it raises, and Overloaded if no thread is free."""
+        """Return the result of `parse` for a body. Raise its errors, and Overloaded if no thread is free."""
         return await self.run_sized(agent, len(body), parse, body, *args, **kwargs)
 
     async def run_sized(

@@ -1,4 +1,4 @@
-"""What calls cost: the windows of each agent, the price of each method, and what the texts of a call weigh."""
+"""The cost of calls: the windows of each agent, the price of each method, and the weight of a call's texts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,9 +32,9 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The windows of every agent, shortest first, and what each method costs.
+    """The windows of every agent, shortest first, and the cost of each method.
 
-    `writes` are windows besides, of the methods `writing`; under `writes_of` an agent's calls of these are counted.
+    `writes` are additional windows, for the methods `writing`; calls of these count under the agent's key `writes_of`.
     """
 
     default: tuple[Window, ...]
@@ -92,7 +92,7 @@ def make_plan(settings: Settings, methods: Mapping[str, Method[Any, Any]]) -> Pl
     for place, windows in places.items():
         smallest = min(window.limit for window in windows)
         for name, cost in costs.items():
-            # what a write costs without a setting is at most all that a window holds
+            # the default cost of a write is at most the limit of a window
             if cost > smallest and (name in limits.costs or name not in plan.writing):
                 raise ConfigurationError(
                     f"limits.costs: a call of {name} costs {cost}, more than {place} allows ({smallest}); "

@@ -21,7 +21,7 @@ from redis.exceptions import NoScriptError, RedisError
 
 from cognition_engines.errors import ConfigurationError
 
-# A window is a list with the time of each unit, the newest first, which loses what has left the window. Arguments:
+# A window is a list with the time of each unit, the newest first, without expired units. Arguments:
 # time, cost, each window's limit and seconds. Answers whether it took, then of each window its units and the time of
 # the oldest of them.
 _TAKE: Final = b"""
@@ -92,7 +92,7 @@ def connection(url: str) -> RedisStorage:
 
 @dataclass(frozen=True, slots=True)
 class ChargeResult:
-    """Whether units were taken, and of each window the units that count then and when the oldest of them was taken."""
+    """The result of a charge: if units were taken, and for each window its units and the time of the oldest."""
 
     allowed: bool
     windows: Sequence[tuple[int, float]]
@@ -100,7 +100,7 @@ class ChargeResult:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
-    """What one call takes, as the script's keys and its arguments after the time, and where its answer goes."""
+    """The charge of one call, as the script's keys and its arguments after the time, and the future of its answer."""
 
     keys: Sequence[str]
     arguments: Sequence[int]
@@ -148,7 +148,7 @@ class SharedWindows:
         """Return the seconds until `take` would succeed, 0 if it would now. Raise as `take` does."""
         try:
             async with asyncio.timeout(self._timeout):
-                # the newest unit comes first, and this is the one that the script looks at
+                # the newest unit comes first, and the script checks this one
                 taken = await self._client.lindex(self._name(item, key), item.amount - cost)
         except RedisError as error:
             raise StorageError(error) from error

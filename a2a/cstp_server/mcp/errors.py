@@ -1,4 +1,4 @@
-"""How a tool reports an error: bodies in the shape of each tool's own specification, without the codes of JSON-RPC."""
+"""Errors of tools: bodies in the form of each tool's own specification, without the codes of JSON-RPC."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +63,7 @@ def of_recall(error: errors.CstpError, schema: Mapping[str, Any]) -> Body:
 
 
 def _explain(error: errors.CstpError) -> str:
-    """Return in words how a caller can react to an error."""
+    """Return a sentence on the caller's remedy for an error."""
     match error:
         case errors.RateLimited():
             return f"{error.limit} in {error.window} s are used up; retry after {error.retry_after} s"

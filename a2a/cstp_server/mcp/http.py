@@ -29,15 +29,15 @@ from cstp_server.rpc.bound import Call
 from cstp_server.rpc.dispatch import Dispatcher, Outcome
 from cstp_server.settings import Settings
 
-_ASKED: Final = "cstp.call"  # where a request's scope has what is asked,
-_PARTS: Final = "cstp.mcp"  # and what it is answered with
+_ASKED: Final = "cstp.call"  # keys of a request's scope,
+_PARTS: Final = "cstp.mcp"  # and its answer
 _METHODS: Final = ("POST", "GET", "DELETE")  # the last two so that a client in a browser sees the 405
 _EXPOSED: Final = ("Mcp-Session-Id", "RateLimit", "RateLimit-Policy", "Retry-After", "WWW-Authenticate", "X-Request-ID")
 
 
 @dataclass(slots=True)
 class _Authorized:
-    """Who asks, and whether that has been charged."""
+    """The caller, and a mark that its request has been charged."""
 
     call: Call
     charged: bool = False
@@ -45,7 +45,7 @@ class _Authorized:
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """What the endpoint works with."""
+    """The parts of the endpoint."""
 
     dispatcher: Dispatcher
     sessions: StreamableHTTPSessionManager
@@ -139,7 +139,7 @@ def _fields(scope: Scope) -> list[Header]:
 async def _refuse(body: bytes, asked: _Authorized, dispatcher: Dispatcher) -> Reply | None:
     """Return the answer to a body that the SDK does not get, and to one whose charge is not paid.
 
-    What calls no tool costs a unit, whatever it is; a tool costs what its method does.
+    A message that calls no tool costs a unit; a tool costs as much as its method.
     """
     refused = None
     try:

@@ -15,7 +15,7 @@ Message = Mapping[str, object]
 
 
 class RefusedMessage(Exception):
-    """A message that the SDK would repeat, ignore or not answer; `id` is that of the request, where it has one."""
+    """A message that the SDK would repeat, ignore or not answer; `id` is that of the request, if it has one."""
 
     def __init__(self, code: int, message: str, id: int | str | None = None) -> None:
         super().__init__(message)

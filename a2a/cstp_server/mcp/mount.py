@@ -1,4 +1,4 @@
-"""`/mcp`, loaded on demand: the SDK takes a quarter of what a start imports, so the first request loads it."""
+"""`/mcp`, loaded on demand: the SDK is a quarter of all imports, so the first request loads it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -20,7 +20,7 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Schemas:
-    """What a tool takes and gives."""
+    """The input and the output of a tool."""
 
     input: Schema
     output: Schema
@@ -29,8 +29,8 @@ class Schemas:
 def schemas_of(params: type[BaseModel], result: type[BaseModel], defaults: Mapping[str, Any] | None = None) -> Schemas:
     """Return JSON Schema 2020-12; every `properties` key is the name of a field. `defaults` are those of the tool.
 
-    Neither has a `$ref`, nor null as an alternative: some clients send an object as JSON text where it may be something
-    else. What is optional is just not required. A member of an answer that may be null has null among its types.
+    Neither has a `$ref`, nor null as an alternative: some clients send an object as JSON text if other types are
+    allowed. Optional members are just not required. A member of an answer that may be null has null among its types.
     """
     taken = _lean(params.model_json_schema(by_alias=False))
     given = _lean(result.model_json_schema(by_alias=False, mode="serialization"))
@@ -41,7 +41,7 @@ def schemas_of(params: type[BaseModel], result: type[BaseModel], defaults: Mappi
 
 
 def read_texts(arguments: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """Return the arguments with JSON texts of objects and lists read, if the schema has one and the text is of one.
+    """Return the arguments with objects and lists in JSON texts parsed, if the schema has such a member.
 
     Raise InvalidParams for a text that nests too deep, and for texts that together have more values than a body may.
     """
@@ -90,7 +90,7 @@ class _Texts:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How a schema is made plain: what its references stand for, and whether it is that of an answer."""
+    """The inputs to simplify a schema: its definitions by reference, and whether it describes an answer."""
 
     definitions: Mapping[str, Schema]
     given: bool
@@ -139,7 +139,7 @@ def _drop_key(schema: Schema, key: str) -> Schema:
 
 
 def in_snake_case(text: str) -> str:
-    """Return the text with names as they are in MCP: `min_confidence`, and `get_chunk` for `cstp.getChunk`."""
+    """Return the text with the names of MCP: `min_confidence`, and `get_chunk` for `cstp.getChunk`."""
     return _WIRE_NAME.sub(lambda name: to_snake(name[1] or name[2]), text)
 
 

@@ -24,7 +24,7 @@ from cstp_server.rpc.dispatch import Outcome
 
 Context: TypeAlias = ServerRequestContext[Any, Any]
 Run: TypeAlias = Callable[[Tool | None, Mapping[str, object], Context], Awaitable[Outcome]]
-# what a client may cache for five minutes: it changes with the server's version only
+# a client may cache these for five minutes: they change with the server's version only
 _CACHED: Final = CacheHint(ttl_ms=300_000, scope="public")
 _NO_DOMAINS: Final = ResourceCsp(connect_domains=[], resource_domains=[], frame_domains=[], base_uri_domains=[])
 _META: Final[Mapping[str, Any]] = {"ui": {"csp": _NO_DOMAINS.model_dump(by_alias=True), "prefersBorder": True}}

@@ -59,7 +59,7 @@ async def _standard_input(longest_line: int) -> asyncio.StreamReader:
 
 
 def _pollable(source: BinaryIO) -> BinaryIO:
-    """Return the source, or a pipe that it is copied into: event loops do not wait for files, nor for /dev/null."""
+    """Return the source, or a pipe that it is copied into: event loops cannot wait for files or /dev/null."""
     mode = os.fstat(source.fileno()).st_mode
     if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or source.isatty():
         return source
@@ -74,7 +74,7 @@ def _pollable(source: BinaryIO) -> BinaryIO:
 
 
 class _Lines:
-    """The messages on standard input, one a line. A line that is none is answered here, with its id if it has one."""
+    """The messages on standard input, one a line. Invalid lines are answered here, with their id if they have one."""
 
     def __init__(self, reader: asyncio.StreamReader, longest: int) -> None:
         self._reader = reader
@@ -96,7 +96,7 @@ class _Lines:
                 yield line.decode()
 
     async def _next(self) -> bytes:
-        """Return the next line, the beginning of one that is far too long, and nothing at the end."""
+        """Return the next line, the beginning of a far too long one, and nothing at the end."""
         beginning = b""
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The tools: methods with what a model reads to choose one, and how their arguments and answers are spelled."""
+"""The tools: methods with descriptions for a model, and the names of their arguments and answers."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _KEYS: Final = ("idempotency_key", "idempotencyKey")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A method as a tool; `text` is what the method says of itself, `shape` how its errors are answered."""
+    """A method as a tool; `text` is its description, `shape` the form of its errors."""
 
     name: str
     description: str
@@ -89,7 +89,7 @@ class Tool:
 
 
 async def run_tool(dispatcher: Dispatcher, tool: Tool | None, arguments: Mapping[str, object], call: Call) -> Outcome:
-    """Run a call of a tool; None stands for a name that no tool has."""
+    """Run a call of a tool; None is a name that no tool has."""
     if tool is None:
         return await dispatcher.run(UNKNOWN, arguments, call)
     return await dispatcher.run(tool.method.name, arguments, call, tool.params)
@@ -116,7 +116,7 @@ _FORMER_NAMES: Final[Mapping[str, str]] = {"get_decisions": "get_decision_points
 
 
 def find_tool(name: str) -> Tool | None:
-    """Return the tool of a name, also of one that it had before and that is no longer listed."""
+    """Return the tool of a name, or of a former name that is no longer listed."""
     return TOOLS.get(_FORMER_NAMES.get(name, name))
 
 

@@ -1,1 +1,1 @@
-"""What operators see: logs, metrics and readiness."""
+"""Observability: logs, metrics and readiness."""

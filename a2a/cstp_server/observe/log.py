@@ -29,7 +29,7 @@ from cognition_engines.escapes import one_line
 from cstp_server.settings import LogSettings
 from cstp_server.terminal import say
 
-MAX_LINE: Final = 4000  # bytes; what is longer is cut down to the members that find it again
+MAX_LINE: Final = 4000  # bytes; longer lines are cut to the members that identify the call
 MAX_VALUE: Final = 256
 MAX_ITEMS: Final = 20
 MAX_LEVELS: Final = 3
@@ -43,9 +43,9 @@ _KEPT: Final = ("event", "level", "timestamp", "method", "code", "request_id", "
 _log = structlog.get_logger("cstp.log")
 Line = MutableMapping[str, Any]
 HELD: Final = 10_000  # lines buffered for the reader; later ones are dropped
-GAP: Final = 0.05  # seconds between two writes: each interrupts whatever computes
+GAP: Final = 0.05  # seconds between two writes: each interrupts running computations
 PATIENCE: Final = 0.5  # seconds that an exit waits for the reader
-_TELL_EVERY: Final = 10.0  # seconds between two counts of what was left out
+_TELL_EVERY: Final = 10.0  # seconds between two counts of dropped lines
 _AT_ONCE: Final = 500  # lines that are taken from those that wait
 _PIECE: Final = 65_536  # bytes of one write
 
@@ -93,13 +93,13 @@ def _tell_lost(count: int) -> None:
 
 
 def announce(event: str, *sentences: str, level: str = "info", **fields: object) -> None:
-    """Write a message at any level: a line per sentence for people, or one line of a JSON log."""
+    """Write a message at any level: a line per sentence in text, or one line of a JSON log."""
     if isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
         cleaned = {name: _clean(value) for name, value in fields.items()}
         line: Line = {**cleaned, "event": event, "level": level, "timestamp": _utc_now()}
         structlog.get_config()["logger_factory"]().msg(_to_json(line))
         return
-    with suppress(OSError):  # the reader has gone
+    with suppress(OSError):  # the reader is closed
         for sentence in sentences:
             say(sentence, err=True)
 
@@ -109,9 +109,9 @@ def _utc_now() -> str:
 
 
 def call_line() -> Callable[..., None]:
-    """Return what writes the line of a call now, of its method, agent, code, ms and request_id, all by keyword.
+    """Return a function that writes a call's log line, given its method, agent, code, ms and request_id by keyword.
 
-    A JSON line is put together here: structlog's chain would take a fifth of the time of a cheap call.
+    A JSON line is built here: structlog's chain would take a fifth of the time of a cheap call.
     """
     logger = structlog.get_logger("cstp.call").bind()
     if not isinstance(structlog.get_config()["processors"][-1], structlog.processors.JSONRenderer):
@@ -137,7 +137,7 @@ def call_line() -> Callable[..., None]:
 
 
 def _trace(_logger: object, _name: str, event: Line) -> Line:
-    """Add where an exception came from: types and places, no messages, for those may quote a caller."""
+    """Add the origin of an exception: types and places, without messages, which may quote a caller."""
     error = event.pop("exc_info", None)
     error = error[1] if isinstance(error, tuple) else error
     if isinstance(error, BaseException):
@@ -199,11 +199,11 @@ def _as_text(value: object) -> object:
 
 
 class LogOutput:
-    """A text stream of lines. Writing to it never waits; what cannot be written takes nothing else down.
+    """A text stream of lines. Writing to it never waits; a failing write stops nothing else.
 
-    When HELD lines wait, later ones are left out, and their number is given to `tell_lost` when some were read, every
-    ten seconds. What cannot be written at all is dropped. A stream without a file, as a test may have, is written to
-    with its own `write`.
+    When HELD lines wait, later lines are dropped, and their number is passed to `tell_lost` once lines are read again,
+    every ten seconds. Lines that cannot be written at all are dropped. A stream without a file, as a test may have, is
+    written to with its own `write`.
     """
 
     def __init__(self, stream: TextIO | None, tell_lost: Callable[[int], object]) -> None:
@@ -214,7 +214,7 @@ class LogOutput:
         self._lost = 0
         self._tell_at = 0.0
         self._torn = False  # whether a line was written in part
-        self._counting = RLock()  # one that a signal's handler can have, too
+        self._counting = RLock()  # reentrant, for handlers of signals
         self._piece = _piece_of(stream)
         self._thread = Thread(target=self._run, name="log", daemon=True)
         self._thread.start()

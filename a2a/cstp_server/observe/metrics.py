@@ -27,14 +27,14 @@ LAG_EVERY: Final = 0.1  # seconds
 
 @dataclass(slots=True)
 class _Times:
-    """How long the calls of one method took: their number by bucket, the last for all above, and their sum."""
+    """Durations of the calls of one method: their number by bucket, the last for all above, and their sum."""
 
     numbers: list[int] = field(default_factory=lambda: [0] * (len(CALL_BUCKETS) + 1))
     seconds: float = 0.0
 
 
 class CallMetrics(Collector):
-    """Calls by method and error code (0 is a result) with how long they took, and HTTP answers by status.
+    """Calls by method and error code (0 is a result) with their durations, and HTTP answers by status.
 
     Only the event loop counts, so nothing is locked: prometheus_client's own counters would take three times as long.
     """
@@ -86,7 +86,7 @@ async def watch_loop(registry: CollectorRegistry) -> None:
 
 @dataclass(slots=True, eq=False)
 class StateGauges(Collector):
-    """`readiness` is what was last seen; the caller of a scrape looks first, and may have the records counted."""
+    """`readiness` is the last known one; the caller of a scrape updates it first, and may have the records counted."""
 
     gate: Gate
     bodies: Bodies

@@ -1,4 +1,4 @@
-"""Whether this server can answer, part by part. For `GET /readyz` and `GET /metrics`."""
+"""The readiness of this server, part by part, for `GET /readyz` and `GET /metrics`."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from cstp_server.limits.limiter import Limiter
 from cstp_server.limits.places import Gate
 from cstp_server.tokens import TokenBook
 
-KEEP_SECONDS: Final = 0.5  # a flood of probes costs one look at the parts in this time
+KEEP_SECONDS: Final = 0.5  # a flood of probes costs one check of the parts in this time
 PROBE_SECONDS: Final = 2.0  # a part that does not answer by then is down
 
 Status = Literal["ready", "degraded", "draining", "unavailable"]
@@ -25,9 +25,9 @@ Status = Literal["ready", "degraded", "draining", "unavailable"]
 class Readiness:
     """`parts` gives each part's state; `last_seq` is the records' own, None when they do not answer.
 
-    `unavailable`: a part that a call needs is `down`. `degraded`: all are answered, but limits are not shared, a
-    Chroma server is away and vectors are compared in memory, audit rows wait for the store, or the tokens file is
-    damaged and the tokens that were read before count.
+    `unavailable`: a part that a call needs is `down`. `degraded`: all calls are answered, but limits are not shared, a
+    Chroma server is unreachable and vectors are compared in memory, audit rows wait for the store, or the tokens file
+    is damaged and the tokens read before are used.
     """
 
     status: Status
@@ -67,7 +67,7 @@ class ReadinessCheck:
         parts = {
             "records": "ready" if last_seq is not None and records and lists else "down",
             "keywords": indexes.keywords_state if keywords else "down",
-            # a Chroma server that is away costs no search: see indexes/vectors/live.py
+            # an unreachable Chroma server costs no search: see indexes/vectors/live.py
             "vectors": indexes.vectors_state.replace("down", "degraded") if vectors else "down",
             "embedder": embedder,
             "limits": limits,
@@ -85,7 +85,7 @@ class ReadinessCheck:
             return None
 
     async def _embedder(self) -> str:
-        """Asked only when its last call failed: a model behind an API costs something each time."""
+        """Call the model only if its last call failed: a model behind an API costs money each time."""
         if self._engine.embeddings is None:
             return "off"
         if self._engine.pools.embedder.failing:
@@ -105,7 +105,7 @@ def _audit(trail: AuditTrail) -> str:
 
 
 def _tokens(book: TokenBook) -> str:
-    """Return `down` for a file that is gone or damaged if no token read before counts."""
+    """Return `down` for a missing or damaged file if no token read before is valid."""
     book.refresh(monotonic())
     if book.problem is None:
         return "ready"

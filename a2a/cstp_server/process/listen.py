@@ -17,13 +17,13 @@ def bind(settings: Settings) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        # each connection inherits it: the kernel gives up, too, on what it holds for a closed one; later than we do,
+        # each connection inherits it: the kernel also drops the bytes of a closed one; later than we do,
         # for it does so without a word to the client
         milliseconds = round(settings.server.send_seconds * 2000)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, milliseconds)
     try:
         listener.bind((host, port))
-    except (OSError, TypeError) as error:  # the latter for a text that can be no name
+    except (OSError, TypeError) as error:  # the second for a text that can be no name
         listener.close()
         raise ConfigurationError(_not_bound(host, port, error)) from error
     listener.listen(2048)

@@ -1,4 +1,4 @@
-"""How a server's process uses memory: where threads allocate, and what the garbage collector skips."""
+"""Settings of a server's memory: the arenas of threads, and objects that the garbage collector skips."""
 
 import ctypes
 import gc
@@ -14,8 +14,8 @@ _ARENAS: Final = 2
 def share_arenas() -> None:
     """Make all threads allocate from two arenas, with glibc and unless the operator chose otherwise.
 
-    By default nearly every thread has its own, which retains what the largest call of that thread needed: ten
-    minutes of searches and ingests then made the process half as large again.
+    By default nearly every thread has its own, which retains the memory of that thread's largest call: in ten minutes
+    of searches and ingests the process then grew by half.
     """
     if platform.libc_ver()[0] == "glibc" and "MALLOC_ARENA_MAX" not in os.environ:
         ctypes.CDLL(None).mallopt(_ARENA_MAX, _ARENAS)

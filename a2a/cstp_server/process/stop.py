@@ -1,4 +1,4 @@
-"""How a server ends: calls that were accepted are answered, everything is closed, and the process is gone in time.
+"""The end of a server: accepted calls are answered, everything is closed, and the process ends in time.
 
 The grace time has three parts: for the calls, for closing, and for leaving the interpreter. A part that ends early
 leaves its time to the next.
@@ -37,7 +37,7 @@ _log = structlog.get_logger("cstp.stop")
 
 @dataclass(frozen=True, slots=True)
 class Grace:
-    """What a server may take to end. `seconds` in all; it listens for at least `drain` of them."""
+    """The time for a server to end: `seconds` in all; it listens for at least `drain` of them."""
 
     seconds: float
     drain: float
@@ -57,9 +57,9 @@ class Grace:
 
 
 class Watchdog:
-    """Ends the process at a given moment if it is still there: one log line, then exit code 1.
+    """Ends the process at a given moment if it is still running: one log line, then exit code 1.
 
-    For what can be neither awaited nor cancelled: a thread that hangs in a database, the interpreter that joins it.
+    For waits that cannot be cancelled: a thread that hangs in a database, the interpreter that joins it.
     """
 
     def __init__(self) -> None:
@@ -92,8 +92,8 @@ class Watchdog:
 def ended_by_signals(seconds: float) -> Iterator[Watchdog]:
     """Raise SystemExit with code 0 on SIGINT, SIGTERM and SIGHUP while a server starts.
 
-    What that leaves to close may take `seconds`; then the watchdog ends the process. SIGHUP is passed on as SIGTERM,
-    also to the server once that heeds signals itself, unless it is ignored, as under nohup. For the main thread.
+    Closing may take `seconds`; then the watchdog ends the process. SIGHUP is passed on as SIGTERM, also to the server
+    once it handles signals itself, unless SIGHUP is ignored, as under nohup. For the main thread.
     """
     watchdog = Watchdog()
     watchdog.start()
@@ -116,9 +116,9 @@ def ended_by_signals(seconds: float) -> Iterator[Watchdog]:
 class GracefulServer(uvicorn.Server):
     """A uvicorn server that stops in the order that `Grace` describes.
 
-    The first SIGTERM or SIGINT closes the gate; the server listens on until every call that was let in has left it,
-    at least for `Grace.drain`. A second one stops at once. `announce` is called when a signal is heeded and calls are
-    answered; `end_by` gets the time when the process must be gone.
+    The first SIGTERM or SIGINT closes the gate; the server keeps listening until every accepted call has ended, at
+    least for `Grace.drain`. A second one stops at once. `announce` is called when a signal is heeded and calls are
+    answered; `end_by` receives the time by which the process must have ended.
     """
 
     def __init__(
@@ -179,17 +179,17 @@ class GracefulServer(uvicorn.Server):
             self._gate.drain(monotonic() + self._grace.seconds)
         else:
             _log.info("stopping", running=self._gate.running, waiting=self._gate.waiting_calls)
-        for listener in self._handed:  # what connects from here on waits for the process whose listener it is
+        for listener in self._handed:  # new connections wait for the process that owns the listener
             listener.close()
         await self._finish_calls()
         for listener in self.servers:
             listener.close()
-        await sleep(_POLL_SECONDS)  # uvicorn closes only those connections that the protocol knows by now
+        await sleep(_POLL_SECONDS)  # uvicorn closes only those connections that the protocol knows already
         left = self._gate.ends_at - self._grace.after_calls - monotonic()
         self.config.timeout_graceful_shutdown = max(0.0, left)  # type: ignore[assignment]
         await super().shutdown(sockets)
         if self.force_exit:
-            # uvicorn leaves it out; it is quick by now, and being cancelled in it would be logged as a failure
+            # uvicorn leaves it out; it is quick at this point, and a cancellation would be logged as a failure
             await self.lifespan.shutdown()
 
     async def _finish_calls(self) -> None:

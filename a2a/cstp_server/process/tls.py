@@ -1,4 +1,4 @@
-"""HTTPS that the server ends itself, where no proxy does."""
+"""HTTPS in the server itself, without a proxy."""
 
 import asyncio
 import ssl
@@ -53,7 +53,7 @@ class ServerConfig(uvicorn.Config):
 
 
 class _Loop(uvloop.Loop):
-    """A client that connects and does not speak TLS is let go after `handshake` seconds; uvloop's own is 60."""
+    """A client that connects and does not speak TLS is disconnected after `handshake` seconds; uvloop's own is 60."""
 
     def __init__(self, handshake: float) -> None:
         super().__init__()

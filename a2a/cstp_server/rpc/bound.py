@@ -28,9 +28,9 @@ _WRITES: Final = frozenset(method.name for method in METHODS if method.audited a
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Who asks, under which request id, by which way (cstp or mcp), and once it is known for which method.
+    """The caller of a method, its request id, its transport (cstp or mcp), and the method once it is known.
 
-    A call that waits leaves its `place` to others, which it has not where it is `batched` with others.
+    A call that waits lends its `place` to others; a `batched` call has no place.
     """
 
     token: Token
@@ -61,13 +61,13 @@ AnyBound = BoundMethod[Any, Any]
 
 
 def new_request_id() -> str:
-    """Return an id for a request. It identifies it, and is no secret."""
+    """Return an id for a request. It is not secret."""
     return f"{getrandbits(128):032x}"
 
 
 @dataclass(slots=True)
 class AuditNotes:
-    """What is known of a call until it is answered; `admitted` once the limits let it in."""
+    """Facts about a call until it is answered; `admitted` once the limits allow it."""
 
     admitted: bool = False
     records: tuple[AuditedRecord, ...] = ()
@@ -118,7 +118,7 @@ class AuditedCalls:
 
 
 def _conflicting_records(error: CstpError) -> tuple[AuditedRecord, ...]:
-    """Return the record that a conflict names, whatever its kind. Parameters of callers are not kept."""
+    """Return the record that a conflict names, of any kind. Parameters of callers are not kept."""
     if isinstance(error, Conflict) and error.id is not None:
         return (AuditedRecord(ANY_KIND, error.id),)
     return ()

@@ -1,6 +1,6 @@
 """From a request body to the answer: envelope, batch, limit, scope, validation, call, error mapping, log line.
 
-`Dispatcher.handle` takes JSON-RPC, and `Dispatcher.run` a method and its parameters, whatever they came by. The only
+`Dispatcher.handle` takes JSON-RPC, and `Dispatcher.run` a method and its parameters, from any transport. The only
 catch-all of the server is here: an unexpected exception is logged and answered as -32603 with nothing but the request
 id. jsonrpcserver dispatches one checked element at a time.
 """
@@ -34,10 +34,10 @@ from cstp_server.observe.metrics import CallMetrics
 from cstp_server.rpc.bound import AnyBound, AuditedCalls, AuditNotes, Call
 from cstp_server.rpc.envelope import Malformed, Request, read_body
 
-UNKNOWN: Final = "unknown"  # stands for every method that is not served
+UNKNOWN: Final = "unknown"  # for every method that is not served
 _RETRY_SECONDS: Final = 1
 Guarded = Callable[..., Coroutine[Any, Any, Result]]
-Validate = Callable[[type[Wire], object], Wire]  # what makes the parameters of a call; raises errors.InvalidParams
+Validate = Callable[[type[Wire], object], Wire]  # makes the parameters of a call; raises errors.InvalidParams
 _Validating = Callable[[type[Wire], object], Awaitable[Wire]]
 
 
@@ -52,7 +52,7 @@ _log = structlog.get_logger("cstp.call")
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one request may take: elements of a batch, how many at a time, bytes of an answer and of a batch's.
+    """Limits of one request: elements of a batch, concurrent elements, bytes of an answer and of a batch's answers.
 
     An element that has not begun `batch_seconds` after its batch fails.
     """
@@ -66,7 +66,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back: `body` None when there were only notifications; `error` set for a single refused call."""
+    """The answer to a request: `body` is None for only notifications; `error` is set for a single refused call."""
 
     body: bytes | None
     error: errors.CstpError | None = None
@@ -74,7 +74,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a call came to, carried past jsonrpcserver: its result as JSON, or the error.
+    """The outcome of a call, passed around jsonrpcserver: its result as JSON, or the error.
 
     The result's names are those of the wire, or with `snake_case` those of the fields.
     """
@@ -87,7 +87,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class _Room:
-    """How many bytes the answers to one request may have: `each` of them, and `left` for all that are to come."""
+    """Remaining bytes for the answers to one request: `each` answer, and `left` for all later ones."""
 
     each: int
     left: int
@@ -130,7 +130,7 @@ class Dispatcher:
         self._log_call = call_line()
         self._guarded: Final = {bound.method.name: self._guard(bound) for bound in methods}
         self._unknown: Final = self._guard(None)
-        # by agent, while it has a batch: its elements wait for each other, not the event loop for all of them
+        # by agent with a batch: its elements wait for each other, so the event loop is not blocked by all of them
         self._slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def handle(self, body: bytes, call: Call) -> Answer:
@@ -161,7 +161,7 @@ class Dispatcher:
         return None if allowed or method.scope is None else errors.Forbidden(method.scope)
 
     async def run(self, method: str, params: object, call: Call, validate: Validate = parse_params) -> Outcome:
-        """Run one call that came by no JSON-RPC, with its result in snake_case; all else is as for one that did."""
+        """Run one call from outside JSON-RPC, with its result in snake_case, and otherwise like a JSON-RPC call."""
         began = perf_counter()
         outcome = Outcome(snake_case=True)
         await self._dispatch(method, params, call, outcome, validate)
@@ -237,7 +237,7 @@ class Dispatcher:
     def _guard(self, bound: AnyBound | None) -> Guarded:
         """Return the method as jsonrpcserver calls it: with the params as one value; it never raises.
 
-        None stands for every name that is not served: it is charged like a call, too.
+        None is any name that is not served: it is charged like a call, too.
         """
         name = "" if bound is None else bound.method.name
 
@@ -266,12 +266,12 @@ class Dispatcher:
                 else:
                     _log.error("component_failed", **fields, exc_info=error)
                 outcome.error = errors.QueryFailed(error.component, call.request_id)
-            except Exception as error:  # noqa: BLE001 - the one catch-all: what is not foreseen stays inside
+            except Exception as error:  # noqa: BLE001 - the one catch-all: unexpected errors stay inside
                 _log.error("bug", method=name, request_id=call.request_id, exc_info=error)
                 outcome.error = errors.InternalError(call.request_id)
             return Error(outcome.error.code, outcome.error.message)
 
-        # jsonrpcserver asks for the signature in every call; one that is there need not be worked out
+        # jsonrpcserver asks for the signature in every call; a stored one need not be computed
         run.__signature__ = _Fitting(list(signature(run).parameters.values()))  # type: ignore[attr-defined]
         return run
 
@@ -292,7 +292,7 @@ class Dispatcher:
         return result
 
     async def _add_to_audit(self, method: str, call: Call, outcome: Outcome) -> None:
-        """Add the row of a call before it is answered; the call fails if the store does not take it."""
+        """Add the row of a call before it is answered; the call fails if the store does not accept it."""
         try:
             await self._audit.add(method, call, outcome.audit, outcome.error)
         except ComponentFailed as error:
@@ -322,7 +322,7 @@ class Dispatcher:
 
 
 class _Fitting(Signature):
-    """Takes what is given: it is always a context and the params, and to bind them would take 7 us a call."""
+    """Accepts any arguments: they are always a context and the params, and binding them would take 7 us a call."""
 
     def bind(self, /, *args: Any, **kwargs: Any) -> BoundArguments:
         return BoundArguments(self, OrderedDict())

@@ -18,7 +18,7 @@ ID_MAX: Final = 2**64 - 1
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call: `id` is what to echo (None for null); `notification` when the member is absent."""
+    """One call: `id` is returned in the answer (None for null); `notification` if the member is absent."""
 
     method: str
     params: object  # a dict or a list, as sent
@@ -28,7 +28,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """An invalid request; answered with its id where that is readable."""
+    """An invalid request; answered with its id if that is readable."""
 
     id: object
     error: CstpError
@@ -54,7 +54,7 @@ def parse_body(body: bytes) -> object:
 
 
 def shape_of(body: bytes) -> tuple[int, int]:
-    """Return how many members all lists and objects have together, and the levels; exact if the body is JSON."""
+    """Return the number of members of all lists and objects, and the levels; exact if the body is JSON."""
     text = np.frombuffer(body.replace(b"\\\\", b"").replace(b'\\"', b""), np.uint8)  # quotes left: those of texts
     within = np.cumsum(text == ord('"'), dtype=np.uint8) & 1
     marks = text[(within == 0) & (text > ord(" "))]  # a text leaves its last quote, so that ["a"] is not empty
@@ -65,7 +65,7 @@ def shape_of(body: bytes) -> tuple[int, int]:
 
 
 def outer_bytes(body: bytes) -> bytes:
-    """Return a JSON object without what is in the lists and objects in it, also if it is broken or cut off."""
+    """Return a JSON object without the contents of its lists and objects, even if it is broken or cut off."""
     text = np.frombuffer(body.replace(b"\\\\", b"__").replace(b'\\"', b"__"), np.uint8)
     within = np.cumsum(text == ord('"'), dtype=np.uint8) & 1
     levels = np.cumsum(np.where(within == 0, _STEPS[text], 0), dtype=np.int32)
@@ -113,7 +113,7 @@ def _read(element: object, literal_id: orjson.Fragment | None) -> Request | Malf
     return Request(method, params, identifier, notification="id" not in element)
 
 
-_STEPS: Final = np.zeros(256, np.int8)  # what a byte changes of the level
+_STEPS: Final = np.zeros(256, np.int8)  # the change of the level by a byte
 _STEPS[list(b"[{")] = 1
 _STEPS[list(b"]}")] = -1
 _NO_PARAMS: Final[dict[str, object]] = {}

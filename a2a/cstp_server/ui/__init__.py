@@ -1,1 +1,1 @@
-"""The page for people: static files, and what the server makes of them."""
+"""The web page: static files, and their preparation by the server."""

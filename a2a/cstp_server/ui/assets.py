@@ -1,4 +1,4 @@
-"""The files of the page for people, as they are sent: read and compressed once, known by one digest."""
+"""The files of the web page as they are sent: read and compressed once, identified by one digest."""
 
 import gzip
 import re
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 INDEX: Final = "index.html"
-PLACEHOLDER: Final = b"{{assets}}"  # stands in index.html for where the other files are
-ALL_SCRIPTS: Final = "all.js"  # what stands for the scripts that index.html names
+PLACEHOLDER: Final = b"{{assets}}"  # the placeholder in index.html for the paths of the other files
+ALL_SCRIPTS: Final = "all.js"  # the placeholder for the scripts that index.html names
 _SCRIPT: Final = re.compile(rb'<script defer src="\{\{assets\}\}([^"]+)"></script>\n')
 _DIGEST_CHARACTERS: Final = 16
 TYPES: Final[Mapping[str, str]] = {
@@ -27,7 +27,7 @@ TYPES: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """One file; `compressed` is its gzip form, where that is smaller."""
+    """One file; `compressed` is its gzip form, if that is smaller."""
 
     content_type: str
     content: bytes
@@ -51,8 +51,8 @@ def static_folder() -> Path:
 def load_assets(folder: Path) -> Assets:
     """Read all files of a type in `TYPES`; others, such as drafts of an editor, are ignored.
 
-    The scripts that index.html names are sent as one, because a browser takes longer for each request than for what
-    it answers. Takes about 50 ms, mostly to compress. Raise OSError for a file that cannot be read.
+    The scripts that index.html names are sent as one, because a browser takes longer for each request than for its
+    answer. Takes about 50 ms, mostly to compress. Raise OSError for a file that cannot be read.
     """
     paths = sorted(path for path in folder.rglob("*") if path.suffix in TYPES and path.is_file())
     contents = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}

@@ -1,4 +1,4 @@
-"""What a link to the page grants: a token, once, to the first who shows the link's code before it ends.
+"""Grants of links to the page: a token, once, for the first request with the link's code before it expires.
 
 A grant is a file of `ui-links` in the data folder (mode 0600), named by the SHA-256 of the code; it holds no secret.
 """
@@ -23,7 +23,7 @@ _LOCK: Final = "links.lock"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The rights of the token, for how many seconds it is valid, and until when the link is (ISO 8601 UTC)."""
+    """The rights of the token, its lifetime in seconds, and the expiry of the link (ISO 8601 UTC)."""
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -83,7 +83,7 @@ def make_link(base: str, folder: Path, grant: Grant) -> str:
 def claim_grant(folder: Path, code: str) -> Grant | None:
     """Return the grant of a code, to one claim only; None if it is wrong, used or expired.
 
-    Raise OSError for one that cannot be read or removed.
+    Raise OSError if it cannot be read or removed.
     """
     place = _place(folder, code)
     try:
@@ -100,7 +100,7 @@ def _place(folder: Path, code: str) -> Path:
 
 
 def _parse_grant(content: bytes) -> Grant | None:
-    """Return the grant in a file; None for an invalid one, such as one that a full disk has cut short."""
+    """Return the grant in a file; None if it is invalid, for example truncated by a full disk."""
     try:
         return _FILE.validate_json(content)
     except ValidationError:

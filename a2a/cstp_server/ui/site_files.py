@@ -16,7 +16,7 @@ MARKER: Final = "cstp-site.json"  # names all files of a site, so that a later o
 
 
 class FolderRefused(Exception):
-    """The folder holds what is no site, and would be lost; the message gives the remedy."""
+    """The folder contains files of no site, which would be lost; the message gives the remedy."""
 
 
 def check_replaceable(folder: Path) -> None:
@@ -86,7 +86,7 @@ def _write_marker(folder: Path) -> None:
     (folder / MARKER).write_text(json.dumps({"about": about, "files": names}, indent=1) + "\n", encoding="utf-8")
 
 
-LIST_BYTES: Final = 1_000_000  # of a file of a list, all files of which are loaded together
+LIST_BYTES: Final = 1_000_000  # of a file of a list; all its files are loaded together
 BUNDLE_BYTES: Final = 256_000  # of a file that is loaded for one of its records
 BUNDLES: Final = ("texts", "passageTexts")
 
@@ -144,7 +144,7 @@ POLICY: Final = (
 _CHARSET: Final = '<meta charset="utf-8">\n'
 _NO_REFERRER: Final = '<meta name="referrer" content="no-referrer">\n'
 _TITLE: Final = "<title>CSTP</title>"
-_LIVE: Final = ("page/sign_in.js", "page/start.js")  # what only a page with a server has
+_LIVE: Final = ("page/sign_in.js", "page/start.js")  # parts that only a page with a server has
 _LOCAL: Final = ("page/site.js", "page/site_decisions.js", "page/site_search.js", "page/site_start.js")
 
 

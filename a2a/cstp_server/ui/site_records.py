@@ -1,4 +1,4 @@
-"""Writes a site: reads what a token may see, by public methods alone, into files that need no server."""
+"""Writes a site: the records that a token may see, read by public methods alone, as files that need no server."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -41,7 +41,7 @@ _FARTHEST: Final = 5  # links that one call follows
 
 
 class Steps(Protocol):
-    """Shows how far the reading is."""
+    """Shows the progress of the reading."""
 
     def start(self, step: str, records: int) -> None: ...
 
@@ -50,7 +50,7 @@ class Steps(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many records of each kind a site has; of each text the first `searched` characters are searched."""
+    """The number of records of each kind; the first `searched` characters of each text are searched."""
 
     decisions: int
     links: int
@@ -63,7 +63,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """What there is to read: all kinds in the order of their lists, decisions as they were recorded."""
+    """The records to read: all kinds in the order of their lists, decisions as they were recorded."""
 
     decisions: Sequence[ListedDecision]
     episodes: Sequence[EpisodeSummary]
@@ -74,7 +74,7 @@ class _Listed:
 def write_records(methods: Methods, kinds: frozenset[SiteKind], files: DataFiles, steps: Steps) -> Counts:
     """Write all records of these kinds, except those deleted meanwhile.
 
-    Raise CstpError, OSError, and what `methods` raise if no answer comes.
+    Raise CstpError, OSError, and the errors of `methods` if no answer comes.
     """
     listed = _list(methods, kinds)
     total = len(listed.decisions) + len(listed.episodes) + len(listed.extracted) + len(listed.passages)
@@ -121,7 +121,7 @@ def _list(methods: Methods, kinds: frozenset[SiteKind]) -> _Listed:
 
 
 def _chunk_ids(methods: Methods) -> Iterator[str]:
-    """No list names all chunks, but the changes do: of each record that is there the last one, which put it."""
+    """No list names all chunks, but the changes do: the last change of each existing record."""
     since, more = 0, True
     while more:
         page = methods.changes_page(since, kinds=["chunk"], limit=_CHANGES)
@@ -130,7 +130,7 @@ def _chunk_ids(methods: Methods) -> Iterator[str]:
 
 
 def _read(listed: Sequence[T], read: Callable[[T], R], step: str, steps: Steps) -> Iterator[tuple[T, R]]:
-    """Yield each listed record with what `read` returns, except those deleted meanwhile."""
+    """Yield each listed record with the result of `read`, except those deleted meanwhile."""
     steps.start(step, len(listed))
     for one in listed:
         steps.advance(1)
@@ -161,7 +161,7 @@ def _write_links(
 ) -> int:
     """Write all links between the decisions, by as few calls as their groups allow; return their number."""
     steps.start("links", len(decisions))
-    # what agents linked is known already, and what files state in addition is in graphs alone
+    # links of agents are known already, and those stated by files are in graphs only
     edges: dict[tuple[str, str, str], Wire] = {
         (edge.source_id, edge.edge_type, edge.target_id): edge for made in decisions.values() for edge in made
     }
@@ -239,7 +239,7 @@ def _json(record: Wire) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WrittenSite:
-    """What a site holds, and how large it is."""
+    """The content of a site, and its size."""
 
     counts: Counts
     files: int
@@ -253,7 +253,7 @@ def write_site(
 
     With a clearance above normal, only the owner of the files can read them.
 
-    Raise FolderRefused, CstpError, OSError, and what `methods` raise if no answer comes.
+    Raise FolderRefused, CstpError, OSError, and the errors of `methods` if no answer comes.
     """
     caller = methods.whoami()
     agent = caller.server

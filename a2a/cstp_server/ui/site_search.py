@@ -1,4 +1,4 @@
-"""What the search of a site finds: a title, tags and the first characters of a text for each record."""
+"""The search data of a site: a title, tags and the first characters of a text for each record."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ LEAST_CHARACTERS: Final = 600  # of a text, however many there are
 
 @dataclass(frozen=True, slots=True)
 class SearchEntry:
-    """A record as the search of a site knows it; what its kind does not have is None.
+    """A record in the search data of a site; members that its kind lacks are None.
 
-    `date` is ISO 8601, `source` where it comes from, `system` what a filter by source compares, `text` not cut yet.
+    `date` is ISO 8601, `source` its place, `system` the value for filters by source, `text` not cut yet.
     """
 
     type: Literal["decision", "episode", "extraction", "chunk"]

@@ -1,1 +1,1 @@
-"""Several workers of one server: their parent, what they share, their listener, and the sums of their metrics."""
+"""Several workers of one server: their parent, shared state, listener, and the sums of their metrics."""

@@ -1,7 +1,7 @@
-"""The parent of several workers: it starts them, replaces one that dies, and ends with the last of them.
+"""The parent of several workers: it starts them, replaces those that die, and ends with the last of them.
 
 It waits for signals and for news of its workers, and does nothing else. Workers are forks of a process that has
-imported everything and has no threads, so a new one is there in a moment.
+imported everything and has no threads, so a new one starts at once.
 """
 
 import fcntl
@@ -76,7 +76,7 @@ def _remove_left_over(parent: Path) -> None:
 
 
 class DirectOutput:
-    """A text stream of lines that are written at once, or left out where nothing reads them."""
+    """A text stream of lines that are written at once, or dropped if nothing reads them."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -106,7 +106,7 @@ class _Process:
 
 
 class Crew:
-    """The workers of one server. Each exit code but 0 is an error's, as in `cli/conventions.py`."""
+    """The workers of one server. Every exit code except 0 means an error, as in `cli/conventions.py`."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class Crew:
         self._announce = announce
         self._stop_listening = stop_listening
         self._processes: dict[int, _Process] = {}  # by number
-        self._due: dict[int, float] = {}  # when which worker is to be started
+        self._due: dict[int, float] = {}  # times to start workers
         self._failures = dict.fromkeys(range(1, count + 1), 0)  # in a row, of starts
         self._announced = False
         self._signals = 0  # that asked to stop, or a worker that cannot be started
@@ -133,7 +133,7 @@ class Crew:
 
     def run(self) -> Worker | int:
         """Return in each worker when it was forked, and in the parent with the exit code when all have ended."""
-        self._due[1] = monotonic()  # the others copy what it has opened
+        self._due[1] = monotonic()  # the others copy its open parts
         with _woken_by_signals() as woken:
             while self._processes or self._due:
                 for number in [number for number, at in self._due.items() if at <= monotonic()]:
@@ -168,7 +168,7 @@ class Crew:
         return None
 
     def _wait(self, woken: socket.socket) -> None:
-        """Until there is news, a signal, or something is due; handles it."""
+        """Wait for news, a signal, or due work, and handle it."""
         times = [*self._due.values(), *([] if self._kill_at is None else [self._kill_at])]
         timeout = max(0.0, min(times) - monotonic()) if times else None
         by_news = {process.news: process for process in self._processes.values()}
@@ -268,7 +268,7 @@ def _woken_by_signals() -> Iterator[socket.socket]:
 
 
 def log_without_threads(settings: LogSettings) -> None:
-    """Log in a process that is to be forked."""
+    """Log in a process before it is forked."""
     configure_logging(settings, cast(TextIO, DirectOutput(sys.stderr)))
 
 

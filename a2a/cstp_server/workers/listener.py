@@ -18,14 +18,15 @@ from cstp_server.process.tls import ServerConfig
 from cstp_server.workers.membership import Membership
 
 YIELD_SECONDS: Final = 0.001  # that a connection waits for a worker with fewer,
-YIELDS: Final = 10  # as often as this: that one may compute just now
-_RETRY_SECONDS: Final = 1.0  # after an accept that failed for want of a descriptor
+YIELDS: Final = 10  # at most this often: the other worker may be busy
+_RETRY_SECONDS: Final = 1.0  # after an accept that failed for lack of a descriptor
 
 
 class SharedListener:
-    """Accepts from a socket for one worker; what uvicorn closes in the end, as it does its own listeners.
+    """Accepts from a socket for one worker; uvicorn closes it in the end, like its own listeners.
 
-    Without it, the worker whose event loop comes first takes all that wait, and keeps them as long as clients do.
+    Without it, the worker whose event loop runs first takes all waiting connections, and keeps them as long as the
+    clients do.
     """
 
     def __init__(
@@ -37,7 +38,7 @@ class SharedListener:
         tls: ssl.SSLContext | None,
         handshake_seconds: float,
     ) -> None:
-        """Take connections for one worker; `held` returns how many it has."""
+        """Take connections for one worker; `held` returns their number."""
         self._listener = listener
         self._make_protocol = make_protocol
         self._held = held
@@ -73,7 +74,7 @@ class SharedListener:
             self._pause.cancel()
 
     async def wait_closed(self) -> None:
-        """Wait until the accepted connections are open or gone."""
+        """Wait until the accepted connections are open or closed."""
         if self._opening:
             await asyncio.wait(self._opening)
 
@@ -94,7 +95,7 @@ class SharedListener:
         try:
             connection, _ = self._listener.accept()
         except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-            return  # another worker has it, or the client has gone
+            return  # another worker has it, or the client is disconnected
         except OSError:
             self._rest(_RETRY_SECONDS)
             return
@@ -105,14 +106,14 @@ class SharedListener:
         self.note()
 
     async def _open(self, connection: socket.socket) -> None:
-        with suppress(OSError):  # gone, or no TLS in time
+        with suppress(OSError):  # disconnected, or no TLS in time
             await self._loop.connect_accepted_socket(
                 self._make_protocol, connection, ssl=self._tls, ssl_handshake_timeout=self._handshake
             )
 
 
 class WorkerServer(GracefulServer):
-    """Stops on SIGTERM, however often that comes: what stops the parent may send it to all. SIGQUIT stops at once."""
+    """Stops on SIGTERM, however often it comes: a supervisor may send it to all processes. SIGQUIT stops at once."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""A worker of several, what it has in common with the others, and its share of the server's bounds."""
+"""A worker of several, the state it shares with the others, and its share of the server's bounds."""
 
 import mmap
 import os
@@ -24,7 +24,7 @@ from cstp_server.process.stop import FORCED_SECONDS, Watchdog
 from cstp_server.settings import Settings
 
 _FIGURE: Final = struct.Struct("=q")
-_ABSENT: Final = 1 << 62  # more than any worker has, so that none waits for one that is not there
+_ABSENT: Final = 1 << 62  # more than any worker has, so that none waits for a missing one
 _MOST: Final = 65_536
 STOP: Final = signal.SIGTERM
 STOP_AT_ONCE: Final = signal.SIGQUIT
@@ -87,11 +87,11 @@ class Waker:
 
 @dataclass(frozen=True, slots=True)
 class CommonState:
-    """What the parent makes before it forks, for `count` workers. `folder` is theirs alone.
+    """Shared state that the parent creates before it forks `count` workers. `folder` is theirs alone.
 
-    `connections` is how many each has, `shown` up to which change the searches of each show the records, `wakers` lets
-    each look for changes. `agents` has what agents have spent, `events` wrong tokens and the like: in separate memory,
-    so that strangers cannot fill that of agents.
+    `connections` is the number of connections of each, `shown` the last change that the searches of each show, `wakers`
+    lets each look for changes. `agents` counts the spending of agents, `events` wrong tokens and the like: in separate
+    memory, so that strangers cannot fill the memory of agents.
     """
 
     count: int
@@ -152,7 +152,7 @@ class Membership:
 
 
 class OtherIndexes:
-    """What the engine of a worker knows of the others; see `cognition_engines.indexes.published.OtherWorkers`."""
+    """The other workers, as seen by the engine of a worker; see `cognition_engines.indexes.published.OtherWorkers`."""
 
     def __init__(self, member: Membership) -> None:
         self._member = member
@@ -173,7 +173,7 @@ class OtherIndexes:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What a process is after it was forked. Its signals are blocked until `begin`.
+    """A worker process after the fork. Its signals are blocked until `begin`.
 
     `answers` is the file in which it reports that it answers, `parent` one that ends with the parent.
     """
@@ -187,9 +187,9 @@ class Worker:
         os.write(self.answers, b"1")
 
     def begin(self, watchdog: Watchdog, grace_seconds: float) -> None:
-        """Heed signals from here on, inside `ended_by_signals`, and end when the parent has gone.
+        """Handle signals from now on, inside `ended_by_signals`, and end when the parent has ended.
 
-        SIGINT and SIGHUP stay blocked: a terminal sends them to all processes, and the parent heeds them.
+        SIGINT and SIGHUP stay blocked: a terminal sends them to all processes, and the parent handles them.
         """
 
         def stop_at_once(_number: int, _frame: FrameType | None) -> None:
@@ -204,7 +204,7 @@ class Worker:
 
 
 def _follow(parent: int, watchdog: Watchdog, grace_seconds: float) -> None:
-    """Stop this process once the parent has ended, whatever its main thread does."""
+    """Stop this process once the parent has ended, even if its main thread hangs."""
     os.read(parent, 1)
     _log.error("parent_gone", reason="the process that started this worker was killed")
     os.kill(os.getpid(), STOP)

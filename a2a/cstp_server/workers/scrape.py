@@ -1,7 +1,7 @@
-"""What the workers of a server ask each other, over a socket in their folder, for `/metrics` and `/readyz`.
+"""Requests between the workers of a server, over sockets in their folder, for `/metrics` and `/readyz`.
 
-What a worker has counted it also writes into a file before it returns it, and the next one of its number begins with
-that: no counter of the server falls when a worker is replaced.
+A worker also writes its counts into a file before it returns them, and its replacement starts with those: no counter of
+the server falls when a worker is replaced.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from cstp_server.observe.metrics import StateGauges
 from cstp_server.observe.readiness import PROBE_SECONDS, Readiness, ReadinessCheck, Status
 from cstp_server.workers.membership import Membership
 
-# Gauges that do not add up: all workers state the same, or the one that is worst off counts.
+# Gauges that do not add up: all workers report the same, or the worst value counts.
 _HIGHEST: Final = frozenset(
     {
         *("cstp_limiter_state", "cstp_index_lag", "cstp_index_records", "cstp_index_windows"),
@@ -102,7 +102,7 @@ class MergedMetrics(Collector):
 
 
 def all_ready(workers: Sequence[Readiness | None]) -> Readiness:
-    """Return the worst state of all workers, part by part; None stands for a worker that does not answer."""
+    """Return the worst state of all workers, part by part; None is a worker that does not answer."""
     seen = [one for one in workers if one is not None]
     parts = {
         name: _worst([one.parts[name] for one in seen if name in one.parts])
@@ -121,7 +121,7 @@ def _worst(states: Sequence[str]) -> str:
 
 
 class OwnMetrics:
-    """The metrics of this process, on top of what former ones of its number had counted."""
+    """The metrics of this process, added to the counts of former processes of its number."""
 
     def __init__(
         self, registry: CollectorRegistry, gauges: StateGauges, readiness: ReadinessCheck, counters: Path
@@ -135,14 +135,14 @@ class OwnMetrics:
     async def look(self, *, counts_records: bool) -> list[MetricFamily]:
         """Return the current state of all workers."""
         readiness = await self._readiness.look()
-        self._gauges.readiness, self._gauges.counts_records = readiness, counts_records  # what follows is one step
+        self._gauges.readiness, self._gauges.counts_records = readiness, counts_records  # the next lines are one step
         found = merge_metrics([families_of(self._registry.collect()), self._before])
         _write(self._file, [one for one in found if one.type in COUNTERS])
         return found
 
 
 class Siblings:
-    """Asks the other workers. One that does not answer in time counts as it was last seen, or as not ready."""
+    """Asks the other workers. Without an answer in time, a worker counts with its last values, or as not ready."""
 
     def __init__(self, member: Membership, readiness: ReadinessCheck, own: OwnMetrics) -> None:
         self._member = member
@@ -182,7 +182,7 @@ class Siblings:
             path.unlink(missing_ok=True)
 
     async def _answer(self, reader: StreamReader, writer: StreamWriter) -> None:
-        with suppress(OSError):  # who asked has gone
+        with suppress(OSError):  # the caller is disconnected
             try:
                 question = await reader.readline()
                 if question == _READINESS:
@@ -202,7 +202,7 @@ class Siblings:
         return None if found is None else _unpack(found)
 
     async def _ask(self, number: int, question: bytes) -> Any:
-        """Return the answer of a worker; None without one."""
+        """Return the answer of a worker; None without an answer."""
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 reader, writer = await asyncio.open_unix_connection(self._member.socket(number))

@@ -23,7 +23,7 @@ _TOKEN: Final = re.compile(rf"[{_DENSE}]|[^\W{_DENSE}]{{1,24}}|[^\w\s]")
 _SENTENCE: Final = re.compile(
     r"[.!?…][\"'”’»)\]*_]{0,4}\s+|[。！？][」』）]{0,2}\s*|\n[ \t]*\n\s*|\n[ \t]*(?=(?:[-*+]|\d{1,9}[.)])[ \t])"
 )
-_CUTS: Final = (_SENTENCE, re.compile(r"\n\s*"), re.compile(r"\s+"))  # where a text is cut, best first
+_CUTS: Final = (_SENTENCE, re.compile(r"\n\s*"), re.compile(r"\s+"))  # places to cut a text, best first
 _OPENS_CHUNK: Final = range(1, 4)  # the levels of headings that begin a chunk
 _LONG: Final = 1200  # tokens of an artifact above which its text is cut
 _AUTHOR: Final = 200
@@ -33,7 +33,7 @@ _AUTHOR: Final = 200
 class Piece:
     """A part of a document: `text[start:end]` of it, under the heading `section`.
 
-    `headings` are that one and those above it, the outermost first. It begins on this page, slide or cell, from 1.
+    `headings` are that heading and those above it, the outermost first. It begins on this page, slide or cell, from 1.
     """
 
     text: str
@@ -47,14 +47,14 @@ class Piece:
 
     @property
     def place(self) -> Place | None:
-        """Where its chunk begins; None if nothing is known of that."""
+        """The place where its chunk begins; None if unknown."""
         place = Place(section=self.section, page=self.page, slide=self.slide, cell=self.cell, headings=self.headings)
         return None if place == Place() else place
 
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """What a chunk takes whole: headings with what follows, a table, a paragraph, or a part of a long one.
+    """A unit that chunks never split: headings with the next block, a table, a paragraph, or a part of a long one.
 
     The next chunk may begin again within `text[open_from:end]`. `level` is that of the first heading, 0 without one.
     """
@@ -93,10 +93,10 @@ def split(text: str, size: int = SIZE, overlap: int = OVERLAP, *, indented_code:
     """Cut a text with lines that end with LF into pieces of up to `size` tokens, each a slice of it without its blobs.
 
     A heading of level 1 to 3 begins a piece when the one before is at least a third full. Code blocks and tables are
-    never cut, so a piece that holds one may be longer; in plain text what is indented is no code (`indented_code`
-    False). A piece that continues the section of the one before repeats the last sentences of it, up to `overlap`
-    tokens, unless it ends in code or a table. All but blanks is in some piece, and each has something that the one
-    before has not; a text of blanks has none.
+    never cut, so a piece with one may be longer; in plain text indented lines are no code (`indented_code` False). A
+    piece that continues the section of the one before repeats the last sentences of it, up to `overlap` tokens, unless
+    it ends in code or a table. All characters but blanks are in some piece, and each piece has some that the one before
+    lacks; a text of blanks has no pieces.
 
     Raise ValueError unless 0 <= overlap < size.
     """
@@ -149,8 +149,8 @@ def _piece(text: str, chunk: _Chunk) -> Piece:
 
 
 def _units(text: str, found: Sequence[Block], size: int) -> Iterator[_Unit]:
-    above: list[Block] = []  # the headings that the text stands under
-    heading: Block | None = None  # the first of those that wait for what follows them
+    above: list[Block] = []  # the headings above the text
+    heading: Block | None = None  # the first of those that wait for the next unit
     for place, block in enumerate(found):
         if block.level and block.title:
             above = [*(one for one in above if one.level < block.level), block]
@@ -214,7 +214,7 @@ def pieces_of(content: str) -> tuple[Piece, ...]:
 
 
 def is_long(artifact: Artifact) -> bool:
-    """Return whether the text of an artifact is to be cut and is not yet."""
+    """Return whether the text of an artifact must still be cut."""
     return not artifact.chunked and count_tokens(artifact.content) > _LONG
 
 

@@ -1,7 +1,7 @@
-"""Identities, ids and digests: out of what makes a record distinct, and out of all of it.
+"""Identities, ids and digests: computed from the identifying members of a record, or from all of it.
 
-An identity is the repository with the path, the id that the file gives, or what the record says; with the project it
-makes an id.
+An identity is the repository with the path, the id in the file, or the content of the record; with the project it makes
+an id.
 """
 
 import json
@@ -19,8 +19,8 @@ from cognition_engines.models import Decision
 from cognition_engines.store.origins import namesakes
 
 _TOLD_APART: Final = ("conversation_id", "session", "turn_index", "role", "speaker", "ts", "content")  # turns
-_LONGEST_NAME: Final = 183  # with what follows it, 200
-_EPISODE_BITS: Final = 52  # what every JSON reader takes as a whole number
+_LONGEST_NAME: Final = 183  # with its suffix, 200
+_EPISODE_BITS: Final = 52  # integers that every JSON reader accepts
 
 
 def given_identity(kind: Kind, repository: str, id: str) -> str:
@@ -130,7 +130,7 @@ def digest(record: Record, ordinal: int = 0) -> str:
 
 def decision_digest(decision: Decision) -> str:
     """Return the `digest` of a decision."""
-    # without what is not stated, so that a member added to reasons changes no digest
+    # without absent members, so that a member added to reasons changes no digest
     reasons = [
         (one.type, one.text) if one.strength is None else (one.type, one.text, one.strength) for one in decision.reasons
     ]

@@ -24,7 +24,7 @@ _MOST: Final = 20  # reasons in one refusal
 
 @dataclass(frozen=True, slots=True)
 class RefusedValue:
-    """Stands where the source has something that is not read; `reason` says what and why."""
+    """A placeholder for a value of the source that cannot be read; `reason` says what and why."""
 
     reason: str
 
@@ -34,7 +34,7 @@ Value: TypeAlias = "bool | int | float | str | list[Value] | dict[str, Value] | 
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """One document: its value, its 1-based line, and the lines of what may be its records.
+    """One document: its value, its 1-based line, and the lines of its possible records.
 
     `items` are the lines of a root list's items, `listed` those of the lists under the root members `LISTS`, by name.
     """
@@ -46,7 +46,7 @@ class ParsedDocument:
 
 
 class MalformedText(Exception):
-    """The text is not well-formed. `line` is 1-based; `reason` is fit for a person; `before` is what was read first."""
+    """The text is not well-formed. `line` is 1-based; `reason` is readable; `before` is the part read before it."""
 
     def __init__(self, line: int, reason: str, before: Sequence["ParsedDocument"] = ()) -> None:
         super().__init__(reason)
@@ -111,7 +111,7 @@ def list_names(names: Iterable[str]) -> str:
 
 
 class Unacceptable(Exception):
-    """A record breaks rules; the message names each field and says what is allowed."""
+    """A record breaks rules; the message names each field and its allowed values."""
 
 
 def unsound(given: Mapping[str, Value]) -> dict[str, str]:
@@ -121,7 +121,7 @@ def unsound(given: Mapping[str, Value]) -> dict[str, str]:
 
 
 def misspelled_right(name: str) -> str | None:
-    """Return the reason to refuse a right in a spelling that nothing heeds; None for any other name."""
+    """Return the reason to reject a right in an unknown spelling; None for any other name."""
     right = name.casefold()
     return f"{name} must be written {right}" if name not in RIGHTS and right in RIGHTS else None
 

@@ -31,7 +31,7 @@ _MESSAGES: Final = {
     "dict_type": "must be an object",
 }
 _OF_TYPE: Final = {"union_tag_invalid", "union_tag_not_found"}
-MOST_FAULTS: Final = 100  # of what is wrong with one record
+MOST_FAULTS: Final = 100  # of the faults of one record
 _WHOLE: Final = {"blank", "positions", "position", "ends"}  # our own, whose text names the members
 _OURS: Final = {"line", "text", "id", "instant", "sensitivity", "metadata"}
 
@@ -53,9 +53,9 @@ def reasons(
 
 
 def faults_of(error: ValidationError, kind: Kind, members: Mapping[str, Value]) -> list[tuple[str, str]]:
-    """Return what is wrong with a record, each with the path of its member, which is empty for the whole record.
+    """Return the faults of a record, each with the path of its member, which is empty for the whole record.
 
-    Of more than a hundred the first are returned, and one of the whole record that says how many more there are.
+    Of more than a hundred the first are returned, and one for the whole record with the number of further ones.
     """
     found = error.errors(include_url=False, include_input=False)
     faults = [_fault(details, kind, members) for details in found[:MOST_FAULTS]]

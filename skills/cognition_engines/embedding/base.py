@@ -1,4 +1,4 @@
-"""The protocol of an embedding model, the checks that all answers pass, and how a long text is cut into windows."""
+"""The protocol of an embedding model, the checks of its answers, and the windows of long texts."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -51,14 +51,14 @@ class Embedder(Protocol):
 
     @property
     def model(self) -> str:
-        """Identity stored with every vector, 3 to 60 of [a-zA-Z0-9._-]: equal identities, comparable vectors."""
+        """Identity stored with every vector, 3 to 60 of [a-zA-Z0-9._-]: vectors of equal identities are comparable."""
 
     @property
     def dim(self) -> int:
         """Length of a vector."""
 
     def expect(self, dim: int) -> None:
-        """Set the length of the vectors given before: from here on refuse other lengths as wrong answers."""
+        """Set the expected length of vectors: from now on, other lengths are rejected as wrong answers."""
 
     def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
         """Return one float32 unit vector of shape (dim,), of at most QUERY_WINDOWS windows of the text.
@@ -70,7 +70,7 @@ class Embedder(Protocol):
         """Return one float32 unit vector per window, shape (windows >= 1, dim); raise ComponentFailed if it fails."""
 
     def windows(self, text: str) -> int:
-        """Return how many windows `embed_text` makes of a text; raise ComponentFailed if that fails."""
+        """Return the number of windows that `embed_text` makes of a text; raise ComponentFailed if that fails."""
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
         """Return the begin and end of each window of `embed_text`, in characters; raise ComponentFailed if it fails."""

@@ -18,7 +18,7 @@ _Spans: TypeAlias = Sequence[tuple[int, int]]
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """The vector of a text, done or yet to come, and the `wanted` of each caller that has asked for it meanwhile."""
+    """The vector of a text, done or yet to come, and the `wanted` of each caller that waits for it."""
 
     made: Future[FloatArray] = field(default_factory=Future)
     wanted: list[Wanted] = field(default_factory=list)
@@ -127,7 +127,7 @@ class QueryCache:
         return vector
 
     def _still_wanted(self, text: str, entry: _Entry) -> bool:
-        """Return whether a caller waits; if none does, drop the entry before another caller can join it."""
+        """Return whether a caller waits; if not, drop the entry before another caller can join it."""
         with self._lock:
             entry.wanted = [wanted for wanted in entry.wanted if wanted()]
             if not entry.wanted:

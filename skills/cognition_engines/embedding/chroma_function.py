@@ -36,7 +36,7 @@ class RegistryEmbedder:
 
     @property
     def dim(self) -> int:
-        """Length of a vector, as in the first answer; the function is asked for one if there was none yet."""
+        """Length of a vector, as in the first answer; the function is called once if there was none yet."""
         if self._dim is None:
             self.embed_query(_PROBE)
         if self._dim is None:

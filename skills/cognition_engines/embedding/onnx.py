@@ -115,8 +115,8 @@ class OnnxEmbedder:
     ) -> None:
         """Load the model and try it on a full window.
 
-        `threads` is how many onnxruntime uses within one call, at least 1. Raise ConfigurationError naming the setting
-        if a file is no model, the two do not fit, or a prefix leaves no room for text.
+        `threads` is the number of threads of onnxruntime within one call, at least 1. Raise ConfigurationError naming
+        the setting if a file is no model, the two do not fit, or a prefix leaves no room for text.
         """
         self._setting = files.setting
         self._pooling = pooling

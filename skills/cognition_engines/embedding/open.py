@@ -20,8 +20,8 @@ class EmbeddingChoice:
     """The choice of a model, and its options.
 
     `model` is "minilm" (packaged), "onnx" (the folder `path`), "none" (no vectors) or "chroma:<name>" (Chroma's
-    registry, with `settings`). `pooling` ("mean" or "cls") and the prefixes belong to "onnx"; `threads` (at least 1)
-    is how many one call of a local model may use.
+    registry, with `settings`). `pooling` ("mean" or "cls") and the prefixes belong to "onnx"; `threads` (at least 1) is
+    the number that one call of a local model may use.
     """
 
     model: str = "minilm"

@@ -35,7 +35,7 @@ class DecisionFile:
 
 
 def decision_files(records: Records, project: str | None = None) -> Iterator[DecisionFile]:
-    """Yield a file for each decision, of a project or of all, that an agent recorded and no file has, by id."""
+    """Yield a file for each decision of an agent that is in no file yet, by id, of a project or of all."""
     ids = records.ids(Kind.DECISION)
     for start in range(0, len(ids), _PAGE):
         page = ids[start : start + _PAGE]

@@ -1,9 +1,9 @@
-"""Records as lines of JSON, whole: what `cstp export` writes and `cstp import` reads.
+"""Records as lines of JSON, as `cstp export` writes and `cstp import` reads them.
 
     {"kind": "cluster", "record": {...}, "origin": {"source": ..., "ordinal": 0, "ingestedAs": null}, "updatedAt": ...}
 
-A line has everything of a record but its vectors, which are made again: its id, project and sensitivity, where it came
-from and when its content changed. Two stores with equal records give equal lines in the same order.
+A line has everything of a record but its vectors, which are computed again: its id, project and sensitivity, its origin
+and the time of its last change. Two stores with equal records give equal lines in the same order.
 """
 
 import re
@@ -34,7 +34,7 @@ _Status: Any = Literal.__getitem__(STATUSES)
 
 
 class UnreadableLine(ValueError):
-    """A line is no record; the message names the member and says what is wrong with it."""
+    """A line is no record; the message names the member and the fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class _Reason(Model):
     strength: Share | None = None
 
 
-# What a member of a decision may be on a line, by its type, and by its name if it differs from others of the type.
+# Rules of a decision's members on a line, by type, and by name if one differs from others of its type.
 _BY_TYPE: Final[Mapping[Any, Any]] = {
     str: _Label,
     str | None: _Label | None,
@@ -62,7 +62,7 @@ _BY_NAME: Final[Mapping[str, Any]] = {
 
 
 def _decision_line() -> type[Any]:
-    """Return the class of a decision as it is stored; unlike in a record file, with its status as it was written, too.
+    """Return the class of a stored decision; unlike in a record file, it also has the status as written.
 
     It has the members of `Decision` but the id, whose form `_record` checks for all kinds.
     """
@@ -233,7 +233,7 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
         raise UnreadableLine(f"record.id must begin with {add_prefix(kind, '')}")
     others = {name: value for name, value in members.items() if name != "id"}
     if kind is not Kind.DECISION:
-        # an id that is stored may be longer than one that is given: it has its prefix
+        # a stored id may be longer than a given one, by its prefix
         return cast("Record", replace(cast("Any", validate_record(kind, others)), id=id))
     read = _DECISION.validate_json(orjson.dumps(others))
     given = _by_name(read)

@@ -1,7 +1,7 @@
 """A file of exported records into a store: checked whole first, then written in batches, each committed whole.
 
-A run that is killed has lost nothing that it committed, and the next one finishes the rest: what is stored already as
-the file has it is left alone. Lines that would bring back what was forgotten are left out: the record itself, or a part
+A run that is killed has lost nothing that it committed, and the next one finishes the rest: records that are stored
+unchanged already are left alone. Lines that would restore a forgotten record are skipped: the record itself, or a part
 of it under another id.
 """
 
@@ -42,7 +42,7 @@ _PAGE: Final = 1000  # names that the ledger and the store are asked about at on
 
 @dataclass(frozen=True, slots=True)
 class LineRefs:
-    """What decides whether a line is left out. `updated_at` in microseconds since 1970, None for now."""
+    """The values that decide if a line is skipped. `updated_at` in microseconds since 1970, None for now."""
 
     name: Name
     updated_at: int | None
@@ -53,7 +53,7 @@ class LineRefs:
 
 
 def refs_of(entry: Entry) -> LineRefs:
-    """Return what decides about the line of an entry."""
+    """Return the values that decide about the line of an entry."""
     parents: list[Name] = []
     passages: list[Name] = []
     for role, _, target in references_of(entry.record, entry.origin):
@@ -120,7 +120,7 @@ def _find_stored(names: Iterable[Name], records: Records) -> dict[Name, StoredRe
 
 @dataclass(frozen=True, slots=True)
 class ImportSummary:
-    """What a run did with the records of a file; with `rejected`, nothing was written."""
+    """The counts of an import; if any line was `rejected`, nothing was written."""
 
     read: int
     new: int
@@ -134,7 +134,7 @@ class ImportSummary:
 def export_lines(records: Records, kinds: Sequence[Kind], watcher: Watcher) -> Iterator[bytes]:
     """Yield the lines of all records of these kinds, by kind and id.
 
-    Each is as of the moment when it is read: a server may go on writing.
+    Each is as of the moment when it is read: a server may write meanwhile.
     """
     counts = records.counts()
     watcher.start("exporting", sum(counts.get(kind, 0) for kind in kinds))
@@ -153,7 +153,7 @@ def import_file(
     watcher: Watcher,
     erasures: Sequence[Erasure] = (),
 ) -> ImportSummary:
-    """Bring the records of a file into the store, all of them or, if a line is wrong, none.
+    """Import the records of a file, all of them or, if a line is invalid, none.
 
     Leave out the records forgotten since, by the ledger of the store and `erasures`, which are added to it. The file is
     read twice, so a pipe will not do. Raise OSError for a file that cannot be read, ComponentFailed when the store or
@@ -178,7 +178,7 @@ def import_file(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Where a record is in the file, and what is compared with the store."""
+    """The place of a record in the file, and the values compared with the store."""
 
     number: int
     kind: Kind
@@ -188,7 +188,7 @@ class _Line:
 
 
 def _check_file(path: Path, records: Records) -> tuple[dict[str, int], list[Problem], int, list[LineRefs]]:
-    """Return how many records of each kind the file has, its problems, its lines with text, and their references."""
+    """Return the number of records of each kind, the problems, the lines with text, and their references."""
     kinds: Counter[Kind] = Counter()
     problems: list[Problem] = []
     first: dict[tuple[Kind, str], _Line] = {}

@@ -28,7 +28,7 @@ _MARKS: Final = "compacted.json"
 
 
 class FolderLock:
-    """Held from construction until `close`, or until the process ends however it ends."""
+    """The lock of a folder, from construction until `close` or the end of the process."""
 
     def __init__(self, folder: Path, *, tries: int = _TRIES) -> None:
         """Take the lock of `folder`, which is made if it is missing.
@@ -57,14 +57,14 @@ class FolderLock:
 
     @classmethod
     def from_received_file(cls, file: int) -> "FolderLock":
-        """Return the lock whose open file was sent by another process, which held it until then."""
+        """Return the lock whose open file was sent by another process, which had it until then."""
         lock = cls.__new__(cls)
         lock._file = file
         os.ftruncate(file, 0)
         return lock
 
     def copy(self) -> int:
-        """Return a second open file of the lock: it is held until both are closed."""
+        """Return a second open file of the lock: the lock is released when both are closed."""
         return os.dup(self._file)
 
     def close(self) -> None:
@@ -92,7 +92,7 @@ def holder(folder: Path) -> str | None:
 
 
 def is_held(folder: Path) -> bool:
-    """Return whether a process has the lock of the folder, as `holder` finds it."""
+    """Return whether a process has the lock of the folder, by the same test as `holder`."""
     return holder(folder) is not None
 
 
@@ -141,7 +141,7 @@ class WorkerNumber:
 
     @property
     def writes(self) -> bool:
-        """Whether this process does the work that one of them does for all: index files, missing vectors, expiry."""
+        """True if this process does the work of one process for all: index files, missing vectors, expiry."""
         return self.number == 1
 
     def folder(self, indexes: Path) -> Path:
@@ -149,9 +149,9 @@ class WorkerNumber:
         return indexes if self.writes else indexes / COPIES / str(self.number)
 
     def choice(self, choice: VectorChoice, *, shared: bool) -> VectorChoice:
-        """Return the choice of this process: one process has a folder of Chroma, so the others rank in memory.
+        """Return the choice of this process: only one process uses a Chroma folder, the others rank in memory.
 
-        `shared` says whether the records have locks for several processes, one of which then writes to a server.
+        With `shared`, the records have locks for several processes, and one process writes to the Chroma server.
         """
         return choice if self.writes or (choice.url is not None and shared) else VectorChoice("memory")
 
@@ -193,7 +193,7 @@ def _remove_copies(copies: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CompactionMarks:
-    """A `seq` each: no file of words or of vectors has anything of the records that were deleted up to it."""
+    """One `seq` each for words and for vectors: the files contain nothing of records deleted up to it."""
 
     keywords: int = 0
     vectors: int = 0

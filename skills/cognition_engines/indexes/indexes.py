@@ -1,4 +1,4 @@
-"""The indexes of one store, one for each search space: how they are opened, started and closed."""
+"""The indexes of one store, one for each search space: opening, start and close."""
 
 import logging
 import shutil
@@ -141,16 +141,16 @@ class Indexes:
 
     @property
     def is_alone(self) -> bool:
-        """Whether no other worker has indexes of these records, which cannot be looked at from here."""
+        """True if no other worker has indexes of these records, which this process could not check."""
         return self._worker.count == 1
 
     @property
     def vectors_on_server(self) -> bool:
-        """Whether a Chroma server has vectors of this store."""
+        """True if a Chroma server has vectors of this store."""
         return any(index.vectors is not None and index.vectors.on_server for index in self.all_spaces)
 
     def note_compacted(self) -> None:
-        """Note for the next start how far words were compacted, and remove indexes that were set aside as damaged."""
+        """Store the last compacted change for the next start, and remove indexes that were set aside as damaged."""
         words = self.words_compacted
         if words > self._marks.keywords:
             remove_set_aside(self._folder)
@@ -169,7 +169,7 @@ class Indexes:
         self._lock.name_holder(name)
 
     def copy_lock(self) -> int:
-        """Return an open file that keeps the folder held when the indexes are closed."""
+        """Return an open file that keeps the lock of the folder after the indexes are closed."""
         return self._lock.copy()
 
     def wait_until_vectors_are_ready(self) -> bool:
@@ -226,7 +226,7 @@ def fill_vectors(
     on_page: Callable[[int], object] = id,
     refused: set[tuple[int, int]] | None = None,
 ) -> int:
-    """Embed every record of `space` that has no vectors of `embedder`'s model; return how many there were.
+    """Embed every record of `space` that has no vectors of `embedder`'s model; return their number.
 
     End early on `stop`. Call `on_page` with the number of records of each step. If the model works but refuses a text,
     raise ComponentFailed, which names the record; with `refused`, a set of `key` and `seq` of such records, add the
@@ -254,7 +254,7 @@ def fill_vectors(
 
 
 def _embed_record(stored: StoredRecord, embedder: Embedder, refused: set[tuple[int, int]] | None) -> list[FloatArray]:
-    """Return the vectors of a record; none if it has no text, or one that the model refuses."""
+    """Return the vectors of a record; none if it has no text, or if the model refuses it."""
     text = embedding_text(stored.record)
     if text is None:
         return []

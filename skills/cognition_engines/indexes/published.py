@@ -1,4 +1,4 @@
-"""How far all indexes of this process have followed the records, for callers that wait for a change."""
+"""The last change that all indexes of this process have applied, for callers that wait for a change."""
 
 import asyncio
 from asyncio import AbstractEventLoop, Future
@@ -10,11 +10,11 @@ from typing import Final, Protocol
 
 from cognition_engines.indexes.indexes import Indexes
 
-_LOOK_SECONDS: Final = 0.001  # between two looks at other workers; they need a few of these
+_LOOK_SECONDS: Final = 0.001  # between two checks of other workers; they need a few of these
 
 
 class OtherWorkers(Protocol):
-    """The other processes that answer the same callers as this one, and how far they have followed the records."""
+    """The other processes that answer the same callers as this one, and the last change that each has applied."""
 
     def note(self, seq: int) -> None:
         """Note that this process shows every change up to `seq`."""
@@ -50,7 +50,7 @@ class PublishedSeq:
         return min(index.snapshot.seq for index in self._indexes.all_spaces)
 
     async def wait_for(self, seq: int, seconds: float, *, hurry: bool = True) -> bool:
-        """Return whether every index shows the changes up to `seq` within this time; with `hurry`, look at once."""
+        """Return whether every index shows the changes up to `seq` within this time; with `hurry`, check at once."""
         if self.seq >= seq:
             return True
         loop = asyncio.get_running_loop()

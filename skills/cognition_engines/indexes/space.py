@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HeldKeys:
-    """The numbers of texts and windows of some records in the indexes; without `all_vectors`, one was not looked at."""
+    """The numbers of texts and windows of some records in the indexes; without `all_vectors`, one was not checked."""
 
     texts: int
     windows: int
@@ -48,8 +48,8 @@ class HeldKeys:
 class SpaceIndex:
     """Columns, keywords and neighbours over the records of one space, following them until closed.
 
-    Every change is in the keyword index before it is in a snapshot, so all that a snapshot shows can be found by its
-    words. A keyword index that is rebuilt catches up in the background, and cannot be asked until it has.
+    Every change is in the keyword index before it is in a snapshot, so every record in a snapshot can be found by its
+    words. A rebuilt keyword index catches up in the background, and cannot be searched until then.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class SpaceIndex:
         self._failure: str | None = None  # the component that kept it from following
         self._stop = Event()
         self._wake = Event()  # set when there is something to follow, or to stop
-        self._compact = False  # whether the words are to be written again
+        self._compact = False  # whether the keyword index must be written again
         self.words_compacted = 0  # no file has words of records that were deleted up to this seq
         self._published: Callable[[], object] = lambda: None
         self._thread = Thread(target=self._follow, name=f"{space.name}-follower", daemon=True)
@@ -82,7 +82,7 @@ class SpaceIndex:
         self._published = published
 
     def follow_now(self) -> None:
-        """Follow without waiting for the next look at the records."""
+        """Follow without waiting for the next check of the records."""
         self._wake.set()
 
     @property
@@ -100,7 +100,7 @@ class SpaceIndex:
         return "down" if ended or self._failure == "keywords" or self._words.seq < self.snapshot.seq else "ready"
 
     def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewerKeywords:
-        """Return the searcher of words in the records of `snapshot`. Raise ComponentFailed if it would not find all."""
+        """Return a keyword searcher as fresh as `snapshot`. Raise ComponentFailed if it would not find all."""
         return self._words.searcher_for(viewer, snapshot.seq)
 
     def start(self) -> None:
@@ -144,7 +144,7 @@ class SpaceIndex:
         self._publish()
 
     def _restore(self) -> int:
-        """Begin with the saved columns, if there are any; return the `seq` up to which they reach, or 0."""
+        """Begin with the saved columns, if there are any; return their `seq`, or 0."""
         saved = self._saved.read(self._records.last_seq())
         if saved is None:
             return 0
@@ -163,7 +163,7 @@ class SpaceIndex:
             self._saved.save(snapshot)
 
     def find_held(self, keys: Sequence[int]) -> HeldKeys:
-        """Return how many texts and windows of these records searches have, and whether all indexes were looked at."""
+        """Return the numbers of searchable texts and windows of these records, and whether all indexes were checked."""
         shown = self.snapshot
         rows = [row for key in keys if key < len(shown.row_of) and (row := int(shown.row_of[key])) >= 0]
         windows = sum(int(shown.counts[row]) for row in rows if shown.alive[row])
@@ -226,7 +226,7 @@ class SpaceIndex:
                 self._stop.wait(min(LONGEST_REST, monotonic() - began))
 
     def _pause(self, seconds: float) -> bool:
-        """Wait, unless there is something to follow; return whether to stop."""
+        """Wait, unless there are changes to follow; return whether to stop."""
         self._wake.wait(seconds)
         self._wake.clear()
         return self._stop.is_set()
@@ -239,7 +239,7 @@ class SpaceIndex:
         self._published()
 
     def _leave_vectors(self, windows: int) -> None:
-        """Hold no vectors in memory from now on if there are too many windows for it."""
+        """Stop keeping vectors in memory if there are too many windows."""
         if self.vectors is not None and not self._columns.fetches and self.vectors.exceeds_memory(windows):
             self._columns.fetch_vectors(self._fetch)
 
@@ -255,7 +255,7 @@ class SpaceIndex:
         return self._words.seq < self._columns.seq
 
     def _write_words_again(self) -> None:
-        """Replace the files of the words if that was asked for and nothing is being rebuilt."""
+        """Replace the files of the words if that was requested and nothing is being rebuilt."""
         if not self._compact or self._words.seq < self._columns.seq:
             return
         seq = self._words.seq
@@ -284,7 +284,7 @@ class SpaceIndex:
         return len(page) == PAGE
 
     def _apply_words(self, page: Page) -> None:
-        """Give the page's texts, or newer ones, to the keyword index; read none that it has already."""
+        """Add the page's texts, or newer ones, to the keyword index; skip texts that it has already."""
         if page.seq <= self._words.seq:
             return
         newer: list[int] = page.keys[page.seqs > self._words.seq].tolist()

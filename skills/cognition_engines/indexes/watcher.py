@@ -14,7 +14,7 @@ from cognition_engines.store.change_feed import ChangeWatch
 QUIET_SECONDS: Final = 30.0  # between two lines about one outage, even if its reason changes
 _log = logging.getLogger(__name__)
 LOOK_SECONDS: Final = 0.05
-# Between two looks while each finds something: indexes that follow each commit of a long run alone would cost more
+# Between two checks while each finds changes: indexes that follow each commit of a long run alone would cost more
 # than the run.
 LONGEST_LOOK: Final = 0.1
 DOWN_SECONDS: Final = 2.0  # while the database does not answer
@@ -29,7 +29,7 @@ class Outage:
     _logged: float = 0.0
 
     def note(self, error: EngineError | OSError) -> None:
-        """Note that the work failed once more."""
+        """Note another failure of the work."""
         reason = str(error)
         if self._reason is None or (reason != self._reason and monotonic() - self._logged > QUIET_SECONDS):
             self._logged = monotonic()

@@ -1,1 +1,1 @@
-"""Readers of files and collections, and what brings the store in line with them."""
+"""Readers of files and collections, and the update of the store from them."""

@@ -1,4 +1,4 @@
-"""One file or stream to what it holds, item by item."""
+"""Reads the contents of one file or stream, item by item."""
 
 import codecs
 import re
@@ -37,10 +37,10 @@ _OPENING: Final = re.compile(rb"<{7}(?: .*)?", re.DOTALL)
 _CLOSING: Final = re.compile(rb">{7}(?: .*)?", re.DOTALL)
 _MIDDLE: Final = b"======="
 _FENCES: Final = re.compile(rb" {0,3}(?P<mark>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)  # of Markdown
-_BLOCKS: Final = re.compile(rb"(?P<mark>-{4,}|\.{4,}|`{3,})(?P<info>\s*)")  # of AsciiDoc, as they are
+_BLOCKS: Final = re.compile(rb"(?P<mark>-{4,}|\.{4,}|`{3,})(?P<info>\s*)")  # of AsciiDoc, unchanged
 _PIECE: Final = 2**20
 SUFFIXES: Final = MARKDOWN | STRUCTURED | PLAIN | FORMATS.keys() | chat_exports.SUFFIXES
-_DIGITS: Final = 16  # hexadecimal, of the digest that stands for a name
+_DIGITS: Final = 16  # hexadecimal, of the digest that replaces a name
 
 
 def read(
@@ -51,12 +51,12 @@ def read(
     formats: FormatReader | None = None,
     below: Path | None = None,
 ) -> Iterator[Item] | None:
-    """Read one file, recognised by its content unless `texts` gives a kind; None when it is of no form that is known.
+    """Read one file, recognised by its content unless `texts` gives a kind; None if its format is unknown.
 
-    `path` serves its extension and name, and stands verbatim in every problem. `explicit` says that a person named
-    this very file, so that one that is broken is refused rather than passed over. JSONL is read as it is asked for,
-    all else at once, up to LARGEST_WHOLE bytes. `file` is seekable. `formats` reads documents that are no text; without
-    it they are read as text. `below` is the folder whose other files may be read with it. Raise OSError if it fails.
+    `path` gives the extension and the name, and appears verbatim in every problem. `explicit` says that the file was
+    named explicitly, so that a broken one is rejected and not skipped. JSONL is read lazily, other formats at once, up
+    to LARGEST_WHOLE bytes. `file` is seekable. `formats` reads documents that are no text; without it they are read as
+    text. `below` is the folder whose other files may be read with it. Raise OSError if it fails.
     """
     suffix = _suffix(path)
     if formats is not None and (format := FORMATS.get(suffix)) is not None:
@@ -108,7 +108,7 @@ def _as_utf_8(file: BinaryIO) -> BinaryIO:
 
 
 def _read_other_encoding(path: str, content: bytes, at: int, explicit: bool, texts: Texts) -> Iterator[Item] | None:
-    """Refuse what is no UTF-8 from the byte `at` on, of JSONL only such lines; None if it would be read as nothing."""
+    """Reject bytes that are no UTF-8 from `at` on, of JSONL only such lines; None if the text would be ignored."""
     wide = content.startswith(_UTF_16)
     if _suffix(path) in JSON_LINES and not wide:
         return read_lines(path, BytesIO(content), explicit)
@@ -183,7 +183,7 @@ def _read_text(path: str, text: str, explicit: bool, texts: Texts) -> Iterator[I
 
 
 def _read_note(path: str, document: Document, explicit: bool) -> Iterator[Item] | None:
-    """Return a document, with what a note of another system says of others."""
+    """Return a document, with the relations stated in a note of another system."""
     items = documents.read(path, document, explicit)
     return None if items is None else with_graph(path, document, items)
 
@@ -215,8 +215,8 @@ def _read_adr(path: str, document: Document, texts: Texts) -> Iterator[Item] | N
 def _find_conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[int, int] | None:
     """Return the 1-based lines of the first and the last marker of the first conflict; None without one.
 
-    The three markers stand at the beginnings of lines, in order. A conflict that begins in a block of code is an
-    example; `fences` are the lines around such blocks. The file ends where it began.
+    The three markers are at the beginnings of lines, in order. A conflict that begins in a block of code is an example;
+    `fences` are the lines around such blocks. The position in the file is restored.
     """
     start = file.tell()
     try:
@@ -226,7 +226,7 @@ def _find_conflict(file: BinaryIO, fences: re.Pattern[bytes] | None) -> tuple[in
 
 
 def _has_opening(file: BinaryIO) -> bool:
-    """Return whether the marker is anywhere in the file, and leave it where it began."""
+    """Return whether the marker is anywhere in the file, and restore the position."""
     start, before = file.tell(), b""
     while piece := file.read(_PIECE):
         if b"<<<<<<<" in before + piece:
@@ -270,7 +270,7 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream that was copied into a seekable file. `name` is what it is called; an extension gives its format."""
+    """A stream that was copied into a seekable file. `name` is its name; an extension gives its format."""
 
     name: str
     address: str
@@ -279,7 +279,7 @@ class Stream:
     formats: FormatReader | None = None
 
     def items(self) -> Iterator[Item]:
-        """Yield the items, read as those of a file that a person named. Raise OSError."""
+        """Yield the items, read like those of an explicitly named file. Raise OSError."""
         found = read(self.name, self.file, explicit=True, texts=self.texts, formats=self.formats)
         if found is None:
             yield rejected(self.name, "holds no record in a format that is known")
@@ -288,7 +288,7 @@ class Stream:
 
 
 def opened_stream(name: str | None, file: BufferedReader, texts: Texts, formats: FormatReader | None = None) -> Stream:
-    """Return the stream in a seekable file, known by its name; without one by a digest of its content."""
+    """Return the stream in a seekable file, identified by its name, or by a digest of its content."""
     if name is not None:
         return Stream(name, f"{STREAM}{name}", file, texts, formats)
     digest = file_digest(file, "sha256").hexdigest()[:_DIGITS]

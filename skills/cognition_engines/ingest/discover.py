@@ -1,4 +1,4 @@
-"""The files that a run reads: which files of folders may hold records, and what else is in these."""
+"""The files that a run reads: the files of folders that may have records, and counts of the others."""
 
 import os
 from collections import Counter
@@ -26,7 +26,7 @@ LINK: Final = "link"  # under which links to anything are counted
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file, its size in bytes, and what changes when it is written: when it was (ns), and its inode."""
+    """A file, its size in bytes, and the values that change when it is written: its time (ns) and its inode."""
 
     path: Path
     size: int
@@ -36,9 +36,11 @@ class FoundFile:
 
 @dataclass(slots=True)
 class Walked:
-    """The files of a folder, in the order of their paths; folders that cannot be listed; links, pipes and devices
-    among the files; how many other files there are of each extension ("" without one), and how many files and folders
-    patterns leave out.
+    """The files of a folder, in the order of their paths.
+
+    `refused` are folders that cannot be listed, `warnings` links, pipes and devices among the files, `skipped` the
+    numbers of other files by extension ("" without one), `ignored` the number of files and folders that patterns
+    exclude.
     """
 
     files: list[FoundFile] = field(default_factory=list)
@@ -85,7 +87,7 @@ def may_be_listed(name: str) -> bool:
 
 
 def _list(folder: _Folder, found: Walked, *, any_extension: bool) -> list[_Folder | FoundFile]:
-    """Return the folders to list and the files to read of a folder, in the order of their names; note all else."""
+    """Return the folders to list and the files to read of a folder, in the order of their names; note other entries."""
     try:
         with _open_folder(folder) as descriptor:
             patterns = patterns_in(descriptor)
@@ -106,7 +108,7 @@ def _list(folder: _Folder, found: Walked, *, any_extension: bool) -> list[_Folde
 
 @contextmanager
 def _open_folder(folder: _Folder) -> Iterator[int]:
-    """Give a descriptor of the folder. Raise OSError, also if something else stands in its place by now."""
+    """Yield a descriptor of the folder. Raise OSError, also if another file has replaced it."""
     named = folder.identity is None
     descriptor = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | (0 if named else os.O_NOFOLLOW))
     try:

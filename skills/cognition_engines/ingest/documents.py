@@ -35,7 +35,7 @@ _OF_LICENCES: Final = re.compile(r"\b(?:licen[cs]e|copyright)", re.IGNORECASE)
 _LEAST_LINKS: Final = 2
 _HEADER_LINES: Final = 8
 _SAYS: Final = {"created_at": "date", "authors": "list of authors", "tags": "list of tags"}
-_LOOKED_AT: Final = 4000  # characters of what may be a licence
+_LOOKED_AT: Final = 4000  # characters of a possible licence
 # possessive: both runs take blanks and pipes, and to share them out in every way would be quadratic
 _LINKED: Final = re.compile(r"[\s>|]*+(?:[-*+]|\d{1,6}[.)])?[\s*_|\d]*+\[[^\[\]\n]{1,1000}\][(\[]")
 _TIGHT: Final = re.compile(r"#{1,6}[^#\s]")  # no heading: notes begin with tags such as #harbour
@@ -64,9 +64,9 @@ MEMBERS: Final = _RIGHTS.keys() | _FIELDS.keys()
 
 
 def as_document(converted: Converted, format: Format) -> Document:
-    """Return the document, with what its metadata say as front matter; what its front matter gives itself comes first.
+    """Return the document, with its metadata as front matter, which never replace values of the document.
 
-    Only where the converter found front matter is the beginning of the text looked at as such.
+    The beginning of the text is parsed as front matter only if the converter found some.
     """
     document = read_markdown(converted.text, indented_code=False, front_matter=converted.front)
     given = {plain_name(member.name) for member in document.front}
@@ -78,7 +78,7 @@ def as_document(converted: Converted, format: Format) -> Document:
 
 
 def add_places(pieces: Iterable[Piece], marks: Sequence[Mark]) -> list[Piece]:
-    """Return the pieces with the page, slide or cell where each begins; `marks` are in the order of characters."""
+    """Return the pieces with the page, slide or cell in which each begins; `marks` are in the order of characters."""
     if not marks:
         return list(pieces)
     found: list[Piece] = []
@@ -100,11 +100,11 @@ def read(
 ) -> Iterator[Item] | None:
     """Return the document in a file as one item, with warnings before it; None when there is none.
 
-    Empty forms are none. Neither are pages that are mostly a list of links and, with a warning, the texts of licences;
-    but they are when a person named the file (`explicit`). The positions of its chunks count characters from the start
-    of the file, line ends as one. In plain text (`markdown` False) what is indented is no code.
-    `marks` say where the pages, slides or cells of another format begin. A document that was `converted` from another
-    format may be called by the heading that it begins with, whatever its level.
+    Empty forms yield no document. Neither do pages that are mostly a list of links and, with a warning, the texts of
+    licences, unless the file was named explicitly (`explicit`). The positions of its chunks count characters from the
+    start of the file, line ends as one. In plain text (`markdown` False) indented lines are no code. `marks` are the
+    positions of the pages, slides or cells of another format. The title of a document `converted` from another format
+    may be its first heading, whatever the level.
     """
     text = document.text
     if not text.strip() or (markdown and is_form(path, document)):
@@ -201,7 +201,7 @@ def is_index(document: Document) -> bool:
 
 
 def _head(path: str, front: FrontMatter, title: str) -> tuple[dict[str, Value], list[Problem]]:
-    """Return the members of a source; what cannot be one of a source's fields goes to its metadata, with a warning."""
+    """Return the members of a source; values that fit no field of a source go to its metadata, with a warning."""
     members: dict[str, Value] = {"title": title}
     metadata: dict[str, Value] = {}
     notices = [Problem(path, notice.line, notice.reason) for notice in front.notices]

@@ -1,4 +1,4 @@
-"""What a run does in the end with stored records: it deletes those that are gone, and reports those left behind."""
+"""The last steps of a run: stored records of deleted sources are deleted, and records left behind are reported."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,9 +34,9 @@ def prune(
 ) -> tuple[tuple[Pruned, ...], tuple[HeldBack, ...]]:
     """Delete the records that the folders, files and collections of a run no longer hold; a pipe holds nothing.
 
-    What is left out keeps all it had: a file or collection with refused records, and a file that is there and was not
-    read, because the run leaves such files out or read another checkout. So does a source that lost more than a third
-    of its records, unless the run is `sure`.
+    The records of skipped sources stay: of a file or collection with rejected records, and of an existing file that the
+    run did not read because of its options or since it read another checkout. So do those of a source that lost more
+    than a third of its records, unless the run is `sure`.
     """
     read = {place.source: place for place in tally.places.values()}
     gone: dict[int, KnownRecord] = {}
@@ -66,7 +66,7 @@ def prune(
 def _sources(
     paths: Sequence[Path], collections: Sequence[Collection], read: Mapping[str, FilePlace], records: Records
 ) -> dict[str, dict[int, KnownRecord]]:
-    """Return the records of each source that the run named, in whatever checkout it was read, by path or address."""
+    """Return the records of each source that the run named, read in any checkout, by path or address."""
     found: dict[str, dict[int, KnownRecord]] = {}
     for source, rows in _of_sources(paths, collections, read, records):
         found.setdefault(source, {}).update((row.key, row) for row in rows)
@@ -93,11 +93,11 @@ def _of_sources(
 
 
 def _holds(row: KnownRecord, read: Mapping[str, FilePlace], tally: Tally) -> bool:
-    """Return whether the record may still be at the place where it was read."""
+    """Return whether the record may still be at its place."""
     place = tally.places.get(row.origin.place) or read.get(row.origin.source)
     if place is None:
         source = Path(row.origin.source)
-        return not (source.is_absolute() and is_gone(source))  # no folder shows what a stream or collection holds
+        return not (source.is_absolute() and is_gone(source))  # no folder shows the records of a stream or collection
     refused = tally.files[place.source] or not (place.root is None or Path(place.source).is_file())
     projects = tally.projects.get((place.repository, place.path), {row.origin.ingested_as})
     return refused or tally.has(row.kind, row.id) or row.origin.ingested_as not in projects

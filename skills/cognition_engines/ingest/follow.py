@@ -1,6 +1,6 @@
 """Keeps the store in step with collections, folders and files.
 
-A collection or folder that is away, or that is gone, is an outage: its records stay as they were last read.
+A missing or unreachable collection or folder is an outage: its records stay as they were last read.
 """
 
 import logging
@@ -37,19 +37,19 @@ from cognition_engines.ingest.options import (
 from cognition_engines.ingest.run import ingest
 from cognition_engines.store.records import Records
 
-# What changes when a file is written: its size in bytes, when it was (ns), and its inode.
+# The values that change when a file is written: its size in bytes, its time (ns), and its inode.
 FileState: TypeAlias = tuple[int, int, int]
 States: TypeAlias = Mapping[Path, FileState]
 Places: TypeAlias = tuple[tuple[str, int], ...]  # paths with their inodes
 Run: TypeAlias = Callable[[Options], Summary]
 _NONE: Final[States] = {}
 _STEP_MS: Final = 500
-_AWAY_SECONDS: Final = 2.0  # between two looks for a path that is away
+_AWAY_SECONDS: Final = 2.0  # between two checks of a missing path
 _log = logging.getLogger(__name__)
 
 
 class WatchedPaths:
-    """Absolute paths that are read whole at first, and then what changed since. `options` are those of each run."""
+    """Absolute paths that are read whole at first, and then their changes. `options` are those of each run."""
 
     def __init__(self, paths: Sequence[Path], options: Options) -> None:
         self._paths = paths
@@ -57,10 +57,10 @@ class WatchedPaths:
         self._states: States | None = None
 
     def read_changes(self, run: Run) -> Summary | None:
-        """Read what changed, with `run`; None when nothing did.
+        """Read changes, with `run`; return None if there are none.
 
-        Raise FileNotFoundError when one of the paths is away, which is an outage and no reason to delete its records,
-        OSError, and what `run` raises; then the same is read again the next time.
+        Raise FileNotFoundError if one of the paths is missing, which is an outage and no reason to delete its records,
+        OSError, and the errors of `run`; then the same changes are read again the next time.
         """
         found = file_states(self._paths, self._options.selection)
         if found == self._states:
@@ -69,14 +69,14 @@ class WatchedPaths:
         only = frozenset(path for path, state in found.items() if before.get(path) != state)
         selection = self._options.selection if self._states is None else replace(self._options.selection, only=only)
         summary = run(replace(self._options, selection=selection))
-        self._states = found  # what changed since it was looked at differs again
+        self._states = found  # later changes differ again
         return summary
 
 
 class ChangeEvents:
-    """Wakes what reads the paths when something below them is written, and now and then, as for network drives.
+    """Wakes the reader of the paths when a file below them is written, and at intervals, for network drives.
 
-    An event says only that it is time to look. `seconds` are the longest wait.
+    An event only means that it is time to check. `seconds` are the longest wait.
     """
 
     def __init__(self, paths: Sequence[Path], stop: Event, seconds: float) -> None:
@@ -89,7 +89,7 @@ class ChangeEvents:
     def wait(self) -> None:
         """Wait until something was written, the time is over, or `stop` is set.
 
-        At once where no event was waited for before: what was written until now has none.
+        Return at once on the first call: earlier changes have no event.
         """
         until = monotonic() + self._seconds
         try:
@@ -118,7 +118,7 @@ class ChangeEvents:
 def _places_of(path: Path) -> Iterator[tuple[str, int]]:
     """Yield a file, or a folder with all below it that a walk may list, each with its inode. Raise OSError.
 
-    An editor puts another file in place of one, and a path that is away may come back: the inode differs then.
+    An editor may replace a file by another one, and a missing path may come back: the inode differs then.
     """
     yield str(path), path.stat().st_ino
     for parent, names, _ in os.walk(path):
@@ -142,10 +142,10 @@ def file_states(paths: Sequence[Path], selection: Selection) -> States:
 
 
 class SourceFollower:
-    """Reads each source as `cstp ingest` does, and what changed once more. Close it before the records.
+    """Reads each source as `cstp ingest` does, and changes when they happen. Close it before the records.
 
-    Folders and files are read when they change. All sources are looked at after `pause_seconds`, or as long as the
-    last read of all took where that is longer.
+    Folders and files are read when they change. All sources are checked every `pause_seconds`, or after the time that
+    the last read of all took if that is longer.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class SourceFollower:
 
 
 class _Followed:
-    """One source, and how the last read went."""
+    """One source, and the result of the last read."""
 
     def __init__(self, source: FollowedSource, records: Records, embedder: Embedder | None, threads: int) -> None:
         self._source = source
@@ -242,7 +242,7 @@ class _Followed:
         self._read_at, self._failure = began, None
 
     def _read_collection(self, until: UntilStopped) -> Summary | None:
-        """Bring the store in line with the collection, unless it holds what it held the last time."""
+        """Bring the store in line with the collection, unless it is unchanged since the last time."""
         checked_address(self._source.address)
         with open_collection(self._source.address, self._embedder, map=self._options.texts.map) as collection:
             digest = collection.digest()
@@ -259,7 +259,7 @@ class _Followed:
             return ingest(paths, options, self._records, self._embedder, until, self._threads, collections, formats)
 
     def _report(self, summary: Summary) -> None:
-        """Log what changed, and each rejection when it is new."""
+        """Log changes, and each rejection when it is new."""
         if summary.new or summary.changed or summary.deleted:
             counts = (summary.new, summary.changed, summary.deleted)
             _log.info("the source %s: %d new, %d changed, %d deleted", self._shown, *counts)

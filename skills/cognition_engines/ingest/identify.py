@@ -1,6 +1,6 @@
-"""Ids, projects, sensitivities and digests: from what was read to what is stored.
+"""Ids, projects, sensitivities and digests: from read records to stored ones.
 
-An id that is given is kept; else it is made of what makes the record distinct, so that reading again finds it again.
+A given id is kept; else it is computed from the identifying members, so that reading again finds the record again.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ from cognition_engines.store.origins import full_id
 from cognition_engines.store.values import PART, KnownRecord
 
 AnyDraft: TypeAlias = RecordDraft | DocumentDraft
-# What the store has under identities, by identity.
+# Stored records by identity.
 LookUp: TypeAlias = Callable[[Sequence[str]], Mapping[str, Sequence[KnownRecord]]]
 R = TypeVar("R", bound=Record)
 _TITLE: Final = 500  # characters
@@ -47,7 +47,7 @@ _TITLE: Final = 500  # characters
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """What was read, with its identity."""
+    """A record that was read, with its identity."""
 
     draft: AnyDraft
     identity: str
@@ -63,11 +63,11 @@ class EarlierOption:
 
 
 class Settling:
-    """Settles the records of one file or collection, in order.
+    """Assigns identities, ids and rights to the records of one file or collection, in order.
 
-    `asked` are the options of the run, which hold for records that give no rights of their own. With `local`, ids that
-    the file gives are names within its repository, so that records have them in full: see `origins.full_id`. `kept`
-    counts the records for which an earlier run's options hold. `guard` is what such options give to new records.
+    `asked` are the options of the run, which apply to records that state no rights. With `local`, ids in the file are
+    names within its repository, so that records get full ids: see `origins.full_id`. `kept` counts the records to which
+    an earlier run's options apply. `guard` is the sensitivity that such options give to new records.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Settling:
         self._turn_ids: dict[str, bool] = {}  # identities made, and whether of an index that the turn states
         self._episodes: Counter[str] = Counter()  # equal ones
         self._file_sources: set[str | None] = set()  # by project, those that were made
-        # the projects of the artifacts and turns of the file, where options give projects
+        # the projects of the artifacts and turns of the file, if options give projects
         self._projects: dict[str, str | None] = {}
         self._waiting: dict[str, list[Identified]] = {}  # children whose artifact may still come, by its id
 
@@ -103,7 +103,7 @@ class Settling:
         return found
 
     def units(self, item: Identified) -> Iterator[Unit]:
-        """Yield the record; before it the source that stands for the file, for the first extraction that names none.
+        """Yield the record; before it the source of the file itself, for the first extraction that names none.
 
         A child that an option may give a project waits for its artifact, and comes after it or with the `rest`. Raise
         `rights.Ambiguous` if its project is not known.
@@ -176,7 +176,8 @@ class Settling:
     def _turn_identity(self, turn: Turn, *, of_file: bool) -> str:
         """Equal turns without an index are distinguished by their place among those of their conversation in the file.
 
-        One in the place that an equal one states as its index is another turn: the second of them has another identity.
+        A turn in the place that an equal one states as its index is another turn: the second of them has another
+        identity.
         """
         if of_file:
             turn = replace(turn, conversation_id=self._conversation(turn, None))
@@ -231,7 +232,7 @@ class Settling:
         return Candidate(part, self._origin(PART, digest(part), identity, rights, None), line, Identity.CONTENT)
 
     def _file_source(self, project: str | None, rights: Rights, line: int) -> Iterator[Unit]:
-        """Yield the source that stands for the file itself, once."""
+        """Yield the source of the file itself, once."""
         if project in self._file_sources:
             return
         self._file_sources.add(project)

@@ -1,4 +1,4 @@
-"""Records on their way from files and collections into the store: as they are read, and with the ids they get."""
+"""Records between files or collections and the store: as read, and with their ids."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -17,13 +17,13 @@ from cognition_engines.store.values import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class RecordDraft:
-    """A record of any kind, checked. Its id, project and sensitivity are None where none are given.
+    """A record of any kind, checked. Its id, project and sensitivity are None if not given.
 
     `ordinal` is its position among the records of its file, from 0, `line` is 1-based. `vectors`, (windows,
-    dimensions), are those of the embedding model in use, where what was read has them; else None. `of_file` says that
-    it is a turn of the conversation that the file is. `export` names the system that the id is from: the same id in
-    another export is the same record. `guard` is the sensitivity where neither the record nor an option gives one.
-    `exported` is the hash of the content that a decision had when it was written into the file; None of all others.
+    dimensions), are from the embedding model in use, if the source has them; else None. `of_file` marks a turn of a
+    file that is one conversation. `export` names the system that the id is from: the same id in another export is the
+    same record. `guard` is the sensitivity if neither the record nor an option gives one. `exported` is the hash of the
+    content that a decision had when it was written into the file; None of all others.
     """
 
     record: Record
@@ -38,11 +38,11 @@ class RecordDraft:
 
 @dataclass(frozen=True, slots=True)
 class DocumentDraft:
-    """A source or an artifact and what its text was cut into; all of it is stored in one transaction, or none.
+    """A source or an artifact with the parts of its text; all are stored in one transaction, or none.
 
-    The chunks are made of `pieces` when the id of `head` is settled. `is_file` says that the file is the document,
-    so that its id comes from the path, with that of its `member` if the file is an archive; else it comes from what
-    `head` says. An artifact is `chunked`.
+    The chunks are made of `pieces` once the id of `head` is final. `is_file` says that the file is the document, so
+    that its id comes from the path, with that of its `member` if the file is an archive; else it comes from the content
+    of `head`. An artifact is `chunked`.
     """
 
     head: Source | Artifact
@@ -87,14 +87,14 @@ class Collection(Protocol):
     def address(self) -> str: ...
 
     def items(self) -> Iterator[Item]:
-        """Return all of it, in an order that stays the same. Raise `ComponentFailed` when it cannot be read."""
+        """Return all items, in a stable order. Raise `ComponentFailed` when it cannot be read."""
         ...
 
 
 class Identity(StrEnum):
-    """What an id is made of: given, or out of the file's path, a document's title, or what the record says.
+    """The source of an id: given, or computed from the file's path, a document's title, or the record's content.
 
-    One of an export is given by the system that the export is from.
+    An id of an export is given by the exporting system.
     """
 
     GIVEN = "given"
@@ -106,10 +106,10 @@ class Identity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A record with the id that it is to have, and where it stands.
+    """A record with its new id and its place in the file.
 
-    `full` is the id that it has where a record of another origin has that one; None where that cannot be. `handover` is
-    the hash of the content with which an agent's decision becomes that of the file; None of all others.
+    `full` is its id if a record of another origin has the new id already; None if that cannot happen. `handover` is the
+    hash of the content with which an agent's decision becomes that of the file; None of all others.
     """
 
     record: Record
@@ -127,14 +127,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What is stored in one transaction: a record, with the parts that it was cut into if it is a document."""
+    """A unit of one transaction: a record, with its parts if it is a document."""
 
     head: Candidate
     parts: tuple[Candidate, ...] = ()
 
 
 def with_id(candidate: Candidate, id: str) -> Candidate:
-    """Return the same under another id; its digest is that of what was read."""
+    """Return the same record under another id, with the digest of the record as read."""
     record = candidate.record
     if isinstance(record, Episode):
         return replace(candidate, record=replace(record, id=int(id)))

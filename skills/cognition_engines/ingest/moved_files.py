@@ -1,11 +1,11 @@
 """The files that the store has records of, and those that were moved: their records keep their ids.
 
-The records of a moved file keep the repository and the path of its first place; only their source is new. What is new
-in such a folder belongs to the same repository.
+The records of a moved file keep the repository and the path of its first place; only their source is new. New files in
+such a folder belong to the same repository.
 
-Files are equal if each record that is read of the new one is stored of the old one as it is. If more than half of the
-files that two folders have by the same names are equal, all of them are the same ones, and some were edited. A file
-in a folder that was moved before, or in another clone, is the one of the same place, whatever it holds.
+Files are equal if each record read from the new file is stored unchanged for the old one. If more than half of the
+files with the same names in two folders are equal, all of them count as moved, and some as edited. A file in a folder
+that was moved before, or in another clone, is the file of the same place, whatever its content.
 """
 
 import os
@@ -26,7 +26,7 @@ from cognition_engines.store.records import Records
 from cognition_engines.store.values import KnownRecord, Relocation, StoredFile
 
 _Place = tuple[str, str]  # repository and path
-_CANDIDATES: Final = 16  # folders that are gone which a folder is compared with
+_CANDIDATES: Final = 16  # missing folders with which a folder is compared
 _Files = dict[str, StoredFile]  # by name
 
 
@@ -36,12 +36,12 @@ class RunFile:
 
     path: Path
     place: FilePlace
-    below: Path | None  # the folder in which it was found; None for one that a person named
+    below: Path | None  # the folder in which it was found; None if it was named explicitly
     size: int  # bytes
 
     @property
     def explicit(self) -> bool:
-        """Return whether a person named it."""
+        """Return whether it was named explicitly."""
         return self.below is None
 
 
@@ -87,7 +87,7 @@ class KnownFiles:
         return replace(natural, repository=self._roots.get(natural.repository) or self._free(natural.repository))
 
     def has(self, place: FilePlace) -> bool:
-        """Return whether the store has records of the file, in whatever checkout."""
+        """Return whether the store has records of the file, in any checkout."""
         return place.source in self._places or (place.repository, place.path) in self._held
 
     def in_gone_folders(self) -> Iterator[StoredFile]:
@@ -105,7 +105,7 @@ class KnownFiles:
         return self._gone[folder]
 
     def _note(self, one: StoredFile) -> None:
-        """Keep where a file is that is elsewhere than its place says, which a link may be the reason of."""
+        """Store the location of a file that differs from its place, for example because of a link."""
         folder, _, name = one.source.rpartition("/")
         real = f"{self._without_links(folder)}/{name}"
         ending, of_folder = f"/{one.path}", one.repository.startswith("/")
@@ -118,7 +118,7 @@ class KnownFiles:
         self._folders[real.rpartition("/")[0]] = one.repository, PurePosixPath(one.path).parent.as_posix()
 
     def _free(self, folder: str) -> str:
-        """Return a name for the files of a folder, which is not that of one that was moved away from there."""
+        """Return an unused name for the files of a folder, different from names of folders moved away from there."""
         name, count = folder, 1
         while name in self._taken and not is_gone(Path(self._taken[name])):
             count += 1
@@ -132,7 +132,7 @@ class KnownFiles:
 
 
 class Recognised(NamedTuple):
-    """A file of the run, and as which file the store has it."""
+    """A file of the run, and the stored file that it corresponds to."""
 
     file: RunFile
     stored: StoredFile
@@ -141,7 +141,7 @@ class Recognised(NamedTuple):
 def recognise_moved(
     files: Sequence[RunFile], known: KnownFiles, equal: Callable[[RunFile, StoredFile], bool]
 ) -> tuple[list[Recognised], set[Move]]:
-    """Return the files that the store has from folders that are gone, each once, and the moves that may have been."""
+    """Return the stored files of missing folders, each once, and the possible moves."""
     lost: dict[StoredFile, RunFile] = {}
     for file in files:
         for stored in known.lost_at(file.place):
@@ -203,7 +203,7 @@ def place_of(stored: StoredFile) -> tuple[str, str]:
 
 
 def move_of(each: Recognised) -> Move:
-    """Return the folders of which the last steps are not the same: those that were renamed."""
+    """Return the renamed folders: those whose last path components differ."""
     old, new = PurePosixPath(each.stored.source).parent, PurePosixPath(each.file.path.parent.as_posix())
     while old.name == new.name and is_gone(Path(old.parent)):
         old, new = old.parent, new.parent
@@ -223,10 +223,10 @@ def _common_end(one: str, other: str) -> int:
 
 
 def move_records(records: Records, old: Path, new: Path, *, over: bool, dry_run: bool) -> tuple[int, int]:
-    """Move the records of `old` to `new`; return how many were moved, and how many were deleted there.
+    """Move the records of `old` to `new`; return the numbers of moved records and of those deleted there.
 
-    With `over`, records that the files have at `new` are deleted. Raise ConfigurationError if `old` is still there,
-    `new` is not, no record is of `old`, or `new` has records and `over` is not given.
+    With `over`, records that the files have at `new` are deleted. Raise ConfigurationError if `old` still exists, `new`
+    does not, `old` has no records, or `new` has records and `over` is not given.
     """
     old, new = Path(os.path.abspath(old)), Path(os.path.abspath(new))
     if not is_gone(old):
@@ -253,7 +253,7 @@ def move_records(records: Records, old: Path, new: Path, *, over: bool, dry_run:
 
 
 def relocate(row: KnownRecord, natural: FilePlace, move: Move) -> Relocation:
-    """Return the change of a record whose file is now where `natural` says. Rights of runs hold there, too."""
+    """Return the change of a record whose file is now at `natural`. Rights of runs apply there, too."""
     origin = row.origin
     moved = replace(
         origin,
@@ -266,9 +266,7 @@ def relocate(row: KnownRecord, natural: FilePlace, move: Move) -> Relocation:
 
 
 def _scope(row: KnownRecord, scope: str | None, natural: FilePlace, move: Move) -> str | None:
-    """Return what a run named, as it is named now; if that was above the old place and is not above the new one, all
-    that was moved.
-    """
+    """Return the scope of a run under its new name; the moved folder if the scope contained only the old place."""
     if scope is None or natural.root is None:
         return scope
     named = PurePosixPath(scope_folder(row.origin.source, row.origin.path, scope))

@@ -1,4 +1,4 @@
-"""What a run of ingest is given, and what it reports: values, which importing costs nothing."""
+"""The options and the report of an ingest: values, in a module that imports nothing expensive."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,7 +18,7 @@ def bare_name(folder: str) -> str:
 
 
 class TextKind(StrEnum):
-    """What a text can be."""
+    """The kinds of text."""
 
     DECISION = "decision"
     DOCUMENT = "document"
@@ -27,12 +27,11 @@ class TextKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What texts are: all of one `kind`, or each by its marks.
+    """How to read texts: all as one `kind`, or each by its marks.
 
     Numbered files in `decision_folders` (named as by `bare_name`) are decisions. Files of records, by their extension
-    JSON or YAML, are read alike whatever stands here, by `map` where there is one. Of exported conversations the
-    messages of `bots` are read, and `system_messages` with the calls of tools; `day_first` decides how dates are read
-    that are otherwise not clear.
+    JSON or YAML, do not depend on these options, except on `map`. With `bots`, exported conversations include messages
+    of bots, with `system_messages` also calls of tools; `day_first` resolves ambiguous dates.
     """
 
     kind: TextKind | None = None
@@ -48,10 +47,10 @@ BY_MARKS: Final = Texts()
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which files of folders are read; a file that a person named is read in any case.
+    """A selection of files in folders; files that are named explicitly are always read.
 
-    Patterns are as in a `.gitignore`, relative to the folder that was named: with `include` only what one of them
-    matches, without what one of `exclude` matches. With `only`, which are absolute, no other file. With
+    Patterns are as in a `.gitignore`, relative to the folder that was named: `include` selects files that match one of
+    them, `exclude` skips files that match one of them. With `only`, absolute paths, only these files are read. With
     `any_extension`, `include` chooses files of every extension, and without one.
     """
 
@@ -66,7 +65,7 @@ ALL_FILES: Final = Selection()
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """A record that was deleted, and the file that it was read from. `part`: it is one that a document was cut into."""
+    """A record that was deleted, and the file that it was read from. `part` says that it is a part of a document."""
 
     kind: str
     id: str
@@ -89,7 +88,7 @@ class HeldBack:
 
 @dataclass(frozen=True, slots=True)
 class MovedFolder:
-    """A folder that is gone, the one that has its files now, and how many records were moved with them."""
+    """A missing folder, the folder that has its files now, and the number of moved records."""
 
     old: str
     new: str
@@ -98,11 +97,11 @@ class MovedFolder:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`project` and `sensitivity` hold for records that do not give their own; None changes none that they have.
+    """`project` and `sensitivity` apply to records that do not give their own; None keeps stored values.
 
-    `repository` is the name of the repository that all files belong to; None finds it for each. `texts` says what
-    texts are. A run ends after `limit` records, of which a document with its chunks is one. With `prune`, a source
-    loses at most a third of its records unless the run is `sure`; with `gone`, a path that is not there holds nothing.
+    `repository` is the name of the repository that all files belong to; None detects it for each. `texts` says how to
+    read texts. A run ends after `limit` records, of which a document with its chunks is one. With `prune`, a source
+    loses at most a third of its records unless the run is `sure`; with `gone`, a missing path counts as empty.
     """
 
     project: str | None = None
@@ -132,7 +131,7 @@ class FollowedSource:
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """How following a source goes: seconds since it was last read whole, None before; why the last attempt failed."""
+    """The state of a followed source: seconds since its last full read, None before; why the last attempt failed."""
 
     address: str
     read_seconds_ago: float | None
@@ -141,12 +140,12 @@ class SourceState:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a run came to. `read` counts records, refused ones included; `kinds` those that were not, by kind.
+    """The result of a run. `read` counts records, rejected ones included; `kinds` accepted records by kind.
 
-    `skipped` counts the files of the folders that hold none, by extension ("" without one), the most first; `ignored`
-    the files and folders that patterns leave out; `pruned` names what was deleted, `held_back` what needs a run that is
-    `sure`, `moved` the folders whose records were moved. `limited` says that there were more records than
-    `Options.limit`.
+    `skipped` counts the files of the folders without records, by extension ("" without one), the most first; `ignored`
+    the files and folders that patterns exclude; `pruned` names deleted records, `held_back` records that only a run
+    that is `sure` deletes, `moved` the folders whose records were moved. `limited` says that there were more records
+    than `Options.limit`.
     """
 
     read: int
@@ -167,7 +166,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much is to be read, or was: bytes of files, files, and records, of which a document is one."""
+    """An amount to read, or that was read: bytes of files, files, and records, counting a document as one."""
 
     size: int
     files: int = 0
@@ -175,7 +174,7 @@ class Amount:
 
 
 class Progress(Protocol):
-    """Receives how far a run is; how many records there are is not known before."""
+    """Receives the progress of a run; the number of records is not known in advance."""
 
     def start(self, total: Amount) -> None: ...
 

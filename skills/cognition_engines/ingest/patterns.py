@@ -1,6 +1,6 @@
 """Patterns as in a `.gitignore`, of a run and of the folders themselves, matched without backtracking.
 
-A path is read once, whatever a pattern says.
+A path is read once, whatever the pattern.
 """
 
 import re
@@ -24,22 +24,22 @@ _Run: TypeAlias = tuple[re.Pattern[str], ...]  # names that follow each other
 
 
 class BadPattern(ValueError):
-    """A pattern that means nothing or is too much; the message gives its 1-based number among its lines."""
+    """A pattern without a meaning or above the limits; the message gives its 1-based number among its lines."""
 
 
 @dataclass(frozen=True)
 class _Glob:
-    """Runs of names, each as an expression, with a `**` between them; at the end that stands for at least one name."""
+    """Runs of names, each as an expression, with a `**` between them; at the end, `**` matches at least one name."""
 
     runs: tuple[tuple[str, ...], ...]
 
     @cached_property
     def compiled(self) -> tuple[_Run, ...]:
-        """The expressions, made when a path is asked for."""
+        """The expressions, compiled at the first use."""
         return tuple(tuple(re.compile(name, re.DOTALL) for name in run) for run in self.runs)
 
     def matches(self, path: str) -> bool:
-        """Return whether the glob stands for the whole path."""
+        """Return whether the glob matches the whole path."""
         names = path.split("/")
         first, *others = self.compiled
         if not others:
@@ -48,7 +48,7 @@ class _Glob:
         at, end = len(first), len(names) - max(len(last), 1)
         if at > end or not (_fits(first, names, 0) and _fits(last, names, end)):
             return False
-        for run in middle:  # the first place is as good as any: what follows may stand anywhere behind it
+        for run in middle:  # the first place is as good as any: the rest may match anywhere after it
             places = range(at, end - len(run) + 1)
             found = next((place for place in places if _fits(run, names, place)), None)
             if found is None:
@@ -65,7 +65,7 @@ def _fits(run: _Run, names: Sequence[str], at: int) -> bool:
 class Pattern:
     """One line of a `.gitignore`.
 
-    `glob` stands for the last name of a path if it is `anywhere`, else for the whole path; None matches nothing.
+    `glob` matches the last name of a path if `anywhere`, else the whole path; None matches nothing.
     """
 
     negated: bool
@@ -74,7 +74,7 @@ class Pattern:
     glob: _Glob | None
 
     def matches(self, path: str, *, folder: bool) -> bool:
-        """Return whether the pattern stands for this path itself, which has no slash at its end."""
+        """Return whether the pattern matches this path itself, which has no slash at its end."""
         if self.glob is None or (self.folders_only and not folder):
             return False
         return self.glob.matches(path.rpartition("/")[2] if self.anywhere else path)
@@ -115,7 +115,7 @@ def _parse(text: str) -> Pattern:
 
 
 def _glob(text: str) -> _Glob | None:
-    """Return what a pattern stands for; None if a `[` has no `]` or a `\\` no character, which in git is nothing."""
+    """Return the expression of a pattern; None if a `[` has no `]` or a `\\` no character, which git ignores."""
     runs: list[list[str]] = [[]]
     parts = [""]  # of a name, between its stars
     at = 0
@@ -164,12 +164,12 @@ def _expression(parts: Sequence[str]) -> str:
 
 
 def _is_deep(text: str, begin: int, end: int) -> bool:
-    """Return whether the stars from `begin` to `end` are two or more, and all that stands between slashes."""
+    """Return whether the stars from `begin` to `end` are two or more, and alone between slashes."""
     return end - begin > 1 and text[begin - 1 : begin] in {"", "/"} and text[end : end + 1] in {"", "/"}
 
 
 def _characters(text: str, at: int) -> tuple[str | None, int]:
-    """Return the set that begins after a `[` as an expression, and the place after its `]`; None without one."""
+    """Return the set that begins after a `[` as an expression, and the place after its `]`; None without a `]`."""
     negated = text[at : at + 1] in {"!", "^"}
     at += negated
     ranges = ""
@@ -186,14 +186,14 @@ def _characters(text: str, at: int) -> tuple[str | None, int]:
 
 
 def _character(text: str, at: int) -> tuple[int, int]:
-    """Return a code point of a set, and the start of the next one; a backslash only stands in front of one."""
+    """Return a code point of a set, and the start of the next one; a backslash escapes one."""
     at += text[at] == "\\"
     return (ord(text[at]) if at < len(text) else 0), at + 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The patterns of one folder, which is `base` below the folder that was named, "" for that one."""
+    """The patterns of one folder, at the path `base` below the given folder, "" for that one."""
 
     base: str
     patterns: tuple[Pattern, ...]
@@ -201,7 +201,7 @@ class _Rules:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a walk leaves out at one folder: by the patterns of the run, and of the folder and those above it.
+    """The exclusions of a walk in one folder: patterns of the run, and of the folder and its parents.
 
     Paths are POSIX, relative to the folder that was named; that of a folder ends with a slash.
     """
@@ -211,14 +211,14 @@ class Filter:
     rules: tuple[_Rules, ...] = ()
 
     def with_folder(self, base: str, lines: Sequence[str]) -> "Filter":
-        """Return the same with the patterns of one folder more. Raise BadPattern."""
+        """Return the filter with the patterns of a further folder added. Raise BadPattern."""
         rules = (*self.rules, _Rules(base, parse_patterns(lines)))
         if sum(len(each.patterns) for each in rules) > _MOST_IN_FORCE:
             raise BadPattern(f"with those of the folders above it has more than {_MOST_IN_FORCE:,} patterns")
         return Filter(self.include, self.exclude, rules)
 
     def leaves_out(self, path: str) -> bool:
-        """Return whether a file or a folder with all in it is not read."""
+        """Return whether to skip a file, or a folder with its content."""
         folder = path.endswith("/")
         path = path.removesuffix("/")
         if _last_match(self.exclude, path, folder=folder):
@@ -232,9 +232,9 @@ class Filter:
 
 
 def _last_match(patterns: Sequence[Pattern], path: str, *, folder: bool) -> bool | None:
-    """Return whether the last pattern that matches the path itself is not negated; None if none does.
+    """Return whether the last pattern that matches the path itself is not negated; None if no pattern matches.
 
-    As in git, one that matches a folder above says nothing here: a walk has asked for that folder before.
+    As in git, patterns that match a parent folder do not apply here: a walk has checked that folder before.
     """
     last = next((each for each in reversed(patterns) if each.matches(path, folder=folder)), None)
     return None if last is None else not last.negated

@@ -1,4 +1,4 @@
-"""What has to be written of what was read: compared with what the store holds, where each record gets its id."""
+"""The comparison of read records with the store: it assigns ids, and selects the records to write."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -52,12 +52,12 @@ class RecordSink(Protocol):
     ) -> tuple[Outcome, ...]: ...
 
 
-COLLECTION: Final = "chroma:"  # how the address of a collection begins
+COLLECTION: Final = "chroma:"  # the beginning of a collection's address
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """A record that has to be written, and the place of the one that it replaces."""
+    """A record to write, and the place of the record that it replaces."""
 
     candidate: Candidate
     outcome: Outcome
@@ -66,9 +66,9 @@ class Fresh:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What comes of some units: what has to be written and what goes with it, what need not be, what must not.
+    """The result for some units: the records to write and to touch, the unchanged ones, the rejected ones.
 
-    `pending` are the units that something is written of; `alike` has records that say the same as another file's.
+    `pending` are the units with changes; `alike` has records with the same content as those of another file.
     """
 
     fresh: list[Fresh] = field(default_factory=list)
@@ -99,7 +99,7 @@ class _Conflict(Exception):
 
 
 class _Store:
-    """What the store holds under the ids and identities of some units."""
+    """The stored records with the ids and identities of some units."""
 
     def __init__(self, units: Sequence[Unit], records: RecordSink) -> None:
         candidates = [candidate for unit in units for candidate in (unit.head, *unit.parts)]
@@ -116,13 +116,13 @@ class _Store:
         return self._by_id.get((namesakes(kind)[0], id))
 
     def recorded_decision(self, candidate: Candidate) -> KnownRecord | None:
-        """Return the decision of an agent that the file was written from; None if it is that of a file, or gone."""
+        """Return the agent's decision from which the file was exported; None if it belongs to a file, or is deleted."""
         given = candidate.origin.given
         found = None if candidate.handover is None or given is None else self.under(candidate.name[0], given)
         return found if found is not None and found.origin.is_written else None
 
     def same(self, candidate: Candidate, tally: Tally) -> KnownRecord | None:
-        """Return the record as it is stored: in its project, or in another one if its file has moved it since."""
+        """Return the stored record: in its project, or in another one if its file has moved it since."""
         rows = self._by_identity.get(candidate.origin.identity, ())
         moved = [
             row
@@ -172,7 +172,7 @@ def _export(candidate: Candidate) -> tuple[str, str | None]:
 
 
 def count_unwritten(batch: Batch, tally: Tally) -> None:
-    """Count what of a batch was not written."""
+    """Count the records of a batch that were not written."""
     for candidate in batch.unchanged:
         tally.count(candidate, Outcome.UNCHANGED)
     for candidate, source in batch.alike:
@@ -182,7 +182,7 @@ def count_unwritten(batch: Batch, tally: Tally) -> None:
 
 
 def _all_named(unit: Unit, store: _Store, tally: Tally) -> list[tuple[Candidate, KnownRecord | None]]:
-    """Return the same as `_named`, of the head and the parts, which are made of its id."""
+    """Do as `_named` for the head and the parts, whose ids derive from its id."""
     head = _name_candidate(unit.head, store, tally)
     id = head[0].name[1]
     moved = id != unit.head.name[1]
@@ -229,7 +229,7 @@ def _same_elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
 def _is_elsewhere(candidate: Candidate, stored: KnownRecord) -> bool:
     """Return whether the record is that of another file, which is still there, or of another stream without a name.
 
-    Of the records of such a stream another one replaces those alone whose ids it gives, with what they were cut into.
+    Of the records of such a stream another one replaces only those with the same ids, with their parts.
     """
     if stored.origin.place == candidate.origin.place:
         return False

@@ -1,4 +1,4 @@
-"""What a run has seen so far."""
+"""The counts and first readings of a run so far."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from cognition_engines.store.values import Outcome
 
 @dataclass(frozen=True, slots=True)
 class _FirstReading:
-    """Where a record was first seen in this run, its id, and the digest of what it says."""
+    """The first place of a record in this run, its id, and the digest of its content."""
 
     source: str
     line: int
@@ -28,7 +28,7 @@ class _FirstReading:
 
 @dataclass(slots=True)
 class Tally:
-    """What has happened so far."""
+    """The counts and messages of a run so far."""
 
     counts: dict[Outcome, int] = field(default_factory=lambda: dict.fromkeys(Outcome, 0))
     kinds: Counter[Kind] = field(default_factory=Counter)
@@ -43,7 +43,7 @@ class Tally:
     places: dict[tuple[str, str], FilePlace] = field(default_factory=dict)  # those that were read
     sources: set[tuple[str, str]] = field(default_factory=set)  # places of the records that the store has now
     grown: set[tuple[str, str]] = field(default_factory=set)  # places with records that the store did not have
-    projects: dict[tuple[str, str], set[str | None]] = field(default_factory=dict)  # place -> as which it was read
+    projects: dict[tuple[str, str], set[str | None]] = field(default_factory=dict)  # place -> the reading of it
     kept: Counter[tuple[str, EarlierOption]] = field(default_factory=Counter)  # by the path of the scope
     _copies: Counter[Kind] = field(default_factory=Counter)  # of records that this run met before
     _alike: Counter[tuple[str, str, Kind]] = field(default_factory=Counter)
@@ -85,7 +85,7 @@ class Tally:
             self.kept[str(root / scope) if root is not None else place.source, each] += count
 
     def take(self, candidate: Candidate) -> bool:
-        """Give the record its id, unless this run gave it to another one; whether it did."""
+        """Give the record its id, unless another one has it in this run; return whether that succeeded."""
         key = _key(candidate)
         return self._ids.setdefault(_name(*candidate.name), key) == key
 
@@ -133,13 +133,13 @@ class Tally:
         return None
 
     def keep_other(self, candidate: Candidate, source: str) -> None:
-        """Count a record that says the same as one of another place, or is older than that of an export: that stays."""
+        """Count a record that equals one of another place, or is older than one of an export: the stored one stays."""
         self.count(candidate, Outcome.UNCHANGED)
         counted = self._older if candidate.identity is Identity.EXPORT else self._alike
         counted[candidate.origin.source, source, candidate.name[0]] += 1
 
     def forget_copies(self) -> None:
-        """Take back the count of copies, of which nothing was stored."""
+        """Take back the count of copies, since nothing of them was stored."""
         self.counts[Outcome.UNCHANGED] -= self._copies.total()
         self.kinds -= self._copies
         self._copies.clear()
@@ -190,7 +190,7 @@ def _argument(path: str) -> str:
 
 
 def only_by_place(candidate: Candidate) -> bool:
-    """Return whether only its place in its file distinguishes a record, so that one of another file may be another."""
+    """Return whether a record is identified by its text alone, so that an equal one in another file may be new."""
     record = candidate.record
     unplaced = isinstance(record, Turn) and record.turn_index is None and record.ts is None
     return unplaced and candidate.identity is Identity.CONTENT
@@ -223,7 +223,7 @@ def content_of(origin: Origin) -> str:
 
 
 def is_gone(path: Path) -> bool:
-    """Return whether a file is not there; one that cannot be looked for may be."""
+    """Return whether a file does not exist; False if that cannot be checked."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):

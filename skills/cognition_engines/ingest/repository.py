@@ -1,9 +1,9 @@
-"""Which repository a file belongs to, so that equal paths and ids of two repositories stay two records.
+"""The repository of a file, so that equal paths and ids in two repositories stay two records.
 
-A repository is named by the host and path of its remote as `.git/config` has it, whatever way it is fetched; without
-a remote by the absolute folder of the checkout, outside of one by the absolute folder of the file.
+A repository is named by the host and path of its remote as in `.git/config`, whatever the protocol; without a remote by
+the absolute folder of the checkout, outside of one by the absolute folder of the file.
 
-Inside a folder that was named, `.git` leads to no file outside of it, unless that names the checkout in return.
+Inside a given folder, `.git` leads to no file outside of it, unless that file names the checkout in return.
 """
 
 import os
@@ -21,16 +21,16 @@ _SCP: Final = re.compile(r"(?:[^@/\s]+@)?(\[[^\]/]+\]|[^:/\s]+):(?!//)(.*)")
 _LARGEST: Final = 1_000_000  # bytes of a file of git's that is read
 _LONGEST: Final = 1_000  # characters of a name
 EVERYTHING: Final = "/"  # the scope of a run that named a folder above the repository
-STREAM: Final = "stdin:"  # how the address of a stream begins, before its name
-UNNAMED: Final = f"{STREAM}/"  # how that of a stream without a name begins, before the digest of what it holds
+STREAM: Final = "stdin:"  # the beginning of a stream's address, before its name
+UNNAMED: Final = f"{STREAM}/"  # how that of a stream without a name begins, before the digest of its content
 
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """Where a file is: `path` is POSIX and below `root`, the folder that the repository begins at.
+    """The place of a file: `path` is POSIX and below `root`, the top folder of the repository.
 
-    `source` is the absolute path as it was named, or the address of a collection, which has no `root`. `scope` is
-    what the run named, relative to the root where that is a checkout: the options of the run hold for all below it.
+    `source` is the absolute path as it was named, or the address of a collection, which has no `root`. `scope` is the
+    path given to the run, relative to the root if that is a checkout: the options of the run apply to all below it.
     """
 
     source: str
@@ -50,16 +50,16 @@ def of_collection(address: str, repository: str | None = None) -> FilePlace:
 
 
 class Places:
-    """Finds the places of files. `repository` overrides the name of all their repositories, as `override` has it."""
+    """Finds the places of files. `override` replaces the names of their repositories, if given as `repository`."""
 
     def __init__(self, repository: str | None = None) -> None:
         self.override = None if repository is None else remote_name(repository, None) or repository
         self._checkouts: dict[Path, tuple[str, Path] | None] = {}  # by folder
-        self._tops: dict[Path, Path] = {}  # what was named, without links
+        self._tops: dict[Path, Path] = {}  # the given path, without links
 
     def of(self, file: Path, run: Path) -> FilePlace:
         """Return the place of a file that was found by naming `run`, the file or a folder above it; both absolute."""
-        # as git does: a checkout is the same whatever link leads to it; a link to a file is its own file
+        # as git does: a checkout is the same through any link; a link to a file is its own file
         top = self._resolve_folder(file.parent if run == file else run)
         where = top / file.relative_to(file.parent if run == file else run)
         folder, scope = where.parent, where if run == file else top
@@ -111,7 +111,7 @@ def scope_within(scope: str, other: str | None) -> bool:
 def remote_of(root: Path, inside: Path | None = None) -> str | None:
     """Return the name of the checkout's remote, `origin` before others; None without one. Includes are not followed.
 
-    `inside` is the folder that was named if the checkout is in it: what others put there must not lead elsewhere.
+    `inside` is the given folder if the checkout is in it: files of others there must not lead elsewhere.
     """
     text = _config_of(root, inside)
     urls = {} if text is None else _values(text, "remote", "url")
@@ -122,7 +122,7 @@ def remote_of(root: Path, inside: Path | None = None) -> str | None:
 def remote_name(url: str, root: Path | None) -> str | None:
     """Return host and path of a remote, as `github.com/acme/shop`; None for a text that is no remote.
 
-    `root` is what a relative path starts at; without it only what has a scheme or a user is a remote.
+    Relative paths start at `root`; without it only texts with a scheme or a user are remotes.
     """
     try:
         host, path = _parts(url, root)
@@ -172,7 +172,7 @@ def _names(folder: Path, root: Path) -> bool:
 
 
 def _join_path(folder: Path, written: str) -> Path:
-    """Return a path that a file of git's gives, without a look at the disk."""
+    """Return a path from a file of git, without access to the disk."""
     return Path(os.path.normpath(folder / written.strip()))
 
 

@@ -1,8 +1,8 @@
-"""What the options of runs give to records that state no project or sensitivity of their own.
+"""Projects and sensitivities from the options of runs, for records that state none.
 
-An option holds for a record until another run names exactly the same path, or one below it, with another value: a
-run that says nothing, or that covers more, changes no rights. A sensitivity also holds for what is new below that path:
-a file that was renamed, a record with another id, a folder that has become a checkout.
+An option applies to a record until another run names exactly the same path, or one below it, with another value: a run
+without the option, or over a larger folder, changes no rights. A sensitivity also applies to new records below that
+path: a file that was renamed, a record with another id, a folder that has become a checkout.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from cognition_engines.store.values import GuardedFile, KnownRecord
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a run, None where not given, and what it named: see `repository.FilePlace.scope`."""
+    """The options of a run, None if not given, and the path it was given: see `repository.FilePlace.scope`."""
 
     project: str | None
     sensitivity: Sensitivity | None
@@ -25,7 +25,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """The values that hold for a record, None where no run gave one, and for which scope each was given."""
+    """The rights of a record, None if no run gave one, and the scope for which each was given."""
 
     project: str | None = None
     project_scope: str | None = None
@@ -38,7 +38,7 @@ class Ambiguous(ValueError):
 
 
 class Guards:
-    """The levels that options gave, by the absolute path that each was given for, or the address of a collection."""
+    """The sensitivities from options, by the absolute path or the address of a collection of each option."""
 
     def __init__(self, found: Iterable[GuardedFile]) -> None:
         self._levels: dict[str, Sensitivity] = {}
@@ -47,7 +47,7 @@ class Guards:
                 self._levels[place] = max(each.level, self._levels.get(place, each.level))
 
     def over(self, place: FilePlace) -> tuple[Sensitivity, str] | None:
-        """Return the level of new records in a file, and its scope as runs name scopes, by the nearest path.
+        """Return the sensitivity of new records in a file, and its scope, from the option for the nearest path.
 
         None if no option was given for the file or for a folder above it.
         """
@@ -59,7 +59,7 @@ class Guards:
 
 
 def scope_folder(source: str, path: str, scope: str | None) -> str:
-    """Return what a run named when it read a file, as an absolute path or an address; `path` is in the repository."""
+    """Return the path given to a run when it read a file, absolute or an address; `path` is in the repository."""
     if not source.startswith("/"):
         return scope or source
     if scope is None or scope == path:
@@ -73,7 +73,7 @@ def scope_folder(source: str, path: str, scope: str | None) -> str:
 
 
 def named_scope(place: FilePlace, folder: PurePosixPath) -> str:
-    """Return a folder or file above a file, or the file, as runs name scopes."""
+    """Return the scope of a path given to a run: that of a folder or file at or above a file."""
     in_checkout = place.root is not None and (place.scope == EVERYTHING or not place.scope.startswith("/"))
     if place.root is None or not in_checkout:
         return str(folder) if place.root is not None else place.scope
@@ -81,9 +81,9 @@ def named_scope(place: FilePlace, folder: PurePosixPath) -> str:
 
 
 def rights_of(asked: RunOptions, before: Sequence[KnownRecord], guard: tuple[Sensitivity, str] | None = None) -> Rights:
-    """Return the rights of a record; `before` is what the store has of it, in whatever project. Raise `Ambiguous`.
+    """Return the rights of a record; `before` is its stored version, in any project. Raise `Ambiguous`.
 
-    `guard` holds for what the store does not have yet: see `Guards.over`.
+    `guard` applies to records that are not stored yet: see `Guards.over`.
     """
     project, project_scope = _project(asked, before)
     own = [known for known in before if known.origin.ingested_as == project] or before

@@ -1,4 +1,4 @@
-"""From paths to stored records: what is new, changed, unchanged, gone or refused.
+"""From paths to stored records: new, changed, unchanged, deleted or rejected.
 
 Works in batches, each committed whole: a run that is killed has lost nothing that it committed, and the next run
 finishes the rest. While one batch is being written the next one is being embedded. With `strict` there is one batch.
@@ -43,14 +43,14 @@ from cognition_engines.open_file import NotAFile, open_file
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry, IdTaken, KnownRecord, Outcome, Relocation, StoredFile
 
-BATCH: Final = 16  # records between two commits, or one document and what it was cut into
-_TOGETHER: Final = 16  # records that the store is asked about at a time
+BATCH: Final = 16  # records between two commits, or one document and its parts
+_TOGETHER: Final = 16  # records per query of the store
 _ATTEMPTS: Final = 10  # to write a batch while other runs write
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What a run is given, and what it has seen so far."""
+    """The inputs of a run, and its state so far."""
 
     options: Options
     records: RecordSink
@@ -60,7 +60,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A batch whose texts are being embedded, and how much was read for it."""
+    """A batch whose texts are being embedded, and the amount read for it."""
 
     batch: Batch
     vectors: Sequence[AsyncResult[FloatArray] | FloatArray | None]
@@ -77,12 +77,12 @@ def ingest(
     collections: Sequence[Collection] = (),
     formats: FormatReader | None = None,
 ) -> Summary:
-    """Read every file under `paths` and all of `collections`, and bring the store in line with them.
+    """Read every file under `paths` and all of `collections`, and update the store from them.
 
     `formats` reads documents that are no text; without it they are skipped.
 
-    Raise FileNotFoundError for a path that is not there, before anything is read, unless the options let it be gone;
-    ComponentFailed when the store, the embedder or a collection fails, with what was committed before kept.
+    Raise FileNotFoundError for a missing path, before anything is read, unless the options allow it; ComponentFailed
+    when the store, the embedder or a collection fails, committed records are kept.
     """
     tally = Tally()
     run = _Run(options, records, formats, tally)
@@ -92,7 +92,7 @@ def ingest(
     if isinstance(records, Records) and changes and not (options.dry_run or options.strict):
         records.origins.relocate(changes)
     progress.start(Amount(sum(file.size for file in files), len(files)))
-    # unlike an executor's, these threads do not hold the process when it is to end while a model hangs
+    # unlike an executor's, these threads do not keep the process alive while a model hangs
     with ThreadPool(threads) as pool:
         embed = _Embedding(None if options.dry_run else embedder, pool)
         units = _take_first(_units(files, collections, run), options.limit, tally)
@@ -105,7 +105,7 @@ def ingest(
     refused = options.strict and bool(tally.rejected)
     if isinstance(records, Records) and changes and options.strict and not (refused or options.dry_run):
         records.origins.relocate(changes)
-    # what a folder that cannot be read, or a file of which a part was read, still holds is not known
+    # the records of an unreadable folder, or of a partly read file, are unknown
     pruned: tuple[Pruned, ...] = ()
     held_back: tuple[HeldBack, ...] = ()
     if options.prune and not (tally.unlisted or tally.limited or refused):
@@ -149,7 +149,7 @@ def _known_files(places: Places, records: RecordSink) -> KnownFiles:
 def _moved_files(
     files: list[RunFile], known: KnownFiles, run: _Run
 ) -> tuple[list[RunFile], list[Relocation], tuple[MovedFolder, ...]]:
-    """Return the files, those of folders that were moved with the place that they had, and what it changes."""
+    """Return the files, those of folders that were moved with the place that they had, and the changes."""
     records = run.records
     if not isinstance(records, Records):
         return files, [], ()  # the folders of another machine may be there
@@ -169,7 +169,7 @@ def _moved_files(
 
 
 def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
-    """Return whether each record of a file is stored of another file as it is."""
+    """Return whether each record of a file is stored unchanged for another file."""
     rows = (row for row in run.records.origins.of_place(place_of(stored)) if row.origin.source == stored.source)
     held = {(row.origin.identity, row.project, content_of(row.origin)) for row in rows}
     moved = as_stored(file, stored)
@@ -187,7 +187,7 @@ def _is_equal(run: _Run, file: RunFile, stored: StoredFile) -> bool:
 
 
 def _units(files: Iterable[RunFile], collections: Iterable[Collection], run: _Run) -> Iterator[tuple[Unit | None, int]]:
-    """Yield what was read, and how many bytes were since the last; without a record at the end of each file."""
+    """Yield each record, and the bytes read since the last one; without a record at the end of each file."""
     guards = Guards(run.records.origins.guarded_files())
     for file in files:
         done = 0
@@ -218,7 +218,7 @@ def _take_first(
 def _identify_items(
     items: Iterator[tuple[Item, int]], place: FilePlace, run: _Run, guards: Guards, path: Path | None = None
 ) -> Iterator[tuple[Unit, int]]:
-    """Yield the records of the file at a path, or of a collection, each with the position up to which was read."""
+    """Yield the records of the file at a path, or of a collection, each with the position reached."""
     tally = run.tally
     asked = RunOptions(run.options.project, run.options.sensitivity, place.scope)
     local = path is not None and path.suffix.lower() in MARKDOWN
@@ -227,7 +227,7 @@ def _identify_items(
         drafts = [item for item, _ in group if not isinstance(item, RejectedRecord | Warned)]
         identified = deque(settling.identify_next(drafts))
         drafts.clear()
-        while group:  # what is settled is not held any longer
+        while group:  # finished units are released
             item, position = group.popleft()
             if isinstance(item, RejectedRecord):
                 tally.read += 1
@@ -265,7 +265,7 @@ def _first(units: Iterable[Unit], tally: Tally) -> Iterator[Unit]:
 
 
 def _read(file: RunFile, run: _Run, name: str | None = None) -> Iterator[tuple[Item, int]]:
-    """Yield the items of a file, each with the position in it up to which was read; `name` stands for its path."""
+    """Yield the items of a file, each with the position reached in it; `name` replaces its path in messages."""
     source = str(file.path)
     run.tally.open(file.place)
     try:
@@ -291,7 +291,7 @@ def _read(file: RunFile, run: _Run, name: str | None = None) -> Iterator[tuple[I
 
 
 def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iterator[tuple[list[Unit], Amount]]:
-    """Yield the records, BATCH at a time, and how much was read for them. A document is never cut in two."""
+    """Yield the records, BATCH at a time, and the amount read for them. A document is never split."""
     batch: list[Unit] = []
     held = done = files = 0
     for unit, more in units:
@@ -309,7 +309,7 @@ def _batches(units: Iterable[tuple[Unit | None, int]], options: Options) -> Iter
 
 
 def _begun(units: Iterable[tuple[Unit | None, int]], run: _Run, embed: "_Embedding") -> Iterator[_Ready]:
-    """Yield what has to be written, batch by batch, its texts already being embedded."""
+    """Yield the records to write, batch by batch, whose texts are already being embedded."""
     for found, size in _batches(units, run.options):
         batch = compare(found, run.tally, run.records)
         if run.options.strict and (run.tally.rejected or batch.refused):
@@ -360,7 +360,7 @@ def _write(ready: _Ready, run: _Run, embed: _Embedding) -> None:
 
 
 def _put(ready: _Ready, run: _Run, embed: _Embedding) -> tuple[Batch, Sequence[Outcome]]:
-    """Write the fresh records; compare them once more if another run wrote their ids meanwhile."""
+    """Write the fresh records; compare them again if another run wrote their ids meanwhile."""
     batch, vectors = ready.batch, ready.vectors
     for _ in range(_ATTEMPTS):
         entries = [

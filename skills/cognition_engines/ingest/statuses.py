@@ -1,4 +1,4 @@
-"""Words that mean a status, found outside of the titles of other records, and what a stated status means."""
+"""Words that mean a status, outside of titles of other records, and the meaning of a stated status."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,8 +36,8 @@ WEAK: Final[Mapping[str, str]] = MappingProxyType(
         "review": "pending",
     }
 )
-LONGEST: Final = 4000  # characters of a statement that are looked at
-# Another record by its title: a link with its target, what is in quotes or code, an address, a file.
+LONGEST: Final = 4000  # characters of a statement that are examined
+# Another record by its title: a link with its target, text in quotes or code, an address, a file.
 _TARGET: Final = (
     r"\((?:<[^<>\n]{0,1000}>|[^()\s]{0,1000}(?:\([^()\s]{0,300}\)[^()\s]{0,300})?)(?:[ \t][^()\n]{0,300})?\)"
 )
@@ -91,7 +91,7 @@ class Meaning:
 
 
 def hide_titles(text: str) -> str:
-    """Return the text, as long as it is, with digits in place of the titles and addresses of other records.
+    """Return the text, with its length, with digits in place of the titles and addresses of other records.
 
     A link or code that is a status itself, as `[Accepted](board.md)`, keeps its words.
     """
@@ -144,7 +144,7 @@ def _is_relation(token: str) -> bool:
 
 
 def phrase_at(tokens: Sequence[str], at: int, *, first: bool) -> tuple[str, int] | None:
-    """Return the longest phrase that means a status at a place, and how many words it has."""
+    """Return the longest phrase that means a status at a place, and its number of words."""
     for length in (3, 2, 1):
         phrase = " ".join(tokens[at : at + length])
         status = STRONG.get(phrase) or (WEAK.get(phrase) if first else None)
@@ -160,13 +160,13 @@ def _without_dates(text: str) -> str:
 
 
 def tokens_of(text: str) -> list[str]:
-    """Return the words and marks of a statement in lower case, without dates, what is struck out, and titles."""
+    """Return the words and marks of a statement in lower case, without dates, struck-out text, and titles."""
     hidden = hide_titles(in_english(_STRUCK.sub(lambda struck: " " * len(struck[0]), text[:LONGEST])))
     return _TOKEN.findall(_without_dates(hidden).lower())
 
 
 def meanings(text: str) -> Iterator[Meaning]:
-    """Yield the statuses that a text gives the record, in order; what is negated gives none.
+    """Yield the statuses that a text gives the record, in order, without negated ones.
 
     "Superseded" counts unless something else is its subject, as in "parts of ADR-2 are superseded".
     """

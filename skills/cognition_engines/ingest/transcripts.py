@@ -29,14 +29,14 @@ _HEADER: Final = re.compile(
     rf"(?:[ \t]?[\[(](?P<after>{_CLOCK})[\])])?:\*{{0,2}}(?:[ \t]+(?P<rest>\S.*)|[ \t]*)"
 )
 _FIELD: Final = re.compile(r"[ \t#*]{0,6}(?P<name>[^\W\d_][^:\n]{0,40}):(?:[ \t]++(?P<value>.*)|[ \t]*)")
-# What mails, minutes and decision records begin with.
+# First lines of mails, minutes and decision records.
 _FORMS: Final = frozenset({"from", "to", "cc", "bcc", "subject", "attendees", "status", "reply-to", "agenda"})
 _NO_NAMES: Final = _FORMS | frozenset(
     {"date", "note", "notes", "nb", "todo", "warning", "caution", "important", "tip", "hint", "update", "edit"}
     | {"example", "examples", "usage", "summary", "title", "version", "license", "copyright", "see", "also", "ps"}
     | {"added", "changed", "deprecated", "removed", "fixed", "security", "error", "info", "debug", "http", "https"}
 )
-# What a line of minutes begins with, alone or next to another word, as in "Action items" and "Decision 3".
+# First words of lines in minutes, alone or next to another word, as in "Action items" and "Decision 3".
 _OF_MINUTES: Final = _NO_NAMES | frozenset(
     {"action", "actions", "decision", "decisions", "decided", "agreed", "resolved", "resolution", "topic", "topics"}
     | {"item", "items", "minutes", "motion", "vote", "question", "questions", "answer", "answers", "discussion"}
@@ -67,12 +67,12 @@ _PARTS: Final = re.compile(
     r"[ \t]?(?P<half>[AaPp])?[.Mm]*"
 )
 _HALF_A_DAY: Final = timedelta(hours=12)
-_STARTS_WITHIN: Final = timedelta(minutes=5)  # of its recording, where times count from there
+_STARTS_WITHIN: Final = timedelta(minutes=5)  # of its recording, if times count from there
 
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """Who speaks from a line on (0-based), when, and what stands on the line itself."""
+    """The speaker from a line on (0-based), the time, and the text on the line itself."""
 
     line: int
     name: str
@@ -87,7 +87,7 @@ class _Header:
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """A transcript: its lines, what stands above the first turn, the day where that gives one, and the headers."""
+    """A transcript: its lines, the text above the first turn, the day if that text names one, and the headers."""
 
     lines: Sequence[str]
     preamble: str
@@ -100,9 +100,9 @@ def read(path: str, text: str, *, is_transcript: bool = False) -> Iterator[Item]
     """Return the turns of a transcript, in order; None for a text that is none.
 
     It has four turns or more and two speakers, one of them twice; at least half of its paragraphs begin with a speaker,
-    and it does not begin as a mail or as minutes do. The speakers are not all called like fields, and without
-    times at least half of the turns have three words or the end of a sentence. With `is_transcript` one turn is enough,
-    and a text without one is refused. The conversation is called by the file's name until its id is settled.
+    and it does not begin as a mail or as minutes do. The speakers are not all called like fields, and without times at
+    least half of the turns have three words or the end of a sentence. With `is_transcript` one turn is enough, and a
+    text without a turn is rejected. The conversation is called by the file's name until its id is settled.
     """
     if is_transcript and not text.strip():
         return None
@@ -119,7 +119,7 @@ def _transcript(path: str, text: str, certain: bool) -> Iterator[Item] | None:
     block = front_block(lines, start)
     front = read_front_matter(block.members, block.flaw)
     if not block.rights and (front.flaw is not None or front.members.keys().isdisjoint(MEMBERS)):
-        spoken = _read_turns(lines, certain)  # what stands between two rules may be turns
+        spoken = _read_turns(lines, certain)  # text between two rules may be turns
         return None if spoken is None else _turns(path, spoken, {})
     spoken = _read_turns([*[""] * block.end, *lines[block.end :]], certain)
     if spoken is None:
@@ -221,7 +221,7 @@ def _headers(lines: Sequence[str], begin: int) -> Iterator[_Header]:
 
 
 def _is_label(name: str) -> bool:
-    """Return whether these are words that stand before a colon and no name: the first or the last of them says so."""
+    """Return whether these words before a colon are no name, judged by the first or the last of them."""
     words = name.partition(" (")[0].strip("*").casefold().split()
     numbered = len(words) > 1 and words[-1].strip("#.").isdigit()
     return words[0] in _OF_MINUTES or words[-2 if numbered else -1] in _OF_MINUTES

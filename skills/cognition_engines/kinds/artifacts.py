@@ -1,4 +1,4 @@
-"""What was said and written: artifacts, their chunks, and the turns of conversations."""
+"""Spoken and written texts: artifacts, their chunks, and the turns of conversations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ class Artifact(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArtifactChunk(Base):
-    """A passage of an artifact, which it takes project, clearance and facets from."""
+    """A passage of an artifact, from which it inherits project, clearance and facets."""
 
     artifact_id: Ref
     content: Annotated[str, Text(1_000_000)]
@@ -110,7 +110,7 @@ class ArtifactChunk(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn(Base):
-    """One utterance of a conversation. `turn_index` is None where its source gives none."""
+    """One utterance of a conversation. `turn_index` is None if its source gives none."""
 
     id: ArtifactId | None = None
     conversation_id: Annotated[str, Line(200)]
@@ -132,7 +132,7 @@ def conversation_name(turn: Turn) -> str:
 
 
 def turn_text(turn: Turn) -> str:
-    """Return `2023-05-08 Ana: what she wrote`, without unknown parts."""
+    """Return `2023-05-08 Ana: the text`, without unknown parts."""
     speaker = turn.speaker or turn.role
     day = "" if turn.ts is None else f"{turn.ts.date().isoformat()} "
     return f"{day}{turn.content}" if speaker is None else f"{day}{speaker}: {turn.content}"

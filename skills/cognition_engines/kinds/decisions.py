@@ -1,7 +1,7 @@
-"""Decisions, their reviews and links: what they are called, and what their references may mean.
+"""Decisions, their reviews and links: their names, and the resolution of their references.
 
-The names are texts in the table `links`: an id as it is; an id that a file gives within its repository, and
-everywhere if it is the only one; a file's name, its stem and its number within their folder.
+The names are texts in the table `links`: an id; an id in a file within its repository, and everywhere if it is the only
+one; a file's name, its stem and its number within their folder.
 """
 
 import posixpath
@@ -34,9 +34,9 @@ from cognition_engines.models import SENSITIVITIES, SUPERSEDED, Decision
 from cognition_engines.unicode_forms import fold_text
 
 BY_ID: Final = "id "  # before an id as answers have it
-ANYWHERE: Final = "given "  # before an id that a file gives: a name that counts where one decision has it
-ENDED: Final = (SUPERSEDED, "deprecated", "rejected")  # the statuses of what is not in force
-UNDECIDED: Final = ("draft", "proposed", "pending")  # the statuses that agents give their own decisions
+ANYWHERE: Final = "given "  # before an id that a file gives: a name that counts if exactly one decision has it
+ENDED: Final = (SUPERSEDED, "deprecated", "rejected")  # the statuses of decisions that are not in force
+UNDECIDED: Final = ("draft", "proposed", "pending")  # the statuses that agents may set for their own decisions
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ENDINGS: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")  # of files that are one decision each
 _PAGES: Final = ("readme", "index")  # the name of such a file is its folder's
@@ -60,7 +60,7 @@ ACYCLIC: Final[tuple[LinkType, ...]] = ("supersedes", "depends_on")  # of these 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenReason(Model):
-    """A reason as files give it."""
+    """A reason in a file."""
 
     type: Annotated[str, Line(64)]
     text: Annotated[str, Text(TEXT_LENGTH, shortest=0)] | None = None
@@ -69,7 +69,7 @@ class GivenReason(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenDecision(Model):
-    """A decision as files give it; the description of a member completes "must be ..."."""
+    """A decision in a file; the description of a member completes "must be ..."."""
 
     id: Annotated[
         Id | None, Field(description="text of 1 to 200 printable characters without blanks, or an integer")
@@ -192,7 +192,7 @@ DECISION: Final = KindSpec(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What shows how a decision turned out; `hash` is of what was found there."""
+    """Evidence for the outcome of a decision; `hash` is of the content found there."""
 
     uri: str
     kind: str | None = None
@@ -201,7 +201,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class ReviewContent:
-    """What a reviewer states besides the outcome; `affected_kpis` are numbers by name."""
+    """The statements of a reviewer other than the outcome; `affected_kpis` are numbers by name."""
 
     actual_result: str | None = None
     lessons: str | None = None
@@ -228,10 +228,10 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class DecisionLink:
-    """A link that an agent made, by the ids of its ends.
+    """A link made by an agent, with the ids of its ends.
 
-    `effective_at` is since when a supersession is in effect; None for one that is not, and for other types. `ended_at`
-    and `ended_by` are of a link that an agent ended, or replaced by another one.
+    `effective_at` is the time since which a supersession is in effect; None if it is not, and for other types.
+    `ended_at` and `ended_by` are set if an agent ended the link, or replaced it by another one.
     """
 
     source: str

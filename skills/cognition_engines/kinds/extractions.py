@@ -1,4 +1,4 @@
-"""What was extracted from a source: seven types, each with its own content."""
+"""Extractions from sources: seven types, each with its own content."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
@@ -22,7 +22,7 @@ EXTRACTION_TYPES: Final[tuple[str, ...]] = get_args(ExtractionType)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionContent(Model):
-    """A question and how to answer it."""
+    """A question and its answer."""
 
     question: Long
     options: Short = ()
@@ -33,7 +33,7 @@ class DecisionContent(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatternContent(Model):
-    """A solution that comes back."""
+    """A recurring solution."""
 
     name: Name
     problem: Annotated[str, Text(LONG, shortest=0)] = ""
@@ -45,7 +45,7 @@ class PatternContent(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarningContent(Model):
-    """What goes wrong, and how it shows."""
+    """A failure, and its signs."""
 
     title: Name
     description: Long
@@ -66,7 +66,7 @@ class MethodStep(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodologyContent(Model):
-    """How something is done, step by step."""
+    """A method, step by step."""
 
     name: Name
     steps: Annotated[tuple[MethodStep | Item, ...], Field(max_length=200)] = ()
@@ -84,7 +84,7 @@ class ChecklistItem(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChecklistContent(Model):
-    """What to check."""
+    """A list of checks."""
 
     name: Name
     items: Annotated[tuple[ChecklistItem | Item, ...], Field(max_length=200)] = ()
@@ -93,7 +93,7 @@ class ChecklistContent(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonaContent(Model):
-    """Who does something."""
+    """A role, with its tasks."""
 
     role: Name
     responsibilities: Short = ()
@@ -112,7 +112,7 @@ class WorkflowStep(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowContent(Model):
-    """What follows on what."""
+    """A sequence of steps."""
 
     name: Name
     trigger: Long | None = None
@@ -133,7 +133,7 @@ Content: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction(Base):
-    """What was extracted from a source. Each type has its own class, below."""
+    """A statement extracted from a source. Each type has its own class, below."""
 
     type: ExtractionType
     content: Content

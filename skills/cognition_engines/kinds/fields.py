@@ -1,4 +1,4 @@
-"""The types of which records are made. What is not allowed is refused with a reason, never repaired or cut.
+"""The types of record fields. Invalid values are rejected with a reason, never repaired or cut.
 
 A record is validated from JSON (`TypeAdapter.validate_json`); the reasons that start here are pydantic errors of the
 types `line`, `text`, `id`, `instant`, `sensitivity` and `metadata`, and name no value.
@@ -158,13 +158,13 @@ def _as_list(value: object) -> object:
 
 @dataclass(frozen=True, slots=True)
 class OrText:
-    """Of a model: a text of up to `longest` characters on one line stands for what `make` makes of it."""
+    """Of a model: a text of up to `longest` characters on one line is replaced by the result of `make`."""
 
     make: Callable[[str], object]
     longest: int = MAX_REF
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        # distinguished by what it is: a union would report the mistakes of both
+        # distinguished by its type: a union would report the mistakes of both
         both = core_schema.tagged_union_schema(
             {"text": _line_schema(self.longest), "object": handler(source)},
             lambda value: "text" if isinstance(value, str) else "object",
@@ -278,14 +278,14 @@ Metadata: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """Whatever a record is made of; members are read in camelCase and snake_case, others are refused."""
+    """The base of records and their parts; members are read in camelCase and snake_case, others are rejected."""
 
     __pydantic_config__: ClassVar[ConfigDict] = CONFIG
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base(Model):
-    """What every record has. `id`, `project` and `sensitivity` are None where the source gives none."""
+    """Fields of every record. `id`, `project` and `sensitivity` are None if the source gives none."""
 
     id: Id | None = None
     project: Annotated[str, Line(200)] | None = None
@@ -300,7 +300,7 @@ def in_order(start: int | None, end: int | None) -> None:
 
 
 def check_part(index: int, total: int) -> None:
-    """Raise when a part comes after the last one."""
+    """Raise if the index of a part is not below the number of parts."""
     if index >= total:
         raise PydanticCustomError("position", "chunkIndex must be less than totalChunks")
 

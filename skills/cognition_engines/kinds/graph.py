@@ -1,4 +1,4 @@
-"""What happened and who was part of it: events, entities and the edges between entities."""
+"""The memory graph: events, entities and the edges between entities."""
 
 import json
 import re
@@ -39,7 +39,7 @@ _GAPS: Final = re.compile(r"[\s_-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor(Model):
-    """Who took part in an event, by name or id."""
+    """A participant of an event, by name or id."""
 
     ref: Ref
     role: ActorRole = "other"
@@ -47,7 +47,7 @@ class Actor(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject(Model):
-    """What an event is about, by name or id."""
+    """A subject of an event, by name or id."""
 
     ref: Ref
     type: SubjectType = "other"
@@ -55,7 +55,7 @@ class Subject(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence(Model):
-    """The words that an event was read from, and where in the artifact they are."""
+    """The words that an event was read from, and their position in the artifact."""
 
     quote: Annotated[str, Text(2000)]
     start_char: Count | None = None
@@ -112,7 +112,7 @@ def _edge_type(value: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge(Base):
-    """How one entity stands to another. The type is in upper case with `_` between words."""
+    """A relation from one entity to another. The type is in upper case with `_` between words."""
 
     source_id: Ref
     target_id: Ref
@@ -128,7 +128,7 @@ class Edge(Base):
 
 
 def _event_text(event: Event) -> str:
-    """Return `2024-03-18 Decision: what happened`, and a line with those who were part of it."""
+    """Return `2024-03-18 Decision: the text`, and a line with the participants."""
     day = "" if event.event_time is None else f"{event.event_time.date().isoformat()} "
     refs = [actor.ref for actor in event.actors] + ([] if event.subject is None else [event.subject.ref])
     text = f"{day}{event.category}: {event.narrative}"

@@ -1,4 +1,4 @@
-"""What was read: sources, chunks with knowledge cards, clusters; and what was tried: episodes."""
+"""Knowledge: sources, chunks with knowledge cards, clusters; and episodes."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Final
@@ -27,7 +27,7 @@ from cognition_engines.unicode_forms import fold_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source(Base):
-    """A book, paper, article, document: what chunks and extractions come from."""
+    """A book, paper, article or document from which chunks and extractions come."""
 
     title: Annotated[str, Line(500)]
     authors: Annotated[tuple[str, ...], Lines(200, 64)] = ()
@@ -42,8 +42,9 @@ class Source(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place(Model):
-    """Where in its source a chunk begins. Pages, slides and cells count from 1; `headings` are those above it and its
-    own, the outermost first.
+    """The place in its source where a chunk begins.
+
+    Pages, slides and cells count from 1; `headings` are the headings above it and its own, the outermost first.
     """
 
     chapter: Annotated[str, Line(500)] | None = None
@@ -56,7 +57,7 @@ class Place(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeCard(Model):
-    """What a chunk says, in short."""
+    """A summary of a chunk."""
 
     summary: Annotated[str, Text(400)]
     takeaways: Annotated[tuple[str, ...], Lines(1000, 5, least=3)]
@@ -66,7 +67,7 @@ class KnowledgeCard(Model):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk(Base):
-    """A passage of a source. `source` is the kind of source it came by (kindle, reader), not its id."""
+    """A passage of a source. `source` is the kind of its source (kindle, reader), not its id."""
 
     content: Annotated[str, Text(1_000_000)]
     source_id: Ref | None = None
@@ -96,7 +97,7 @@ class Chunk(Base):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster(Base):
-    """A group of chunks about one thing."""
+    """A group of related chunks."""
 
     name: Annotated[str, Line(500)]
     description: Annotated[str, Text(5000)] | None = None
@@ -195,7 +196,7 @@ class Episode(Model):
 
 
 def lesson(episode: Episode) -> str:
-    """Return the text that an episode is found by: the query and, if known, the reflection."""
+    """Return the searchable text of an episode: the query and, if known, the reflection."""
     return episode.query if episode.reflection is None else f"{episode.query}\n\n{episode.reflection}"
 
 

@@ -1,4 +1,4 @@
-"""All kinds of records, and what is found by their specs."""
+"""All kinds of records, and look-ups in their specs."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -23,7 +23,7 @@ Record: TypeAlias = Decision | OtherRecord
 
 
 class IncompleteKind(Exception):
-    """A kind has no spec, or shares with another what is its alone."""
+    """A kind has no spec, or one that shares a unique value with another kind."""
 
 
 def check_specs(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
@@ -42,9 +42,9 @@ def check_specs(*specs: KindSpec) -> Mapping[Kind, KindSpec]:
 SPECS: Final = check_specs(DECISION, EPISODE, EXTRACTION, *KNOWLEDGE_KINDS, *ARTIFACTS, *GRAPH)
 # These three have their ids in common, so an id names one of them.
 NAMESAKES: Final = (Kind.ARTIFACT, Kind.TURN, Kind.ARTIFACT_CHUNK)
-PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # what events, edges and chunks belong to
+PARENTS: Final = (Kind.ARTIFACT, Kind.TURN)  # the owners of events, edges and chunks
 CHILDREN: Final = tuple(kind for kind, spec in SPECS.items() if Role.ARTIFACT in spec.ids.values())
-# The order in which members of an object are looked at: what more kinds have comes later.
+# The order in which members of an object are checked: those of more kinds come later.
 DETECTED: Final = (
     Kind.EPISODE,
     Kind.EXTRACTION,
@@ -67,7 +67,7 @@ def spec_of(record: Record) -> KindSpec:
 
 
 def add_prefix(kind: Kind, id: str) -> str:
-    """Return the id as it is stored: an artifact, a turn and an event have theirs with a prefix."""
+    """Return the stored form of an id: artifacts, turns and events have a prefix."""
     prefix = SPECS[kind].prefix
     return id if id.startswith(prefix) else prefix + id
 
@@ -90,7 +90,7 @@ def names_in(record: Record) -> Iterator[tuple[Role, str]]:
 
 
 def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:
-    """Yield the ids of other records that a record holds, as they are stored: the member, what it is, and the id."""
+    """Yield the ids of other records in a record, in stored form: the member, its role, and the id."""
     for member, role in spec_of(record).ids.items():
         value = getattr(record, member)
         for id in value if isinstance(value, tuple) else (value,):
@@ -99,12 +99,12 @@ def ids_in(record: Record) -> Iterator[tuple[str, Role, str]]:
 
 
 def embedding_text(record: Record) -> str | None:
-    """Return the text that a record's vectors are of; None for one that has none."""
+    """Return the text to embed of a record; None if it has none."""
     return spec_of(record).embedding_text(record)
 
 
 def keyword_text(record: Record) -> str | None:
-    """Return the text that a record's words are of; None for one that has none."""
+    """Return the text for keyword search of a record; None if it has none."""
     spec = spec_of(record)
     return (spec.keyword_text or spec.embedding_text)(record)
 
@@ -113,7 +113,7 @@ def keyword_text(record: Record) -> str | None:
 def adapter(kind: Kind) -> TypeAdapter[Any]:
     """Return the adapter that validates and writes JSON of a kind; made at its first use, since all take 0.1 s.
 
-    Of a decision, it is for what files give; see `decisions.GivenDecision`.
+    For a decision, it validates the members in files; see `decisions.GivenDecision`.
     """
     spec = SPECS[kind]
     return TypeAdapter(spec.model if spec.given is None else spec.given)

@@ -1,4 +1,4 @@
-"""The kinds of records by number and by name, and what the engine knows of a kind: one value for each.
+"""The kinds of records by number and by name, and the definition of each kind for the engine, as one value.
 
 Tables, indexes, ids, readers of files, rights and joins are made of these values.
 """
@@ -16,8 +16,8 @@ from cognition_engines.models import Sensitivity
 
 # PostgreSQL indexes at most 2,704 bytes; a character takes up to four.
 MAX_ID: Final = 512  # characters
-WRITTEN: Final = "wire"  # the source of what agents wrote
-INGESTED: Final = "ingest"  # the way of what was read from files
+WRITTEN: Final = "wire"  # the source of records written by agents
+INGESTED: Final = "ingest"  # the transport of records read from files
 OTHER_IDS: Final = ("_id", "doc_id")  # names of an id in other systems, for any kind
 
 
@@ -61,18 +61,19 @@ def short_key(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a record came from.
+    """The origin of a record.
 
     `source` is an absolute file path, or the address of a collection; `ordinal` is the position among its records, from
-    0, or PART for what a document was cut into; `digest` identifies the content that was read. `ingested_as` and
-    `guarded_as` are the project and the sensitivity that options of runs gave it, each for a scope (see
-    ingest/rights.py); None where none did.
+    0, or PART for a part of a document; `digest` identifies the content that was read. `ingested_as` and `guarded_as`
+    are the project and the sensitivity that options of runs gave it, each for a scope (see ingest/rights.py); None if
+    none did.
 
-    `repository` and `path` are the place of the file whatever the folder of the checkout, `given` the id as the file
-    gives it, where it gives one. `identity` is 32 hexadecimal digits of what makes it this record in any project; ""
-    of a record that no file gave.
+    `repository` and `path` are the place of the file, independent of the folder of the checkout, `given` is the id in
+    the file, if it has one. `identity` is a hash (32 hexadecimal digits) that identifies the record in any project; ""
+    for a record without a file.
 
-    `recorded_by` is the agent that wrote it, None where the operator did; `via` is the way: ingest, cstp, mcp or a2a.
+    `recorded_by` is the agent that wrote it, None if the operator did; `via` is the transport: ingest, cstp, mcp or
+    a2a.
     """
 
     source: str
@@ -91,7 +92,7 @@ class Origin:
 
     @property
     def is_written(self) -> bool:
-        """Whether an agent wrote it, and no file has it."""
+        """True if an agent wrote it, and no file has it."""
         return self.source == WRITTEN
 
     @property
@@ -113,7 +114,7 @@ class Origin:
 
 
 class Role(IntEnum):
-    """What a reference in a record is; stored, so a number is never given to another role."""
+    """The role of a reference in a record; stored, so a number is never reused for another role."""
 
     SOURCE = 1
     CLUSTER = 2
@@ -139,12 +140,12 @@ class Reference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """What records of all kinds are filtered by. A child has those of its artifact, whose key is `parent`.
+    """The filter values of records of all kinds. A child has those of its artifact, whose key is `parent`.
 
-    `project` and `sensitivity` are what isolation goes by, `at` is in UTC, `importance` 0.0 to 1.0; `context` and
-    `system` are folded by `fold_text`. `author` is who wrote or said it, `people` are those who took part, the author
-    among them, each as names are compared: see `kinds.fields.normal`. It holds from `since`, None where that is
-    unknown, until `until`, None where no end is known; both are in UTC.
+    `project` and `sensitivity` decide who may see the record, `at` is in UTC, `importance` 0.0 to 1.0; `context` and
+    `system` are folded by `fold_text`. `author` wrote or said it, `people` took part, including the author, each in the
+    form in which names are compared: see `kinds.fields.normal`. It is in force from `since`, None if unknown, until
+    `until`, None if no end is known; both are in UTC.
     """
 
     project: str | None
@@ -164,16 +165,16 @@ class Facets:
 class KindSpec:
     """One kind of records.
 
-    `table` and `indexed` are its table and the columns of an index of it. `spaces` names what it is searched and listed
-    in. `prefix` begins every id of it, `made_prefix` those that are made: `identity` is what such an id is made of, the
-    names of members or a function of the record; None where it is made otherwise. `embedding_text` and `keyword_text`
-    are the texts that vectors and words are of, None where there is none; `title` is the part of them that is a
-    title, `day` the date that they begin with; `shown_text` is the text as recall shows it, of a kind that it shows.
-    `facets` are what a record states of itself,
-    `ids` are the members that hold ids of other records, and `names` whom and what a record names, as it spells them;
-    `references` are others, which depend on its file. `aliases` are names of members in other systems' files, in the
-    order in which they count, `storage` what these note about their storage. `has_members` is whether an object of
-    these names (in snake_case, those that are not null) is of the kind; asked in the order of `registry.DETECTED`.
+    `table` and `indexed` are its table and the columns of an index of it. `spaces` names the search spaces and lists
+    that contain it. `prefix` begins every id of it, `made_prefix` the computed ones: they are computed from `identity`,
+    names of members or a function of the record; None if they are computed elsewhere. `embedding_text` and
+    `keyword_text` are the texts for vectors and for words, None if there is none; `title` is the part of them that is a
+    title, `day` the date that they begin with; `shown_text` is the text in answers of recall. `facets` returns the
+    facets that a record states itself, `ids` are the members with ids of other records, and `names` returns the people
+    and things that a record names, in its spelling; `references` are others, which depend on its file. `aliases` are
+    names of members in other systems' files, in the order in which they count, `storage` members of theirs about their
+    storage. `has_members` returns whether an object with these names (in snake_case, those that are not null) is of the
+    kind; called in the order of `registry.DETECTED`.
     """
 
     kind: Kind
@@ -181,7 +182,7 @@ class KindSpec:
     table: str
     made_prefix: str | None
     facets: Callable[[Any], Facets]
-    given: Any = None  # what validates it in files, where that is not the model
+    given: Any = None  # validates it in files, if that is not the model
     spaces: tuple[str, ...] = ()
     indexed: tuple[str, ...] = ()
     prefix: str = ""
@@ -210,7 +211,7 @@ def own(record: Any) -> tuple[str | None, Sensitivity]:
 
 
 def plain_facets(record: Any) -> Facets:
-    """Return the facets of a kind that states no others."""
+    """Return the facets of a kind without facets of its content."""
     return Facets(*own(record))
 
 

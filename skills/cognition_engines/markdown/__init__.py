@@ -1,1 +1,1 @@
-"""Markdown: its blocks, lines, tables and titles, without what is no text."""
+"""Markdown: its blocks, lines, tables and titles, without parts that are no text."""

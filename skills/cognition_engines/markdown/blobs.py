@@ -1,4 +1,4 @@
-"""A text without blobs: pictures that it holds itself become their alternative text, other data without words go."""
+"""A text without blobs: embedded pictures become their alternative text, other data without words are removed."""
 
 import re
 from bisect import bisect_right
@@ -8,7 +8,7 @@ from typing import Final
 _URI: Final = r"data:[\w.+-]{0,100}(?:/[\w.+-]{1,100})?(?:;[\w=.+-]{1,100}){0,5},"
 _ALT: Final = r"(?:[^\[\]\n]|\n(?![ \t]*\n)|\[[^\[\]\n]{0,300}\]){0,1000}"
 _FLAGS: Final = re.MULTILINE | re.IGNORECASE
-_GAP: Final = r"[ \t]{0,9}(?:\n[ \t]{0,9})?<?"  # before an address, which may stand on the next line
+_GAP: Final = r"[ \t]{0,9}(?:\n[ \t]{0,9})?<?"  # before an address, which may be on the next line
 _DEFINED: Final = re.compile(rf"^[ ]{{0,3}}\[([^\[\]\n]{{1,300}})\]:{_GAP}{_URI}[^\n]*+", _FLAGS)
 _BLOB: Final = re.compile(
     rf"(?P<definition>^[ ]{{0,3}}\[[^\[\]\n]{{1,300}}\]:{_GAP}{_URI}[^\n]*+)"
@@ -33,7 +33,7 @@ _FEWEST_WORDS: Final = 0.3  # of the characters of a text without blanks
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """A text without blobs. `ends` has, for each blob, where its replacement ends, and where it ended in the whole."""
+    """A text without blobs. `ends` has, for each blob, the end of its replacement, and its end in the whole text."""
 
     text: str = ""
     ends: tuple[tuple[int, int], ...] = ()
@@ -46,7 +46,7 @@ class Shortened:
 
 
 def without_blobs(text: str) -> Shortened:
-    """Replace each blob by its alternative text, or by nothing. Lines stay lines: none is added or lost.
+    """Replace each blob by its alternative text, or by nothing. The number of lines does not change.
 
     Blobs are `data:` addresses, long curves of drawings, and 200 characters or more without blanks or words, such as
     Base64; a shorter one, such as a hash, is kept.

@@ -14,7 +14,7 @@ from cognition_engines.markdown.front_block import Block as FrontBlock, Member, 
 from cognition_engines.markdown.inline import LONGEST_LINE, is_title, one_line, plain_text
 
 MOST_LINES: Final = 250_000  # beyond which a text is refused before it is parsed
-_DEEPEST: Final = 20  # what is nested deeper is text
+_DEEPEST: Final = 20  # deeper levels are text
 _LONGEST_TITLE: Final = 500
 _TIGHT: Final = re.compile(r"(#{1,6})(?=[\w\[{`*])")
 _TAGS: Final = re.compile(r"(?:#[^\s#]+[ \t]+)+#[^\s#]+[ \t]*")  # as notes have them
@@ -39,7 +39,7 @@ class Heading:
 class Line:
     """A line of running text, without the marks of lists and quotes and without comments; `at` is 0-based.
 
-    `continues` says that it continues the paragraph of the line before, `lists` how many lists are around it.
+    `continues` says that it continues the paragraph of the line before, `lists` is the number of lists around it.
     """
 
     at: int
@@ -50,7 +50,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The cells of each row with its line (0-based); the first of several rows is one of names where it is `headed`."""
+    """The cells of each row with its line (0-based); if `headed`, the first row has the names of the columns."""
 
     at: int
     rows: tuple[tuple[int, tuple[str, ...]], ...]
@@ -72,9 +72,9 @@ class Block:
 class Document:
     """A text split up. Lines end with LF; those of the body, below front matter and comments, begin at `body`.
 
-    The text has no blobs; `shortened` says where its characters stood before they were taken out.
-    `entries` is all text of the body that is neither heading nor fenced code nor comment, in order; `blocks` covers
-    all of it that is not blank.
+    The text has no blobs; `shortened` maps its positions to those before the blobs were removed. `entries` is all text
+    of the body that is neither heading nor fenced code nor comment, in order; `blocks` covers everything that is not
+    blank.
     """
 
     text: str
@@ -91,7 +91,7 @@ class Document:
 def read_markdown(text: str, *, indented_code: bool = True, front_matter: bool = True) -> Document:
     """Split a text, in time linear in its size. Lines end with LF, CRLF or CR.
 
-    In plain text an indented paragraph is no code: `indented_code` False. Without `front_matter` none is looked for.
+    In plain text an indented paragraph is no code: `indented_code` False. Without `front_matter` none is parsed.
     """
     shortened = without_blobs(text.replace("\r\n", "\n").replace("\r", "\n"))
     text = shortened.text
@@ -122,7 +122,7 @@ class _Span:
 
 @dataclass(slots=True)
 class _LineFacts:
-    """What the tokens of a text say of its lines."""
+    """Facts about the lines of a text from its tokens."""
 
     lines: Sequence[str]
     last_closed: Mapping[str, int]  # the last line that closes an element of _RAW_NAMES
@@ -248,9 +248,9 @@ def _find_line_facts(lines: Sequence[str], body: int, indented_code: bool) -> _L
 
 
 def _bound_lines(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the lines as they are parsed: long ones cut; a blank where a heading lacks it.
+    """Yield the lines for the parser: long ones cut; a blank added to a heading that lacks it.
 
-    That is the first line with words, and any with two marks or more and a letter below a blank line.
+    Such headings are the first line with words, and, below a blank line, any line of two marks or more and a letter.
     """
     first, blank = True, True
     for line in lines:
@@ -306,7 +306,7 @@ def _without_comments(text: str) -> str:
 
 
 def _closing_line(lines: Sequence[str], start: int, name: str) -> int:
-    """Return the line after the one that closes the element that a line opens, with those inside it."""
+    """Return the number of the line after the end of the element that a line opens."""
     depth = 0
     for at in range(start, len(lines)):
         line = lines[at].lower()

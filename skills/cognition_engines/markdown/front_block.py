@@ -11,9 +11,9 @@ _KEY: Final = rf"""(?:"([^"\\\n]{{1,64}})"|'([^'\n]{{1,64}})'|({_PLAIN}))"""
 _MEMBER: Final = re.compile(rf"{_KEY}[ \t]*:(?:[ \t]++(.*)|[ \t]*)")
 _RIGHT: Final = re.compile(r"""(?:^|[{,])[\s"'?-]*(?:sensitivity|project)[\s"']*(?:[:=\uff1a]|$)""", re.IGNORECASE)
 _TAGS: Final = re.compile(r"""(?:^|[{,])[\s"'?-]*tags[\s"']*[:=\uff1a]""", re.IGNORECASE)
-_TABBED: Final = re.compile(r"(?<!\t)\t++(?=- )")  # before an item of a list, where YAML has blanks alone
+_TABBED: Final = re.compile(r"(?<!\t)\t++(?=- )")  # before an item of a list, because YAML allows only blanks
 _OTHER_FENCES: Final = ("---", "+++", ";;;", "{")
-_GOES_ON: Final = ("- ", "]", "}")  # a list under its name, and the end of one that runs over lines
+_GOES_ON: Final = ("- ", "]", "}")  # a list under its name, and the end of one over several lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What is to be said of a 1-based line: a warning, or why a block cannot be read."""
+    """A message about a 1-based line: a warning, or why a block cannot be read."""
 
     line: int
     reason: str
@@ -35,7 +35,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The members of a block, the line after it (0-based), and what is wrong with it, if anything is.
+    """The members of a block, the line after it (0-based), and its fault, if any.
 
     `rights`: a line of it seems to give a sensitivity or a project. `tags`: likewise.
     """
@@ -81,7 +81,7 @@ def _after_empty(lines: Sequence[str], start: int) -> int:
 
 
 def _block(lines: Sequence[str], start: int) -> Block:
-    """Return the block that begins at line `start` (0-based); one without members that ends at `start` if none does."""
+    """Return the block that begins at line `start` (0-based); an empty one that ends at `start` if there is none."""
     none = Block((), start)
     opening = lines[start].rstrip() if start < len(lines) else ""
     if not opening.strip().startswith(_OTHER_FENCES):

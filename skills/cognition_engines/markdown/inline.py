@@ -19,7 +19,7 @@ _EDGES: Final = str.maketrans(dict.fromkeys("*_`{}[]()\"'", " "))
 
 
 def without_links(text: str) -> str:
-    """Replace links and images by their text; longer lines are left as they are."""
+    """Replace links and images by their text; longer lines are unchanged."""
     if "[" not in text or len(text) > LONGEST_LINE:
         return text
     return _LINK.sub(r"\1", text)
@@ -66,7 +66,7 @@ def one_line(text: str) -> str:
 
 
 def is_title(text: str) -> bool:
-    """Return whether a line is fit to name something: without controls, and with something to see.
+    """Return whether a line is fit to name something: without controls, and with visible characters.
 
     Joiners, soft hyphens, marks of direction and private letters are parts of words.
     """
@@ -81,5 +81,5 @@ def excerpt(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """Return the text with emphasis, quotes and brackets blanked, so that a date in them stands free."""
+    """Return the text with emphasis, quotes and brackets blanked, so that a date in them can be found."""
     return text.translate(_EDGES).strip()

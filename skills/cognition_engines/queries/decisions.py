@@ -1,4 +1,4 @@
-"""The decision skills for an event loop: search, one decision whole, and decisions that say nearly the same."""
+"""The decision skills for an event loop: search, one decision whole, and decisions with similar texts."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,10 @@ from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import SUPERSEDED, Decision, Filters, Mode, Viewer
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.legs import semantic_leg
-from cognition_engines.retrieval.scores import Explanation
+from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES
@@ -28,14 +28,14 @@ from cognition_engines.store.values import StoredRecord
 SNIPPET: Final = Room(600)  # characters
 MOST_EDGES: Final = 100  # of one decision
 Part: TypeAlias = Literal["snippet", "links", "edges", "provenance", "explain"]
-_KEPT = ("accepted", *ENDED)  # the statuses that a review leaves as they are
+_KEPT = ("accepted", *ENDED)  # the statuses that a review does not change
 MOST: Final = 3
 NEAR: Final = 0.12  # cosine distance
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A caller's question about decisions; `include` names the parts to return in addition to the decisions.
+    """A caller's query for decisions; `include` names the parts to return in addition to the decisions.
 
     `mode` None is the default mode of the engine.
     """
@@ -63,9 +63,9 @@ class FoundLinks:
 class Match:
     """A decision that a search found. `distance` is the cosine distance to the query, None when it has no vector.
 
-    `snippet`, `links` and `explanation` are None if they were not asked for; without a text, the snippet is empty.
-    `stored` is the decision with its origin, `window` the window of its text nearest to the query, None without vectors
-    or if words alone decide.
+    `snippet`, `links` and `explanation` are None if not requested; without a text, the snippet is empty. `stored` is
+    the decision with its origin, `window` the window of its text nearest to the query, None without vectors or if words
+    alone decide.
     """
 
     decision: Decision
@@ -174,7 +174,7 @@ class DecisionRecords:
     async def graph(
         self, request: GraphRequest, viewer: Viewer = Viewer(), agent: Agent = None
     ) -> DecisionGraph | None:
-        """Return the decisions around one; None if the viewer sees no such decision.
+        """Return the decisions linked with one; None if the viewer sees no such decision.
 
         Raise ComponentFailed when the records do not answer.
         """

@@ -1,4 +1,4 @@
-"""Episodes by id, and by what was tried and learned."""
+"""Episodes by id, and by search."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from cognition_engines.store.values import StoredRecord
 
 @dataclass(frozen=True, slots=True)
 class EpisodeQuestion:
-    """A caller's question about episodes. Rewards are -1 to 1, bounds inclusive; a match has all of `tags`, exactly.
+    """A caller's query for episodes. Rewards are -1 to 1, bounds inclusive; a match has all of `tags`, exactly.
 
     `mode` None is the default mode of the engine.
     """
@@ -44,7 +44,7 @@ class EpisodeQuestion:
 class EpisodeMatch:
     """An episode that was found. `distance` is the cosine distance to the query, None if there is none.
 
-    `explanation` and its `window` are None if no explanation was asked for.
+    `explanation` and its `window` are None if no explanation was requested.
     """
 
     episode: Episode

@@ -16,9 +16,9 @@ from cognition_engines.models import Conditions, Decision, HasAll, MemoryFilters
 from cognition_engines.queries.decisions import links_of
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent, Caller
-from cognition_engines.retrieval.scores import Explanation
+from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.reads.knowledge import SourceName, WithSources
@@ -109,7 +109,7 @@ class Everything:
         if none.key is None:
             return none
         read = await self._pools.records.run(caller, self._records.reads.by_keys, [none.key], viewer)
-        if none.key not in read:  # it is gone
+        if none.key not in read:  # it was deleted
             return NoGoodMatch()
         kind, id = _shown_as(read[none.key])
         return NoGoodMatch(id, none.cosine, none.key, kind.label)

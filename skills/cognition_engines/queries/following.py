@@ -30,7 +30,7 @@ COMPONENT: Final = "indexes"
 
 
 class UnknownCursor(EngineError):
-    """A cursor is of a time that has not come: of another store or of a later state of this one."""
+    """A cursor is in the future: it is from another store or from a later state of this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Following:
         self._covered: OrderedDict[tuple[Viewer, _Kinds, int], int] = OrderedDict()
 
     async def newest(self, viewer: Viewer, agent: Agent = None) -> int:
-        """Return the cursor for changes from now on. It depends on nothing that the viewer never saw."""
+        """Return the cursor for changes from now on. It does not depend on records that the viewer never saw."""
         caller = self._pools.caller(agent)
         return await self._pools.records.run(caller, self._records.viewer_changes.last, viewer)
 
@@ -104,7 +104,7 @@ class Following:
                 return found
 
     def _remember(self, cursor: tuple[Viewer, _Kinds, int], covered: int) -> None:
-        """Note up to which `seq` all changes after a cursor are hidden, so that they are not read again and again."""
+        """Store the `seq` up to which all changes after a cursor are hidden, so that they are not read repeatedly."""
         self._covered[cursor] = covered
         self._covered.move_to_end(cursor)
         if len(self._covered) > _REMEMBERED:
@@ -126,8 +126,8 @@ class ReachedSeq:
     ) -> None:
         """Wait until a read of `agent` shows all changes up to `seq`.
 
-        A read that is not `searched` looks at the records themselves, and does not wait for the indexes. A `seq`
-        between the last change and now is answered like the last change: otherwise it would reveal when that was.
+        A read that is not `searched` reads the records themselves, and does not wait for the indexes. A `seq` between
+        the last change and now is answered like the last change: otherwise it would reveal when that was.
 
         Raise UnknownChange at once if `seq` is in the future, ComponentFailed when `seconds` are over, ComponentBusy if
         too many wait.

@@ -17,23 +17,23 @@ from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Mode, OneOf, Viewer, one_of
 from cognition_engines.queries.lists import about
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.legs import semantic_leg
-from cognition_engines.retrieval.scores import Explanation
+from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources
 from cognition_engines.store.records import Records
 
-SPARE: Final = 4  # chunks asked for beyond the limit, as some may be gone when they are read
+SPARE: Final = 4  # additional chunks beyond the limit, since some may be deleted before they are read
 SNIPPET: Final = 200  # characters
 _CHUNKS: Final = OneOf(("kind",), (Kind.CHUNK.label,))
 
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeQuestion:
-    """A caller's question about chunks and extractions.
+    """A caller's query for chunks and extractions.
 
     `types` and `source` None, and an empty topic, are no condition. `mode` None is the default mode of the engine;
     `types` are "chunk" and types of extractions; `source` is a source's id, or its title in any case.
@@ -55,8 +55,8 @@ class KnowledgeQuestion:
 class KnowledgeMatch:
     """A chunk or an extraction that was found, and its source if known.
 
-    `distance` is the cosine distance to the query, None if there is none; `window` the nearest window of its text,
-    None if words alone decide or the text is no longer that of its vectors.
+    `distance` is the cosine distance to the query, None if there is none; `window` the nearest window of its text, None
+    if words alone decide or if the text no longer matches its vectors.
     """
 
     record: Chunk | Extraction
@@ -125,7 +125,7 @@ class NearChunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkCluster:
-    """The ids of all clusters of a chunk, and the name and description of the first one that is known."""
+    """The ids of all clusters of a chunk, and the name and description of the first known one."""
 
     ids: tuple[str, ...]
     name: str | None
@@ -212,7 +212,7 @@ class Chunks:
     ) -> tuple[ChunkFound, list[NearChunk]] | None:
         """Return a chunk and at most `related_limit` related ones, best first, for `agent`; None without such a chunk.
 
-        The vectors are not asked if the limit is 0 or the chunk has none.
+        The vectors are not searched if the limit is 0 or the chunk has none.
         """
         caller = self._pools.caller(agent)
         model = self._index.model if related_limit else None

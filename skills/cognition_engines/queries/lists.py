@@ -70,7 +70,7 @@ class Listings:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeFilters:
-    """Conditions on episodes, all of which must hold; an absent one, or no tags, is no condition.
+    """Conditions on episodes, all of which must hold; None, or an empty list of tags, is no condition.
 
     Bounds are inclusive and leave out episodes without a time. An episode has all of `tags`; tags and `category` match
     whole and exactly.
@@ -106,7 +106,7 @@ class ListedExtraction:
 class ExtractionPage:
     """One page of a list of extractions, and the length of the whole list.
 
-    `topics` are the most frequent topics of the type if the topic asked for is empty or has no extractions.
+    `topics` are the most frequent topics of the type if the requested topic is empty or has no extractions.
     """
 
     total: int

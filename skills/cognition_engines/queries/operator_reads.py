@@ -15,7 +15,7 @@ from cognition_engines.store.values import GuardedFile, KnownRecord
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """A question for the records stored under ids, identities and places (repository and path), and for the guards."""
+    """A query for stored records by ids, identities and places (repository and path), and for the guards."""
 
     names: Sequence[tuple[Kind, str]] = ()
     identities: Sequence[str] = ()
@@ -25,7 +25,7 @@ class LookUp:
 
 @dataclass(frozen=True, slots=True)
 class FoundBefore:
-    """The records stored already, and the levels that options of earlier runs gave to files, as of `seq`."""
+    """The stored records, and the sensitivities from options of earlier runs by file, as of `seq`."""
 
     known: Sequence[KnownRecord]
     guarded: Sequence[GuardedFile]
@@ -33,7 +33,7 @@ class FoundBefore:
 
 
 class Imports:
-    """Answers for the operator, whatever a viewer may see. Raises ComponentFailed when the records do not answer."""
+    """Answers for the operator, without regard to rights. Raises ComponentFailed when the records do not answer."""
 
     def __init__(self, records: Records, pools: Pools) -> None:
         self._records = records

@@ -1,7 +1,7 @@
-"""Phrases: of the best results, those that have words of the query side by side, as the query has them, come first.
+"""Phrases: the best results are reordered, those first that have words of the query next to each other, in order.
 
-If the query asks for advice, so do turns that state a preference or an instruction. The index does not know where a
-word stands in a text; the texts of a few results are read as the search saw them.
+If the query asks for advice, turns that state a preference or an instruction come first, too. The index has no
+positions of words; the texts of a few results are read from the snapshot of the search.
 """
 
 import re
@@ -19,8 +19,8 @@ from cognition_engines.retrieval.fusion import Hit, Part
 from cognition_engines.store.records import Records
 from cognition_engines.unicode_forms import fold_text
 
-BEST: Final = 20  # results that are looked at
-LONGEST: Final = 1 << 16  # characters of a text that are looked at
+BEST: Final = 20  # results that are examined
+LONGEST: Final = 1 << 16  # characters of a text that are examined
 MOST_PAIRS: Final = 64
 _AROUND: Final = ".,;:!?()[]{}<>\"'“”‘’«»¿¡"  # around a word of a query
 K = TypeVar("K")
@@ -75,7 +75,7 @@ def is_statement(record: Record) -> bool:
 
 
 def pairs_of(query: str, is_content: Callable[[str], bool]) -> tuple[str, ...]:
-    """Return the pairs of words side by side in a query, each once, if `is_content` holds for one of the two.
+    """Return the pairs of adjacent words in a query, each once, if `is_content` holds for one of the two.
 
     A word that is a phrase by itself, such as `QD-4711`, comes after them.
     """
@@ -113,7 +113,7 @@ def lift_hits(hits: Sequence[Hit], read: Sequence[ReadText], weights: Weights, i
 class Phrases:
     """Reads the texts of the best results. Any thread of the pool of records may ask.
 
-    What was read in a text is cached by the text's `seq`, so a query that is asked again reads no text.
+    What was read in a text is cached by the text's `seq`, so a repeated query reads no text.
     """
 
     def __init__(self, records: Records, relevance: Relevance) -> None:
@@ -125,7 +125,7 @@ class Phrases:
         self._read: dict[tuple[tuple[str, ...], int, int], ReadText] = {}  # by pairs, key and seq
 
     def lift(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits, raising those with words of the query side by side; unchanged if none could have any.
+        """Return the hits, raising those with adjacent words of the query; unchanged if none could have any.
 
         If the query asks for advice, raise turns that state a preference or an instruction, too.
         """

@@ -1,13 +1,13 @@
 """One bounded pool per component: places for a number of calls, each with a deadline.
 
 A call that misses its deadline fails at once; its thread continues alone and is not waited for, neither by a caller nor
-at exit. A pool whose calls are all past their deadline refuses new ones without delay, and from time to time gives one
-of them up: a call that hangs for ever must not keep a part down that works again.
+at exit. A pool whose calls are all past their deadline refuses new ones without delay, and from time to time abandons
+one of them: a hanging call must not keep a part down that works again.
 
 A call may go through several pools. It is then a generator that yields each pool in which it continues, and stays in
-one thread while the next pool has a place: to hand it over to another thread costs more than most steps.
+one thread while the next pool has a place: a change of threads costs more than most steps.
 
-Agents are served in turn, and none has more than half of the places while another one is there.
+Agents are served in turn, and none has more than half of the places while another one waits.
 """
 
 import asyncio
@@ -154,7 +154,7 @@ class Pool:
         self._present = RecentAgents()
         self._numbers = count()
         self._given_up: set[int] = set()
-        self._refused: set[_Job] = set()  # calls that a thread came to too late
+        self._refused: set[_Job] = set()  # calls that began too late
         self._running: dict[int, _RunningCall] = {}  # by the number of the place
         self._finished = 0  # calls that were not given up
         self._lock = Lock()
@@ -168,7 +168,7 @@ class Pool:
 
     @property
     def stuck(self) -> bool:
-        """Whether every call is past its deadline, so that others are refused."""
+        """True if every call is past its deadline, so that others are refused."""
         with self._lock:
             return self._all_late(monotonic())
 
@@ -176,7 +176,7 @@ class Pool:
         """Return the result of `function`, run in a thread.
 
         Raise ComponentBusy when the deadline passes before a place is free, ComponentFailed when it passes later or
-        every call is stuck, and whatever `function` raises. A call that had no place in time never runs.
+        every call is stuck, and the errors of `function`. A call without a place in time never runs.
         """
         return await _answer(caller, function.__qualname__, lambda: self._alone(lambda _: function(*args, **kwargs)))
 
@@ -202,7 +202,7 @@ class Pool:
         self._threads.close()
 
     def stay(self, caller: Caller) -> _Stay:
-        """Return a call's stay from now on. Raise ComponentFailed if every call is stuck. Hold the lock."""
+        """Return the stay of a call that begins now. Raise ComponentFailed if every call is stuck. Hold the lock."""
         if self._stuck():
             self.failing = True
             raise _DeadlinePassed(self.component, "every thread is past its deadline")
@@ -256,7 +256,7 @@ class Pool:
         self._failed.pop(job.name, None)
 
     def _stuck(self) -> bool:
-        """Return whether every call is past its deadline; give up the oldest one instead if it is late enough."""
+        """Return whether every call is past its deadline; abandon the oldest one instead if it is late enough."""
         now = monotonic()
         if not self._all_late(now):
             return False
@@ -274,7 +274,7 @@ class Pool:
         return len(self._running) >= self._size and all(self._late(run, now) for run in self._running.values())
 
     def _may_run(self, agent: Agent) -> bool:
-        """Return whether a free place may be this agent's: a call past its deadline counts for no agent."""
+        """Return whether a free place may be this agent's: a call past its deadline counts against no agent."""
         if not self._running:
             return True
         now = monotonic()
@@ -322,7 +322,7 @@ class Pool:
             return None
 
     def _outcome(self, job: _Job) -> "tuple[Callable[[Any], object], object, Pool | None]":
-        """Return how to settle the caller's future, and with which value; or the pool in which the call continues."""
+        """Return the setter of the caller's future and its value; or the pool in which the call continues."""
         if not job.wanted():
             return job.answer.set_result, None, None
         if job in self._refused:
@@ -375,7 +375,7 @@ async def _answer(caller: Caller, name: str, begin: Callable[[], Work[T]]) -> T:
 
 @dataclass(frozen=True, slots=True)
 class Pools:
-    """One pool per component, and how many seconds a call may spend in all of them.
+    """One pool per component, and the limit of a call over all of them in seconds.
 
     Lists wait for each other while one reads changes, which must not keep other calls from the records.
     """

@@ -22,7 +22,9 @@ from cognition_engines.indexes.vectors.live import LiveVectors
 from cognition_engines.models import Conditions, Mode, Viewer
 from cognition_engines.queries.phrase_lift import BEST, Phrases
 from cognition_engines.queries.pools import Pools, Work, run_through
+from cognition_engines.queries.speakers import Speakers, near_turns
 from cognition_engines.queries.turns import Caller
+from cognition_engines.retrieval.asked_speakers import QuestionSpeakers, SpeakerBoost
 from cognition_engines.retrieval.fusion import (
     CANDIDATES,
     DateBoost,
@@ -41,9 +43,15 @@ from cognition_engines.retrieval.fusion import (
     with_highest,
 )
 from cognition_engines.retrieval.legs import EMPTY, keyword_leg, semantic_leg
-from cognition_engines.retrieval.scores import Calibration, Explanation, calibration_of, explanations, raise_scores
+from cognition_engines.retrieval.scores import (
+    Calibration,
+    CurrentHit,
+    Explanation,
+    calibration_of,
+    explanations,
+    raise_scores,
+)
 from cognition_engines.retrieval.snippets import Window
-from cognition_engines.retrieval.speakers import QuestionSpeakers, SpeakerBoost
 from cognition_engines.spaces import Space
 from cognition_engines.store.values import StoredRecord
 
@@ -62,8 +70,8 @@ class SearchScope:
 class Query:
     """A search: its text, viewer, mode and spaces.
 
-    With `abstain` a search by meaning fails with NoGoodMatch if nothing is near enough. A time that the text
-    mentions is relative to `as_of`, by default now.
+    With `abstain` a search by meaning fails with NoGoodMatch if nothing is near enough, or if near turns say of others
+    what the text asks of a speaker. A time that the text mentions is relative to `as_of`, by default now.
     """
 
     text: str
@@ -118,19 +126,6 @@ class _View:
         return Part(viewer, self.snapshot, mask, self.words, EMPTY, EMPTY)
 
 
-@dataclass(frozen=True, slots=True)
-class CurrentHit:
-    """A record that was found, as it is now. `window` is None if its text is no longer that of its vectors.
-
-    `window` and `explanation` are None, too, if they were not asked for.
-    """
-
-    hit: Hit
-    stored: StoredRecord
-    window: Window | None
-    explanation: Explanation | None
-
-
 class Search:
     """Searches one space or several. Methods raise ComponentFailed naming the part that did not answer."""
 
@@ -143,10 +138,12 @@ class Search:
         least_cosine: float | None = None,
         dates: QuestionDates | None = None,
         calibration: Calibration | None = None,
-        speakers: QuestionSpeakers | None = None,
+        speakers: Speakers | None = None,
+        asked: QuestionSpeakers | None = None,
     ) -> None:
         self._dates = dates
         self._speakers = speakers
+        self._asked = asked
         self._calibration = calibration or calibration_of(None, None)
         self._phrases = phrases
         self._least_cosine = least_cosine
@@ -171,10 +168,9 @@ class Search:
     ) -> Work[tuple[SearchHits, T]]:
         hybrid = query.mode is Mode.HYBRID
         parts = yield from self._legs(query, vector, CANDIDATES if hybrid else limit)
-        hits: Sequence[Hit]
         if hybrid:
             yield self._pools.vectors
-            hits = fuse_parts(parts, vector, max(limit, BEST))
+            hits: Sequence[Hit] = fuse_parts(parts, vector, max(limit, BEST))
         else:
             legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
             hits = best_of(parts, legs, vector, limit)
@@ -225,20 +221,19 @@ class Search:
 
         The vector is None without a model, and in keyword mode also if the model does not answer.
         """
-        asked = await self._speakers_of(caller, query)
-        # the cosine from which on a question counts as answered is one of whole questions
+        asked = await self._asked_speakers(caller, query)
         vector = await self._embed(caller, query if not asked or query.abstain else replace(query, text=asked.question))
-        found = await run_through(caller, self._legs, query, vector, candidates)
-        return [replace(part, speakers=asked) for part in found], vector
+        parts = await run_through(caller, self._legs, query, vector, candidates)
+        return [replace(part, speakers=asked) for part in parts], vector
 
-    async def _speakers_of(self, caller: Caller, query: Query) -> SpeakerBoost | None:
+    async def _asked_speakers(self, caller: Caller, query: Query) -> SpeakerBoost | None:
         """Return the boost of the speakers that a hybrid search asks about; None if it asks about none."""
-        if query.mode is not Mode.HYBRID or self._speakers is None:
+        if query.mode is not Mode.HYBRID or self._asked is None:
             return None
         views = [(self._indexes[sought.space].snapshot, sought.conditions) for sought in query.sought]
-        if any(self._speakers.may_name(query.text, snapshot) for snapshot, _ in views):
-            return await self._pools.vectors.run(caller, self._speakers.boost, query.text, views, query.viewer)
-        return self._speakers.boost(query.text, (), query.viewer)
+        if self._asked.may_name(query.text, views):
+            return await self._pools.vectors.run(caller, self._asked.boost, query.text, views, query.viewer)
+        return self._asked.boost(query.text, (), query.viewer)
 
     def _legs(self, query: Query, vector: Floats | None, limit: int) -> Work[list[Part]]:
         """Apply the masks and run the legs of the mode; end in the pool of the last leg."""
@@ -258,25 +253,31 @@ class Search:
         return [with_bm25(_by_words(*each, query, limit), query.text) for each in zip(views, parts, strict=True)]
 
     def _check_nearest(self, query: Query, parts: Sequence[Part], least: float) -> Work[None]:
-        """Raise NoGoodMatch if no record is near enough; it names none that is gone or has expired since."""
+        """Raise NoGoodMatch if no record is near enough; it names no deleted or expired record.
+
+        What turns say of a speaker that the query names counts, too; end in the pool of vectors if it does not raise.
+        """
         firsts = [(float(part.semantic.scores[0]), part) for part in parts if len(part.semantic.rows)]
         if not firsts:
             raise NoGoodMatch
         cosine, part = max(firsts, key=lambda each: each[0])
-        if cosine >= least:
+        turns = {} if self._speakers is None else near_turns(parts)
+        if not turns and cosine >= least:
             return
         row = int(part.semantic.rows[0])
         key = int(part.snapshot.keys[row])
         yield self._pools.records
+        if self._speakers is not None and cosine + self._speakers.support(query.text, query.viewer, turns) >= least:
+            yield self._pools.vectors
+            return
         if self._phrases is not None and not self._phrases.sees(key, query.viewer):
             raise NoGoodMatch
         raise NoGoodMatch(part.snapshot.ids[row], round(cosine, 6), key)
 
     def _boost(self, query: Query) -> DateBoost | None:
         """Return the boost of the time that a hybrid search mentions; None without one."""
-        if query.mode is not Mode.HYBRID or self._dates is None:
-            return None
-        return self._dates.boost(query.text, query.as_of)
+        dates = self._dates if query.mode is Mode.HYBRID else None
+        return None if dates is None else dates.boost(query.text, query.as_of)
 
     async def fuse_apart(
         self,
@@ -289,8 +290,8 @@ class Search:
     ) -> list[Sequence[Hit]]:
         """Return the best hits of each set of parts, up to max(2 * `limit`, BEST), with scores on one scale.
 
-        An artifact and its chunks are one hit: if that leaves fewer than `limit` in the first set, the legs are
-        asked for more.
+        An artifact and its chunks are one hit: if that leaves fewer than `limit` in the first set, more results of the
+        legs are used.
         """
         return await run_through(caller, self._fuse_apart, parts, query, vector, limit, sets)
 
@@ -324,11 +325,10 @@ class Search:
 
     def _widen_candidates(self, parts: Sequence[Part], query: str, vector: Floats | None) -> Work[list[Part]]:
         """Return the parts with legs of up to twice as many rows; end in the pool of keywords."""
-        limits = [wide(part) for part in parts]
         yield self._pools.vectors
-        nearer = [more_meaning(part, limit, vector) for part, limit in zip(parts, limits, strict=True)]
+        nearer = [more_meaning(part, wide(part), vector) for part in parts]
         yield self._pools.keywords
-        return [with_bm25(more_words(*each, query), query) for each in zip(nearer, limits, strict=True)]
+        return [with_bm25(more_words(near, wide(part), query), query) for near, part in zip(nearer, parts, strict=True)]
 
     async def current_hits(
         self,
@@ -370,7 +370,7 @@ class Search:
         return _View(sought, snapshot, words, index.vectors)
 
     async def _embed(self, caller: Caller, query: Query) -> Floats | None:
-        """Return the query's vector; None if keyword search has to do without it."""
+        """Return the query's vector; None if keyword search must work without it."""
         if self._embeddings is None:
             return None
         known = self._embeddings.cached_vector(query.text)

@@ -22,7 +22,7 @@ class Caller:
 
 
 def half(places: int) -> int:
-    """Return how many of the places one agent may have while others want some."""
+    """Return the number of places that one agent may have while others wait."""
     return max(1, places // 2)
 
 
@@ -37,7 +37,7 @@ class FairQueue(Generic[T]):
         return self._length
 
     def of(self, agent: Agent) -> int:
-        """Return how many items of an agent wait."""
+        """Return the number of waiting items of an agent."""
         return len(self._waiting.get(agent, ()))
 
     def others(self, agent: Agent) -> bool:
@@ -78,7 +78,7 @@ class FairQueue(Generic[T]):
         return one
 
     def most(self) -> int:
-        """Return how many items wait of the agent with the most items."""
+        """Return the number of waiting items of the agent with the most items."""
         return max(map(len, self._waiting.values()), default=0)
 
     def _shrink(self, agent: Agent) -> None:

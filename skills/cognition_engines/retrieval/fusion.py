@@ -11,6 +11,7 @@ from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snap
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Viewer, microseconds
 from cognition_engines.relevance import Language, Relevance
+from cognition_engines.retrieval.asked_speakers import SpeakerBoost
 from cognition_engines.retrieval.legs import (
     EMPTY,
     Doubles,
@@ -21,7 +22,6 @@ from cognition_engines.retrieval.legs import (
     keyword_leg,
     semantic_leg,
 )
-from cognition_engines.retrieval.speakers import SpeakerBoost
 from cognition_engines.retrieval.temporal import read_days
 from cognition_engines.retrieval.temporal_days import Days
 from cognition_engines.spaces import NO_NUMBER

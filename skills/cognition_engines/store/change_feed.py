@@ -1,4 +1,4 @@
-"""Following the store: whether something was committed, and what changed after a `seq`, in the order of commits."""
+"""Following the store: detection of commits, and the changes after a `seq`, in the order of commits."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -46,8 +46,8 @@ class ChangeFeed:
     def page(self, space: Space, after: int, limit: int, model: str | None = None) -> Page:
         """Return the next `limit` changes of a space, as columns and without the texts.
 
-        Without `model`, or if a record has none of it, the number of vectors is 0. A page that holds fewer than
-        `limit` changes ends at the store's last `seq`, whatever changed last.
+        Without `model`, or if a record has none of it, the number of vectors is 0. A page with fewer than `limit`
+        changes ends at the store's last `seq`, even if that is of another space.
         """
         with begin_scan(self._store) as connection:
             gone, rows, last = _next(connection, space, after, limit)
@@ -79,9 +79,9 @@ class ChangeFeed:
         )
 
     def fingerprint(self, space: Space, up_to: int) -> tuple[int, int]:
-        """Return how many records of a space did not change after the `seq` `up_to`, and the sum of their `seq`s.
+        """Return the number of records of a space without changes after the `seq` `up_to`, and the sum of their `seq`s.
 
-        Of each `seq` the remainder by FINGERPRINT_PRIME is added: the sum of all has more bits than a number may have.
+        Of each `seq` the remainder by FINGERPRINT_PRIME is added: the full sum would have too many bits.
         """
         statement = sa.select(
             sa.func.count(), sa.func.coalesce(sa.func.sum(records.c.seq % FINGERPRINT_PRIME), 0)
@@ -95,7 +95,7 @@ def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tu
     """Return the next deletions and rows of a space, at most `limit` together, and the `seq` that they reach to."""
     if len(space.kinds) > 1:
         newest, concerned = connection.execute(_space_changes(space), {"after": after}).one()
-        if not concerned:  # most changes are of another space, which is to cost this one a single statement
+        if not concerned:  # most changes are of another space, which costs this one only one statement
             return [], [], max(after, newest)
         last = _end(connection, space.kinds, after, limit)
         if last == after:
@@ -118,7 +118,7 @@ def _next(connection: sa.Connection, space: Space, after: int, limit: int) -> tu
 
 @cache
 def _space_changes(space: Space) -> sa.Select[Any]:
-    """Return the last `seq` of the store, and whether anything after a `seq` is of a space."""
+    """Return the last `seq` of the store, and whether any change after a `seq` is in a space."""
     found = [
         sa.exists().where(table.c.kind.in_([int(kind) for kind in space.kinds]), table.c.seq > sa.bindparam("after"))
         for table in (records, tombstones)
@@ -141,7 +141,7 @@ def _end(connection: sa.Connection, kinds: Sequence[Kind], after: int, limit: in
         return after
     found: list[int] = []
     for table in (records, tombstones):
-        for kind in kinds:  # one by one: each reads no more than it needs from the index on (kind, seq)
+        for kind in kinds:  # one by one: each reads only the needed part of the index on (kind, seq)
             statement = sa.select(table.c.seq).where(table.c.kind == int(kind), table.c.seq > after)
             found += connection.execute(statement.order_by(table.c.seq).limit(limit)).scalars()
     return newest if len(found) < limit else sorted(found)[limit - 1]
@@ -235,7 +235,7 @@ def _targets(connection: sa.Connection, space: Space, after: int, last: int) -> 
 def _windows(
     connection: sa.Connection, kinds: Sequence[Kind], seqs: Sequence[int], after: int, last: int, model: str | None
 ) -> tuple[IntArray, FloatArray]:
-    """Return how many vectors of `model` each of `seqs` has, and all of them, in that order."""
+    """Return the number of vectors of `model` for each of `seqs`, and all of them, in that order."""
     found: Sequence[Row] = ()
     if model is not None and seqs:
         statement = (

@@ -26,7 +26,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _ON_SPINE: Final = ("id", "project", "sensitivity")
 _NO_INDEX: Final = 2**31  # after every index
 _NO_TIME: Final = -(2**62)  # before every time
-UNREADABLE: Final = (ValueError, TypeError, LookupError, OverflowError)  # what reading a damaged cell raises
+UNREADABLE: Final = (ValueError, TypeError, LookupError, OverflowError)  # errors of reading a damaged cell
 _LONG: Final = (
     "metadata",
     "details",
@@ -68,7 +68,7 @@ def moment(since_1970: int) -> datetime:
 
 
 def place_key(place: tuple[str, str]) -> str:
-    """Return the key that stands for a repository and a path in it."""
+    """Return the key of a repository and a path in it."""
     return short_key("\0".join(place))
 
 
@@ -106,7 +106,7 @@ def place_cells(record: Record, ordinal: int) -> dict[str, Cell]:
 
 
 def record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None, cells: Sequence[Any]) -> Record:
-    """Return the record of an id, project and sensitivity and the cells of `COLUMNS[kind]`, in that order.
+    """Build a record from its id, project, sensitivity and the cells of `COLUMNS[kind]`, in that order.
 
     Raise ComponentFailed, naming the record and the column, for cells that this program never writes.
     """
@@ -223,8 +223,8 @@ _READ: Final = {
     kind: tuple((column.name, column.read) for column in columns if column.read is not None)
     for kind, columns in COLUMNS.items()
 }
-# More columns, which are made of the others. What a decision states itself is in `own_status` and `own_outcome`; the
-# columns that they are of have what reviews and successors make of it.
+# More columns, derived from the others. The decision's own statements are in `own_status` and `own_outcome`; the
+# columns `status` and `outcome` have the visible state, with reviews and successors.
 DERIVED: Final[Mapping[Kind, tuple[Column, ...]]] = {
     Kind.SOURCE: (Column("title_key", "text", False),),
     Kind.DECISION: (

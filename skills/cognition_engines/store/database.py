@@ -1,9 +1,9 @@
-"""An open database: its transactions, the numbers that they give, and what a failing one becomes.
+"""An open database: its transactions, the numbers that they assign, and the errors of failing ones.
 
-`seq` is a time, in microseconds since 1970 in UTC, so that a gap shows how much time went by and not how many changes
-there were: some of them may be hidden. A transaction has a block of such times, the first of which is now, and begins
-no block before the last one is over. In it the numbers are chosen at random, so that those of the records that a
-viewer sees do not depend on how many others were written with them.
+`seq` is a time, in microseconds since 1970 in UTC, so that a gap shows elapsed time and not the number of changes, some
+of which may be hidden. A transaction has a block of such times from now on, and no block begins before the last one is
+over. In it the numbers are chosen at random, so that the numbers of visible records do not depend on how many others
+were written with them.
 """
 
 import re
@@ -27,7 +27,7 @@ from cognition_engines.store.values import StoredRecord
 T = TypeVar("T")
 
 ROOM: Final = 1 << 25  # characters of all cached rows together
-_BESIDES: Final = 2_000  # characters that a cached record counts for in addition to its texts
+_BESIDES: Final = 2_000  # additional characters charged for a cached record
 WAIT: Final = 30  # seconds that a writer waits for another one
 _PAGE: Final = 1000  # SQLite takes 32,766 variables
 _BUSY: Final = f"another process has kept the database locked for {WAIT} s"
@@ -60,7 +60,7 @@ _REASONS: Final[Mapping[str, str]] = {
     "28": _NO_ENTRY,
     "3D": _NO_DATABASE,
 }
-# of a connection that could not be made libpq keeps the SQLSTATE to itself: by what PostgreSQL, libpq and psycopg say
+# libpq reports no SQLSTATE for a failed connection: recognised by messages of PostgreSQL, libpq and psycopg
 _REFUSALS: Final[Mapping[re.Pattern[str], str]] = {
     re.compile("the database system is"): _GONE,  # starting up, shutting down, in recovery
     re.compile('database "[^"]*" does not exist'): _NO_DATABASE,
@@ -79,7 +79,7 @@ _CLOCK: Final = sa.cast(sa.extract("epoch", sa.func.clock_timestamp()) * 1_000_0
 
 
 class RecordCache:
-    """The records that were used last; one that changed has a new `seq`. Safe for use by several threads."""
+    """The recently used records; a changed record has a new `seq`. Safe for use by several threads."""
 
     def __init__(self) -> None:
         self._left = ROOM
@@ -116,7 +116,7 @@ class RecordCache:
 
 @dataclass(slots=True, eq=False)
 class ReadProgress:
-    """How far this process has read a database, and whether it was found replaced by an older one since."""
+    """The last change that this process has read, and whether the database was found replaced by an older one since."""
 
     last_seq: int = 0
     replaced: bool = False
@@ -134,7 +134,7 @@ class Store:
 
 
 def without_deadline(connection: sa.Connection) -> None:
-    """Let this transaction take as long as it needs, whatever `deadline_seconds` says."""
+    """Let this transaction take as long as it needs, regardless of `deadline_seconds`."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
 
@@ -185,7 +185,7 @@ def is_plain(store: Store) -> bool:
 
 @contextmanager
 def reading_plainly(store: Store) -> Iterator[sqlite3.Connection]:
-    """Lend a connection of SQLite's driver for what every call reads: a statement takes a tenth of the time there.
+    """Lend a connection of SQLite's driver for the reads of every call: a statement takes a tenth of the time there.
 
     Each statement is a transaction, under the deadlines and failures of `reading`.
     """
@@ -226,7 +226,7 @@ def pages(values: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def count_rows(connection: sa.Connection, source: sa.FromClause, *conditions: sa.ColumnElement[bool]) -> int:
-    """Return how many rows of a table or a join meet the conditions."""
+    """Return the number of rows of a table or a join that meet the conditions."""
     return connection.execute(sa.select(sa.func.count()).select_from(source).where(*conditions)).scalar_one()
 
 
@@ -237,7 +237,7 @@ _LAST_TEXT: Final = "SELECT seq, (SELECT value FROM meta WHERE name = 'store_id'
 
 def last_seq(store: Store) -> int:
     """Return the highest committed `seq`; raise as `seq_of` does."""
-    before = store.seen.last_seq  # read first: what another thread learns meanwhile may be newer than what is read here
+    before = store.seen.last_seq  # read first: another thread may read a newer value meanwhile
     if is_plain(store):
         with reading_plainly(store) as plain:
             return _seen_to_be(store, before, *plain.execute(_LAST_TEXT).fetchone())
@@ -271,7 +271,7 @@ def allocate(connection: sa.Connection, count: int) -> list[int]:
 
 
 def allocate_keys(connection: sa.Connection, count: int) -> range:
-    """Return the next `count` keys, none of which was ever used before, in a `writing` transaction."""
+    """Return the next `count` keys, never used before, in a `writing` transaction."""
     statement = sa.update(counter).values(key=counter.c.key + count).returning(counter.c.key)
     last: int = connection.execute(statement).scalar_one()
     return range(last - count + 1, last + 1)

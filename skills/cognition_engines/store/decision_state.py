@@ -1,9 +1,9 @@
-"""What is shown of a decision: what it states itself, its reviews and its successors, in this order.
+"""The visible state of a decision: from its own statements, its reviews and its successors, in this order.
 
 A successor is linked by an agent, or stated by a file: see reads/supersession.py.
 
-The columns `status` and `outcome` and the facet `until` hold what is shown; `own_status` and `own_outcome` what the
-decision states. They are computed in the transaction that changes one of these.
+The columns `status` and `outcome` and the facet `until` have the visible state; `own_status` and `own_outcome` the
+decision's own. They are computed in the transaction that changes one of these.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -45,10 +45,10 @@ _OWN: Final = (
 
 
 def settle_decisions(connection: sa.Connection, keys: Iterable[int], others: Iterable[int] = ()) -> None:
-    """Compute what is shown of these decisions, which have a new `seq`, and of those that they supersede.
+    """Compute the visible state of these decisions, which have a new `seq`, and of those that they supersede.
 
-    `others` are those that depended on their names before. Of a decision that neither has a review nor a link, and that
-    no file says to be superseded, nothing is read: it shows what it states.
+    `others` are those that depended on their names before. Nothing is read for a decision without reviews and links
+    that no file supersedes: its state is its own.
     """
     known = set(keys)
     concerned = [key for page in pages(sorted(known)) for key in _with_reviews_or_links(connection, page)]
@@ -135,7 +135,7 @@ def _show_one(connection: sa.Connection, key: int, ends: Sequence[StatedEnd], *,
 
 
 def _state_columns(row: Any, review: str | None, ends: Sequence[StatedEnd]) -> Mapping[str, Cell]:
-    """Return the columns of a decision; one that its file calls superseded is so though its successor is not stored."""
+    """Return the columns of a decision; if its file calls it superseded, its successor need not be stored."""
     status, until = row.own_status, OPEN if row.valid_to is None else row.valid_to
     if review is not None and status not in _SETTLED:
         status = REVIEWED
@@ -149,11 +149,11 @@ def _state_columns(row: Any, review: str | None, ends: Sequence[StatedEnd]) -> M
 
 
 def _note_effects(connection: sa.Connection, key: int) -> list[int]:
-    """Note since when supersessions by and of a decision are in effect; the decisions for which that changed.
+    """Store the start of supersessions by and of a decision; return the decisions for which that changed.
 
-    One is in effect if the successor binds, or is reviewed and the decision does not bind, and if all who see the
-    decision see the successor: else its end would show that there is something hidden. It stays when the successor is
-    superseded or deprecated in turn.
+    A supersession is in effect if the successor binds, or is reviewed and the decision does not bind, and if all who
+    see the decision see the successor: else its end would reveal a hidden record. It stays in effect if the successor
+    is superseded or deprecated in turn.
     """
     changed = [row for row in connection.execute(_SUPERSESSIONS, {"row_key": key}) if _takes_effect(row) != _has(row)]
     now = microseconds(datetime.now(UTC))
@@ -180,7 +180,7 @@ def _takes_effect(row: sa.Row[Any]) -> bool:
 
 _old: Final = records.alias()
 _old_decision: Final = _decisions.alias()
-# The supersessions by and of a decision: the old decision, and what its successor is.
+# The supersessions by and of a decision: the old decision, and its successor.
 _SUPERSESSIONS: Final[sa.Select[Any]] = (
     sa.select(
         _old.c.key,

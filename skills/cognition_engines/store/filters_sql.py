@@ -1,4 +1,4 @@
-"""Conditions on what every record has, as SQL over `records`: the third reading, after columns and single records."""
+"""Conditions on the facets of every record, as SQL over `records`, in addition to columns and single records."""
 
 from collections.abc import Mapping
 from typing import Any, Final, assert_never
@@ -38,7 +38,7 @@ def _read(condition: Condition) -> sa.ColumnElement[bool]:
         case HasAny(name, texts):
             return sa.or_(sa.false(), *(_holds(name, text) for text in texts))
         case Not(conditions):
-            # NOT of what is unknown, for want of a number, would be unknown as well
+            # NOT of unknown, if a number is missing, would be unknown as well
             return sa.case((sa.and_(sa.true(), *where(conditions)), sa.false()), else_=sa.true())
         case _:
             assert_never(condition)
@@ -55,7 +55,7 @@ def _one_of(column: str, texts: tuple[str, ...]) -> sa.ColumnElement[bool]:
 def _holds(name: str, text: str) -> sa.ColumnElement[bool]:
     if name != "people":
         raise ValueError(f"{name}: not every record has this set")
-    # a list as JSON, in which a whole text stands between quotation marks
+    # a list as JSON, in which a whole text is between quotation marks
     return records.c.people.contains(orjson.dumps(fold_text(text)).decode(), autoescape=True)
 
 

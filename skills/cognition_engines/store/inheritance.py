@@ -1,7 +1,7 @@
-"""What a record has from another one: a child from its artifact, a turn from its neighbours in the conversation.
+"""Inheritance between records: a child from its artifact, a turn from its neighbours in the conversation.
 
-A change of one touches the other in the same transaction: a new `seq`, so that followers see it, and a note of the
-rights that it had, for viewers who do not see it any more.
+A change of one touches the other in the same transaction: a new `seq`, so that followers see it, and a note of its
+former rights, for viewers that no longer see it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,9 +50,9 @@ def settle(connection: sa.Connection, parents: Iterable[str], children: Iterable
 
 
 def release(connection: sa.Connection, parents: Iterable[str]) -> None:
-    """Keep the children of artifacts with these ids, as guarded as they are, before the artifacts go.
+    """Keep the children of artifacts with these ids, with their rights, before the artifacts are deleted.
 
-    Those that had more of it than that get a new `seq`. The others must not show that there was an artifact.
+    Children that inherited more than rights get a new `seq`. The others must not reveal the artifact.
     """
     found = _children(connection, parents, ())
     if not found:
@@ -106,8 +106,8 @@ def _owners(connection: sa.Connection, ids: Iterable[str]) -> Mapping[str, sa.Ro
 def _effective(child: sa.Row[Any], owner: sa.Row[Any] | None) -> Facets:
     """Return a child's own project, else its artifact's; the greater clearance of both; an event's own time.
 
-    A child that states another project than its artifact's takes no more than the clearance: who sees the one may not
-    see the other, and must not learn of it.
+    A child that states another project than its artifact's inherits only the clearance: who sees the one may not see
+    the other, and must not learn of it.
     """
     own = Facets(child.own_project, Sensitivity(child.own_sensitivity or 0), _moment(child.event_time))
     if owner is None:
@@ -149,7 +149,7 @@ def neighbours(connection: sa.Connection, keys: Sequence[int]) -> dict[int, list
 
 
 def lent_to(connection: sa.Connection, keys: Sequence[int]) -> set[int]:
-    """Return the turns that may be found by the words of these ones."""
+    """Return the turns that may be found by the words of these turns."""
     found: set[int] = set()
     for page in pages(keys):
         for row in connection.execute(_LENT_TO, {"keys": list(page)}):
@@ -164,13 +164,13 @@ def _near(side: Side, away: int, least: sa.ColumnElement[int], most: sa.ColumnEl
     """
     turn, spine = _turns.alias(), records.alias()
     order = place_of(turn)
-    # + 0: to find the place by all columns of the index, SQLite must compare them with what is no column
+    # + 0: to find the place by all columns of the index, SQLite must compare them with an expression
     place, own = sa.tuple_(*order), sa.tuple_(*(each + 0 for each in place_of(_turns)))
     return (
         sa.select(turn.c.key)
         .join_from(turn, spine, spine.c.key == turn.c.key)
         .where(
-            # of what is around it alone, so asked once: else a bound below the turn's own level reads all its side
+            # of its neighbours alone, so queried once: else a bound below the turn's own level reads all its side
             least <= most,
             turn.c.conversation_id == _turns.c.conversation_id,
             place < own if side == "before" else place > own,
@@ -208,7 +208,7 @@ _LENT_TO: Final = _select_turns(
 
 
 class Rights(NamedTuple):
-    """What isolation goes by: an effective project and sensitivity."""
+    """The rights that a record needs: its effective project and sensitivity."""
 
     project: str | None
     sensitivity: int
@@ -225,9 +225,9 @@ def rights_of(connection: sa.Connection, keys: Iterable[int]) -> dict[int, Right
 
 
 def note_departures(connection: sa.Connection, before: Mapping[int, Rights]) -> None:
-    """Note the rights that records had, by key, where some who had them do not see the record any more.
+    """Note the former rights of records, by key, if some viewers with these rights no longer see the record.
 
-    The note has the `seq` of the record, which is a new one by now.
+    The note has the new `seq` of the record.
     """
     statement = sa.select(*(records.c[name] for name in ("seq", "key", "kind", "id", "project", "sensitivity")))
     rows = [

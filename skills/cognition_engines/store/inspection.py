@@ -1,4 +1,4 @@
-"""Looking at a store without making, migrating or changing anything."""
+"""Inspection of a store without creating, migrating or changing it."""
 
 import os
 import sqlite3
@@ -28,8 +28,7 @@ _NAMED: Final = 5  # damaged records that are named
 
 @dataclass(frozen=True, slots=True)
 class StoreContents:
-    """What is in a store, of one moment. `lacking` counts those of `embedded`, the records that are embedded, which
-    have no vectors of the model asked for."""
+    """The contents of a store at one moment. `lacking` counts the `embedded` records without vectors of the model."""
 
     store_id: str
     last_seq: int
@@ -42,12 +41,12 @@ class StoreContents:
 
 @dataclass(frozen=True, slots=True)
 class StoreState:
-    """What a database says of itself. `held` is None for a schema that this version of the program does not read."""
+    """The state of a database. `held` is None for a schema that this version of the program does not read."""
 
     engine: str  # name and version
     schema: str | None
     encoding: str
-    damage: str | None  # what is damaged, by table or record; None where everything can be read
+    damage: str | None  # damage, by table or record; None if everything can be read
     log_bytes: int  # of SQLite's write-ahead log
     held: StoreContents | None
 
@@ -64,7 +63,7 @@ def inspect_store(url: str, model: str | None) -> StoreState | None:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """What a database holds, counted. Both are empty for a schema that this version of the program does not read."""
+    """The counts of a database. Both are empty for a schema that this version of the program does not read."""
 
     schema: str
     kinds: Mapping[Kind, int]  # records by kind
@@ -72,7 +71,7 @@ class Glance:
 
 
 def glance(url: str) -> Glance | None:
-    """Return what the database at `url` holds; None without a store: no file, or none of our tables.
+    """Return the counts of the database at `url`; None without a store: no file, or none of our tables.
 
     Raise ConfigurationError for a URL of another kind, ComponentFailed for a database that does not answer or cannot
     be read.
@@ -86,7 +85,7 @@ def schema_at(url: str) -> str | None:
 
 
 def other_schema(schema: str) -> tuple[str, str]:
-    """Return words for a schema that is not HEAD, and for what to do about it."""
+    """Return a message for a schema that is not HEAD, with the remedy."""
     if schema < HEAD:
         return f"the schema is {schema}, of a time before the first release", "ingest into a new data folder"
     return f"the schema is {schema}, newer than this program's ({HEAD})", "upgrade the program"
@@ -94,8 +93,11 @@ def other_schema(schema: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A store compared with an index of a space: its last `seq`, how many changes of the space the index lacks, and how
-    many records of the space have a text."""
+    """A store compared with an index of a space.
+
+    It has the last `seq` of the store, the number of changes of the space that the index lacks, and the number of
+    records of the space with a text.
+    """
 
     last_seq: int
     behind: int
@@ -115,7 +117,7 @@ def position(url: str, space: Space, seq: int) -> Position:
 
 
 def windows_up_to(url: str, space: Space, model: str, seq: int) -> int:
-    """Return how many vectors of `model` the records of a space have that did not change after `seq`."""
+    """Return the number of vectors of `model` of those records of a space that did not change after `seq`."""
     with _translate_errors(), _read_only(url, sqlite_file(url)) as store:
         return Reads(store).windows(space, model, seq)
 
@@ -151,7 +153,7 @@ def sqlite_file(url: str, named: str = SETTING) -> Path | None:
 
 
 def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
-    """Return what `look` finds, given the file of an SQLite URL; None for a file that does not exist."""
+    """Return the result of `look` for the file of an SQLite URL; None for a file that does not exist."""
     file = sqlite_file(url)
     if file is None:
         return look(None)
@@ -164,7 +166,7 @@ def _looked_at(url: str, look: Callable[[Path | None], T]) -> T | None:
         if not closed or not _log_of(file).exists():
             raise
         return look(file)
-    # if another process opened it meanwhile, what was read without locks may be of two moments
+    # if another process opened it meanwhile, reads without locks may be of two moments
     return look(file) if closed and _log_of(file).exists() else found
 
 

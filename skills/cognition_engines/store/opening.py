@@ -19,14 +19,14 @@ from cognition_engines.errors import ConfigurationError
 from cognition_engines.store.database import WAIT, Store, begin, failures, without_deadline
 from cognition_engines.store.schema import HEAD, audit_head, counter, meta, metadata, schema_version
 
-SETTING: Final = "store.url"  # what errors of a URL name, unless it came from elsewhere
+SETTING: Final = "store.url"  # the default name of a URL in errors
 CALLS: Final = 8  # that use a store at a time, by default
-_FOLLOWERS: Final = 9  # connections beyond these: an index for each space, its neighbours, what embeds, lists, audits
+_FOLLOWERS: Final = 9  # connections beyond these: an index for each space, its neighbours, embedding, lists, audit
 SPARE_SECONDS: Final = 1.0  # that PostgreSQL has beyond a read's deadline before it cancels it
 OLDEST_POSTGRESQL: Final = 14  # the first to end sessions that are idle for too long, see `SharedLock`
 
 _CREATION_LOCK: Final = 6_021_887_411  # any number that nothing else in the database uses
-# A server that vanished without a word is noticed: by keepalives on an idle connection, else by what stays unanswered.
+# A server that vanished without a word is noticed: by keepalives on an idle connection, else by a missing answer.
 _CONNECTION: Final[Mapping[str, int | str]] = {
     "client_encoding": "UTF8",  # else a database without one answers with bytes, which SQLAlchemy cannot read
     "connect_timeout": 10,
@@ -43,9 +43,9 @@ _PRAGMAS: Final = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
-    "PRAGMA journal_size_limit = 67108864",  # what one large transaction took is given back
+    "PRAGMA journal_size_limit = 67108864",  # memory of a large transaction is released
 )
-LEASE_SECONDS: Final = 10.0  # a holder that asks less often than this, as one that is paused does, loses the lock
+LEASE_SECONDS: Final = 10.0  # a holder that asks less often than this, for example while paused, loses the lock
 _LONGEST_NAME: Final = 63  # of an application, in bytes
 _ALIVE: Final = sa.select(sa.true())
 
@@ -61,7 +61,7 @@ def open_store(url: str, deadline_seconds: float | None = None, named: str = SET
 def parse_url(url: str, named: str = SETTING) -> sa.URL:
     """Return the URL with its driver and, for SQLite, an absolute path.
 
-    Raise ConfigurationError for any other form, which says where the URL was `named`.
+    Raise ConfigurationError for any other form, with the setting or option that `named` the URL.
     """
     try:
         target = sa.make_url(url)
@@ -185,7 +185,7 @@ def create_tables(connection: sa.Connection, named: str = SETTING) -> None:
 
 
 def schema_of(connection: sa.Connection) -> str | None:
-    """Return the schema that the database has; None without one."""
+    """Return the schema that the database has; None if it has none."""
     if not sa.inspect(connection).has_table(schema_version.name):
         return None
     found: str | None = connection.execute(sa.select(schema_version.c.version_num)).scalar()
@@ -232,7 +232,7 @@ class SharedLock:
         return self._held
 
     def close(self) -> None:
-        """Give the lock back with its connection; `held` starts over."""
+        """Release the lock with its connection; `held` can acquire it again."""
         self._held = False
         connection, self._connection = self._connection, None
         if connection is not None:

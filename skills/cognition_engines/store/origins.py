@@ -1,4 +1,4 @@
-"""Where stored records came from, and which one an id means."""
+"""Origins of stored records, and the resolution of ids."""
 
 import os
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ from cognition_engines.store.values import (
     StoredRecord,
 )
 
-MARK: Final = "~"  # in a full id, between the id that a file gives and the digest of where it was given
+MARK: Final = "~"  # in a full id, between the id in a file and the digest of its place
 _DIGITS: Final = 12
 _KNOWN: Final = sa.select(
     records.c.key, records.c.kind, records.c.id, records.c.own_project, *(records.c[name] for name in ORIGIN)
@@ -36,7 +36,7 @@ _KNOWN: Final = sa.select(
 
 
 def full_id(given: str, repository: str, project: str | None) -> str:
-    """Return the id of a record that is given the id `given`, whatever other repositories and projects give it to."""
+    """Return the full id of a record with the id `given`, which other repositories and projects may use, too."""
     where = orjson.dumps([repository, project])
     return f"{given}{MARK}{sha256(where).hexdigest()[:_DIGITS]}"
 
@@ -71,7 +71,7 @@ def namesakes(kind: Kind) -> tuple[Kind, ...]:
 
 
 class Origins:
-    """Where stored records came from."""
+    """Reads the origins of stored records."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store
@@ -82,7 +82,7 @@ class Origins:
             return [found for _, found in sorted(known_by(connection, names, identities).items())]
 
     def read_below(self, folder: str) -> list[KnownRecord]:
-        """Return the records whose source is `folder` or lies below it; it is absolute, else `ValueError`."""
+        """Return the records whose source is `folder` or lies below it; raise ValueError unless it is absolute."""
         if not os.path.isabs(folder):
             raise ValueError("folder: must be an absolute path")
         top = folder.rstrip(os.sep)
@@ -111,7 +111,7 @@ class Origins:
             )
 
     def relocate(self, moved: Sequence[Relocation]) -> int:
-        """Give records of moved files their origin, with a new `seq` and nothing else; return how many were as said."""
+        """Give records of moved files their origin, with a new `seq`; return the number that were as expected."""
         statement = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
         done: list[Relocation] = []
         with begin_write(self._store) as connection:
@@ -137,7 +137,7 @@ class Origins:
         return len(done)
 
     def guarded_files(self) -> list[GuardedFile]:
-        """Return the levels that options of runs gave, for each file and scope that they were given for."""
+        """Return the sensitivities from options of runs, for each file and scope."""
         columns = records.c.source, records.c.path, records.c.guard_scope, records.c.guarded_as
         statement = sa.select(*columns).where(records.c.guarded_as.is_not(None)).distinct()
         with begin_scan(self._store) as connection:
@@ -157,7 +157,7 @@ class Origins:
     def find_meant(self, kinds: Sequence[Kind], id: str, viewer: Viewer | None) -> list[tuple[str, StoredRecord]]:
         """Return the records that `id` may mean, each with its full id, which means it alone.
 
-        `id` is one that answers name, one that a file gives, or a full one, with or without the prefix of the kind.
+        `id` is an id in answers, an id in files, or a full one, with or without the prefix of the kind.
         """
         given, mark, _ = id.rpartition(MARK)
         found: dict[int, KnownRecord] = {}
@@ -188,6 +188,6 @@ def _select_known(store: Store, *conditions: sa.ColumnElement[bool]) -> list[Kno
 
 
 def full_name(record: KnownRecord) -> str:
-    """Return the id that means a record alone, even if files give its id to others."""
+    """Return the id that means only this record, even if files use its short id for others."""
     given = record.origin.given
     return record.id if given is None else full_id(given, record.origin.repository, record.project)

@@ -37,15 +37,15 @@ from cognition_engines.store.write import (
 def open_records(
     url: str, deadline_seconds: float | None = None, named: str = SETTING, calls: int = CALLS
 ) -> "Records":
-    """Open the database at `url`; create and migrate it where needed.
+    """Open the database at `url`; create and migrate it if needed.
 
     With `deadline_seconds`, PostgreSQL cancels a read of few records that takes a second longer than that.
 
     `url` is `sqlite:////folder/file` (folder and file are made if missing, for the owner only) or
     `postgresql://user:password@host/database`; `postgres://` and `postgresql+psycopg://` mean the same.
 
-    `named` is the setting or option that gave the URL, for errors. `calls` is how many threads may use the records at a
-    time, from 1; each has its own connection.
+    `named` is the setting or option that gave the URL, for errors. `calls` is the number of threads that may use the
+    records at a time, from 1; each has its own connection.
 
     Raise `ConfigurationError` for another kind of URL, a file or folder that cannot be used and a database written by
     a newer version of the program; `ComponentFailed` when the database does not answer or is damaged.
@@ -83,7 +83,7 @@ class Records:
 
     @property
     def is_shared(self) -> bool:
-        """Whether other machines may have the database open, too."""
+        """True if other machines may have the database open, too."""
         return self.store.writer.dialect.name != "sqlite"
 
     def last_seq(self) -> int:
@@ -108,14 +108,14 @@ class Records:
             return stored_dimension(connection, model)
 
     def put(self, batch: Sequence[Entry], model: str | None, replaces: Sequence[Replaces] = ()) -> tuple[Outcome, ...]:
-        """Insert or update records by kind and id; return what was done with each, in the order of `batch`.
+        """Insert or update records by kind and id; return the outcome of each, in the order of `batch`.
 
         A record whose digest is stored already, with vectors of `model` (or with `model` None, or without a text to
         embed), is left alone. Otherwise it gets a new `seq` and the vectors given; an update keeps the key, and one
-        with another digest removes the vectors of all models, which describe the old text. Whatever has something
-        from a record that changed gets a new `seq` too: the events, edges and chunks of an artifact take its
-        project, clearance and facets, a turn is found by the words of its neighbours. With `model`, every entry has
-        vectors whose record says something to embed (`kinds.texts.embedded`); else none has.
+        with another digest removes the vectors of all models, which describe the old text. Records that inherit from a
+        changed record get a new `seq`, too: the events, edges and chunks of an artifact take its project, clearance and
+        facets, a turn is found by the words of its neighbours. With `model`, every entry has vectors whose record has a
+        text to embed (`kinds.texts.embedded`); else none has.
 
         Raise `ValueError` naming the field for an id that is missing, has no prefix or more than `MAX_ID`
         characters, an id given twice, missing or superfluous vectors, and vectors that are not finite float32 of one
@@ -156,8 +156,8 @@ class Records:
     def delete(self, kind: Kind, ids: Sequence[str], *, with_parts: bool = False) -> tuple[str, ...]:
         """Delete records with their vectors, leaving a tombstone for each; return the ids that existed, in order.
 
-        With `with_parts`, what ingest cut a deleted artifact or source into goes too. All else that belonged to it
-        stays, as guarded as it was.
+        With `with_parts`, the parts of a deleted artifact or source are deleted, too. Other records that belonged to it
+        stay, with their rights.
         """
         wanted = {add_prefix(kind, id): id for id in ids}
         with begin_write(self.store) as connection:
@@ -173,7 +173,7 @@ class Records:
         return tuple(wanted[id] for id in gone)
 
     def drop_vectors(self, keep: str) -> int:
-        """Remove the vectors of all models but `keep`; return how many windows. Not a change to follow."""
+        """Remove the vectors of all models but `keep`; return the number of windows. Not a change to follow."""
         others = meta.c.name.startswith(dimension_name(""), autoescape=True), meta.c.name != dimension_name(keep)
         with begin_write(self.store) as connection:
             connection.execute(sa.delete(meta).where(*others))

@@ -1,8 +1,8 @@
-"""References between records by the ids that files give, and what they name.
+"""References between records by the ids in files, and their resolution.
 
-Several repositories may give the same id. A reference means the record of the same repository, in the same project if
-it can; else the one whose id it is in answers; else the only one that is given it. It is stored as the id that this one
-has.
+Several repositories may give the same id. A reference means the record of the same repository, if possible in the same
+project; else the record with that id in answers; else the only record with that id in its file. It is stored as the id
+of that record.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ _Given = Mapping[tuple[Kind, str], Sequence[_Target]]
 
 
 def resolve_references(connection: sa.Connection, batch: Sequence[Entry]) -> list[Entry]:
-    """Return the entries with references as ids that are stored, or about to be; unknown ones stay as written."""
+    """Return the entries with references resolved to ids of stored or new records; unknown ones stay as written."""
     wanted = {name for entry in batch for name in _references(entry)}
     if not wanted:
         return list(batch)
@@ -59,7 +59,7 @@ def resolve_references(connection: sa.Connection, batch: Sequence[Entry]) -> lis
 
 
 def repoint(connection: sa.Connection, written: Sequence[Entry]) -> None:
-    """Let the records of a repository mean these new ones of it, which have other ids than their files give."""
+    """Let references in a repository mean these new records of it, whose ids differ from those in their files."""
     names = {
         (_name(entry.record, entry.origin), entry.origin.repository)
         for entry in written
@@ -191,7 +191,7 @@ def _select_exposed() -> sa.Select[Any]:
     )
 
 
-# a file by its place, and where it was read
+# a file by its place, and the path at which it was read
 _FILE: Final = (records.c.repository, records.c.path, sa.func.min(records.c.source))
 _EXPOSED: Final = _select_exposed()
 

@@ -1,4 +1,4 @@
-"""The tables, of which a new database is made. A change after the first release needs a migration as well.
+"""The tables of a new database. A change after the first release also needs a migration.
 
 Every record has a row in `records` and one, of the same key, in the table of its kind, whose columns are the fields
 of the kind.
@@ -55,12 +55,12 @@ counter: Final = sa.Table(
     sa.Column("key", _BIGINT, nullable=False),
 )
 
-# What every record has. `first_seq` is the one that it was stored with. Times are microseconds since 1970 in UTC.
-# `project` and `sensitivity` are what isolation goes by, `own_project` and `own_sensitivity` what was recorded; `at` to
-# `people`, a list as JSON, are facets: all of these are made of the record, of its artifact, and of what was written
-# about it. `revision` counts its contents, from 1. `repository`, `path`, `given` and `identity` are what the id is made
-# of; `source_key` stands for the first two in an index. `guarded_as` and the scopes are what options of runs gave: see
-# ingest/rights.py. From `expires_at` on a record is forgotten.
+# Columns of every record. `first_seq` is its first `seq`. Times are microseconds since 1970 in UTC.
+# `project` and `sensitivity` are the effective rights, `own_project` and `own_sensitivity` are as recorded; `at` to
+# `people`, a list as JSON, are facets: all of these derive from the record, its artifact, and its reviews and links.
+# `revision` counts its contents, from 1. The id derives from `repository`, `path`, `given` and `identity`; `source_key`
+# is an index key for the first two. `guarded_as` and the scopes are from options of runs: see ingest/rights.py. From
+# `expires_at` on a record is forgotten.
 records: Final = sa.Table(
     "records",
     metadata,
@@ -150,7 +150,7 @@ def place_of(turns: sa.FromClause) -> tuple[sa.ColumnElement[Any], ...]:
     return (*(turns.c[name] for name in PLACES), turns.c.key)
 
 
-# Where a record refers to others; made of it whenever it is written.
+# References of records to others; computed whenever a record is written.
 links: Final = sa.Table(
     "links",
     metadata,
@@ -187,7 +187,7 @@ revisions: Final = sa.Table(
     sa.Column("content", sa.Text, nullable=False),
 )
 
-# How a decision turned out: its reviews, numbered from 1.
+# Reviews of a decision's outcome, numbered from 1.
 reviews: Final = sa.Table(
     "reviews",
     metadata,
@@ -219,7 +219,7 @@ decision_links: Final = sa.Table(
     sa.Index(None, "target", "type"),
 )
 
-# Links that agents ended or replaced, numbered from 1 by owner. `effective_at` is what it was until then.
+# Links that agents ended or replaced, numbered from 1 by owner. `effective_at` is its value until then.
 ended_links: Final = sa.Table(
     "ended_links",
     metadata,
@@ -237,7 +237,7 @@ ended_links: Final = sa.Table(
     sa.Index(None, "target"),
 )
 
-# The first answer under each key that agents gave; null once what was written is forgotten.
+# The first answer under each key that agents gave; null once the record is forgotten.
 receipts: Final = sa.Table(
     "receipts",
     metadata,
@@ -251,7 +251,7 @@ receipts: Final = sa.Table(
     sa.Index(None, "record"),
 )
 
-# The records that the answer of a receipt names besides its own, for the one that is forgotten.
+# Other records named in the answer of a receipt, for when one of them is forgotten.
 receipt_names: Final = sa.Table(
     "receipt_names",
     metadata,
@@ -262,7 +262,7 @@ receipt_names: Final = sa.Table(
     sa.Index(None, "record"),
 )
 
-# The records that were forgotten, by their last erasure: no content, and no more than a hash of it. Backups carry it.
+# Forgotten records with their last erasure: no content, only a hash of it. Backups contain it.
 # `owner` wrote the record; null if that is `agent`.
 erasures: Final = sa.Table(
     "erasures",
@@ -294,11 +294,11 @@ def _leavings(name: str) -> sa.Table:
     )
 
 
-# The records that were deleted, with the project and sensitivity that isolation went by until then.
+# Deleted records, with their effective project and sensitivity until then.
 tombstones: Final = _leavings("tombstones")
 # The records that live on with other rights, with those that they had, at the `seq` from which they have others.
 departures: Final = _leavings("departures")
-# Who read or wrote which records, in a chain: see store/audit. `query` is JSON, null where queries are not kept.
+# Reads and writes of records, in a chain: see store/audit. `query` is JSON, null if queries are not kept.
 audit_rows: Final = sa.Table(
     "audit_rows",
     metadata,
@@ -314,7 +314,7 @@ audit_rows: Final = sa.Table(
     sa.Index(None, "at"),
 )
 
-# The records that an audit row names, in order; they may be gone.
+# The records that an audit row names, in order; they may be deleted.
 audit_records: Final = sa.Table(
     "audit_records",
     metadata,
@@ -326,7 +326,7 @@ audit_records: Final = sa.Table(
     sa.Index(None, "id", "number"),
 )
 
-# One row: the last audit row, and the last one that was pruned. Who appends holds it until the commit.
+# One row: the last audit row, and the last one that was pruned. An append locks it until the commit.
 audit_head: Final = sa.Table(
     "audit_head",
     metadata,

@@ -1,4 +1,4 @@
-"""What goes into the store and what comes out of it: frozen values, free of SQL."""
+"""Values that the store accepts and returns: frozen, without SQL."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ FloatArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 
 FINGERPRINT_PRIME: Final = 2_147_483_647
-PART: Final = -1  # the ordinal of what a document was cut into
+PART: Final = -1  # the ordinal of a part of a document
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record to be stored; its id is settled. `vectors` has the shape (windows, dimensions), at least one window.
+    """A record to be stored; its id is final. `vectors` has the shape (windows, dimensions), at least one window.
 
-    `updated_at` is when its content changed; None is now. `over` is the place of the stored record that it may replace,
-    besides one from its own place. From `expires_at` on, an aware time, it is not shown, and servers forget it. With
-    `handover` it may replace a decision that an agent recorded and whose content has that hash.
+    `updated_at` is the time of its last change; None is now. `over` is the place of a stored record that it may
+    replace, in addition to its own place. From `expires_at` on, an aware time, it is hidden, and servers forget it.
+    With `handover` it may replace a decision that an agent recorded and whose content has that hash.
     """
 
     record: Record
@@ -40,7 +40,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Replaces:
-    """A document read again: what it was cut into before and is not in `kept` goes.
+    """A document read again: its former parts that are not in `kept` are deleted.
 
     `kind` and `id` are those of the source or artifact.
     """
@@ -67,11 +67,11 @@ class StoredRecord:
 
 
 class Text(NamedTuple):
-    """What a record is found by in words, under its key, who may see it, and what filters ask of it.
+    """The text of a record for keyword search, under its key, with its rights and filter values.
 
     `title` is the part of `body` that is its title, `day` when it was spoken. `adjacent` are the bodies of the turns
-    around a turn: those one turn away, two turns away, and so on. `marks` are those of keywords/label_terms.py. By `id`
-    it is found before what names the id.
+    around a turn: first of the turns next to it, then of the next ones, and so on. `marks` are those of
+    keywords/label_terms.py. A search for `id` returns it before records that mention the id.
     """
 
     key: int
@@ -86,7 +86,7 @@ class Text(NamedTuple):
 
 
 class Outcome(StrEnum):
-    """What `put` did with an entry."""
+    """The effect of `put` on an entry."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -97,12 +97,11 @@ class Outcome(StrEnum):
 class Page:
     """The changes of a space with a `seq` above `after` and up to `seq`, as columns; its length is their number.
 
-    `removed` holds the keys of deleted records. All else has one place for each record that appeared or changed, in
-    the order of `seqs`; no key is in both. `first_seqs` are those that the records were stored with. `labels`,
-    `numbers` and `sets` have the columns that the space names, in its order: texts or None, float64 with NaN or int64
-    with NO_NUMBER (times in microseconds since 1970, `parent` a key), and any number of texts for each record.
-    `counts` is how many rows of `vectors` (windows, dimensions)
-    each record has, in order.
+    `removed` holds the keys of deleted records. The other members have one place for each new or changed record, in the
+    order of `seqs`; no key is in both. `first_seqs` are the first `seq` of the records. `labels`, `numbers` and `sets`
+    have the columns that the space names, in its order: texts or None, float64 with NaN or int64 with NO_NUMBER (times
+    in microseconds since 1970, `parent` a key), and any number of texts for each record. `counts` are the numbers of
+    rows of `vectors` (windows, dimensions) of each record, in order.
     """
 
     after: int
@@ -154,7 +153,7 @@ class Relocation:
 
 @dataclass(frozen=True, slots=True)
 class GuardedFile:
-    """A level that an option gave to records of one file, whose absolute path is `source`; see `Origin`."""
+    """A sensitivity set by an option for records of one file, whose absolute path is `source`; see `Origin`."""
 
     source: str
     path: str
@@ -185,7 +184,7 @@ class ExposedRecords:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What was answered under a key: the digest of what was asked, the record's id, and the answer as JSON.
+    """The answer stored for an idempotency key: the digest of the request, the record's id, and the answer as JSON.
 
     `answer` is None once the record is forgotten; `names` are the ids of other records in it, empty if it was read.
     """

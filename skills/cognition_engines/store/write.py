@@ -33,7 +33,7 @@ from cognition_engines.store.schema import (
 )
 from cognition_engines.store.values import PART, Entry, FloatArray, IdTaken, KnownRecord, Outcome, Replaces
 
-# What ingest cuts, and the role in which its parts refer to it.
+# Kinds that ingest cuts, and the role in which the parts refer to them.
 DOCUMENTS: Final[Mapping[Kind, Role]] = {Kind.SOURCE: Role.SOURCE, Kind.ARTIFACT: Role.ARTIFACT}
 _UPDATE: Final = sa.update(records).where(records.c.key == sa.bindparam("row_key"))
 
@@ -44,7 +44,7 @@ def check_batch(batch: Sequence[Entry], model: str | None) -> list[tuple[Kind, s
     seen: set[tuple[Kind, str]] = set()
     for entry in batch:
         kind, id = kind_of(entry.record), _checked_id(entry)
-        # one of those that have their ids in common stands for all
+        # one of the kinds that share ids represents all
         space = NAMESAKES[0] if kind in NAMESAKES else kind
         if (space, id) in seen:
             raise ValueError(f"id: {id!r} is twice in the batch")
@@ -97,7 +97,7 @@ class _StoredDigest:
     expires_at: int | None  # microseconds since 1970
 
     def says_the_same(self, entry: Entry) -> bool:
-        """Return whether a record that is stored is as the entry has it, but for its vectors."""
+        """Return whether a stored record equals the entry, except for its vectors."""
         expires_at = None if entry.expires_at is None else microseconds(entry.expires_at)
         return self.digest == entry.origin.digest and self.expires_at == expires_at
 
@@ -134,7 +134,7 @@ def parts_of(connection: sa.Connection, kind: Kind, ids: Sequence[str]) -> list[
     statement = (
         sa.select(records.c.kind, records.c.id, records.c.key)
         .join_from(links, records)
-        # whatever file they are from: the document may have moved since
+        # from any file: the document may have moved since
         .where(links.c.role == int(DOCUMENTS[kind]), links.c.target.in_(ids), records.c.ordinal == PART)
         .order_by(records.c.key)
     )
@@ -213,8 +213,8 @@ def _store(connection: sa.Connection, work: Sequence[tuple[Entry, _StoredDigest 
 class PlacedEntry:
     """An entry on its way into the tables. `key` is None for a new one; `same` has the content that is stored.
 
-    `updated_at` in microseconds, now when None; `cells` the row of the kind's table where it is known, `spine` what is
-    known of that in `records`.
+    `updated_at` in microseconds, now when None; `cells` is the row of the kind's table, if known, `spine` the known
+    values of the row in `records`.
     """
 
     entry: Entry
@@ -226,9 +226,9 @@ class PlacedEntry:
 
 
 def place(connection: sa.Connection, work: Sequence[PlacedEntry]) -> list[int]:
-    """Insert and update records with their links, without vectors; the keys, in order.
+    """Insert and update records with their links, without vectors; return the keys, in order.
 
-    An update takes the vectors of all models away. What has something from a record that changed is touched.
+    An update takes the vectors of all models away. Records that inherit from a changed record are touched.
     """
     numbers = allocate(connection, len(work))
     fresh_keys = iter(allocate_keys(connection, sum(each.key is None for each in work)))
@@ -295,7 +295,7 @@ def _inherit(connection: sa.Connection, fresh: Sequence[tuple[PlacedEntry, int, 
 
 
 def bury(connection: sa.Connection, gone: Sequence[tuple[Kind, str, int]]) -> None:
-    """Delete records by kind, id and key, with a tombstone for each; what had something from them is touched."""
+    """Delete records by kind, id and key, with a tombstone for each; records that inherited from them are touched."""
     if not gone:
         return
     keys = [key for _, _, key in gone]

@@ -1,4 +1,4 @@
-"""One transaction that writes: what an agent's write reads and stores, all of it or nothing."""
+"""One write transaction: the reads and writes of an agent's request, all or nothing."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,12 +50,12 @@ from cognition_engines.store.write import (
 
 
 class _RolledBack(Exception):
-    """What was written is to be undone."""
+    """The written changes are to be rolled back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who writes, when, and by which way: `via` is cstp, mcp or a2a."""
+    """The author of a write, its time, and its transport: `via` is cstp, mcp or a2a."""
 
     agent: str
     via: str
@@ -73,7 +73,7 @@ class WriteTransaction:
     def seq(self) -> int:
         """Return the `seq` from which on reads see all that this transaction wrote; 0 if it wrote nothing.
 
-        No later change has it. It shows when this transaction wrote, and nothing of others.
+        No later change has it. It reveals the time of this transaction only.
         """
         return numbered_up_to(self._connection)
 
@@ -103,11 +103,11 @@ class WriteTransaction:
             self._connection.execute(sa.insert(receipt_names), names)
 
     def find(self, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
-        """Return the record of an id, or of one that a file gives if the viewer sees just one such record."""
+        """Return the record of an id, or of an id in files if the viewer sees just one such record."""
         return named_record(self._connection, kind, id, viewer)
 
     def is_taken(self, kind: Kind, id: str) -> bool:
-        """Return whether a record has this id, in whatever project."""
+        """Return whether a record has this id, in any project."""
         chosen = records.c.kind == int(kind), records.c.id == id
         return self._connection.execute(sa.select(records.c.key).where(*chosen)).scalar() is not None
 
@@ -119,7 +119,7 @@ class WriteTransaction:
         return self._read_all(joined.where(*chosen, *visible(viewer)), kind, viewer)
 
     def find_by_name(self, kind: Kind, id: str, viewer: Viewer) -> list[StoredRecord]:
-        """Return the records of a kind that have this id, or that agents call so, and that the viewer sees, by key."""
+        """Return the visible records of a kind with this id, also as an agent's own id, by key."""
         called = sa.and_(records.c.given == id, records.c.source == WRITTEN)
         return self._find_all(kind, viewer, sa.or_(records.c.id == id, called))
 
@@ -144,11 +144,11 @@ class WriteTransaction:
         return self._read_all(joined.where(*chosen, (records.c.kind + 0) == int(kind)), kind, None)
 
     def drop(self, gone: Sequence[StoredRecord]) -> None:
-        """Delete records that another content of their owner has no more."""
+        """Delete records that a new version of their owner no longer has."""
         bury(self._connection, [(one.kind, str(one.record.id), one.key) for one in gone])
 
     def put(self, entry: Entry, model: str | None, known: StoredRecord | None) -> StoredRecord:
-        """Store a new record, or another content of a known one, with its vectors; the record as it is then."""
+        """Store a new record, or a new version of a known one, with its vectors; return the stored record."""
         check_batch([entry], model)
         vectors = entry.vectors
         if model is not None and vectors is not None:
@@ -164,7 +164,7 @@ class WriteTransaction:
         return put_checked(self._connection, batch, check_batch(batch, model), model, replaces)
 
     def revise(self, stored: StoredRecord, entry: Entry, changed: Sequence[str], reason: str | None) -> None:
-        """Note the content that a record has from now on, which is that of `entry`."""
+        """Store the content of `entry` as the new revision of a record."""
         own = {"project": entry.record.project, "sensitivity": int(entry.record.sensitivity or 0)}
         self._connection.execute(
             sa.insert(revisions).values(
@@ -188,7 +188,7 @@ class WriteTransaction:
         return reviews_of(self._connection, stored)
 
     def add_review(self, stored: StoredRecord, review: Review) -> StoredRecord:
-        """Add a review; the decision as it is shown then, with a new `seq`."""
+        """Add a review; return the visible state of the decision, with a new `seq`."""
         self._connection.execute(
             sa.insert(reviews).values(
                 key=stored.key,
@@ -212,9 +212,9 @@ class WriteTransaction:
         return [one for one in links_of(self._connection, ids, viewer) if one.type == type and one.source in ids]
 
     def add_link(self, source: StoredRecord, target: StoredRecord, link: DecisionLink) -> StoredRecord:
-        """Add a link, end the one of its type between the two, whose effect lasts; return the source as it is then.
+        """Add a link, and end the one of its type between the two, whose effect lasts; return the updated source.
 
-        Each of the two has a new `seq` where all who see it see the other one: others must not learn of the link.
+        Each of the two gets a new `seq` if all its viewers see the other one: others must not learn of the link.
         """
         before = self._end_link(source, target, link.type)
         self._connection.execute(
@@ -234,7 +234,7 @@ class WriteTransaction:
         return self._read(source.key, source.kind)
 
     def remove_link(self, source: StoredRecord, target: StoredRecord, type: LinkType) -> bool:
-        """End a link and its effect; return whether it was there. New `seq` as by `add_link`."""
+        """End a link and its effect; return whether it existed. New `seq` as by `add_link`."""
         if self._end_link(source, target, type) is None:
             return False
         self._renumber_ends(source, target)
@@ -250,21 +250,21 @@ class WriteTransaction:
         return named_records(self._connection, id, viewer)
 
     def find_erased(self, stored: StoredRecord, viewer: Viewer) -> Erasable:
-        """Return the records that go when the viewer forgets one."""
+        """Return the records to be deleted if the viewer forgets one."""
         return erasable(self._connection, stored.key, viewer)
 
     def cascade(self, gone: Sequence[Doomed], viewer: Viewer) -> Cascade:
-        """Return how much that is besides the record itself, as far as the viewer sees it."""
+        """Count the records deleted with the first one, as far as the viewer sees them."""
         return cascade_of(self._connection, gone, viewer)
 
     def forget(self, gone: Sequence[Doomed], reason: str | None) -> None:
-        """Delete records with all that belongs to them, and what their authors were answered; the ledger has them."""
+        """Delete records with all that belongs to them, and the answers to their authors; note them in the ledger."""
         erase(self._connection, gone, microseconds(self.author.at), self.author.agent, reason)
 
     def audit(self, entry: AuditEntry) -> None:
         """Add the audit row of this write: all records that have another `seq` now, then the others that `entry` names.
 
-        Last of all: from here to the commit no one else can append a row.
+        Call it last: from here to the commit no other transaction can append a row.
         """
         written = [
             record_of(Kind(kind), id, written=True) for kind, id in changed_since(self._connection, self._begun_at)
@@ -302,7 +302,7 @@ class WriteTransaction:
 
 
 def _shown_to_all(one: StoredRecord, other: StoredRecord) -> bool:
-    """Return whether all who see the other record see the one; only who sees all projects sees what has none."""
+    """Return whether all viewers of the other record see the one; a record without a project needs all projects."""
     of, at = one.facets, other.facets
     return at.project in (None, of.project) and of.sensitivity <= at.sensitivity
 
@@ -333,5 +333,5 @@ def read_transaction(store: Store, author: Author) -> Iterator[WriteTransaction]
 
 
 def utc_now() -> datetime:
-    """Return the time in UTC, to the microsecond, as it is stored."""
+    """Return the time in UTC, to the microsecond, as in the store."""
     return datetime.now(UTC)

@@ -1,1 +1,1 @@
-"""Writing: what agents may write, under which rules, and the writer through which all of it goes."""
+"""Writes of agents: the requests, the rules, and the writer that executes them."""

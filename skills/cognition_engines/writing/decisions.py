@@ -181,7 +181,7 @@ def review(transaction: WriteTransaction, writer: WriteCaller, asked: ReviewDeci
 
 
 def set_status(transaction: WriteTransaction, writer: WriteCaller, asked: SetStatus, made: Prepared) -> ChangedStatus:
-    """Give a decision another status; one that binds others needs the scope `ratify`."""
+    """Give a decision another status; a status that binds others needs the scope `ratify`."""
     stored = decision_of(transaction, writer, asked.id)
     if not stored.origin.is_written:
         check_owner(stored, writer)
@@ -318,7 +318,7 @@ def _about(source: StoredRecord, target: StoredRecord, type: LinkType) -> list[W
 def _reachable(transaction: WriteTransaction, writer: WriteCaller, start: str, type: LinkType) -> set[str]:
     """Return the decisions that links of a type lead to, with the start, as far as the writer sees them.
 
-    A way through a hidden decision counts for none: to refuse a link for it would show that the decision is there.
+    A path through a hidden decision does not count: to refuse a link for it would reveal the decision.
     """
     found, edge = {start}, [start]
     while edge:

@@ -1,4 +1,4 @@
-"""What all writes share: the rules of who may write what, and a record's origin, digest and vectors."""
+"""Common parts of all writes: the rules of permissions, and a record's origin, digest and vectors."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,7 +32,7 @@ RATIFY: Final = "ratify"
 
 
 def project_for(writer: WriteCaller, asked: str | None, level: Sensitivity) -> str | None:
-    """Return the project of a new record: the one asked for, or the only one that the writer has.
+    """Return the project of a new record: the requested one, or the writer's only one.
 
     Raise WriteRefused for another one, and for a level above the writer's clearance: it would not see its own record.
     """
@@ -80,14 +80,14 @@ def check_validity(decision: Decision, changed: Sequence[str], writer: WriteCall
 
 
 def check_link_owner(link: DecisionLink, writer: WriteCaller) -> None:
-    """Raise ScopeNeeded for the end of another agent's link, unless the writer may amend what others wrote."""
+    """Raise ScopeNeeded for the end of another agent's link, unless the writer may amend records of others."""
     if link.agent != writer.agent and AMEND_OTHERS not in writer.scopes:
         raise ScopeNeeded(AMEND_OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What is made of a request before its transaction: vectors by text, and decisions that say nearly the same.
+    """Results computed before the transaction of a request: vectors by text, and decisions with similar texts.
 
     `model` None is a server without one; `revision` is that of the decision whose texts these are, None for others.
     """
@@ -130,12 +130,12 @@ class Handler(Generic[R, A]):
 
 
 def texts_of(records: Iterable[Record]) -> list[str]:
-    """Return the texts of records that have to be embedded, each once."""
+    """Return the texts of records to embed, each once."""
     return list(dict.fromkeys(text for one in records if (text := embedding_text(one)) is not None))
 
 
 def content_hash(record: Record) -> str:
-    """Return 64 hexadecimal digits of all that a record says."""
+    """Return a hash of a record's content, 64 hexadecimal digits."""
     return sha256(digest(record).encode()).hexdigest()
 
 
@@ -148,9 +148,9 @@ def entry_of(
     identity: str | None = None,
     given: str | None = None,
 ) -> Entry:
-    """Return a record of a writer with its vectors; another content of a known one keeps that one's origin and end.
+    """Return a record of a writer with its vectors; a new version of a known one keeps its origin and expiry.
 
-    `given` is the id by which the writer calls a new record, `identity` what makes it this one, if not its id alone.
+    `given` is the writer's id for a new record, `identity` its identifying values, if not the id alone.
     """
     vectors = made.vectors_of(record)
     if known is not None:

@@ -1,4 +1,4 @@
-"""Forgetting: on request, with a receipt made by looking for the record, and of what expires or is left in files."""
+"""Forgetting: on request, with a receipt made by a search for remains; expiry; and remains in files."""
 
 import asyncio
 import logging
@@ -40,10 +40,10 @@ _CHROMA: Final = "the Chroma server may keep its vectors in files until cstp rei
 _SERVERS: Final = "other servers of this store follow within seconds; their indexes cannot be looked at from here"
 _WORKERS: Final = "the other workers of this server follow within seconds; they cannot be looked at from here"
 _FREED: Final = "PostgreSQL keeps its deleted rows until cstp compact, and its own log as long as it is set to"
-POLL_SECONDS: Final = 5.0  # between two looks for what was written meanwhile
+POLL_SECONDS: Final = 5.0  # between two checks for later writes
 LEAST_SECONDS: Final = 0.01
 BATCH: Final = 50  # records that expire in one transaction
-# What is compacted while the server works, in a second or two; more is for cstp compact.
+# Size that is compacted while the server works, in a second or two; more needs cstp compact.
 MOST_BYTES: Final = 64 * 2**20
 MOST_TEXTS: Final = 20_000
 PAUSE_SECONDS: Final = 10.0  # between two compactions, at least
@@ -62,7 +62,7 @@ class Forget(Request["Forgotten"]):
 
 @dataclass(frozen=True, slots=True)
 class PendingErasure:
-    """A part that was not looked at, or that may hold bytes of what was forgotten until something is done."""
+    """A part that was not checked, or that may contain bytes of forgotten records until the remedy is applied."""
 
     part: str
     reason: str
@@ -70,7 +70,7 @@ class PendingErasure:
 
 @dataclass(frozen=True, slots=True)
 class ErasureReceipt:
-    """What a look into every store and index found of what was to go; None where it could not be looked at.
+    """Remains of deleted records found in every store and index; None if a part could not be checked.
 
     `records` counts rows, `keywords` texts and `vectors` windows. `seq` is of the last deletion.
     """
@@ -85,7 +85,7 @@ class ErasureReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forgotten(Written):
-    """A record was forgotten, and with it all of `gone`; `of_files` and `of_others`: see `Erasable`.
+    """A record was forgotten, and with it the records in `gone`; `of_files` and `of_others`: see `Erasable`.
 
     `viewer` is the rights of the token that asked: the counts are those that it saw.
     """
@@ -176,7 +176,7 @@ HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
 
 
 class ErasureCheck:
-    """Looks for what was forgotten in the store and in the indexes of this process."""
+    """Searches for forgotten records in the store and in the indexes of this process."""
 
     def __init__(
         self, records: Records, indexes: Indexes, pools: Pools, published: PublishedSeq, ledger: LedgerFile
@@ -188,7 +188,7 @@ class ErasureCheck:
         self._ledger = ledger
 
     async def verify(self, caller: Caller, done: Forgotten) -> Forgotten:
-        """Return the answer with its receipt; a part that cannot be looked at is pending, and nothing fails."""
+        """Return the answer with its receipt; a part that cannot be checked is pending, without an error."""
         indexed = await self._published.reached_everywhere(done.seq, FOLLOW_SECONDS)
         followed = indexed and await self._vectors_follow(done.seq)
         pending: list[PendingErasure] = []
@@ -261,9 +261,9 @@ class ErasureCheck:
 
 
 class Retention:
-    """Forgets what has expired, and compacts what is small enough. Several servers of a store may do so.
+    """Forgets expired records, and compacts small files. Several servers of a store may do so.
 
-    Of several workers the first does, and the others compact their own words.
+    Of several workers only the first does, and the others compact their own keyword indexes.
     """
 
     def __init__(

@@ -1,5 +1,7 @@
-"""Records of knowledge as they are sent, checked and written: sources with their chunks, chunks and extractions;
-and records that files own, as an ingest puts them."""
+"""Records of knowledge as sent, checked and written: sources with their chunks, chunks and extractions.
+
+Also records that files own, as an ingest puts them.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,9 +49,9 @@ Fault = tuple[str, str]
 
 
 def read_given(sent: Sequence[Mapping[str, JsonValue]]) -> tuple[GivenRecord, ...]:
-    """Return the records that objects state. Raise WritesRefused with what is wrong, by the path of each member.
+    """Return the records that objects state. Raise WritesRefused with the faults, by the path of each member.
 
-    Once a hundred faults are found, later records are not looked at.
+    Once a hundred faults are found, later records are not checked.
     """
     found: list[GivenRecord] = []
     faults: list[Fault] = []
@@ -125,13 +127,13 @@ def _bounds(value: JsonValue, path: str = "") -> Iterator[Fault]:
 
 @dataclass(slots=True)
 class _Call:
-    """What one call has stored so far: under which ids, by kind and the id that the caller gives."""
+    """Records that one call has stored so far: their ids, by kind and the id given by the caller."""
 
     transaction: WriteTransaction
     writer: WriteCaller
     made: Prepared
     ids: dict[tuple[Kind, str], str] = field(default_factory=dict)
-    seq: int = 0  # of the last change to what it leaves as it is
+    seq: int = 0  # of the last change, for unchanged records
 
 
 def knowledge_stated(asked: StoreKnowledge) -> list[OtherRecord]:
@@ -158,7 +160,7 @@ def store_knowledge(
 
 
 def _with_rights(writer: WriteCaller, asked: StoreKnowledge) -> list[GivenRecord]:
-    """Return the records with projects and levels. Raise WritesRefused if the writer may not give them."""
+    """Return the records with project and sensitivity. Raise WritesRefused if the writer may not set them."""
     found, faults = [], []
     for place, one in enumerate(asked.records):
         record = one.record
@@ -209,9 +211,9 @@ def _store_chunks(call: _Call, source: OtherRecord, pieces: Sequence[Piece], kno
 
 
 def _find_known(call: _Call, kind: Kind, named: str | None, project: str | None, identity: str) -> StoredRecord | None:
-    """Return the record that is meant, of those that the writer sees in the project; its own before others.
+    """Return the meant record among those that the writer sees in the project; its own before others.
 
-    It has the given id, or without one it is an equal record of the writer.
+    It has the given id, or, without an id, it is an equal record of the writer.
     """
     found = call.transaction.find_by_name(kind, named, call.writer.viewer) if named else ()
     if not named:
@@ -311,7 +313,7 @@ HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
     PutRecords: Handler(
         put_records,
         PutOutcomes,
-        lambda *_: (),  # its transaction knows what it changed
+        lambda *_: (),  # its transaction knows the changes
         lambda asked, _: [one.record for one in asked.records],
         shows_record=False,
     ),

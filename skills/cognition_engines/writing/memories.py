@@ -1,5 +1,4 @@
-"""Writes of what was said and written, each inside one transaction: a turn, or an artifact with its chunks; events;
-and episodes."""
+"""Writes of memories, each inside one transaction: a turn, or an artifact with its chunks; events; and episodes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -31,13 +30,13 @@ from cognition_engines.writing.requests import (
 
 M = TypeVar("M", Turn, Artifact, Episode)
 
-_HIGHEST: Final = 2**52 - 1  # what every JSON reader takes as a whole number
+_HIGHEST: Final = 2**52 - 1  # integers that every JSON reader accepts
 _NO_ID: Final = "art_0"  # of a memory that is only compared, or whose texts are only embedded
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A turn or an artifact with what it was cut into, and its events; None leaves those that are stored."""
+    """A turn or an artifact with its parts, and its events; None keeps the stored events."""
 
     head: Turn | Artifact
     chunks: tuple[Chunk | ArtifactChunk, ...]
@@ -65,7 +64,7 @@ def memory_from(asked: Remember, id: str = _NO_ID, project: str | None = None, a
 
 
 def remember(transaction: WriteTransaction, writer: WriteCaller, asked: Remember, made: Prepared) -> Remembered:
-    """Store a memory, or another content of the one that the request names; see `_known`."""
+    """Store a memory, or a new version of the one that the request names; see `_known`."""
     project = project_for(writer, asked.project, asked.sensitivity)
     known = _find_known(transaction, writer, asked, project)
     at = transaction.author.at
@@ -86,9 +85,9 @@ def remember(transaction: WriteTransaction, writer: WriteCaller, asked: Remember
 def _find_known(
     transaction: WriteTransaction, writer: WriteCaller, asked: Remember, project: str | None
 ) -> StoredRecord | None:
-    """Return the memory that a request is about, of those that the writer sees in the project; its own before others.
+    """Return the memory that a request names, among those that the writer sees in the project; its own before others.
 
-    A turn is the one of its place in its conversation, an artifact the one of its name in its source.
+    A turn is identified by its place in its conversation, an artifact by its name in its source.
     """
     kind, names = Kind.ARTIFACT, dict[str, str | int]()
     if asked.conversation_id is not None and asked.turn_index is not None:

@@ -1,4 +1,4 @@
-"""What an agent may ask to be written, the answers and the refusals: frozen values, free of any wire format."""
+"""Write requests of agents, their answers and rejections: frozen values, independent of any wire format."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ ConflictReason: TypeAlias = Literal["idempotency", "revision", "fileOwned", "sta
 
 @dataclass(frozen=True, slots=True)
 class WriteCaller:
-    """Who writes: its name, what it sees, what it may do, and the way it came by (cstp, mcp or a2a).
+    """The caller of a write: its name, its view, its scopes, and its transport (cstp, mcp or a2a).
 
     `method` and `request_id` are those of the call, for the audit.
     """
@@ -35,7 +35,7 @@ class WriteCaller:
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[A]):
-    """What an agent asks to be written; it is answered by an `A`."""
+    """A write request of an agent; its answer is an `A`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class RelatedDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordDecision(Request["RecordedDecision"]):
-    """A new decision: what is `stated` of it, a value of `stated_decision`.
+    """A new decision: `stated` are its members, a value of `stated_decision`.
 
-    `review_in` counts from when it is recorded; the ids must be of decisions that are seen.
+    `review_in` counts from when it is recorded; the ids must be of visible decisions.
     """
 
     stated: Decision
@@ -64,7 +64,7 @@ class RecordDecision(Request["RecordedDecision"]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateDecision(Request["UpdatedDecision"]):
-    """Other values for the members of a decision that `names` lists, as `stated` has them."""
+    """New values, from `stated`, for the members of a decision in `names`."""
 
     id: str
     names: tuple[str, ...]
@@ -75,7 +75,7 @@ class UpdateDecision(Request["UpdatedDecision"]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewDecision(Request["ReviewedDecision"]):
-    """How a decision turned out."""
+    """A review of a decision with its outcome."""
 
     id: str
     outcome: OutcomeName
@@ -113,7 +113,7 @@ class UnlinkDecisions(Request["LinkedDecisions"]):
 
 @dataclass(frozen=True, slots=True)
 class CompletenessScore:
-    """How complete a decision is, 0 to 1, by the rule named, and what would make it more so."""
+    """The completeness of a decision, 0 to 1, by the named rule, and suggestions to raise it."""
 
     score: float
     rule: str
@@ -122,7 +122,7 @@ class CompletenessScore:
 
 @dataclass(frozen=True, slots=True)
 class PossibleDuplicate:
-    """A decision that says nearly the same; `distance` is the cosine distance of the texts."""
+    """A decision with a similar text; `distance` is the cosine distance of the texts."""
 
     id: str
     title: str
@@ -131,7 +131,7 @@ class PossibleDuplicate:
 
 @dataclass(frozen=True, slots=True)
 class Warning:
-    """What the author should know, though it was written."""
+    """A warning about a write that succeeded."""
 
     code: str
     message: str
@@ -139,9 +139,9 @@ class Warning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What every write returns: the record's id, and the `seq` from which reads see the write.
+    """The result of every write: the record's id, and the `seq` from which reads see the write.
 
-    `seq` is 0 where nothing was to be written. `indexed` says that every search of this server sees it already.
+    `seq` is 0 if nothing had to be written. `indexed` says that every search of this server sees it already.
     """
 
     id: str
@@ -151,7 +151,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedDecision(Written):
-    """A decision was recorded; `created` is False where that was done by an earlier request of the same key."""
+    """A decision was recorded; `created` is False if an earlier request of the same key did that."""
 
     at: datetime
     status: str
@@ -202,7 +202,7 @@ class LinkedDecisions(Written):
 
 
 class WriteRefused(EngineError):
-    """A member of a request cannot be as it is; `member` is its path in snake_case."""
+    """A member of a request is invalid; `member` is its path in snake_case."""
 
     def __init__(self, member: str, message: str) -> None:
         super().__init__(f"{member}: {message}")
@@ -211,7 +211,7 @@ class WriteRefused(EngineError):
 
 
 class WritesRefused(EngineError):
-    """Members of a request cannot be as they are; `faults` has their paths, as they were sent, with the reasons."""
+    """Members of a request are invalid; `faults` has their paths, as sent, with the reasons."""
 
     def __init__(self, faults: Sequence[tuple[str, str]]) -> None:
         super().__init__("; ".join(f"{path}: {reason}" for path, reason in faults))
@@ -219,7 +219,7 @@ class WritesRefused(EngineError):
 
 
 class WriteConflict(EngineError):
-    """A request contradicts what is stored; `expected` and `found` say in which way."""
+    """A request contradicts the stored records; `expected` and `found` are the two values."""
 
     def __init__(
         self, id: str | None, reason: ConflictReason, expected: str | None = None, found: str | None = None
@@ -249,7 +249,7 @@ class ScopeNeeded(EngineError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreEpisode(Request["StoredEpisode"]):
-    """A new episode: what was tried, how well it went (-1 to 1), and what was learned of it."""
+    """A new episode: the task, its reward (-1 to 1), and the lessons learned."""
 
     query: str
     reward: float
@@ -262,7 +262,7 @@ class StoreEpisode(Request["StoredEpisode"]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredEpisode(Written):
-    """An episode was stored; `created` is False where that was done by an earlier request of the same key."""
+    """An episode was stored; `created` is False if an earlier request of the same key did that."""
 
     at: datetime
     created: bool = True
@@ -270,10 +270,10 @@ class StoredEpisode(Written):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remember(Request["Remembered"]):
-    """Something that was said or written.
+    """A request to store something that was said or written.
 
-    With `conversation_id` it is a turn, else an artifact. `source` and `source_id` name it where it came from.
-    `events` None leaves those alone that the memory has; else these take their place. It is forgotten at `expires_at`.
+    With `conversation_id` it is a turn, else an artifact. `source` and `source_id` name its origin. `events` None keeps
+    the events of the memory; else these replace them. It is forgotten at `expires_at`.
     """
 
     content: str
@@ -306,9 +306,9 @@ class RememberedEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remembered(Written):
-    """Something is remembered. `status` is created, changed or unchanged; `chunks` how many passages it was cut into.
+    """A stored memory. `status` is created, changed or unchanged; `chunks` is the number of its passages.
 
-    `tokens` is roughly how many tokens a model would count.
+    `tokens` is an estimate of its tokens.
     """
 
     status: str
@@ -319,7 +319,7 @@ class Remembered(Written):
 
 @dataclass(frozen=True, slots=True)
 class GivenRecord:
-    """A record of knowledge as it is sent: a source with the text to be cut into its chunks, a chunk, an extraction."""
+    """A record of knowledge as sent: a source with the text of its chunks, a chunk, or an extraction."""
 
     record: OtherRecord
     text: str | None = None
@@ -327,7 +327,7 @@ class GivenRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreKnowledge(Request["StoredKnowledge"]):
-    """Records of knowledge, all of which are stored, or none. Projects and levels that they do not state are these."""
+    """Records of knowledge to store, all or none. `project` and `sensitivity` are defaults for records without one."""
 
     records: tuple[GivenRecord, ...]
     project: str | None = None
@@ -336,7 +336,7 @@ class StoreKnowledge(Request["StoredKnowledge"]):
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeRecord:
-    """A record that was stored: its kind, the id that it was given or got, and what was done: see `Remembered`."""
+    """A stored record: its kind, its given or new id, and the outcome: see `Remembered`."""
 
     kind: str
     id: str
@@ -353,9 +353,9 @@ class StoredKnowledge(Written):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutRecords(Request["PutOutcomes"]):
-    """Records of files, with ids that are settled, as an ingest puts them: all of them, or none.
+    """Records of files, with final ids, as an ingest puts them: all of them, or none.
 
-    `replaces` are documents that were read again: what they were cut into before and is not kept goes.
+    `replaces` are documents that were read again: their former parts that are not kept are deleted.
     """
 
     records: tuple[Entry, ...]
@@ -364,6 +364,6 @@ class PutRecords(Request["PutOutcomes"]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutOutcomes(Written):
-    """What was done with each record; `id` is that of the first."""
+    """The outcome of each record; `id` is that of the first."""
 
     outcomes: tuple[Outcome, ...]

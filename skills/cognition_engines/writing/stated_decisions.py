@@ -10,7 +10,7 @@ from cognition_engines.writing.requests import CompletenessScore, UpdateDecision
 RULE: Final = "completeness-1"
 _LONG_TEXT: Final = 20  # characters
 _LONG_CONTEXT: Final = 10
-# Where a member of a decision is kept that an agent states, under its own name but for `decision`, the statement.
+# Places of the members of a decision that agents state, under their own names except for `decision`, the statement.
 _IN_DETAILS: Final = frozenset(DecisionDetails.__dataclass_fields__) - {"statement"}
 _UNSTATED: Final = {
     *("id", "title", "text", "status", "status_text", "outcome", "date", "supersedes", "superseded_by", "details"),
@@ -20,7 +20,7 @@ _ON_DECISION: Final = frozenset(Decision.__dataclass_fields__) - _UNSTATED
 
 
 def stated_decision(before: Decision | None = None, /, **members: Any) -> Decision:
-    """Return a decision of these members, with all else of `before`; absent members have their defaults.
+    """Return a decision of these members, with the other members of `before`; absent ones have their defaults.
 
     `decision` is the statement, a text that is not blank; `confidence` and the `strength` of a reason are 0 to 1.
     """
@@ -32,7 +32,7 @@ def stated_decision(before: Decision | None = None, /, **members: Any) -> Decisi
 
 
 def stated_members(decision: Decision) -> dict[str, Any]:
-    """Return the members of `stated_decision`, all of them."""
+    """Return all members of `stated_decision`."""
     details = details_of(decision)
     own = {name: getattr(decision, name) for name in _ON_DECISION}
     return own | {name: getattr(details, name) for name in _IN_DETAILS} | {"decision": details.statement}
@@ -51,7 +51,7 @@ def updated_decision(own: Decision, request: UpdateDecision) -> Decision:
 
 
 def title_and_text(details: DecisionDetails, reasons: Sequence[Reason]) -> tuple[str, str]:
-    """Return the first line of the statement, and as Markdown all else that is searched."""
+    """Return the first line of the statement, and the other searched members as Markdown."""
     title, _, rest = details.statement.strip().partition("\n")
     parts = [
         rest.strip(),
@@ -78,7 +78,7 @@ def _reasons(reasons: Sequence[Reason]) -> Iterator[str]:
 
 
 def completeness(decision: Decision, details: DecisionDetails) -> CompletenessScore:
-    """Return how much a decision has of the parts that make it useful later: RULE, whose parts add up to 1."""
+    """Return the completeness of a decision, 0 to 1: the sum of the weights of its parts, by RULE."""
     types = {reason.type for reason in decision.reasons}
     places = (decision.project, decision.feature, decision.pr, details.file)
     parts = (

@@ -54,11 +54,11 @@ _ANSWERS: Final = {request: TypeAdapter[Any](handler.answer) for request, handle
 
 
 class Writer:
-    """Writes what agents ask for.
+    """Executes the write requests of agents.
 
-    Raises WriteRefused, WriteConflict, RecordNotFound and ScopeNeeded for what may not be, and ComponentFailed naming
-    the part that did not answer. After the latter a write may still be stored: the same request with the same key
-    says whether it was.
+    Raises WriteRefused, WriteConflict, RecordNotFound and ScopeNeeded for requests that are not allowed, and
+    ComponentFailed naming the part that did not answer. After the latter a write may still be stored: repeat the
+    request with the same key to find out.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class Writer:
     async def _duplicates(
         self, caller: Caller, writer: WriteCaller, vector: FloatArray
     ) -> tuple[PossibleDuplicate, ...]:
-        """Return the decisions that say nearly the same, the nearest first."""
+        """Return the decisions with similar texts, the nearest first."""
         found = await self._pools.vectors.run(caller, nearest_decisions, self._indexes, vector, writer.viewer)
         read = self._records.reads.by_keys
         stored = await self._pools.records.run(caller, read, list(found), writer.viewer, (Kind.DECISION,))
@@ -169,10 +169,10 @@ class Writer:
 def _read_answer(
     transaction: WriteTransaction, writer: WriteCaller, request: Request[A], key: str, digest: str
 ) -> A | None:
-    """Return the answer that the agent got under a key, without records that it no longer sees; None for a new key.
+    """Return the stored answer under a key of the agent, without records that it no longer sees; None for a new key.
 
-    Raise WriteConflict if it asked something else under the key, or the record is gone, or hidden by now, and as
-    the request itself does for a token that may not ask it any more.
+    Raise WriteConflict if the key belongs to another request, or the record is deleted or hidden since, and the errors
+    of the request itself for a token that may no longer make it.
     """
     known = transaction.receipt(type(request).__name__, key)
     if known is None:

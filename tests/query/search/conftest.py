@@ -1,6 +1,6 @@
 """A store with its indexes, followed by hand, and the expected answers beside it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -14,10 +14,6 @@ from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex
 from cognition_engines.indexes.keywords.text_documents import Marks, add_label_terms, textual
-from cognition_engines.indexes.vectors.chroma.address import server_address
-from cognition_engines.indexes.vectors.chroma.index import ChromaIndex, open_folder
-from cognition_engines.indexes.vectors.chroma.server import ChromaServer
-from cognition_engines.indexes.vectors.collection import collection_name
 from cognition_engines.kinds.registry import embedding_text
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import EVERYTHING, Filters, Viewer
@@ -149,29 +145,6 @@ def open_world(kit: ModuleType, stores: Stores, folder: Path) -> World:
     records = open_records(stores.records(folder))
     words = KeywordIndex.open(folder / "keywords", records.store_id)
     return World(kit, records, Columns(DECISIONS, kit.DIM), Words(words, []), {})
-
-
-@pytest.fixture(scope="session")
-def new_world(kit: ModuleType, lasting_stores: Stores) -> Callable[[Path], World]:
-    """`new_world(folder)`: an empty one."""
-    return lambda folder: open_world(kit, lasting_stores, folder)
-
-
-@pytest.fixture(scope="session")
-def open_index(lasting_stores: Stores) -> Iterator[Callable[[Path, Records], ChromaIndex]]:
-    """`open_index(folder, records)`: an empty neighbour index, in the folder or on the Chroma server."""
-
-    def opened(folder: Path, records: Records) -> ChromaIndex:
-        name = collection_name("decisions", MODEL, records.store_id)
-        if lasting_stores.vectors is None:
-            return open_folder(folder, name, records.store_id, records.last_seq())
-        servers.append(ChromaServer(server_address(lasting_stores.vectors), 30))
-        return servers[-1].replace(name, None)
-
-    servers: list[ChromaServer] = []
-    yield opened
-    for server in servers:
-        server.close()
 
 
 @pytest.fixture

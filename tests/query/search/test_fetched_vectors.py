@@ -1,6 +1,7 @@
 """Vectors that are searched by an index and read from the store: the answers of those that are held in memory."""
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from time import monotonic, sleep
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from cognition_engines.engine import EngineOptions
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.columns.snapshot import Snapshot
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.kinds.spec import Kind, Origin
@@ -158,6 +160,34 @@ def test_the_index_is_asked_where_most_rows_match(fetched: SyncEngine, filters: 
     mask = snapshot.mask(FILTERS[filters].conditions(), VIEWERS[viewer])
     found = semantic_leg(snapshot, mask, SeededEmbedder(dim=DIM).embed_query("queue"), 10, noted, VIEWERS[viewer])
     assert (len(noted.asked), len(found.rows)) == (asks, 10)
+
+
+@dataclass
+class Behind:
+    """The real index, as it was before the last records, or when it is lost or fails."""
+
+    index: Any
+    snapshot: Snapshot
+    seq: int
+    state: str
+
+    def nearest(self, vector: Any, limit: int) -> Any:
+        if self.state == "fails":
+            raise ComponentFailed("vectors", "down")
+        keys = self.index.nearest(vector, limit)
+        return None if self.state == "lost" else keys[self.snapshot.seqs[self.snapshot.rows_of(keys)] <= self.seq]
+
+
+@pytest.mark.parametrize("state", ["lacks some", "lost", "fails"])
+def test_a_record_that_an_index_lacks_is_ranked_and_its_failure_is_told(fetched: SyncEngine, state: str) -> None:
+    snapshot = snapshot_of(fetched)
+    late = len(snapshot.keys) - 5
+    index = Behind(fetched.engine.indexes[DECISIONS].vectors, snapshot, int(snapshot.seqs[late - 1]), state)
+    vector = snapshot.vectors_of(np.array([late]))[0][0]
+    outcome = pytest.raises(ComponentFailed, match="down") if state == "fails" else nullcontext()
+    with outcome:
+        found = semantic_leg(snapshot, snapshot.mask((), VIEWERS["all"]), vector, 2, index, VIEWERS["all"])
+        assert (found.rows[0], found.scores[0]) == (late, 1.0)
 
 
 def test_filters_that_no_vector_index_knows_are_met_by_all_that_is_found(fetched: SyncEngine) -> None:

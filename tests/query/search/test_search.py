@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Filters, Sensitivity, Viewer
 from cognition_engines.retrieval import legs
 from cognition_engines.retrieval.legs import FEW_ROWS, cosines, distances
 
-FEW = 2  # results for which 32,000 windows of 4,000 records are enough to make the neighbour index worth a call
 ALL = Viewer(Sensitivity.HIGHLY_SENSITIVE)
 QUERIES = ("database queue", "retry", "shard shard log", "nowhere", "token budget backup schema")
 
@@ -229,6 +229,8 @@ def test_a_changed_record_is_found_by_its_new_words_vectors_and_fields_only(worl
     assert world.semantic(snapshot, Filters(category="old"), ALL, old[0], 5) == []
     assert world.semantic(snapshot, Filters(category="new"), ALL, new[0], 5) == [("d", 1.0)]
     assert world.semantic(snapshot, Filters(), ALL, old[0], 5) == [("d", 0.0)]
+    (stored,) = world.records.reads.find([(Kind.DECISION, "d")], None)
+    assert snapshot.seqs[snapshot.alive].tolist() == [stored.seq]
 
 
 def test_a_deleted_record_is_found_by_nothing(world: World) -> None:
@@ -262,6 +264,7 @@ def test_a_snapshot_stays_as_it_was_while_records_change_go_and_are_compacted(wo
         world.delete(*[f"d-{number:05}" for number in range(2500 + step * 100, 2600 + step * 100)])
         after = world.follow()
         assert same_scores(world.semantic(before, Filters(), ALL, vector, 50), expected)
+        assert before.rows_of(before.keys[before.alive]).tolist() == np.flatnonzero(before.alive).tolist()
         now = world.reference.semantic(Filters(), ALL, vector, 50)
         assert same_scores(world.semantic(after, Filters(), ALL, vector, 50), now)
     assert len(after.keys) < 3000, "2,400 dead rows should have been compacted away"

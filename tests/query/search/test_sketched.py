@@ -1,8 +1,6 @@
 """Searches that choose their candidates by sketches: between few matches and most, without a neighbour index."""
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,25 +9,12 @@ from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.models import Filters, Sensitivity, Viewer
 from cognition_engines.retrieval.legs import RankedRows, cosines, nearest_of, semantic_leg
-from cognition_engines.spaces import DECISIONS, NO_NUMBER
+from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.values import Page
+from tests.indexes import made
 
 DIM = 384
 HALF = Filters(category="even")
-
-
-# The members of a page that only removes.
-NOTHING: dict[str, Any] = {
-    "seq": 80_001,
-    "keys": np.empty(0, np.int64),
-    "seqs": np.empty(0, np.int64),
-    "ids": [],
-    "sensitivity": np.empty(0, np.int8),
-    "labels": {label.name: [] for label in DECISIONS.labels},
-    "numbers": {number.name: np.empty(0) for number in DECISIONS.numbers},
-    "counts": np.empty(0, np.int64),
-    "vectors": np.empty((0, DIM), np.float32),
-}
 
 
 def unit(vectors: np.ndarray) -> Floats:
@@ -38,22 +23,13 @@ def unit(vectors: np.ndarray) -> Floats:
 
 def page_of(windows: list[Floats], after: int = 0, hidden: Sequence[bool] | None = None) -> Page:
     """Decisions with the keys from 1 on, as the changes that come after `after`."""
-    keys = np.arange(1, len(windows) + 1)
-    categories = ["even" if key % 2 == 0 else "odd" for key in keys.tolist()]
-    return Page(
-        after,
-        after + len(windows),
-        removed=np.empty(0, np.int64),
-        keys=keys,
-        seqs=after + keys,
-        first_seqs=after + keys,
-        ids=[f"d-{key:06}" for key in keys.tolist()],
+    keys = range(1, len(windows) + 1)
+    return made.page_of(
+        DECISIONS,
+        keys,
+        after=after,
         sensitivity=np.zeros(len(windows), np.int8) if hidden is None else np.array(hidden, np.int8) * 2,
-        labels={label.name: [None] * len(windows) for label in DECISIONS.labels} | {"category": categories},
-        numbers={
-            number.name: np.full(len(windows), NO_NUMBER if number.whole else np.nan) for number in DECISIONS.numbers
-        },
-        sets={label.name: [()] * len(windows) for label in DECISIONS.sets},
+        labels={"category": ["even" if key % 2 == 0 else "odd" for key in keys]},
         counts=np.array([len(vectors) for vectors in windows]),
         vectors=np.concatenate(windows),
     )
@@ -146,7 +122,8 @@ def test_what_is_hidden_changes_neither_the_candidates_nor_the_way_to_them(filte
     # the same ids, without what is hidden
     columns = Columns(DECISIONS, DIM)
     columns.apply(page_of(windows, hidden=hidden))
-    gone = replace(page_of(windows[:1], after=80_000), removed=np.flatnonzero(hidden) + 1, **NOTHING)
+    removed = np.flatnonzero(hidden) + 1
+    gone = made.page_of(DECISIONS, [], after=80_000, seq=80_001, removed=removed, vectors=windows[0][:0])
     columns.apply(gone)
     part = columns.publish()
     assert len(part.keys) < 40_000 < len(whole.keys)

@@ -1,4 +1,4 @@
-"""`cstp record`, `review`, `remember` and `forget`: what agents and people write, over the wire."""
+"""`cstp record`, `review`, `remember` and `forget`: writes of agents and people through a server."""
 
 import json
 import sys
@@ -44,7 +44,7 @@ SetOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """How a write is sent, and what is printed of its answer. `form` is kept until it was written."""
+    """The client of a write, and the printed members of its answer. `form` is kept until the write succeeded."""
 
     key: str | None
     dry_run: bool
@@ -258,7 +258,7 @@ def _write(method: Method[Any, Any], params: Mapping[str, object], how: Sending)
 
 
 def _call_once(method: Method[Any, Any], sent: Mapping[str, object], key: str, how: Sending) -> Any:
-    """Return the result of a write, done once whatever the connection does; a form is removed if it was written."""
+    """Return the result of a write, executed once even if the connection breaks; a form is removed after success."""
     secret, form, written = required_token(how.token), how.form, False
     try:
         with connect(base_of(how.url, "--url"), secret, how.timeout) as remote:
@@ -305,7 +305,7 @@ def written_line(result: Wire, *, dry_run: bool) -> str | None:
 
 
 def _forget_lines(result: ForgetResult) -> Iterator[str]:
-    """Yield the kind of the record, and how many of each kind go with it."""
+    """Yield the kind of the record, and the number of each kind deleted with it."""
     yield str(result.kind)
     for name, count in result.cascade.model_dump().items():
         if count:

@@ -172,7 +172,7 @@ def _explain_failed_restore(settings: Settings) -> Iterator[None]:
 
 
 def _restore_advice(settings: Settings) -> str:
-    """Return the advice for a damaged store that is to be restored into."""
+    """Return the advice for a restore into a damaged store."""
     other = "name another one in store.url (CSTP_STORE__URL)"
     if sqlite_file(settings.store_url) is None:
         return other

@@ -204,7 +204,7 @@ def search(
 ) -> int:
     """Search records of all kinds, and print a list, best first: title, kind, status, date, id and a snippet.
 
-    With --json, print the result of cstp.search. `cstp call` takes all of its parameters.
+    With --json, print the result of cstp.search. `cstp call` accepts all of its parameters.
     """
     given = {"query": " ".join(words), "limit": limit, "kinds": kinds or None, "project": project}
     try:

@@ -1,4 +1,4 @@
-"""`cstp changes`: what changes among the records that a token sees, line by line."""
+"""`cstp changes`: changes of the records that a token sees, line by line."""
 
 import json
 from typing import Annotated

@@ -11,8 +11,8 @@ from cstp_server.terminal import say_lines
 app = command_family()
 VARIABLE: Final = "_CSTP_COMPLETE"
 
-# They ask the program, as typer answers. In bash a parameter's name ends with =, after which no blank is to come. The
-# words of bash are no use: it splits them at : and =, of which addresses and parameters are full.
+# They ask the program, as typer answers. In bash a parameter's name ends with =, without a blank after it. The
+# words of bash cannot be used: it splits them at : and =, which are common in addresses and parameters.
 _BASH: Final = f"""_cstp_completion() {{
     local IFS=$'\\n' line="${{COMP_LINE:0:COMP_POINT}}"
     if [[ $line == *[[:space:]] ]]; then line+="''"; fi

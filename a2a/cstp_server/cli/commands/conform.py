@@ -109,7 +109,7 @@ def _settings(pairs: Sequence[str]) -> Mapping[str, str]:
 
 
 def _tell_rights(verdicts: Sequence[Verdict], callers: Sequence[Caller]) -> None:
-    """Print which rights the tokens have, if conversations were skipped for want of others."""
+    """Print which rights the tokens have, if conversations were skipped because a right is missing."""
     lacking = sum(one.reason.startswith(NEEDS_RIGHTS) for one in verdicts)
     if lacking:
         had = "; ".join(dict.fromkeys(one.rights for one in callers))

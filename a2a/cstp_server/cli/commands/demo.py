@@ -34,8 +34,8 @@ from cstp_server.ui.grants import make_grant, make_link
 
 app = command_family()
 _LIFETIME: Final = timedelta(days=1)  # of the demo's tokens
-_LINK_MINUTES: Final = 10  # that a person has to open the page
-_CLOSING_SECONDS: Final = 10.0  # that a demo may take to close what it has opened when it is stopped while it starts
+_LINK_MINUTES: Final = 10  # for a person to open the page
+_CLOSING_SECONDS: Final = 10.0  # seconds for a demo to close its parts if it is stopped while it starts
 # pages of docs/ that are read as documents; the wheel has them too
 PAGES: Final = ("architecture", "decision-files", "getting-started", "operations", "security")
 # on a terminal three calls are enough to begin with
@@ -80,9 +80,9 @@ def demo_command(
 
     Prints three calls, the command for MCP and a link to the page. On a terminal, the log is in that folder.
     """
-    say()  # a demo that cannot print what to ask ends here, before it reads anything
+    say()  # a demo that cannot print its calls ends here, before it reads anything
     with ended_by_signals(_CLOSING_SECONDS) as watchdog, TemporaryDirectory(prefix="cstp-demo-") as folder:
-        # whatever the environment names, a demo writes to its own folder alone
+        # a demo writes to its own folder alone, whatever the environment names
         own = {
             "store__url": f"sqlite:///{folder}/records.sqlite3",
             "auth__tokens_file": f"{folder}/tokens.json",
@@ -140,7 +140,7 @@ def _tell(event: str, sentence: str, **fields: int) -> None:
 
 
 def _say(say_calls: Callable[[str, str, Settings], None], token: str, url: str, settings: Settings) -> None:
-    with suppress(OSError):  # the reader has gone; calls are answered all the same
+    with suppress(OSError):  # the reader is closed; calls are still answered
         say_calls(token, url, settings)
         if settings.ui_enabled:
             say(f"Open this link in a browser, once within {_LINK_MINUTES} minutes, with every right:")
@@ -148,7 +148,7 @@ def _say(say_calls: Callable[[str, str, Settings], None], token: str, url: str, 
 
 
 def _say_first(token: str, url: str, _settings: Settings) -> None:
-    """Print what to begin with; all of it fits on a terminal."""
+    """Print the first calls; all of it fits on a terminal."""
     base, program = url.removesuffix("/cstp"), _program()
     say(f"CSTP answers on {url} until Ctrl-C. In another terminal, here:")
     say_lines(f"\nexport CSTP_URL={base} CSTP_TOKEN={token}")
@@ -174,7 +174,7 @@ def _program() -> str:
 
 
 def _link(url: str, settings: Settings) -> str:
-    """Good for a token that sees and may do all that there is in a demo."""
+    """Return a link for a token with every right in a demo."""
     grant = make_grant(
         "ui",
         scopes=("read", "write", "review", "admin"),

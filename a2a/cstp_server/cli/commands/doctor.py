@@ -1,4 +1,4 @@
-"""`cstp doctor`: what is wrong, and what to do about it."""
+"""`cstp doctor`: problems of an installation, with remedies."""
 
 import json
 from collections.abc import Iterator

@@ -80,7 +80,7 @@ def export_command(
 
 
 def _write_lines(lines: Iterable[bytes], file: str) -> int:
-    """Write them to a file or standard output; return how many there were."""
+    """Write lines to a file or standard output; return their number."""
     count = 0
     with _open_output(file) as out:
         for count, line in enumerate(lines, 1):  # noqa: B007
@@ -109,7 +109,7 @@ def _export_decisions(loaded: LoadedSettings, folder: Path, project: str | None,
 
 
 def _read_beginning(path: Path, folder: Path, size: int) -> bytes | None:
-    """Return one byte more than `size` of a file, if it has them; None without one. Raise BadParameter for a link."""
+    """Return up to one byte more than `size` of a file; None without a file. Raise BadParameter for a link."""
     try:
         with open_file(path, folder) as file:
             return file.read(size + 1)
@@ -196,7 +196,7 @@ def _write_output(file: str) -> Iterator[IO[bytes]]:
             os.fsync(out.fileno())
             Path(out.name).replace(path)
         finally:
-            Path(out.name).unlink(missing_ok=True)  # of one that did not get its name
+            Path(out.name).unlink(missing_ok=True)  # of a file that was not renamed
 
 
 @contextmanager

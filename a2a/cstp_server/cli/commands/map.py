@@ -1,4 +1,4 @@
-"""`cstp map`: proposes how the objects of another system become records, and shows some as they would be read."""
+"""`cstp map`: proposes a map from objects of another system to records, and shows some records by it."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ app = command_family()
 _SHOWN: Final = 10
 _BEGINNING: Final = 100  # characters of a text
 _TEXTS: Final = ("text", "content", "narrative")
-_OF_FILES: Final = ("ordinal", "line", "status_text")  # of a decision, which say where it was read
+_OF_FILES: Final = ("ordinal", "line", "status_text")  # of a decision: its place in the file
 _SUGGESTED: Final = "the suggested map"
 
 

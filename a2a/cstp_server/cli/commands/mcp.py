@@ -72,7 +72,7 @@ def mcp_command(
 
 
 def _identify(settings: Settings, agent: str | None, secret: str | None) -> Identify:
-    """Return a function that finds the caller's token. Raise ConfigurationError if there is none by now."""
+    """Return a function that finds the caller's token. Raise ConfigurationError if there is none."""
     if agent is None and not secret:
         raise ConfigurationError("no agent: give --agent NAME, or a token in CSTP_TOKEN")
 

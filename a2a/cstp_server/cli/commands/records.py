@@ -37,7 +37,7 @@ UrlOption = Annotated[
     typer.Option("--url", envvar="CSTP_URL", metavar="URL", help="URL of a server to ask; ignored with --data-dir."),
 ]
 _UNSHOWN = ("feature", "pr", "validFrom", "validTo", "details")  # of decisions
-_LONG = ("text", "content", "narrative", "query", "reflection")  # printed last, as they are
+_LONG = ("text", "content", "narrative", "query", "reflection")  # printed last, unchanged
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""`cstp reindex` and `cstp compact`: rebuilt indexes, and files that hold nothing of what was deleted."""
+"""`cstp reindex` and `cstp compact`: rebuild the indexes, and remove deleted content from files."""
 
 from contextlib import closing
 from threading import Event

@@ -136,7 +136,7 @@ def _say_where(loaded: LoadedSettings, url: str, live: int) -> None:
 
 
 def _load(settings: Settings) -> tuple[_Serve, _Model]:
-    """Load the server and the model; a local model takes the other core while all else is imported."""
+    """Load the server and the model; a local model takes the other core while other modules are imported."""
     share_arenas()  # before there is a thread to allocate
     model: _Model = partial(open_model, settings)
     if settings.embedding.model in LOCAL_MODELS:  # others may take minutes, which a signal must end

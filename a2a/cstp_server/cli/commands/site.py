@@ -1,4 +1,4 @@
-"""`cstp site`: what a token may see, as files that need no server."""
+"""`cstp site`: the records that a token may see, as files that need no server."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`cstp status` and `cstp config`: what is there or on a server, and which settings are in force."""
+"""`cstp status` and `cstp config`: the records of a folder or a server, and the settings in force."""
 
 import json
 from collections.abc import Mapping
@@ -142,7 +142,7 @@ def _format_value(name: str, value: object) -> object:
     if isinstance(value, str):
         return without_secrets(value)
     if name == "embedding.settings" and isinstance(value, dict):
-        # what a model function takes may be a key of any name
+        # parameters of a model function may be keys with any name
         return dict.fromkeys(value, "***")
     if isinstance(value, list):
         return [_format_value(name, one) for one in value]
@@ -154,7 +154,7 @@ def _format_value(name: str, value: object) -> object:
 def print_remote(url: str, token: str | None, timeout: float, *, as_json: bool) -> int:
     """Print version, health and methods and, with a token, its agent and remaining limits.
 
-    What is public is printed also where the call with the token fails; the exit code is then that of its error.
+    Public values are also printed if the call with the token fails; the exit code is then that of its error.
     """
     with connect(base_of(url, "URL"), token or "", timeout) as remote:
         found = _public(remote)

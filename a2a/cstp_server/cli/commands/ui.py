@@ -1,4 +1,4 @@
-"""`cstp ui`: the page for people, opened in a browser by a link that is good once."""
+"""`cstp ui`: opens the web page in a browser by a link that works once."""
 
 import json
 import os
@@ -33,7 +33,7 @@ _BROWSERS: Final = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")  # without these, L
 
 @dataclass(frozen=True, slots=True)
 class _Rights:
-    """What the command line asks for; None is what was not given."""
+    """The rights that the command line asks for; None if an option was not given."""
 
     agent: str | None
     scope: Sequence[str] | None

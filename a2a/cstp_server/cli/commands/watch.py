@@ -26,7 +26,7 @@ from cstp_server.process.model import open_model
 from cstp_server.terminal import say
 
 app = command_family()
-_LOOK_SECONDS: Final = 30.0  # between two looks where no event comes, as on network drives
+_LOOK_SECONDS: Final = 30.0  # between two checks without events, as on network drives
 _STOPS: Final = (signal.SIGINT, signal.SIGTERM)
 _Run = Callable[[Options, Progress], Summary]
 
@@ -111,7 +111,7 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
         print_summary(whole, as_json=as_json)
     events = ChangeEvents(files, stop, _LOOK_SECONDS)
     failure: str | None = None
-    while not stop.is_set():  # what changed during a run has no event
+    while not stop.is_set():  # changes during a run have no event
         try:
             while (summary := _read(watched, run, stop, as_json=as_json)) is not None:
                 # skipped and ignored are of all files, and were printed at first
@@ -125,7 +125,7 @@ def _follow(watched: WatchedPaths, run: _Run, files: Sequence[Path], stop: Event
 
 
 def _read(watched: WatchedPaths, run: _Run, stop: Event, *, as_json: bool) -> Summary | None:
-    """Return the summary of a run over the changes; None without changes, or if it is to stop."""
+    """Return the summary of a run over the changes; None without changes, or if stopping."""
     with reading_progress(quiet=as_json) as shown:
         until = UntilStopped(stop, shown)
         try:

@@ -50,7 +50,7 @@ class _GrowingArray(Generic[S]):
         self._array = larger
 
     def hold(self, values: NDArray[S]) -> None:
-        """Hold these values and no others, without a copy: later values go into a longer array."""
+        """Use this array without a copy; later values need a longer array."""
         self._array, self.size = values, len(values)
 
     def view(self) -> NDArray[S]:
@@ -115,7 +115,7 @@ def _grow_array(array: NDArray[S], needed: int, fill: int | bool) -> NDArray[S]:
 
 
 def _split(texts: Sequence[str | int], rows: NDArray[Any], ends: NDArray[Any]) -> "dict[str | int, array[int]]":
-    """Return the rows of each text, which stand one after the other."""
+    """Return the rows of each text, which are adjacent."""
     data, size = rows.astype(np.int32).tobytes(), array("i").itemsize
     found: dict[str | int, array[int]] = {}
     start = 0
@@ -145,16 +145,16 @@ class Columns:
 
     @property
     def windows(self) -> int:
-        """How many windows there are, including windows of dead rows."""
+        """The number of windows, including windows of dead rows."""
         return self._owners.size
 
     @property
     def fetches(self) -> bool:
-        """Whether snapshots read vectors from the store."""
+        """True if snapshots read vectors from the store."""
         return self._fetch is not None
 
     def fetch_vectors(self, fetch: Fetch) -> None:
-        """Let snapshots read vectors by `fetch` from now on and hold none; short ones, without sketches, are held."""
+        """Let snapshots read vectors by `fetch` from now on; short ones, without sketches, stay in memory."""
         if word_count(self._dim):
             self._fetch = fetch
             self._vectors = _GrowingArray(np.float32, self._dim)

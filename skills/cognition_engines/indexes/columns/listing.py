@@ -25,7 +25,7 @@ from cognition_engines.store.values import StoredRecord
 RECORDED: Final = "recorded"  # the order in which records were first stored
 # Labels whose texts have an order other than the alphabet; all other texts come after these.
 _RANKED: Final[Mapping[str, tuple[str, ...]]] = {"stakes": ("low", "medium", "high", "critical")}
-CHANGES: Final = 2000  # asked for at a time
+CHANGES: Final = 2000  # requested at a time
 ATTEMPTS: Final = 3  # at a page whose records change while it is read
 RESORT_SHARE: Final = 8  # one new row in this many, and sorting all is cheaper than placing each
 
@@ -73,7 +73,7 @@ def _ranks(texts: list[str], first: tuple[str, ...]) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """One page of a list, and how many records the whole list has."""
+    """One page of a list, and the number of records in the whole list."""
 
     total: int
     stored: Sequence[StoredRecord]
@@ -81,7 +81,7 @@ class ListPage:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A snapshot and the order of its rows; dead rows may stand among them."""
+    """A snapshot and the order of its rows; dead rows may be among them."""
 
     snapshot: Snapshot
     order: Ints

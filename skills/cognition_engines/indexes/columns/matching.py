@@ -22,7 +22,7 @@ from cognition_engines.models import (
 from cognition_engines.spaces import LISTED, OPEN, SEARCHED
 from cognition_engines.store.values import StoredRecord
 
-# How the texts of a column are compared; alike in every space that a kind is in.
+# The comparison of a column's texts, the same in every space of a kind.
 _READERS: Final[Mapping[tuple[Kind, str], Callable[[str], str]]] = {
     (kind, column.name): column.read
     for space in (*LISTED, *SEARCHED)

@@ -1,8 +1,8 @@
-"""Columns in a file: a start reads them, and of the records only later changes.
+"""Columns in a file: a start reads them, and only later changes from the records.
 
-The file is derived and can be thrown away: one that is damaged, or of another store, model, columns or format, is not
-read. It is read whole and not mapped, so later changes of it change no answer. It holds nothing of a record that
-was removed: a removal discards it before searches show that the record is gone.
+The file is derived and can be thrown away: it is not read if it is damaged, or from another store, model, columns or
+format. It is read whole and not mapped, so later changes of it change no answer. It contains nothing of removed
+records: a removal deletes the file before searches show the removal.
 """
 
 import json
@@ -90,9 +90,9 @@ class ColumnsFile:
         self.seq = 0  # the last change in the file; 0 without one
 
     def read(self, last_seq: int) -> SavedColumns | None:
-        """Return the columns of the file; None without one that can be used. Records of `last_seq` have all of them.
+        """Return the columns of the file; None if there is none, or if it is unusable or newer than `last_seq`.
 
-        Raise ComponentFailed if a file that is not to be used cannot be removed.
+        Raise ComponentFailed if an unusable file cannot be removed.
         """
         _remove(self._new)  # of a process that was killed
         if not self._path.is_file():  # a pipe would be waited for
@@ -176,7 +176,7 @@ def remove_columns(folder: Path) -> None:
 
 
 def _read(file: zipfile.ZipFile, identity: Identity) -> SavedColumns | None:
-    """Return the columns of a file; None if it is of another store, model, columns or format. A wrong byte raises."""
+    """Return the columns of a file; None if it is from another store, model, columns or format. A wrong byte raises."""
     layout = json.loads(file.read(_LAYOUT))
     if (layout["format"], layout["of"]) != (FORMAT, [*astuple(identity)]):
         return None

@@ -28,14 +28,14 @@ _COARSE: Final = 3  # words of the first round, as many as have their bits count
 _KEPT: Final = 10  # by the first round, for each that the second one chooses
 _SAMPLE: Final = 1 << 14  # sketches from which the distance of the nearest is estimated
 
-# Costs in microseconds, of which only the proportions matter.
+# Costs in microseconds; only the proportions matter.
 CHOSEN: Final = 0.0015  # to select the sketches to be compared
 GATHERED: Final = 0.012  # a word at a place, and to list it
 STREAMED: Final = 0.001  # a word of all
 
 
 def word_count(dim: int) -> int:
-    """Return how many 64-bit words the sketch of a vector has; 0 if vectors are too short for one."""
+    """Return the number of 64-bit words in the sketch of a vector; 0 if vectors are too short for one."""
     return 0 if dim < MIN_DIM else -(-dim // _BITS)
 
 
@@ -47,7 +47,7 @@ def sketch(vectors: Floats) -> Words:
 
 
 def cost(sketches: int, matching: int, count: int) -> float:
-    """Return about how many microseconds `nearest_sketches` takes for `count` of the `matching` among all sketches."""
+    """Return the estimated microseconds of `nearest_sketches` for `count` of the `matching` among all sketches."""
     coarse = min(matching * GATHERED, sketches * STREAMED) * _COARSE
     return sketches * CHOSEN + coarse + min(matching, _KEPT * count) * GATHERED * _COARSE
 
@@ -71,7 +71,7 @@ def nearest_sketches(columns: tuple[Words, ...], vector: Floats, accepted: Bools
 def _coarsely(
     columns: tuple[Words, ...], wanted: Words, accepted: Bools, matching: int, count: int
 ) -> tuple[Ints, Counts]:
-    """Return about `count` accepted places, at least half, that differ least in these words, and by how many bits."""
+    """Return about `count` accepted places, at least half, that differ least in these words, and their distances."""
     places = np.flatnonzero(accepted) if matching * GATHERED < len(accepted) * STREAMED else None
     differing = differing_bits(columns, wanted, places)
     # only of accepted sketches: the others must not decide which are chosen
@@ -91,7 +91,7 @@ def _coarsely(
 
 
 def differing_bits(columns: tuple[Words, ...], wanted: Words, places: Ints | None = None) -> Counts:
-    """Return in how many bits sketches, given word by word as columns, differ from `wanted`; all, or at `places`."""
+    """Return the numbers of bits in which sketches, as columns of words, differ from `wanted`; all, or at `places`."""
     count = len(columns[0]) if places is None else len(places)
     total: Counts = np.zeros(count, np.uint8 if len(columns) <= _COARSE else np.uint16)
     words, bits = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK, np.uint8)
@@ -108,7 +108,7 @@ def fewest(differing: Counts, count: int) -> Ints:
     """Return the places of the `count` smallest values, with all that equal the last of them."""
     if len(differing) <= count:
         return np.arange(len(differing))
-    # a few passes over two bytes a place: less than one over a table of how often each value occurs
+    # a few passes over two bytes a place: faster than one over a table of counts
     values = range(int(differing.max()))
     reached = bisect_left(values, count, key=lambda value: int(np.count_nonzero(differing <= value)))
     return np.flatnonzero(differing <= reached)

@@ -27,7 +27,7 @@ Codes = NDArray[np.signedinteger[Any]]
 Postings = Mapping[str | int, Sequence[int]]
 Test = Callable[[slice], Bools | np.bool_]  # which rows of a part are accepted
 Fetch = Callable[[Sequence[int]], Mapping[int, Floats]]  # the vectors of the keys that have any
-Readers = Mapping[str, Callable[[str], str]]  # how each label and set reads a text: folded, or as it is
+Readers = Mapping[str, Callable[[str], str]]  # the form of texts by label and set: folded or unchanged
 
 ABSENT: Final = -1  # the code of a label that a record does not have
 _BLOCK: Final = 1 << 16  # rows computed at a time: intermediate results stay in the processor's cache
@@ -86,7 +86,7 @@ class MaskCache:
         return compute() if entry is None else entry.windows.get(compute)
 
     def number(self, key: Hashable, count: Callable[[], int]) -> int:
-        """Return the number under that key, as `count` gives it; a count takes no mask's place."""
+        """Return the cached number of that key, or that of `count`; numbers do not evict masks."""
         found = self._numbers.get(key)
         if found is None:
             found = count()
@@ -153,19 +153,19 @@ class Snapshot:
         return mask
 
     def count(self, conditions: Conditions, viewer: Viewer) -> int:
-        """Return how many rows the viewer may see and the conditions accept."""
+        """Return the number of rows that the viewer may see and the conditions accept."""
         key = "rows", conditions, viewer
         return self.masks.number(key, lambda: int(np.count_nonzero(self._mask(conditions, viewer))))
 
     def window_count(self, viewer: Viewer) -> int:
-        """Return how many windows the rows have that the viewer may see."""
+        """Return the number of windows of the rows that the viewer may see."""
         key = "windows", viewer
         return self.masks.number(key, lambda: int(self.counts[self._mask((), viewer)].sum()))
 
     def vectors_of(self, rows: Ints) -> tuple[Floats, Ints]:
-        """Return the vectors of all windows of these rows, row after row, and how many each row has.
+        """Return the vectors of all windows of these rows, row after row, and the number for each row.
 
-        Vectors that are fetched may have changed since this snapshot: a record that is gone has none.
+        Vectors that are fetched may have changed since this snapshot: a deleted record has none.
         """
         counts = self.counts[rows]
         if self.fetch is None:
@@ -178,7 +178,7 @@ class Snapshot:
         return stacked, np.array([0 if part is None else len(part) for part in parts], np.int64)
 
     def windows_at(self, rows: Ints) -> tuple[Floats, Ints, Ints]:
-        """Return vectors, the places in them of all windows of these rows, row after row, and how many each row has.
+        """Return vectors, the places in them of all windows of these rows, row after row, and the number for each row.
 
         Unlike `vectors_of`, copy no vectors that are in memory.
         """
@@ -199,11 +199,11 @@ class Snapshot:
         return rows[rows >= 0].astype(np.int64)
 
     def newer_than(self, seq: int) -> Ints:
-        """Return the rows written after `seq`: rows stand in `seq` order."""
+        """Return the rows written after `seq`: rows are in `seq` order."""
         return np.arange(np.searchsorted(self.seqs, seq, side="right"), len(self.seqs), dtype=np.int64)
 
     def fingerprint(self, seq: int) -> tuple[int, int]:
-        """Return the same as `ChangeFeed.fingerprint`, for the living rows written up to `seq`."""
+        """Do as `ChangeFeed.fingerprint`, for the living rows written up to `seq`."""
         seqs = self.seqs[self.alive & (self.seqs <= seq)]
         return len(seqs), int((seqs % FINGERPRINT_PRIME).sum())
 

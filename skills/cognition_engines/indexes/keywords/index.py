@@ -1,8 +1,8 @@
 """Keyword search: BM25 with stemming over one text per record, in a tantivy folder.
 
 The folder is derived from the records and can be thrown away. Nothing of a text is stored in it but its terms; a hit is
-an integer key and a score. How far the index has followed the records (`seq`) is a document of the same commit as the
-changes, so the two cannot disagree, however the process ends.
+an integer key and a score. The last applied change (`seq`) is a document of the same commit as the changes, so the two
+cannot disagree, however the process ends.
 
 A score is computed from the text and from the texts that its reader sees, with whole numbers that tantivy only adds up:
 nothing else in the index can change a digit of it (decision 0033).
@@ -155,14 +155,14 @@ class KeywordIndex:
 
     @property
     def count(self) -> int:
-        """How many texts the index holds."""
+        """The number of texts in the index."""
         return int(self._state().searcher.num_docs) - 1  # the checkpoint is a document too
 
     def apply(self, upserts: Sequence["tuple[int, str] | Text"], deletes: Sequence[int], seq: int) -> None:
         """Replace texts by key, remove keys, commit once, and show the result to searches that start later.
 
-        A `seq` that is not above the current one changes nothing: those changes are in already. Removing an absent
-        key is no error. On failure nothing of the call is kept.
+        A `seq` that is not above the current one changes nothing: those changes are in already. Removing an absent key
+        is no error. On failure no change of the call is kept.
 
         Raise ValueError if a key is given twice, or both replaced and removed.
         """
@@ -199,7 +199,7 @@ class KeywordIndex:
             self.check()  # before anything can happen to the new files
 
     def skip(self, seq: int) -> None:
-        """Note that no change up to `seq` concerns a text. Nothing is written: the next start asks once more."""
+        """Note that no change up to `seq` concerns a text. Nothing is written: the next start checks again."""
         with self._writing:
             self._seq = max(self._seq, seq)
 
@@ -207,7 +207,7 @@ class KeywordIndex:
         """Replace all files by files of these texts, which must be all texts up to `seq`.
 
         Removed texts are then in no file; a search sees the old state or the new one. For the thread that applies
-        changes. On failure all stays as it is.
+        changes. On failure nothing changes.
         """
         with self._writing:
             writer = self._writer
@@ -234,7 +234,7 @@ class KeywordIndex:
             self.check()
 
     def count_held(self, keys: Sequence[int]) -> int:
-        """Return for how many of the keys the index has a text."""
+        """Return the number of keys for which the index has a text."""
         state = self._state()
         with ForeignCalls(COMPONENT):
             found = tantivy.Query.const_score_query(any_of(self._schema, "key", keys), 1.0)
@@ -266,7 +266,7 @@ class KeywordIndex:
     ) -> tuple[IntArray, DoubleArray]:
         """Return the keys and scores of all texts among those of `keys` that share a term with `query`, best first.
 
-        The scores are the same as in `search`. A key that the index does not hold is no match.
+        The scores are the same as in `search`. A key without a text in the index is no match.
         """
         if not len(keys):
             return NOTHING
@@ -294,7 +294,7 @@ class KeywordIndex:
         self._dispelled = doubts
 
     def _confirm(self) -> None:
-        """Raise ComponentFailed if another process has written into the files, which are read as they are now."""
+        """Raise ComponentFailed if another process has written into the files, which are read unchanged."""
         if is_touched(self._folder, self._files):
             self._doubts += 1
         if self._doubts != self._dispelled:

@@ -24,9 +24,9 @@ from cognition_engines.indexes.keywords.words import (
 from cognition_engines.relevance import Language, Relevance
 from cognition_engines.unicode_forms import remove_accents
 
-ID_TIMES: Final = 8  # how much more the id of a record counts in a query than all its words
-PART: Final = 0.5  # how much a part of a word counts in a text
-EXTRA: Final = 0.1  # how much parts of a word count in a query, and names in one of many words
+ID_TIMES: Final = 8  # weight of a record's id in a query, relative to all its words
+PART: Final = 0.5  # weight of a part of a word in a text
+EXTRA: Final = 0.1  # weight of parts of a word in a query, and of names in a long one
 _PASTED: Final = 3  # words of a query that may be a pasted name
 _MOST_KNOWN: Final = 1 << 15  # words or chunks in a cache
 _LONGEST_KNOWN: Final = 40  # characters of a chunk in it
@@ -85,7 +85,7 @@ class Analyzer:
         return [*found]
 
     def count(self, text: str, weight: float, plain: dict[str, float], others: dict[str, float]) -> None:
-        """Add to `plain` how often a text has each plain word, and to `others` its names and parts of words.
+        """Add the counts of a text's plain words to `plain`, and of its names and parts of words to `others`.
 
         All are multiplied by `weight`.
         """
@@ -181,7 +181,7 @@ class QueryAnalyzer:
         return [*plain, *others]
 
     def weigh(self, query: str) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """Return how much each plain word of the query counts, and how much its names, parts and ids count."""
+        """Return the weight of each plain word of the query, and the weights of its names, parts and ids."""
         split = [(token, split_token(token)) for token in find_tokens(compose_words(query))]
         # parts of a long symbol do not outweigh it
         plain = [word for _, words in split for word in [*words.plain] * (1 + max(0, len(words.parts) - 1) // 2)]
@@ -208,5 +208,5 @@ class QueryAnalyzer:
 
 
 def in_words(day: date, language: Language) -> str:
-    """Return a date as it is spoken: `8 May 2023`."""
+    """Return a date in words: `8 May 2023`."""
     return f"{day.day} {MONTHS[language].split()[day.month - 1]} {day.year}"

@@ -44,7 +44,10 @@ class LiveKeywords:
         return self._index.seq
 
     def searcher_for(self, viewer: Viewer, seq: int) -> ViewerKeywords:
-        """Return the words as `viewer` sees them. Raise ComponentFailed until every change up to `seq` can be found."""
+        """Return a keyword searcher with the rights of `viewer`.
+
+        Raise ComponentFailed until every change up to `seq` can be found.
+        """
         index = self._index
         if index.seq < seq:
             raise ComponentFailed(COMPONENT, "the index is being rebuilt")

@@ -1,8 +1,8 @@
-"""How rare a word is, counted over the texts that a reader may see.
+"""The rarity of words, counted over the texts that a reader may see.
 
 BM25 weighs a word by its rarity (Robertson and Walker 1994): idf = ln(1 + (N - n + 0.5) / (n + 0.5)) for n of N texts.
-A count is made when it is first asked for. From then on each commit adds its new texts and takes away the removed ones,
-so the count stays exact and is not made again.
+A count is made at its first use. From then on each commit adds its new texts and subtracts the removed ones, so the
+count stays exact and is not made again.
 """
 
 from collections import Counter
@@ -19,10 +19,10 @@ from cognition_engines.models import Sensitivity, Viewer
 
 COUNTS_KEPT: Final = 200_000
 _TEXTS: Final = ""  # no word: all texts that a reader sees
-_LISTED: Final = 64  # up to here, a query of a term for each project takes less than one of a set
+_LISTED: Final = 64  # up to here, a query of a term for each project is faster than a set query
 MOST_WORDS: Final = 64  # of a query, the rarest; the reference of the methods that search states it
 # From this many texts on, a word that one of two texts has is searched for only if the query has no other: to look
-# through the texts that have it takes longer than all else, and says next to nothing about them.
+# through the texts that have it takes longer than everything else, and hardly distinguishes them.
 MANY_TEXTS: Final = 10_000
 COMMON: Final = 2
 QUERIES: Final = 256  # whose weights are cached; the weights of ten words take about 20 kB
@@ -70,11 +70,11 @@ class WordCounts:
         return self._size > 0
 
     def texts(self, viewer: Viewer) -> int:
-        """Return how many texts the viewer sees."""
+        """Return the number of texts that the viewer sees."""
         return self.count_texts(viewer, _TEXTS)
 
     def count_texts(self, viewer: Viewer, word: str) -> int:
-        """Return how many texts that the viewer sees have the word."""
+        """Return the number of texts that the viewer sees and that have the word."""
         counts = self._known.get(viewer)
         if counts is None:
             counts = self._known[viewer] = {}
@@ -140,7 +140,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """A word of a query, how many texts have it, and how much it counts there."""
+    """A word of a query, the number of texts that have it, and its weights there."""
 
     text: str
     containing: int

@@ -78,7 +78,7 @@ class Words(NamedTuple):
 
 
 def compose_words(text: str) -> str:
-    """Return `text` in NFKC, without invisible characters and accents that are characters of their own."""
+    """Return `text` in NFKC, without invisible characters and separate accents."""
     if text.isascii():
         return text
     composed = compose_text(text)
@@ -92,17 +92,17 @@ def compose_words(text: str) -> str:
 
 
 def find_tokens(composed: str) -> list[str]:
-    """Return the pieces of a composed text that have words, each as it is written."""
+    """Return the pieces of a composed text that have words, each in its original form."""
     return (_ASCII_TOKEN if composed.isascii() else _TOKEN).findall(composed)
 
 
 def is_identifier(token: str) -> bool:
-    """Return whether a piece stands for one thing: an id, a version, a path or a symbol."""
+    """Return whether a piece identifies one thing: an id, a version, a path or a symbol."""
     return _IDENTIFYING.search(token) is not None or len(_humps_of(token)) > 1
 
 
 def is_phrase(word: str) -> bool:
-    """Return whether a word of a query says as much as several, as an id, a path or a symbol does."""
+    """Return whether a word of a query is as specific as a phrase, like an id, a path or a symbol."""
     return is_identifier(word) and not word.isdigit()
 
 
@@ -123,7 +123,7 @@ def split_token(token: str) -> Words:
 
 
 def split_text(text: str) -> list[str]:
-    """Return the chunks of a text: each has whole words and names, and few are unlike all chunks seen before."""
+    """Return the chunks of a text: each has whole words and names, and most of them recur, for a cache."""
     if not text.isascii():
         for written, read in _TYPOGRAPHIC:
             text = text.replace(written, read)

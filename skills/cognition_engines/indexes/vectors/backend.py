@@ -15,7 +15,7 @@ from cognition_engines.store.records import Records
 
 
 class VectorBackend(Protocol):
-    """The keeper of one index of vectors: one thread brings it up to date with the records, any may search it."""
+    """One index of vectors: a single thread updates it from the records, any thread may search it."""
 
     @property
     def seq(self) -> int:
@@ -27,7 +27,7 @@ class VectorBackend(Protocol):
 
     @property
     def unloadable(self) -> bool:
-        """Whether it failed so often that no caller should wait for it."""
+        """True if it failed so often that no caller should wait for it."""
 
     def can_answer(self) -> bool:
         """Return whether a search is answered at once; if not, a step loads the index once it is up to date."""
@@ -39,7 +39,7 @@ class VectorBackend(Protocol):
         """
 
     def count_held(self, keys: Sequence[int]) -> int | None:
-        """Return how many windows it has of these records; None if it cannot be looked at. Raise ComponentFailed."""
+        """Return the number of windows of these records; None if it cannot be checked. Raise ComponentFailed."""
 
     def step(self) -> bool:
         """Apply one page of changes; return whether there may be more. Raise ComponentFailed or OSError."""
@@ -65,7 +65,7 @@ class FolderState:
 
 @dataclass(frozen=True, slots=True)
 class ServerState:
-    """A collection on a server: the last change that it covers, and how many windows it has."""
+    """A collection on a server: the last change that it covers, and its number of windows."""
 
     seq: int
     windows: int
@@ -76,7 +76,7 @@ class BackendServer(Protocol):
     """A connection to a backend's server, which changes nothing there."""
 
     def state(self, name: str, dim: int) -> ServerState | None:
-        """Return the state of the collection of this name, None without one. Raise ComponentFailed."""
+        """Return the state of the collection of this name, None without a collection. Raise ComponentFailed."""
 
     def close(self) -> None:
         """End the connection."""
@@ -86,7 +86,7 @@ class BackendServer(Protocol):
 class LoadedBackend:
     """The functions that need the backend's library, in a module that is imported when it is first used.
 
-    `make` opens and asks nothing yet; its last parameter is the change up to which no record had a vector. `start_over`
+    `make` opens nothing yet; its last parameter is the change up to which no record had a vector. `start_over`
     replaces a collection on a server by an empty one; it raises ConfigurationError or ComponentFailed.
     `open_server` takes a URL and the seconds that an answer may take, and sends nothing yet.
     """

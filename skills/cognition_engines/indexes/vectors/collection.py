@@ -32,7 +32,7 @@ class VectorChoice:
 
     @property
     def keeps_none(self) -> bool:
-        """Whether there never is an index."""
+        """True if there never is an index."""
         return self.index == "memory"
 
     def exceeds_memory(self, windows: int, dim: int) -> bool:
@@ -41,7 +41,7 @@ class VectorChoice:
 
     @property
     def most_bytes(self) -> int:
-        """How many bytes of vectors a search space has before an index is kept; 0: from the first vector on."""
+        """Bytes of vectors in a search space above which an index is used; 0: from the first vector on."""
         if self.index not in ("auto", "memory") or self.url is not None:
             return 0
         return machine_memory() // 4 if self.memory_mb is None else int(self.memory_mb * MEGABYTE)
@@ -76,7 +76,7 @@ def collection_name(kind: str, model: str, store_id: str) -> str:
 
 
 class CollectionNeed:
-    """Whether a collection is needed: not as long as there are few vectors, or no vectors and no earlier index."""
+    """The need of a collection: none while there are few vectors, or no vectors and no earlier index."""
 
     def __init__(self, spec: CollectionSpec, is_left: Callable[[Path], bool], *, few: bool) -> None:
         """Begin before the first record; `is_left` says whether an earlier process has left an index in a folder."""

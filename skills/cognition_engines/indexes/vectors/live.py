@@ -22,8 +22,8 @@ from cognition_engines.store.opening import SharedLock, shared_lock
 from cognition_engines.store.records import Records
 
 RETRY_SECONDS: Final = 0.25  # between two attempts after a failure, at first
-IDLE_SECONDS: Final = 1.0  # between two looks at the records, if nothing asks for one
-LEAST_SECONDS: Final = 0.05  # between two looks, however many searches ask for one
+IDLE_SECONDS: Final = 1.0  # between two checks of the records without a request
+LEAST_SECONDS: Final = 0.05  # between two checks, for any number of requests
 LONGEST_PAUSES: Final = {"folder": 30.0, "server": 1.0}  # seconds between two attempts after failures
 MOST_DOUBLINGS: Final = 10  # of that pause
 HOPELESS: Final = 4  # failures in a row after which no caller should wait for the index
@@ -110,7 +110,7 @@ class LiveVectors:
         return "ready" if self.seq >= self._expected else "rebuilding"
 
     def wait_until_ready(self) -> bool:
-        """Wait until every record is covered and can be asked for; return True then, False if the index fails instead.
+        """Wait until every record is covered and can be searched; return True then, False if the index fails instead.
 
         Raise ComponentFailed.
         """
@@ -154,7 +154,7 @@ class LiveVectors:
         return found
 
     def count_held(self, keys: Sequence[int]) -> int | None:
-        """Return how many windows the index has of these records; None if it cannot be looked at now."""
+        """Return the number of windows of these records in the index; None if it cannot be checked now."""
         backend = self._backend
         if self._failure is not None:
             return None
@@ -164,12 +164,12 @@ class LiveVectors:
 
     @property
     def in_folder(self) -> bool:
-        """Whether vectors are in files of this process, where deleted ones stay until the folder is rebuilt."""
+        """True if vectors are in files of this process, where deleted ones stay until the folder is rebuilt."""
         return self._choice.url is None and self._kind.is_in(self._spec.folder)
 
     @property
     def on_server(self) -> bool:
-        """Whether vectors are in files of a Chroma server."""
+        """True if vectors are in files of a Chroma server."""
         return self._choice.url is not None and self._backend is not None
 
     def _follow(self) -> None:

@@ -1,4 +1,4 @@
-"""From what a record states to its one status and its one date."""
+"""Derives the one status and the one date of a record from its statements."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ from cognition_engines.markdown.inline import bare, excerpt, one_line, without_l
 
 STATUS_LENGTH: Final = 200
 _RELATION: Final = re.compile(rf"(?:super(?:s|c|sc)ed(?:es|ing)|replaces|obsoletes|{OTHER_RELATIONS})\b", re.IGNORECASE)
-# Lines of a form that say what to fill in; they give way to a status below them.
+# Instructions in a template; a status below them takes precedence.
 _GUIDANCE: Final = re.compile(
     r"\b(?:what|which|choose|select|pick|one of|options?|possible|valid|state|status(?:es)?|values?|delete|fill"
     r"|such as|may be|can be|should be|must be)\b",
@@ -36,7 +36,7 @@ _TICKED: Final = ("[x] ", "[X] ")
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A status as stated, in one line of at most 200 characters, what it means, and the date stated with it."""
+    """A status as stated, in one line of at most 200 characters, its meaning, and the date stated with it."""
 
     text: str
     status: str
@@ -128,7 +128,7 @@ def _says_status(entry: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DateFound:
-    """A record's date, where it was read (None for a file name), and what to warn of."""
+    """A record's date, its place in the file (None if read from the file's name), and warnings."""
 
     date: datetime | None
     source: StatedText | None
@@ -175,7 +175,7 @@ def decide_date(
 ) -> DateFound:
     """Return the most trusted date: stated, then next to the status, then the earliest change, then in the file name.
 
-    One that cannot be a date is passed over with a notice.
+    An invalid one is skipped with a warning.
     """
     notices: list[Notice] = []
     for date, notice, source in _candidates(stated, status, changes):

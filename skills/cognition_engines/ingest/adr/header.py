@@ -1,4 +1,4 @@
-"""What a decision record states about itself in lines, tables and sections, before any of it is interpreted."""
+"""The statements of a decision record about itself in lines, tables and sections, not yet interpreted."""
 
 import re
 from bisect import bisect_left
@@ -162,7 +162,7 @@ class _Reader:
 
 
 def _with_days(entries: Iterable[Line | Table], lines: Sequence[str]) -> Iterator[Line | Table]:
-    """Yield the entries, with the day of a date that was taken for the number of an item, as in `9. März 2024`."""
+    """Yield the entries, with the day of a date that was parsed as the number of an item, as in `9. März 2024`."""
     for entry in entries:
         day = _DAY.match(lines[entry.at]) if isinstance(entry, Line) else None
         whole = f"{day[1]} {entry.text}" if day is not None and isinstance(entry, Line) else ""

@@ -48,14 +48,14 @@ _DATE_MEMBERS: Final = ("date", "decisiondate", "decided", "created", "creationd
 _BY_MEMBERS: Final = ("supersededby", "replacedby")
 _OVER_MEMBERS: Final = ("supersedes", "replaces")
 _NYGARD: Final = frozenset({"context", "consequences"})
-# Front matter such as `type: adr` says what a file is; names without case, blanks, `-` and `_`.
+# Front matter such as `type: adr` gives the type of a file; names without case, blanks, `-` and `_`.
 _KIND_MEMBERS: Final = ("kind", "type", "doctype", "documenttype", "layout", "template")
 _DECISION_NAMES: Final = frozenset(
     {"adr", "madr", "decision", "decisionrecord", "architecturedecision", "architecturaldecision"}
     | {"architecturedecisionrecord", "architecturaldecisionrecord"}
 )
 _STATUS_MEMBERS: Final = ("status", "stage", "state")
-# What fields and sections of the text are made of; MADR's own members and the file's kind are kept without a warning.
+# Members that become fields and sections; MADR's own members and the file's kind are kept without a warning.
 _READ: Final = frozenset(
     {"title", _EXPORTED, *_CHECKED, *_STATUS_MEMBERS, *_DATE_MEMBERS, *_BY_MEMBERS, *_OVER_MEMBERS}
 )
@@ -66,7 +66,7 @@ _UNTITLED_FORMS: Final = ("title of the decision record", "decision record title
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A Markdown file split up: what it states and what its name says."""
+    """A Markdown file split up: its statements and the parts of its name."""
 
     path: str
     document: Document
@@ -80,10 +80,10 @@ class _File:
 class _Title:
     text: str
     line: int
-    heading: Heading | None  # the one that is left out of the text
+    heading: Heading | None  # the one that is not in the text
     from_member: bool
     from_name: bool = False
-    from_form: bool = False  # the file's own title is one that was never filled in
+    from_form: bool = False  # the file's own title is still that of the template
 
 
 def _title(file: _File) -> _Title | None:
@@ -111,7 +111,7 @@ def _states_date(file: _File) -> bool:
 
 
 def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
-    """Return the status, the front matter member it came from, and what to warn of."""
+    """Return the status, the front matter member it came from, and warnings."""
     notices: list[Notice] = []
     stated = file.front.text("status")
     if stated:
@@ -136,7 +136,7 @@ def _status(file: _File) -> tuple[Status | None, str | None, list[Notice]]:
 
 
 def _status_sections(sections: Sequence[tuple[StatedText, ...]]) -> Iterator[tuple[StatedText, ...]]:
-    """Yield the status sections below the body that begin with words for a status: others are of something else."""
+    """Yield the status sections below the body that begin with words for a status: others have another subject."""
     for lines in sections:
         first = lines[0].text
         if len(first) <= STATUS_LENGTH and (drop_choices(first) is None or normalise_status(first) != "other"):
@@ -219,7 +219,7 @@ def _check_front_matter(front: FrontMatter) -> Decision:
 
 
 def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
-    """Return the members with a value that are not among some, as they are written if they are no plain value."""
+    """Return the members with a value that are not among some, in their source form if not plain values."""
     found = {name: front.value(name) for name in front.members if name not in besides and front.text(name)}
     return {
         front.members[name].name: front.text(name) if isinstance(value, RefusedValue) else value
@@ -228,7 +228,7 @@ def _others(front: FrontMatter, besides: AbstractSet[str]) -> dict[str, Value]:
 
 
 def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem, ...]]:
-    """Return the record, or all that is wrong with it; and what to warn of."""
+    """Return the record, or all its faults; and warnings."""
     status, status_member, notices = _status(file)
     members = [name for name in _DATE_MEMBERS if file.front.text(name)][:1]
     stated = [StatedText(file.front.text(name), file.front.line(name)) for name in members] + file.header.dates

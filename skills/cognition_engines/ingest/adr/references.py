@@ -1,4 +1,4 @@
-"""Which records a statement says it supersedes, or is superseded by."""
+"""References of statements to superseded and superseding records."""
 
 import re
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ _DOCUMENT: Final = (".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt")
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """What a record supersedes and what supersedes it, as written: a number, an id or a file name each."""
+    """References to superseded and superseding records, as written: a number, an id or a file name each."""
 
     supersedes: tuple[str, ...] = ()
     superseded_by: tuple[str, ...] = ()
@@ -149,7 +149,7 @@ def _after(phrase: re.Pattern[str], text: str) -> Iterator[str]:
 def references_in(text: str) -> References:
     """Return the references after "superseded by", "replaced by", "supersedes" or "replaces" in a statement.
 
-    The titles of records are not looked through, and "superseded by" counts if the record itself is meant.
+    The titles of records are ignored, and "superseded by" counts if the record itself is meant.
     """
     if len(text) > LONGEST_LINE:
         return References()
@@ -168,7 +168,7 @@ def open_phrase(text: str) -> str | None:
 def item_references(item: str, *, below: bool) -> str | None:
     """Return the item of a list from its reference on; None if it names no record.
 
-    In a list `below` a phrase it may be any link of the item; elsewhere it must be what the item begins with.
+    In a list `below` a phrase it may be any link of the item; elsewhere the item must begin with it.
     """
     if any(_tokens(item, 0)):
         return item

@@ -1,4 +1,4 @@
-"""The title of a Markdown record, and what its file name says."""
+"""The title of a Markdown record, and the parts of its file name."""
 
 import re
 from collections.abc import Collection
@@ -61,7 +61,7 @@ LISTING_FILES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FileName:
-    """What a path says: the stem that names the record, a folder's for its README, and whether it names a listing.
+    """The parts of a path: the stem that names the record (of a README its folder's), and a mark of listings.
 
     `above` are the names of the two folders around it. `own_folder` says that the folder is that of the record.
     """
@@ -85,7 +85,7 @@ class FileName:
         return _PERIOD.match(self.stem) is not None
 
     def lies_in(self, folders: Collection[str]) -> bool:
-        """Return whether the file is in one of these folders, named as by `bare_name`, or in a folder of it."""
+        """Return whether the file is in one of these folders, named as by `bare_name`, or in a folder below it."""
         return any(bare_name(folder) in folders for folder in self.above)
 
     @property
@@ -104,7 +104,7 @@ class FileName:
 
 
 def file_name(path: str) -> FileName:
-    """Return the facts that the last parts of a path, with / or \\ between them, give of a record."""
+    """Return the parts of a record's name in the last parts of a path, separated by / or \\."""
     parts = [part for part in re.split(r"[/\\]", path) if part]
     stem = parts[-1].rpartition(".")[0] or parts[-1] if parts else ""
     listing = stem.lower() in LISTING_FILES
@@ -128,7 +128,7 @@ def form_sections(document: Document) -> frozenset[str]:
 
 
 def typical_name(heading: Heading) -> str | None:
-    """Return the heading's name when it is one that decision records use."""
+    """Return the heading's name if decision records use it."""
     name = name_of(heading.text).replace("&", "and")
     return name if name in _TYPICAL_HEADINGS else None
 
@@ -143,7 +143,7 @@ def _is_section(heading: Heading) -> bool:
 
 
 def title_heading(document: Document) -> Heading | None:
-    """Return the title: the first heading, or the first of level 1 below lesser ones; never a section's."""
+    """Return the title: the first heading, or the first of level 1 after deeper ones; never a section's."""
     if not document.headings:
         return None
     if not _is_section(document.headings[0]):

@@ -1,1 +1,1 @@
-"""Collections of Chroma, Qdrant, MongoDB and Firestore, which are read where they are and never written."""
+"""Collections of Chroma, Qdrant, MongoDB and Firestore, which are read in place and never written."""

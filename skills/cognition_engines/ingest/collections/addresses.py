@@ -1,8 +1,8 @@
-"""The addresses of collections of Chroma, Qdrant, Firestore and MongoDB, which stand where paths of files do.
+"""The addresses of collections of Chroma, Qdrant, Firestore and MongoDB, given in place of paths of files.
 
 As `chroma:http://host:8000/COLLECTION`, `chroma:PATH/COLLECTION`, `qdrant:http://host:6333/COLLECTION`,
 `firestore:http://host:8080/PROJECT/COLLECTION` and `mongodb://user:password@host:27017/DATABASE.COLLECTION`. An address
-of MongoDB may hold a password, which records, messages and logs must not: they have what `shown_address` gives.
+of MongoDB may contain a password, which records, messages and logs must not: they use `shown_address`.
 """
 
 import os
@@ -136,7 +136,7 @@ def parsed_address(text: str) -> str:
 
 
 def checked_address(text: str) -> str:
-    """Return the same as `parsed_address`. Raise ConfigurationError for a folder that Chroma never wrote, too."""
+    """Do as `parsed_address`; also raise ConfigurationError for a folder that Chroma never wrote."""
     address = parsed_address(text)
     if address.startswith(CHROMA):
         place = chroma_place(address)[0]

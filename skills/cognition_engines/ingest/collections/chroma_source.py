@@ -1,6 +1,6 @@
-"""An existing Chroma collection as records: each item is what its metadata say, else a chunk.
+"""An existing Chroma collection as records: the metadata of an item decide its kind, else it is a chunk.
 
-A module that imports this one imports Chroma.
+Importing this module imports Chroma.
 """
 
 import sqlite3
@@ -44,12 +44,12 @@ from cognition_engines.kinds.spec import KIND_NAMES, Kind
 
 _PAGE: Final = 500  # items a request
 _ALL: Final = cast("Include", ["documents", "metadatas", "embeddings"])
-_PLAIN_KINDS: Final = (None, Kind.DECISION, Kind.CHUNK)  # what an item that names no kind is read as a chunk for
+_PLAIN_KINDS: Final = (None, Kind.DECISION, Kind.CHUNK)  # the reason to read an item without a kind as a chunk
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """What the collection holds under one id. `vector` None where it cannot be one of ours."""
+    """An item of the collection. `vector` is None if it is not from our model."""
 
     id: str
     document: str | None
@@ -58,7 +58,7 @@ class _Item:
 
 
 class ChromaSource:
-    """One open collection. With an embedder, its vectors are reused where they are those of the embedder's model."""
+    """One open collection. With an embedder, its vectors are reused if they are from the embedder's model."""
 
     def __init__(self, address: str, collection: Collection, embedder: Embedder | None) -> None:
         self.address = address
@@ -67,7 +67,7 @@ class ChromaSource:
         self._reusing: bool | None = None  # None as long as there was no text to compare
 
     def count(self) -> int:
-        """Return how many items there are. Raise `ComponentFailed`."""
+        """Return the number of items. Raise `ComponentFailed`."""
         with _calls(self.address):
             return self._collection.count()
 
@@ -150,7 +150,7 @@ class ChromaSource:
 
 
 def _check_item(item: _Item) -> ReadRecord[OtherRecord]:
-    """Return the record that an item is. Raise `Unacceptable`."""
+    """Return the record of an item. Raise `Unacceptable`."""
     check_rights(item.metadata)  # before any refusal leaves a member to the metadata
     members = {name: value for name, value in item.metadata.items() if name not in ("id", "content", "metadata")}
     others = {name: value for name, value in item.metadata.items() if name not in members}
@@ -209,8 +209,8 @@ def _calls(address: str) -> Iterator[None]:
 def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float = 30.0) -> Iterator[ChromaSource]:
     """Give the collection at an address that `checked_address` gave.
 
-    Raise ConfigurationError when there is none of that name, with the names there are; ComponentFailed when Chroma
-    does not answer, or not within `deadline_seconds`.
+    Raise ConfigurationError when there is none of that name, with the existing names; ComponentFailed when Chroma does
+    not answer, or not within `deadline_seconds`.
     """
     place, name = chroma_place(address)
     if isinstance(place, ServerAddress):
@@ -234,16 +234,16 @@ def open_chroma(address: str, embedder: Embedder | None, deadline_seconds: float
 
 
 def _check_made(address: str, folder: Path) -> None:
-    """Raise ConfigurationError while a folder has no collection: another program may be making its tables just now.
+    """Raise ConfigurationError while a folder has no collection: another program may be creating its tables.
 
-    Chroma makes them in whatever it opens, and of two that do so at a time one fails.
+    Chroma makes them in any folder that it opens, and of two that do so at the same time one fails.
     """
     try:
         with closing(sqlite3.connect(f"{(folder / DATABASE).absolute().as_uri()}?mode=ro", uri=True)) as database:
             made = database.execute("SELECT count(*) FROM collections").fetchone()[0]
     except sqlite3.OperationalError:  # no such table, or locked by its maker
         made = 0
-    except sqlite3.DatabaseError:  # of which Chroma says what is wrong
+    except sqlite3.DatabaseError:  # for which Chroma gives a reason
         return
     if not made:
         raise unknown_collection(address, named_there(()))

@@ -1,4 +1,4 @@
-"""A collection of MongoDB, read with `find` alone. What imports this imports pymongo, of the extra `mongodb`."""
+"""A collection of MongoDB, read with `find` alone. Importing this module imports pymongo, of the extra `mongodb`."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ class _Documents:
             return self._collection.estimated_document_count()
 
     def _object(self, document: Mapping[str, Any]) -> LiveObject:
-        """Return the members as they are read from a file of mongoexport."""
+        """Return the members as in a file of mongoexport."""
         try:
             value = parse_json(dumps(document, json_options=RELAXED_JSON_OPTIONS)).value
         except (MalformedText, ValueError, TypeError, RecursionError):
@@ -71,8 +71,8 @@ def open_mongodb(
 ) -> Iterator[LiveSource]:
     """Give the collection at an address, whose password is in no message and no record.
 
-    Raise ConfigurationError when there is none of that name, with the names there are; ComponentFailed when the
-    server does not answer or refuses.
+    Raise ConfigurationError when there is none of that name, with the existing names; ComponentFailed when the server
+    does not answer or refuses.
     """
     place = mongo_place(address)
     options = _options(place, deadline_seconds)

@@ -36,7 +36,7 @@ _OPENERS: Final[Mapping[LiveSystem, str]] = {
 
 
 def unit(vector: object) -> FloatArray | None:
-    """Return a vector of length 1; None of what is none."""
+    """Return a vector of length 1; None if the value is no vector."""
     try:
         row = np.asarray(vector, np.float64)
     except (ValueError, TypeError, OverflowError):
@@ -67,7 +67,7 @@ def warned_of(address: str, embedder: Embedder, reusing: bool) -> Warned:
 
 @dataclass(frozen=True, slots=True)
 class LiveObject:
-    """An object with plain values, the id that it has there, and its vector, where it was asked for and is one."""
+    """An object with plain values, its id there, and its vector, if requested and valid."""
 
     members: dict[str, Value]
     id: str
@@ -82,12 +82,12 @@ class Pages(Protocol):
         ...
 
     def count(self) -> int:
-        """Return how many there are, or about as many. Raise ComponentFailed."""
+        """Return the number, or an estimate. Raise ComponentFailed."""
         ...
 
 
 class LiveSource:
-    """One open collection. With an embedder, its vectors are reused where they are those of the embedder's model.
+    """One open collection. With an embedder, its vectors are reused if they are from the embedder's model.
 
     `has_vectors` says that the system keeps any outside its objects.
     """
@@ -104,7 +104,7 @@ class LiveSource:
         self._reusing: bool | None = None  # None as long as there was no text to compare
 
     def count(self) -> int:
-        """Return how many objects there are, or about as many. Raise ComponentFailed."""
+        """Return the number of objects, or an estimate. Raise ComponentFailed."""
         return self._collection.count()
 
     def digest(self) -> bytes:
@@ -152,7 +152,7 @@ class LiveSource:
 
 
 def _reason(value: object) -> str:
-    """Return the words that stand for a value that is not read."""
+    """Return the description of an unreadable value."""
     return value.reason if isinstance(value, RefusedValue) else type(value).__name__
 
 
@@ -160,7 +160,7 @@ class OpenCollection(Collection, Protocol):
     """A collection that is open."""
 
     def count(self) -> int:
-        """Return how many items there are, or about as many. Raise `ComponentFailed`."""
+        """Return the number of items, or an estimate. Raise `ComponentFailed`."""
         ...
 
     def digest(self) -> bytes:
@@ -173,8 +173,8 @@ def open_collection(
 ) -> AbstractContextManager[OpenCollection]:
     """Return the collection at an address that `checked_address` gave, read by `map` or else by the shipped one.
 
-    Raise, when entered too, ConfigurationError if there is none of that name, with the names there are;
-    ComponentFailed when it does not answer, or not within `deadline_seconds`.
+    Raise, when entered too, ConfigurationError if there is none of that name, with the existing names; ComponentFailed
+    when it does not answer, or not within `deadline_seconds`.
     """
     if live_system(address) is not None:
         return opened_live(address, embedder, deadline_seconds, map)
@@ -187,7 +187,7 @@ def open_collection(
 def opened_live(
     address: str, embedder: Embedder | None, deadline_seconds: float = 30.0, map: FieldMap | None = None
 ) -> AbstractContextManager[LiveSource]:
-    """Return the same as `opened`, of Qdrant, MongoDB and Firestore."""
+    """Do as `opened`, for Qdrant, MongoDB and Firestore."""
     system = live_system(address)
     assert system is not None, "an address of a live system"
     try:

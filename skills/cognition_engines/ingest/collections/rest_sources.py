@@ -146,7 +146,7 @@ def _point_object(point: Value) -> LiveObject:
 
 
 def _dense(vector: Value) -> Value:
-    """Return the vector of a point; of several with names the only one that is a list of numbers."""
+    """Return the vector of a point; of several named ones the only list of numbers."""
     if not isinstance(vector, dict):
         return vector
     lists = [one for one in vector.values() if isinstance(one, list) and not isinstance(one[:1], dict)]
@@ -157,10 +157,10 @@ def _dense(vector: Value) -> Value:
 def open_qdrant(
     address: str, embedder: Embedder | None, deadline_seconds: float, map: FieldMap
 ) -> Iterator[LiveSource]:
-    """Give the collection at an address.
+    """Return the collection at an address.
 
-    Raise ConfigurationError when there is none of that name, with the names there are; ComponentFailed when the
-    server does not answer.
+    Raise ConfigurationError when there is none of that name, with the existing names; ComponentFailed when the server
+    does not answer.
     """
     place, secret = http_place(address, "qdrant"), os.environ.get(QDRANT_KEY)
     headers = {"api-key": secret} if secret else {}
@@ -219,9 +219,9 @@ class _Documents:
 def open_firestore(
     address: str, embedder: Embedder | None, deadline_seconds: float, map: FieldMap
 ) -> Iterator[LiveSource]:
-    """Give the collection at an address; one that is not there has no documents.
+    """Return the collection at an address; a missing one has no documents.
 
-    Without a token a server without TLS is taken for the emulator. Raise ComponentFailed when it does not answer.
+    Without a token a server without TLS is treated as the emulator. Raise ComponentFailed when it does not answer.
     """
     place = http_place(address, "firestore")
     token = os.environ.get(FIRESTORE_KEY) or (_OWNER if place.base.startswith("http://") else "")

@@ -1,7 +1,7 @@
-"""Which system a file is an export of, by its content: none takes a file of another format.
+"""Detection of the system that exported a file, by its content: none accepts a file of another format.
 
-The members of a `.zip` are read where they are, as files of a folder would be. Nothing is written to disk. What an
-archive says of itself bounds what is read of it.
+The members of a `.zip` are read inside it, like files of a folder. Nothing is written to disk. The sizes stated in an
+archive bound the bytes read from it.
 """
 
 import zlib
@@ -35,20 +35,20 @@ _MOST_MEMBERS: Final = 200_000
 _LARGEST: Final = 32 * 2**30  # bytes of all members
 _RATIO: Final = 200  # to one, of a member that is not small; chats in JSON are packed to a tenth
 _SMALL: Final = 2**20  # bytes
-_KEPT: Final = 8  # members that are held for those that ask for them again and again
-# What reading a member raises that is damaged, or packed in a way that is not known.
+_KEPT: Final = 8  # members that are cached for repeated reads
+# Errors of reading a member that is damaged, or packed by an unknown method.
 _BROKEN: Final = (BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-# What opening adds where offsets are wrong.
+# additional bytes that opening reads if offsets are wrong
 NO_ZIP: Final = (*_BROKEN, ValueError, StructError, OSError)
 
 
 def read_export(
     path: str, file: BinaryIO, explicit: bool, texts: Texts, below: Path | None = None
 ) -> Iterator[Item] | None:
-    """Return the turns of an export; None for a file that is none, which is at its start again.
+    """Return the turns of an export; None for any other file, with its position restored.
 
-    Lists of names are looked for inside the folder `below`, and nowhere without one.
-    Read as they are asked for, from `file`, which is seekable. Raise OSError.
+    Lists of names are looked for inside the folder `below`, and nowhere without one. Turns are read lazily from `file`,
+    which is seekable. Raise OSError.
     """
     name = PurePosixPath(path.replace("\\", "/"))
     suffix = name.suffix.lower()
@@ -100,7 +100,7 @@ class _Members:
 
 
 def _read_archive(path: str, file: BinaryIO, explicit: bool, texts: Texts) -> Iterator[Item] | None:
-    """Return what the members hold, in the order of their names; None if no reader knows any of them.
+    """Return the contents of the members, in the order of their names; None if no reader knows any of them.
 
     A member that is damaged, encrypted or packed more than 200 to one is refused alone. `explicit` refuses an archive
     that cannot be opened.

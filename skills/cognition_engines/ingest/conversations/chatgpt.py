@@ -34,7 +34,7 @@ _POINTER: Final = re.compile(r"_?asset_pointer$")
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of all conversations; nothing of the other lists of an export; None for any other file."""
+    """Return the messages of all conversations; none of the other lists of an export; None for any other file."""
     if file.name.name in _OTHERS:
         return iter(()) if file.around.has(file.name.parent, "chat.html") else None
     if b'"mapping"' not in file.head or not _is_conversation(first_of(file.head, file.file)):
@@ -107,7 +107,7 @@ def _message(item: Value, conversation: str, left_out: LeftOut, found: tuple[int
 
 
 def _is_hidden(message: Value) -> bool:
-    """Return whether it is a call of a tool, a thought or what else is not shown as said."""
+    """Return whether it is a call of a tool, a thought or another part that is not shown as a message."""
     if text(message, "content", "content_type") not in _SPOKEN or text(message, "recipient") not in (None, "all"):
         return True
     return member(message, "metadata", "is_visually_hidden_from_conversation") is True
@@ -124,7 +124,7 @@ def _words(message: Value) -> str:
 
 
 def _part(part: Value) -> str | None:
-    """Return a text, the words of a recording, or the name of what else it is: `[image]`."""
+    """Return a text, the words of a recording, or the name of another type: `[image]`."""
     if isinstance(part, str):
         return part
     kind = text(part, "content_type")

@@ -26,14 +26,14 @@ from cognition_engines.ingest.items import Item
 from cognition_engines.ingest.parse.json_values import first_of, items_of
 from cognition_engines.kinds.artifacts import Role
 
-_LONGEST_INPUT: Final = 100_000  # characters of what a tool was called with
+_LONGEST_INPUT: Final = 100_000  # characters of the arguments of a tool
 _OTHERS: Final = frozenset({"projects.json", "users.json", "memories.json"})
 _ROLES: Final[Mapping[str, Role]] = {"human": "user", "user": "user", "assistant": "assistant"}
 _SPEAKERS: Final[Mapping[Role, str]] = {"assistant": "Claude"}
 
 
 def block_words(content: Value, *, with_tools: bool) -> tuple[str, int]:
-    """Return the words of the blocks, and how many were left out. Raise `Unacceptable` if they are no blocks.
+    """Return the words of the blocks, and the number of skipped ones. Raise `Unacceptable` if they are no blocks.
 
     A text is one block. An image is named; calls, results and thoughts are read `with_tools`.
     """
@@ -96,7 +96,7 @@ class _Conversation:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of all conversations; nothing of the other lists of an export; None for any other file."""
+    """Return the messages of all conversations; none of the other lists of an export; None for any other file."""
     if file.name.name in _OTHERS:
         return iter(()) if _is_list(file) else None
     if b'"chat_messages"' not in file.head:

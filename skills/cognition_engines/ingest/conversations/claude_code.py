@@ -27,8 +27,8 @@ from cognition_engines.kinds.artifacts import Role
 
 _ROLES: Final[Mapping[str, Role]] = {"user": "user", "assistant": "assistant", "system": "system"}
 _LOOKED_AT: Final = 4 * 2**20  # bytes in which a session has its first message
-_LEAST_COPIED: Final = 2  # messages with the words of the first ones; a single one may be said again
-# What the program writes in the name of its user.
+_LEAST_COPIED: Final = 2  # messages with the words of the first ones; a single one may be repeated
+# Texts that the program writes in the name of its user.
 _COMMANDS: Final = ("<command-name>", "<command-message>", "<local-command-", "<bash-", "<system-reminder>")
 
 
@@ -38,7 +38,7 @@ def read(file: ExportFile) -> Iterator[Item] | None:
 
 
 def _is_session(file: ExportFile) -> bool:
-    """Return whether the first bytes have a message and all entries before it have a type, of whatever name."""
+    """Return whether the first bytes have a message and all entries before it have a type of any name."""
     try:
         for candidate in parsed_lines(file.file):
             entry = candidate.value
@@ -59,7 +59,7 @@ def _is_message(entry: dict[str, Value]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """An entry that may be part of a copy; `spoken` is its digest if it says something."""
+    """An entry that may be part of a copy; `spoken` is its digest if it has a text."""
 
     number: int
     entry: dict[str, Value]
@@ -108,7 +108,7 @@ class _History:
         return [(each.number, each.entry) for each in held]
 
     def name(self, digest: str, id: str) -> tuple[str, ...]:
-        """Return what makes a message this one: its digest, and its place among others of the file with the same."""
+        """Return the identity of a message: its digest, and its place among others of the file with the same digest."""
         ids = self._ids[digest]
         place = ids.setdefault(id, len(ids))
         return (digest, str(place)) if place else (digest,)
@@ -135,7 +135,7 @@ def _plain(entry: dict[str, Value]) -> str:
 
 
 def _digest(entry: dict[str, Value], ts: str | None) -> str:
-    """Return a digest of who said what, and when if that counts; ids of messages and thoughts differ in copies."""
+    """Return a digest of speaker, text, and time if it counts; ids of messages and thoughts differ in copies."""
     words, _ = block_words(_content(entry), with_tools=False)
     if not words.strip():
         words, _ = block_words(_content(entry), with_tools=True)
@@ -190,7 +190,7 @@ def _message(
     is_side = member(entry, "isSidechain") is True
     return Message(
         system="claude_code",
-        # not by the id: a session that is resumed has what came before in its own file with other ids
+        # not by the id: the file of a resumed session repeats earlier messages with other ids
         ids=history.name(_digest(entry, ts), id),
         conversation=conversation_name("claude_code", None, session),
         content=words,

@@ -1,4 +1,4 @@
-"""Conversations of Discord: as DiscordChatExporter writes a channel, and what Discord itself gives of an account."""
+"""Conversations of Discord: channels as DiscordChatExporter writes them, and Discord's own export of an account."""
 
 import csv
 import re
@@ -48,7 +48,7 @@ class _Channel:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of a channel; nothing of the lists of a package; None for any other file."""
+    """Return the messages of a channel; none of the lists of a package; None for any other file."""
     if file.name.name == "messages.json":
         first = first_of(file.head, file.file)
         if isinstance(first, dict) and first.keys() >= _OWN:

@@ -1,4 +1,4 @@
-"""A file of an export, as it lies in a folder or in an archive, with the files around it and what a run leaves out."""
+"""A file of an export, in a folder or in an archive, with the files around it and the counts of skipped items."""
 
 import os
 from collections import Counter
@@ -38,7 +38,7 @@ HEAD: Final = 2**16  # bytes by which a format is recognised
 
 @dataclass(slots=True)
 class LeftOut:
-    """Counts by reason what a file has and a run does not read. `broken` are lists of an export that cannot be read."""
+    """Counts of skipped items of a file, by reason. `broken` are lists of an export that cannot be read."""
 
     texts: Texts
     counts: Counter[str] = field(default_factory=Counter)
@@ -72,10 +72,10 @@ class Neighbours(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """`path` stands verbatim in problems; `name` is where the file is in its archive or on disk.
+    """`path` is for messages; `name` is the path of the file in its archive or on disk.
 
-    `file` is at its start, and `head` the first HEAD bytes of it. `explicit` says that a person named this very file.
-    `left_out` counts what is not read, of all files of an archive together.
+    `file` is at its start, and `head` the first HEAD bytes of it. `explicit` says that the file was named explicitly.
+    `left_out` counts skipped items, of all files of an archive together.
     """
 
     path: str
@@ -91,7 +91,7 @@ class ExportFile:
 
 
 class InFolder:
-    """The neighbours of a file on disk, inside the folder `below`; none without one. No link in it is followed."""
+    """The neighbours of a file on disk, inside the folder `below`; none without `below`. No link in it is followed."""
 
     def __init__(self, below: Path | None) -> None:
         self._below = below
@@ -110,7 +110,7 @@ class InFolder:
             return None
 
     def _identity(self, path: Path) -> tuple[int, ...] | None:
-        """Return what changes when the file is written, its size last; None if it is no file in `below`."""
+        """Return the values that change when the file is written, its size last; None if it is no file in `below`."""
         if self._below is None or not path.is_relative_to(self._below):
             return None
         try:
@@ -121,7 +121,7 @@ class InFolder:
         return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
 
 
-@lru_cache(maxsize=8)  # the list of users is asked for again for each day
+@lru_cache(maxsize=8)  # the list of users is read again for each day
 def _content(path: Path, below: Path | None, _identity: tuple[int, ...]) -> bytes:
     with open_file(path, below) as file:
         return file.read(LARGEST_WHOLE)

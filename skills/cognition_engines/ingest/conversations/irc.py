@@ -21,7 +21,7 @@ _DAY: Final = re.compile(
 )
 _CLOSED: Final = re.compile(r"(?:-{3}|\*{3,4})? ?(?:Log closed|ENDING LOGGING|Session (?:Close|Ident|Time)).{0,100}")
 _OF_DAY: Final = re.compile(r"\d{1,2}:\d{2}(?::\d{2})? ?")
-# What a program says of a person in the form of an action.
+# Messages of a program about a person in the form of an action.
 _HAPPENED: Final = re.compile(
     r"(?:\([^()]{1,200}\) |\[[^\[\]]{1,200}\] )?"
     r"(?:(?:has )?(?:joined|left|quit)\b|(?:is|are) now known as\b|sets? mode\b|(?:has )?changed? (?:the )?topic\b"
@@ -54,7 +54,7 @@ class Log:
 
 
 def read_log(lines: Sequence[str]) -> Log | None:
-    """Return the log that a text is: at least half of its lines are those of one, and two are messages."""
+    """Parse a text as a log: at least half of its lines must be log lines, and two messages."""
     matches = {at: match for at, line in enumerate(lines) if (match := _LINE.fullmatch(line.rstrip())) is not None}
     nicks = {match["nick"].casefold() for match in matches.values() if match["nick"] is not None}
     if not nicks:
@@ -91,7 +91,7 @@ def _log(lines: Sequence[str], matches: dict[int, re.Match[str]], nicks: set[str
 
 
 def _is_event(match: re.Match[str]) -> bool:
-    """Return whether a line without a speaker is of the program; without a time it may be an item of a list."""
+    """Return whether a line without a speaker is from the program; without a time it may be an item of a list."""
     is_certain = match["time"] is not None or (match["event"] or "").startswith(("-!-", "***"))
     return is_certain or (match["done"] is not None and _HAPPENED.match(match["done"]) is not None)
 

@@ -38,7 +38,7 @@ _HEADER: Final = re.compile(rb"[!-9;-~]{1,100}:[ \t]?")
 _EARLY: Final = re.compile(r"[a-z][ \t-]{1,9}0\d{2,3}(?!\d)", re.IGNORECASE)  # a year before 1000
 _LEAST: Final = re.compile(rb"^(?:from|date|message-id|subject|received):", re.IGNORECASE | re.MULTILINE)
 _DAYS: Final = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
-# what a mail of an mbox begins with, and not a sentence that begins so
+# the first line of a mail in an mbox, and not a sentence that begins so
 _FROM: Final = re.compile(rb"From \S.{0,300} " + _DAYS + rb",? .{0,50}\d{2}:\d{2}.{0,50}\d{4}")
 _FIRST: Final = re.compile(rb"\s{0,100}>?From [^\n]{0,1000}\n")
 _BOM: Final = b"\xef\xbb\xbf"
@@ -54,12 +54,12 @@ _REGISTRY.map_to_type("content-disposition", ContentDispositionHeader)  # type: 
 _TOO_MANY: Final = (
     f"none of From, Date, Message-ID, Subject and Received is in the first {HEAD // 2**10} KiB of headers of the mail"
 )
-# What the standard library raises for headers and bodies that break the rules of mail.
+# Errors of the standard library for headers and bodies that break the rules of mail.
 _MALFORMED: Final = (ValueError, LookupError, AttributeError, TypeError)
 
 
 def read_eml(file: ExportFile) -> Iterator[Item] | None:
-    """Return the mail that a file is; None if it does not begin as one does."""
+    """Return the mail in a file; None if it does not begin like a mail."""
     head = file.head.removeprefix(_BOM)
     first = _FIRST.match(head)  # as a mail begins that was taken out of an mbox
     content = (head if first is None else head[first.end() :]).lstrip()
@@ -92,7 +92,7 @@ def _is_all_headers(head: bytes, file: ExportFile) -> bool:
 
 
 def _split(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the mails of an mbox, each with its line; of one that is too large just more than what is read."""
+    """Yield the mails of an mbox, each with its line; of one that is too large just more than the limit."""
     start, held, size, blank = 1, list[bytes](), 0, True
     number = 0
     while line := file.readline(LARGEST_WHOLE):
@@ -136,7 +136,7 @@ def _read(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | No
     automatic = (_header(mail, "auto-submitted") or "no").strip().lower() != "no"
     if left_out.skips(bot=automatic, blank=not said.strip()):
         return None
-    # one without an id is known by all that it is
+    # one without an id is identified by all its content
     id = next(iter(_ids(mail, "message-id")), None) or f"sha256-{sha256(content.strip()).hexdigest()[:32]}"
     names, addresses = _people(mail, "from")
     return Message(
@@ -162,7 +162,7 @@ def _read(mail: EmailMessage, content: bytes, left_out: LeftOut) -> Message | No
 def _of_parts(name: str, value: str) -> BaseHeader:
     """Return a header as the library makes it: those of parts with their parameters, all others as text.
 
-    One that is too long has no parameters. Raise `Unacceptable` if that takes a boundary away.
+    A too long header has no parameters. Raise `Unacceptable` if that removes a boundary.
     """
     if len(value) <= _LONGEST_OF_PARTS:
         return _REGISTRY(name, value)
@@ -179,7 +179,7 @@ def _header(mail: EmailMessage, name: str) -> str | None:
 
 
 def _header_text(mail: EmailMessage, name: str) -> str | None:
-    """Return a header as it is written, on one line, its bytes decoded as most programs write them."""
+    """Return a header in its source form, on one line, its bytes decoded as most programs write them."""
     raw = next((str(value) for key, value in mail.raw_items() if key.lower() == name), None)
     if raw is None or len(raw) > _LONGEST_HEADER:
         return None
@@ -231,7 +231,7 @@ def _texts(part: MIMEPart, types: Sequence[str]) -> list[str]:
 
 
 def _text(part: MIMEPart) -> str:
-    """Return the text of a part, whatever is wrong with what its headers say of it."""
+    """Return the text of a part, whatever is wrong with its headers."""
     try:
         way, label = str(part.get("Content-Transfer-Encoding", "")).strip().lower(), part.get_content_charset()
     except _MALFORMED:

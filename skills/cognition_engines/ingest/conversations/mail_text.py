@@ -79,7 +79,7 @@ def decode_words(header: str) -> str:
 
 
 def decode_base64(content: bytes) -> bytes:
-    """Return the bytes of a base64 text up to its padding; other characters are passed over, as RFC 2045 asks."""
+    """Return the bytes of a base64 text up to its padding; other characters are skipped, as RFC 2045 requires."""
     digits = b"".join(_OF_BASE64.findall(content.partition(b"=")[0]))
     kept = len(digits) - (len(digits) % 4 == 1)
     return a2b_base64(digits[:kept] + b"=" * (-kept % 4))
@@ -151,7 +151,7 @@ class _Words(HTMLParser):
 
 
 def html_words(written: str) -> str:
-    """Return the text as a person reads it, without marks."""
+    """Return the visible text, without marks."""
     words = _Words()
     words.feed(written)
     _end(words)
@@ -160,7 +160,7 @@ def html_words(written: str) -> str:
 
 
 def _end(words: _Words) -> None:
-    """Read what is left from a mark on that is not closed; `close` would take time by the square of the length."""
+    """Read the rest after a mark that is not closed; `close` would take time by the square of the length."""
     for _ in range(_MOST_UNCLOSED):
         mark, closed, rest = words.rawdata.partition(">")
         if not closed:

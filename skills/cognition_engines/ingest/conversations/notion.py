@@ -23,14 +23,14 @@ from cognition_engines.ingest.conversations.chat_exports import (
 from cognition_engines.ingest.items import DocumentDraft, Item, RejectedRecord, Warned, rejected, warned
 from cognition_engines.open_file import LARGEST_WHOLE
 
-PageReader: TypeAlias = Callable[[str, bytes], Iterator[Item] | None]  # of a path and what is there
+PageReader: TypeAlias = Callable[[str, bytes], Iterator[Item] | None]  # of a path and its content
 _PAGE: Final = re.compile(r"(?:.*[ /])?[0-9a-f]{32}\.md")  # Notion ends the name of each page with its id
 _MOST_PARTS: Final = 1000  # archives in an archive
 _MIB: Final = LARGEST_WHOLE // 2**20
 
 
 def read(path: str, file: BinaryIO, reader: PageReader) -> Iterator[Item] | None:
-    """Return what `reader` makes of the pages of an export, by name; None for any other file, which is at its start.
+    """Return the result of `reader` for the pages of an export, by name; None for any other file, at its start.
 
     A page that is damaged, encrypted, too large or packed too tightly is refused alone.
     """

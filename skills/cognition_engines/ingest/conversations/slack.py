@@ -31,7 +31,7 @@ from cognition_engines.ingest.parse.json_values import first_of, items_of
 from cognition_engines.models import Sensitivity
 
 USERS: Final = "users.json"
-# by the list that a channel stands in, whether only its members may read it
+# by a channel's list, whether only its members may read it
 _PRIVATE: Final[Mapping[str, bool]] = {
     "channels.json": False,
     "groups.json": True,
@@ -47,7 +47,7 @@ _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 _TS: Final = re.compile(r"([0-9]{1,11})\.([0-9]{6})")  # up to the year 5138
 # Files of an export that hold no messages.
 _OTHERS: Final = frozenset({"integration_logs.json", "canvases.json", "lists.json", "file_conversations.json"})
-# What people and programs write; all other subtypes say what happened in the channel.
+# Messages of people and programs; all other subtypes describe events in the channel.
 _WRITTEN: Final = frozenset(
     {None, "thread_broadcast", "reply_broadcast", "me_message", "file_share", "file_comment", "bot_message"}
 )
@@ -73,15 +73,15 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Users by id; channels by the name of their folder. `broken` are the lists that are there and cannot be read."""
+    """Users by id; channels by the name of their folder. `broken` are the lists that cannot be read."""
 
     users: Mapping[str, User]
     channels: Mapping[str, Channel]
     broken: tuple[str, ...] = ()
-    has_lists: bool = False  # of channels, whatever is in them
+    has_lists: bool = False  # of channels, with any content
 
     def channel_of(self, folder: str) -> Channel:
-        """Return the channel of a folder. One that the lists do not have is private, unless there is no list at all."""
+        """Return the channel of a folder. A channel in no list is private, unless there is no list at all."""
         listed = self.channels.get(folder)
         if listed is not None:
             return listed
@@ -98,7 +98,7 @@ def workspace_of(root: PurePosixPath, around: Neighbours) -> Workspace:
 
 
 def _read(name: str, root: PurePosixPath, around: Neighbours) -> bytes | None:
-    """Return the content of a list, empty if it is there and cannot be read; None if it is absent."""
+    """Return the content of a list, empty if it cannot be read; None if it is absent."""
     content = around.read(root, name)
     return b"" if content is None and around.has(root, name) else content
 
@@ -138,7 +138,7 @@ def is_user(value: Value) -> bool:
 
 
 def is_channel(value: Value) -> bool:
-    """Return whether it is a channel as Slack writes one."""
+    """Return whether the file is a channel in Slack's format."""
     return text(value, "id") is not None and isinstance(member(value, "members"), list)
 
 
@@ -188,7 +188,7 @@ class _Day:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of a day; nothing of the lists of an export; None for any other file."""
+    """Return the messages of a day; none of the lists of an export; None for any other file."""
     name = file.name.name
     if name in LISTS | _OTHERS:
         return iter(()) if _is_list(file) else None

@@ -1,4 +1,4 @@
-"""The members of what an export holds, and its messages as checked turns."""
+"""The members of an export's objects, and its messages as checked turns."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,13 +29,13 @@ def member(value: Value, *names: str) -> Value:
 
 
 def text(value: Value, *names: str) -> str | None:
-    """Return the same as `member` if it is a text that is not blank."""
+    """Return `member` if it is a text that is not blank."""
     found = member(value, *names)
     return found if isinstance(found, str) and found.strip() else None
 
 
 def number_text(value: Value, *names: str) -> str | None:
-    """Return the same as `text`; a whole number as its digits."""
+    """Do as `text`; return a whole number as its digits."""
     found = member(value, *names)
     return str(found) if isinstance(found, int) and not isinstance(found, bool) else text(value, *names)
 
@@ -53,7 +53,7 @@ def texts(value: Value, *names: str) -> list[str]:
 
 
 def require_text(value: Value, *names: str) -> str:
-    """Return the same as `number_text`. Raise `Unacceptable` without one."""
+    """Do as `number_text`. Raise `Unacceptable` without a text or number."""
     found = number_text(value, *names)
     if found is None:
         raise Unacceptable(f"{'.'.join(names)} must be text")
@@ -69,7 +69,7 @@ def content_text(value: Value, name: str) -> str:
 
 
 def drop_empty(**members: Value) -> dict[str, Value]:
-    """Return the members that say something."""
+    """Return the members that are not empty."""
     return {name: value for name, value in members.items() if value not in (None, False, "", [], {})}
 
 
@@ -91,9 +91,9 @@ def branch(parents: Mapping[str, str | None], leaf: str) -> list[str]:
 class Message:
     """One message, not yet checked.
 
-    `ids` are those that the system gives: what they are within, and last the message's. `place` orders messages of the
-    same `index` and time. `guard` is its sensitivity where no option gives one. `local` says that its ids may be those
-    of other messages in another folder.
+    `ids` are the ids of the system, from the outermost container to the message. `place` orders messages of the same
+    `index` and time. `guard` is its sensitivity if no option sets one. `local` says that messages in another folder may
+    have the same ids.
     """
 
     system: str
@@ -125,14 +125,14 @@ def built(build: Callable[[T], Message | None], values: Iterable[T]) -> Iterator
 
 
 def one_each(build: Callable[[Value], Message | None]) -> Callable[[Value], Iterator[Message | Unacceptable]]:
-    """Return what makes one message of each item, or none: see `built`."""
+    """Return a function that makes one message of each item, or none: see `built`."""
     return lambda item: built(build, [item])
 
 
 def drafts(
     path: str, items: Iterator[Value], messages: Callable[[Value], Iterator[Message | Unacceptable]]
 ) -> Iterator[Item]:
-    """Yield the turns of what a file holds item by item; one that is wrong is refused, with its number in the file."""
+    """Yield the turns of a file item by item; an invalid one is rejected, with its number in the file."""
     number = 0
     try:
         for number, item in enumerate(items, 1):
@@ -170,7 +170,7 @@ def draft(path: str, message: Message | Unacceptable, number: int, line: int | N
 
 
 def identifier(system: str, *ids: str) -> str:
-    """Return the id of a message, made of the system's; a digest where those are no id or too long."""
+    """Return the id of a message, made of the system's ids; a digest if these are no valid id or too long."""
     made = "-".join((system, *ids))
     if len(made) <= _LONGEST_ID and _IS_PRINTABLE.fullmatch(made):
         return made

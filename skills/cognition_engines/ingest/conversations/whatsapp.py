@@ -23,7 +23,7 @@ from cognition_engines.ingest.items import Item
 from cognition_engines.open_file import LARGEST_WHOLE, lines_of
 
 _SPEAKER: Final = re.compile(r"(?P<name>[^:：\n“\"<][^:：\n“\"]{0,99})[:：] ?(?P<text>.*)", re.DOTALL)
-# What the program calls its files, in several languages.
+# Names of files in the program's exports, in several languages.
 _CHAT: Final = r"(?P<name>.{1,250}?)"
 _END: Final = r"(?: ?\(\d+\))?(?:\.txt|\.zip)?"
 _NAMES: Final = tuple(
@@ -35,16 +35,16 @@ _NAMES: Final = tuple(
     )
 )
 _UNNAMED: Final = re.compile(r"_chat(?: ?\(\d+\)| \d+)?\.txt", re.IGNORECASE)
-_MARK: Final = "\u200e"  # before what the program wrote
+_MARK: Final = "\u200e"  # before texts of the program
 _ATTACHED: Final = re.compile(r"<[^<>:]{3,30}: (?P<ios>[^<>/]+\.\w{2,5})>|^(?P<android>\S+\.\w{2,5}) \([^()]{5,40}\)")
 _OMITTED: Final = re.compile(r"<[^<>\n]{5,40}>|(?:\w+ ){1,2}omitted")
 _LEVELS: Final = frozenset({"info", "error", "debug", "warn", "warning", "trace", "fatal", "critical", "notice"})
-_LONGEST: Final = 1_000_001  # characters of one message that are held, more than a turn may have
+_LONGEST: Final = 1_000_001  # characters of one message that are kept, more than a turn may have
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """One message, as it is written, from line `line` on."""
+    """One message in its source form, from line `line` on."""
 
     line: int
     stamp: Stamp
@@ -59,7 +59,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Seen:
-    """What a chat is called and read by, found in all of it: its first message, and who wrote what."""
+    """The name and the layout of a chat, found in all of it: its first message, and the writers."""
 
     first: _Entry | None = None
     voices: set[str] = field(default_factory=set)  # those of people
@@ -75,7 +75,7 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Chat:
-    """How a chat is read, and how many messages of a time and of all the same there were so far."""
+    """The layout of a chat, and the numbers of messages so far, by time and in total."""
 
     name: str
     order: Order
@@ -85,7 +85,7 @@ class _Chat:
 
 
 def read(file: ExportFile) -> Iterator[Item] | None:
-    """Return the messages of a chat; None for another text. A file that is called as a chat but is none is refused."""
+    """Return the messages of a chat; None for another text. A file with a chat's name but other content is rejected."""
     is_called = _chat_name(file) is not None or _UNNAMED.fullmatch(PurePosixPath(file.path).name) is not None
     if _begins(file.head.decode("utf-8-sig", errors="replace"), is_called):
         return _turns(file)

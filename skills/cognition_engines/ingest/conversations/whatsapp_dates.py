@@ -27,12 +27,12 @@ _HEADS: Final = tuple(
 )
 _NUMBER: Final = re.compile(r"\d+")
 _BUDDHIST: Final = 543  # years that Thai phones count more
-_YEARS: Final = range(2009, 2100)  # of chats: the program is of 2009
+_YEARS: Final = range(2009, 2100)  # of chats: the program is from 2009
 _HIJRI: Final = range(1380, 1500)  # years that phones with a calendar of Iran or of the Hijra write meanwhile
 
 
 class Half(Enum):
-    """The half of the day that a word means; NOON is of the hours around it."""
+    """The half of the day that a word means; NOON means the hours around it."""
 
     MORNING = "morning"
     NOON = "noon"
@@ -76,7 +76,7 @@ def half_of(before: str | None, after: str | None) -> tuple[bool, Half | None]:
 
 
 class Order(Enum):
-    """Where day, month and year stand in a date."""
+    """The order of day, month and year in a date."""
 
     DAY_FIRST = (0, 1, 2)
     MONTH_FIRST = (1, 0, 2)
@@ -118,7 +118,7 @@ def _plain(character: str) -> str:
 
 
 def _stamp(match: re.Match[str]) -> Stamp | None:
-    """Return what a beginning says; None if it is no time of day."""
+    """Return the time at a beginning; None if it is no time of day."""
     day, groups = match["day"], match.groupdict()
     first, second, third = (int(number) for number in _NUMBER.findall(day))
     is_known, half = half_of(groups.get("before"), match["after"])
@@ -141,7 +141,7 @@ def _stamp(match: re.Match[str]) -> Stamp | None:
 
 @dataclass(slots=True)
 class _Dates:
-    """What all dates of a chat have in common."""
+    """The common format of all dates of a chat."""
 
     possible: set[Order] = field(default_factory=lambda: set(Order))
     out_of_order: set[Order] = field(default_factory=set)
@@ -150,10 +150,10 @@ class _Dates:
     year_first: bool = False
     pointed: bool = False
     eastern: bool = False
-    differ: bool = False  # the order changes what a date means
+    differ: bool = False  # the order changes the meaning of a date
 
     def add(self, each: Stamp) -> None:
-        """Add a date. One that is none in any order says nothing. Raise ValueError for one of another calendar."""
+        """Add a date. One that is invalid in every order is ignored. Raise ValueError for one of another calendar."""
         days = {order: found[:10] for order in Order if (found := moment(each, order)) is not None}
         if not days:
             if any(number in _HIJRI for number in each.date):
@@ -185,7 +185,7 @@ def order_of(stamps: Iterable[Stamp], day_first: bool | None) -> Order:
     other.
     """
     dates = _Dates()
-    for each in stamps:  # all of them, so that what is wrong with a later one is found now
+    for each in stamps:  # all of them, so that faults of later ones are found now
         dates.add(each)
     if dates.year_first or (dates.last_is_day and day_first is None):
         return Order.YEAR_FIRST

@@ -1,1 +1,1 @@
-"""What other systems wrote: how it is recognised, and how its values become plain ones."""
+"""Exports of other systems: their detection, and the conversion of their values to plain ones."""

@@ -1,7 +1,7 @@
 """Notes of basic-memory: Markdown whose front matter has a permalink, with observations and relations as list items.
 
-A note is a document, and its observations are found as its text. Its relations are edges from the entity that the note
-is to those that it links to.
+A note is a document, and its observations are part of its text. Its relations are edges from the note's entity to those
+that it links to.
 """
 
 import re
@@ -21,7 +21,7 @@ _RELATION: Final = re.compile(
     r"\s*+[-*+]\s++([^\[\]()\n]{1,64}?)\s*+\[\[([^\[\]\n]{1,300})\]\]\s*+(?:\(([^()\n]{1,500})\))?+\s*+"
 )
 _QUOTES: Final = "\"'`"
-_LINKS_TO: Final = "relates to"  # what basic-memory takes a relation without a type for
+_LINKS_TO: Final = "relates to"  # basic-memory's type of a relation without one
 
 
 def with_graph(path: str, document: Document, items: Iterator[Item]) -> Iterator[Item]:

@@ -1,4 +1,4 @@
-"""The systems whose objects are known by what they are: how each is recognised, and its values made plain.
+"""The systems whose objects are recognised by their members: the detection of each, and plain values.
 
 Graphs are nodes of Neo4j as `apoc.export.json` writes them, and entities of the MCP memory server.
 """
@@ -34,8 +34,10 @@ _RELATION: Final = frozenset({"from", "to", "relationType"})
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """`is_one` is whether an object can be nothing but one of this system. `members` makes what gives the members of
-    its objects with plain values, for the objects of one file.
+    """A system with the detection and conversion of its objects.
+
+    `is_one` returns whether an object is certainly from this system. `members` returns, for the objects of one file, a
+    function that returns their members with plain values.
     """
 
     is_one: Callable[[Value], bool]
@@ -43,7 +45,7 @@ class System:
 
 
 def plain_members() -> Callable[[dict[str, Value]], dict[str, Value]]:
-    """Return what gives the members of objects whose values are plain."""
+    """Return a function that returns the members of objects with plain values."""
     return dict
 
 
@@ -74,7 +76,7 @@ def _is_of_graphiti(value: Value) -> bool:
 
 
 def _graphiti_members() -> Callable[[dict[str, Value]], dict[str, Value]]:
-    """Return what gives the members of objects of an export, and of Graphiti's models as JSON."""
+    """Return a function that returns the members of objects of an export, or of Graphiti's models as JSON."""
     of_export = _GraphMembers()
     return lambda value: of_export(value) if _is_graph_object(value) else dict(value)
 
@@ -89,8 +91,8 @@ class _GraphMembers:
         """Return the properties, next to `node_id` and `labels`, or to `relationship_id`, `relationship`, and
         `start_id`, `start_name`, `end_id` and `end_name`.
 
-        A node that has a `uuid` is known by it, and a relationship names one without an id by its name. Properties of
-        these names are left in `properties`.
+        A node with a `uuid` is identified by it, and a relationship refers to a node without an id by its name.
+        Properties of these names are left in `properties`.
         """
         properties = value.get("properties")
         members = {name: _time(of) for name, of in properties.items()} if isinstance(properties, dict) else {}
@@ -124,7 +126,7 @@ def _uuid(members: dict[str, Value]) -> str | None:
 
 
 def _time(value: Value) -> Value:
-    """Return a time without the name of its zone, which stands behind its offset."""
+    """Return a time without the name of its zone, which follows its offset."""
     return _ZONE.sub(r"\1", value) if isinstance(value, str) and value.endswith("]") and len(value) < 100 else value
 
 
@@ -162,7 +164,7 @@ SYSTEMS: Final[Mapping[str, System]] = {
     "mem0": System(_is_memory, plain_members),
     "mcp_memory": System(_is_of_memory_graph, lambda: _memory_graph_members),
 }
-# The members of documents under which these systems list objects, in what they answer and write.
+# The members of documents under which these systems list objects, in answers and files.
 LISTED: Final = (
     *("result.points", "result", "points", "documents", "results", "relations", "memories"),
     *("nodes", "rels", "edges", "episodes", "entities"),
@@ -170,5 +172,5 @@ LISTED: Final = (
 
 
 def recognise_system(value: Value) -> str | None:
-    """Return the system whose object this is; None for one that may be of any."""
+    """Return the system whose object this is; None if it may be from any system."""
     return next((name for name, system in SYSTEMS.items() if system.is_one(value)), None)

@@ -170,7 +170,7 @@ def _convert(types: _Types, name: str, inner: Value, flaw: str) -> Value:
 
 
 def _only(type: type) -> Callable[[Value], Value]:
-    """Return what gives back a value of this type, and raises TypeError for any other."""
+    """Return a function that returns a value of this type, and raises TypeError for any other."""
 
     def checked(value: Value) -> Value:
         if not isinstance(value, type):
@@ -198,7 +198,7 @@ def _object_id(value: Value) -> Value:
 
 
 def _date(value: Value) -> Value:
-    """Return a text as it is, and milliseconds since 1970 in ISO 8601."""
+    """Return a text unchanged, and milliseconds since 1970 in ISO 8601."""
     if isinstance(value, dict):
         value = _whole(value["$numberLong"])
     if isinstance(value, str):

@@ -60,7 +60,7 @@ def part(archive: ZipFile, name: str) -> bytes:
 
 
 def element_of(content: bytes) -> etree._Element:
-    """Return the root of an XML file, whose entities are left as they are and which nothing is loaded for."""
+    """Return the root of an XML file, without resolving entities or loading other files."""
     options = {"resolve_entities": False, "load_dtd": False, "no_network": True, "huge_tree": False}
     declared = _DECLARED.match(content)
     try:

@@ -18,7 +18,7 @@ _TERM: Final = re.compile(r"[ \t]*(\S.*?)(?:::{1,3}|;;)(?:[ \t]+(.*))?$", re.DOT
 _DIRECTIVE: Final = re.compile(r"(?:include|ifdef|ifndef|ifeval|endif|toc)::[^\s\[]*\[.*\]$")
 _BLOCK_MACRO: Final = re.compile(r"(?:image|video|audio)::[^\[\s]*\[([^\],]*)(?:,[^\]]*)?\]$")
 _VERBATIM: Final = re.compile(r"(-{4,}|\.{4,}|\+{4,}|`{3,})(\w*)$")
-_LEVELS: Final = "=-~^+"  # what titles are underlined with
+_LEVELS: Final = "=-~^+"  # underlines of titles
 _UNDERLINE: Final = re.compile(r"=+|-+|~+|\^+|\++")
 _TITLED: Final = re.compile(r"[^\W_]|\{")
 _MISSING: Final = 2  # characters by which an underline may differ from its title
@@ -50,7 +50,7 @@ _ADMONITION: Final = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]+(.*
 
 @dataclass(slots=True)
 class _Reader:
-    """The lines that are left, and what was read of them."""
+    """The remaining lines, and the result so far."""
 
     lines: list[str]
     at: int = 0
@@ -110,7 +110,7 @@ def _one_line_titles(lines: list[str]) -> list[str]:
 
 
 def _header(reader: _Reader) -> tuple[list[str], str | None]:
-    """Read the attributes and the lines of author and revision that stand below the title, which stays."""
+    """Read the attributes and the lines of author and revision below the title, which stays."""
     start = next((at for at, line in enumerate(reader.lines) if line.strip() and not _is_skipped(line)), None)
     for line in reader.lines[: start or 0]:
         _set(reader.attributes, line)

@@ -20,7 +20,7 @@ _FONTS: Final = (".otf", ".ttf", ".woff", ".woff2")  # which many books obfuscat
 
 
 def convert(content: bytes) -> Converted:
-    """Return the book in a file. Raise Unreadable for one that is encrypted, broken or a bomb."""
+    """Return the book in a file. Raise Unreadable if it is encrypted, broken or a bomb."""
     with opened_archive(content) as archive:
         _check_encryption(archive)
         package_name = _package_name(archive)
@@ -81,7 +81,7 @@ def _members(package: etree._Element) -> tuple[Member, ...]:
 
 
 def _find_elements(root: etree._Element, *names: str) -> Iterator[etree._Element]:
-    """Yield the elements of these names, in whatever namespace."""
+    """Yield the elements of these names, in any namespace."""
     for element in root.iter():
         if isinstance(element.tag, str) and etree.QName(element).localname in names:
             yield element

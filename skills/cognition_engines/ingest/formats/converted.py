@@ -1,4 +1,4 @@
-"""The formats of documents, and what one becomes: Markdown, and where each page, slide or cell of it begins."""
+"""The formats of documents, and their conversion to Markdown with the position of each page, slide or cell."""
 
 import json
 import re
@@ -12,14 +12,14 @@ from typing import Final
 from cognition_engines.markdown.front_block import Member, after_comments, front_block
 from cognition_engines.markdown.inline import is_title
 
-LENGTH: Final = Struct(">Q")  # before what is sent to and by the process that reads documents: its bytes
+LENGTH: Final = Struct(">Q")  # before messages to and from the process that reads documents: their bytes
 _LONGEST_LINE: Final = 500  # characters of a title or a name
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 _DATE: Final = re.compile(r"(\d{4})-?(\d\d)-?(\d\d)")
 _YEARS: Final = range(1900, 2101)
 _MARKS: Final = re.compile(r"[#>|<]|```|~~~|[=+-]+$")  # with which a line would be more than text
 _FENCE: Final = re.compile(r"`{3,}")
-# what programs write where a person gave no title
+# default titles of programs
 _NO_TITLE: Final = re.compile(
     r"(?:microsoft (?:word|powerpoint)\b.*|(?:untitled|document|presentation|slide|powerpoint presentation|title)"
     r"[ \-_]*\d*|.*\.(?:docx?|pptx?|indd|dvi|tex|qxd|pdf|rtf|odt|md|rst|html?))",
@@ -54,7 +54,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     ".asciidoc": Format.ASCIIDOC,
 }
 
-# in these people write decision records, too
+# these are also used for decision records
 WRITTEN_AS_TEXT: Final = frozenset({Format.HTML, Format.RESTRUCTURED, Format.ASCIIDOC})
 
 _OF_MARKUP: Final = ("bs4", "lxml", "markdownify")
@@ -76,12 +76,12 @@ def format_of(path: str) -> Format | None:
 
 
 class Unreadable(Exception):
-    """A document that cannot be read; the message is what its refusal says of it."""
+    """A document that cannot be read; the message is the reason of its rejection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """From the character `at` of the Markdown on it stands on this page, slide or cell, counted from 1."""
+    """The start `at` (a character of the Markdown) of this page, slide or cell, counted from 1."""
 
     at: int = 0
     page: int | None = None
@@ -129,7 +129,7 @@ def members_of(
     tags: Sequence[str] = (),
     **rights: str | None,
 ) -> tuple[Member, ...]:
-    """Return the members that metadata give: a title of a person, names, a date. `rights` are kept as they are."""
+    """Return the members that metadata give: a title by a person, names, a date. `rights` are kept unchanged."""
     name = line_of(title or "")
     found: dict[str, str | list[str]] = {
         "title": "" if _NO_TITLE.fullmatch(name) else name,
@@ -143,7 +143,7 @@ def members_of(
 
 
 def right_of(values: Sequence[str]) -> str | None:
-    """Return a project or a sensitivity; several that differ stand together, so that they are refused."""
+    """Return a project or a sensitivity; different ones are joined, so that they are rejected."""
     return " and ".join(dict.fromkeys(value.strip() for value in values if value.strip())) or None
 
 
@@ -154,7 +154,7 @@ def line_of(text: str) -> str:
 
 
 def literal(line: str) -> str:
-    """Return a line that Markdown takes for text, whatever it begins with."""
+    """Return a line that Markdown parses as text, escaped if needed."""
     return f"\\{line}" if _MARKS.match(line) else line
 
 

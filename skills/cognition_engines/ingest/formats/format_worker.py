@@ -1,8 +1,8 @@
 """The process that reads documents of other formats: `python -m ...formats.format_worker SECONDS BYTES FORMAT...`.
 
-It imports what reads these formats, then gives up memory, files, connections and processes (`confine`), and only then
-reads a document. It gets contents by its standard input, never a path, and answers with JSON; its first answer names
-the limits that this system cannot set. Memory and the time for one document are bounded by the system, too.
+It imports the readers of these formats, then gives up memory, files, connections and processes (`confine`), and only
+then reads a document. It gets contents by its standard input, never a path, and answers with JSON; its first answer
+names the limits that this system cannot set. Memory and the time for one document are bounded by the system, too.
 """
 
 import ctypes
@@ -28,7 +28,7 @@ from cognition_engines.ingest.formats.converted import LENGTH, Converted, Format
 
 # their numbers on x86_64 and aarch64, None if the machine has no such call
 _REFUSED_CALLS: Final[Mapping[str, tuple[int | None, int | None]]] = {
-    # files, connections, and what reaches them in another way
+    # files, connections, and calls that reach them in another way
     "open": (2, None), "creat": (85, None), "openat": (257, 56), "openat2": (437, 437), "mount": (165, 40),
     "open_by_handle_at": (304, 265), "open_tree": (428, 428), "fsopen": (430, 430), "mq_open": (240, 180),
     "memfd_create": (319, 279), "bpf": (321, 280), "perf_event_open": (298, 241), "io_uring_setup": (425, 425),
@@ -73,7 +73,7 @@ _LONGEST_REASON: Final = 200  # characters
 _STATUS: Final = "/proc/self/status"
 
 T = TypeVar("T")
-_Attempt = tuple[T | None, str | None]  # what came of it, or why not
+_Attempt = tuple[T | None, str | None]  # the result, or the error
 
 
 class _Program(ctypes.Structure):
@@ -83,7 +83,7 @@ class _Program(ctypes.Structure):
 
 
 def confine(memory: int) -> tuple[str, ...]:
-    """Give up what reading a document does not need; `memory` is in bytes of addresses.
+    """Give up rights that reading a document does not need; `memory` is in bytes of addresses.
 
     Return the names of the limits that this system cannot set. Nothing can be imported afterwards.
     """
@@ -131,7 +131,7 @@ def _refuse_calls(machine: str) -> Iterable[str]:
 
 
 def _instruction(code: int, value: int, then: int = 0, otherwise: int = 0) -> bytes:
-    """Return a `struct sock_filter`; `then` and `otherwise` are how many instructions to skip."""
+    """Return a `struct sock_filter`; `then` and `otherwise` are the numbers of instructions to skip."""
     return struct.pack("HBBI", code, then, otherwise, value)
 
 

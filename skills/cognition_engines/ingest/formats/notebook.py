@@ -1,4 +1,4 @@
-"""Jupyter notebooks: the cells with what they say, run or print."""
+"""Jupyter notebooks: the cells with their text, code or output."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _VERSION: Final = 4
 # nbformat reads these schemas to upgrade a notebook; later, this process can open no file
 for _library, _schema in product(("fastjsonschema", "jsonschema"), ((3, 0), (4, 5))):
     get_validator(*_schema, name=_library)  # type: ignore[no-untyped-call]
-_LONGEST_OUTPUT: Final = 2000  # characters; what is longer is data
+_LONGEST_OUTPUT: Final = 2000  # characters; longer outputs are data
 
 
 def convert(content: bytes) -> Converted:

@@ -23,7 +23,7 @@ from cognition_engines.ingest.formats.converted import (
 _MOST_ENTRIES: Final = 10_000  # of an outline
 _DEEPEST: Final = 6
 _NAMED: Final = 20  # pages that a warning names
-_HYPHEN: Final = re.compile("\ufffe\r?\n?")  # where pdfium found a word that the next line ends
+_HYPHEN: Final = re.compile("\ufffe\r?\n?")  # if pdfium found a word that continues in the next line
 _NUMBER: Final = re.compile(
     r"^(?:chapter\s+|section\s+|appendix\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))[.\d]*[.:)]?\s+", re.IGNORECASE
 )
@@ -39,7 +39,7 @@ class _Entry:
 
 
 def convert(content: bytes) -> Converted:
-    """Return the document in a file. Raise Unreadable for one that is encrypted, broken or has no text."""
+    """Return the document in a file. Raise Unreadable if it is encrypted, broken or has no text."""
     try:
         document = PdfDocument(content)
     except PdfiumError as error:

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FormatLimits:
-    """Of one document `seconds`, of processor time and by the clock, and `memory` (bytes of addresses).
+    """Limits of one document: `seconds`, of processor time and by the clock, and `memory` (bytes of address space).
 
     The process is replaced after `documents`, and after one that needed more than `resident` bytes.
     """
@@ -51,7 +51,7 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """What a process says before its first document."""
+    """The message of a process before its first document."""
 
     missing: tuple[str, ...]
 
@@ -83,7 +83,7 @@ class FormatReader:
 
     @property
     def process_id(self) -> int | None:
-        """The id of the process that reads; None without one."""
+        """The id of the process that reads; None without a process."""
         return None if self._process is None else self._process.pid
 
     def can_read(self, format: Format) -> bool:
@@ -114,7 +114,7 @@ class FormatReader:
             raise Unreadable(f"is not read: {format.value} needs {REMEDY}")
         try:
             answer = self._answer(format, content)
-        except _Killed:  # from outside, or for want of memory: at the second time it is the document
+        except _Killed:  # from outside, or for lack of memory: the second time it is the document's fault
             answer = self._answer(format, content)
         self._read += 1
         if answer.peak > self._limits.resident or self._read >= self._limits.documents:
@@ -199,7 +199,7 @@ class FormatReader:
         assert process is not None
         assert process.stdin is not None
         assert process.stdout is not None
-        with suppress(OSError):  # what was not written yet
+        with suppress(OSError):  # unwritten bytes
             process.stdin.close()
         process.stdout.close()
         with suppress(subprocess.TimeoutExpired):

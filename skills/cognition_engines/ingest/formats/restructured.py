@@ -1,4 +1,4 @@
-"""reStructuredText: what docutils makes of it, with the directives and roles of Sphinx as what they hold."""
+"""reStructuredText: converted by docutils; directives and roles of Sphinx become their content."""
 
 import re
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ _ROLE: Final = re.compile(r"(?::([a-zA-Z][\w:+.-]{0,99}):`)|(?:`:([a-zA-Z][\w:+.
 _CODE: Final = frozenset(
     {"code-block", "sourcecode", "code", "ipython", "prompt", "testcode", "doctest", "productionlist"}
 )
-# what they hold are names, options or files, not text
+# their contents are names, options or files, not text
 _NO_TEXT: Final = frozenset({"toctree", "index", "highlight", "currentmodule", "py:currentmodule", "include",
                              "literalinclude", "raw", "meta", "role", "default-role", "default-domain",
                              "tabularcolumns", "contents", "sectnum", "module-author", "sectionauthor", "codeauthor",
@@ -59,14 +59,14 @@ _SHOWN: Final = 200  # characters of a flaw
 
 
 class _AnyOption(dict[str, Any]):
-    """Options of whatever name, as they are written."""
+    """Options of any name, in their source form."""
 
     def __missing__(self, name: str) -> Any:
         return directives.unchanged
 
 
 class _Holder(Directive):  # type: ignore[misc]  # docutils has no types
-    """A directive that docutils does not know: its argument and what it holds."""
+    """A directive that docutils does not know: its argument and its content."""
 
     has_content = True
     optional_arguments = 1
@@ -101,7 +101,7 @@ class _Translator(html5_polyglot.HTMLTranslator):  # type: ignore[misc]
 
 
 class _Writer(html5_polyglot.Writer):  # type: ignore[misc]
-    """The document without what a page has around it, for which docutils would read a template."""
+    """The document without the frame of a page, for which docutils would read a template."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ def _register(text: str) -> None:
 
 
 def _without_messages(tree: nodes.document) -> list[tuple[int, str]]:
-    """Take what docutils complains of out of the document, but for the text; each with its 1-based line."""
+    """Remove the messages of docutils from the document, but not their text; return each with its 1-based line."""
     flaws: list[tuple[int, str]] = []
     for message in list(tree.findall(nodes.system_message)):
         if message.get("level", 0) >= _SETTINGS["report_level"]:

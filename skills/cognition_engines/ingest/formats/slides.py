@@ -13,7 +13,7 @@ _DEEPEST: Final = 20  # groups in each other
 
 
 def convert(content: bytes) -> Converted:
-    """Return the presentation in a file. Raise Unreadable for one that is encrypted, broken or a bomb."""
+    """Return the presentation in a file. Raise Unreadable if it is encrypted, broken or a bomb."""
     with opened_archive(content) as archive:
         members = office_members(archive)
     shown = Presentation(BytesIO(content))

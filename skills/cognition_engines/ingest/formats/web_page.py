@@ -1,4 +1,4 @@
-"""HTML to Markdown: the content of a page without what leads to other pages, and what its head says of it."""
+"""HTML to Markdown: the content of a page without its navigation, and the metadata in its head."""
 
 import codecs
 import re
@@ -136,7 +136,7 @@ def _classes(element: Tag) -> Iterator[str]:
 
 
 def _depth(page: BeautifulSoup) -> int:
-    """Return how many elements are around the deepest one, without recursion."""
+    """Return the depth of the deepest element, without recursion."""
     deepest = 0
     waiting: list[tuple[Tag, int]] = [(page, 0)]
     while waiting:

@@ -1,4 +1,4 @@
-"""DOCX: what mammoth makes of it, as Markdown."""
+"""DOCX: converted to Markdown by mammoth."""
 
 from io import BytesIO
 from typing import Final
@@ -15,7 +15,7 @@ _STYLES: Final = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] =>
 
 
 def convert(content: bytes) -> Converted:
-    """Return the document in a file. Raise Unreadable for one that is encrypted, broken or a bomb."""
+    """Return the document in a file. Raise Unreadable if it is encrypted, broken or a bomb."""
     with opened_archive(content) as archive:
         members = office_members(archive)
     page = mammoth.convert_to_html(

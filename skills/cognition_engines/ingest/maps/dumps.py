@@ -1,4 +1,4 @@
-"""Files that other systems wrote: recognised by what they hold, or read by a map that a person named."""
+"""Files of other systems: recognised by their content, or read by a given map."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -25,13 +25,13 @@ _MARKS: Final = (
 )
 # members by which an object of a list in a document is named
 _IDS: Final = ("point_id", "document_id", "node_id", "relationship_id", "id", "_id", "uuid", "name")
-_MORE: Final = ("result.next_page_offset", "nextPageToken")  # what an answer has that is not the last
+_MORE: Final = ("result.next_page_offset", "nextPageToken")  # the member that says that more answers follow
 
 
 def read_dump(path: str, file: BinaryIO, map: FieldMap | None) -> Iterator[Item] | None:
     """Return the items of a file of another system, by a map or the shipped one of a recognised system.
 
-    None, with `file` where it began, when it is of no such system or cannot be parsed.
+    Return None, with the position of `file` restored, if it is from no such system or cannot be parsed.
     """
     start = file.tell()
     peeked = file.read(_PEEKED)
@@ -79,7 +79,7 @@ def parsed_documents(text: str, *, yaml: bool) -> Sequence[ParsedDocument]:
 
 
 def _recognise_map(values: Sequence[Value]) -> FieldMap | None:
-    """Return the shipped map of the system that the first objects are of, unless one of them names a kind of ours."""
+    """Return the shipped map of the first objects' system, unless one of them names a kind of ours."""
     objects = list(islice((one for value in values for one, _ in listed_objects(value, None)), LOOKED_AT))
     if any(isinstance(one, dict) and named_kind(one) in KIND_NAMES for one in objects):
         return None
@@ -132,12 +132,12 @@ def _find_objects(candidates: Iterable[Candidate], map: FieldMap, *, of_lines: b
 
 
 def plain(value: Value, members: Callable[[dict[str, Value]], dict[str, Value]]) -> Value:
-    """Return an object with plain values; any other value as it is."""
+    """Return an object with plain values; any other value unchanged."""
     return members(value) if isinstance(value, dict) else value
 
 
 def object_name(value: Value) -> str | None:
-    """Return the id or name by which refusals name an object."""
+    """Return the id or name that names an object in rejections."""
     names = [value.get(name) for name in _IDS] if isinstance(value, dict) else []
     return next((str(name) for name in names if isinstance(name, str | int)), None)
 

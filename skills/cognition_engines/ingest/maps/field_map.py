@@ -1,4 +1,4 @@
-"""A map: which objects of another system become records of which kind, and which member becomes which field."""
+"""Field maps: from objects of another system to kinds of records, and from their members to fields."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -7,16 +7,16 @@ from typing import Final, Literal, TypeAlias
 from cognition_engines.drafts.plain_values import Value
 
 Epoch: TypeAlias = Literal["seconds", "milliseconds"]
-DETECTED: Final = "detected"  # instead of a kind: an object is what its members say, as in a file of records
+DETECTED: Final = "detected"  # instead of a kind: the members of an object decide, as in a file of records
 SKIP: Final = "skip"  # instead of a kind: no record is made of the object
 
 
 @dataclass(frozen=True, slots=True)
 class FieldRule:
-    """Where the value of a field comes from: the first of `paths` that has one.
+    """The source of a field's value: the first of `paths` that has one.
 
-    With `values` a value is replaced by the one under its name, of a list the first that has one there; by `otherwise`
-    where none has. With `epoch` a number of seconds or milliseconds since 1970 becomes a time.
+    With `values` a value is replaced by the entry of that name, of a list the first value with an entry; by `otherwise`
+    if there is none. With `epoch` a number of seconds or milliseconds since 1970 becomes a time.
     """
 
     paths: tuple[str, ...]
@@ -27,11 +27,11 @@ class FieldRule:
 
 @dataclass(frozen=True, slots=True)
 class MapEntry:
-    """One sort of objects. It fits an object in which each member of `when` has the value, or a list with it, and
-    at least one path of `has` is there.
+    """One sort of objects.
 
-    `kind` is the label of a kind, DETECTED or SKIP. `sections` are paths by the headings under which their texts come
-    below the text. `also` makes a record in addition to that of an entry above.
+    It fits an object in which each member of `when` has the value, or a list with it, and at least one path of `has`
+    exists. `kind` is the label of a kind, DETECTED or SKIP. `sections` are paths by the headings under which their
+    texts are added below the text. `also` makes a record in addition to that of an entry above.
     """
 
     kind: str
@@ -73,12 +73,12 @@ def at(value: Value, path: str) -> Value:
 
 
 def is_given(value: Value) -> bool:
-    """Return whether something is there: other systems write blank texts and empty lists for nothing."""
+    """Return whether a value is present: other systems write blank texts and empty lists for absent ones."""
     return value is not None and value != [] and value != {} and not (isinstance(value, str) and not value.strip())
 
 
 def drop_paths(value: Mapping[str, Value], paths: Iterable[str]) -> dict[str, Value]:
-    """Return a copy without what stands under the paths; what is empty then, or was, is left out. Lists stay whole."""
+    """Return a copy without the values under the paths, and without empty objects. Lists stay whole."""
     inner: dict[str, list[str]] = {}
     gone = set(paths)
     for path in gone - value.keys():

@@ -1,4 +1,4 @@
-"""A map out of its YAML file; what it may not say is refused with its name and line."""
+"""A map from its YAML file; invalid parts are rejected with their name and line."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _LARGEST: Final = 100_000  # bytes of a map
 _TOP: Final = ("system", "objects", "records")
 _ENTRY: Final = ("kind", "when", "has", "also", "fields", "sections", "constants", "drop")
 _RULE: Final = ("from", "values", "otherwise", "epoch")
-_TEXT_OF: Final = {Kind.DECISION: "text"}  # where sections go; else the content
+_TEXT_OF: Final = {Kind.DECISION: "text"}  # for sections; else they go to the content
 
 
 class _Wrong(Exception):
@@ -72,7 +72,7 @@ def opened_map(text: str) -> FieldMap:
 
 
 def parsed_map(text: str, name: str) -> FieldMap:
-    """Return the map that a text is; `name` stands in what is refused. Raise ConfigurationError."""
+    """Parse a text to a map; `name` is used in errors. Raise ConfigurationError."""
     try:
         root = yaml.compose(text, Loader=_Loader)
         if root is None:
@@ -217,7 +217,7 @@ def _texts(node: yaml.Node, what: str) -> tuple[str, ...]:
 
 
 def _value(node: yaml.Node) -> Value:
-    """Return a plain value; a date stays the text that it is written as."""
+    """Return a plain value; a date stays a text."""
     with _as_wrong(node):
         if isinstance(node, yaml.ScalarNode) and node.tag.endswith(("timestamp", "binary")):
             return str(node.value)

@@ -1,4 +1,4 @@
-"""Objects of another system to items, by a map: they become objects of records, and are read as those of files are.
+"""Objects of another system to items, by a map: they become objects of records, and are read like those of files.
 
 The rights that an object gives are kept, whatever a map says.
 """
@@ -38,7 +38,7 @@ from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.spec import KIND_NAMES, Kind
 from cognition_engines.store.values import FloatArray
 
-_PLACES: Final = ("", "metadata.")  # before the name of a right, where an object may give it
+_PLACES: Final = ("", "metadata.")  # before the name of a right that objects may give
 _NOT_MAPPED: Final = "no entry of the map {} fits this object: see `cstp map --suggest`"
 _OF_DECISIONS: Final = frozenset(
     {"alternatives", "considered_options", "decision", "outcome", "rationale", "reasons", "stakes", "supersedes"}
@@ -58,10 +58,9 @@ def is_right(path: str) -> bool:
 
 
 def rights_of(value: dict[str, Value], entry: MapEntry, mapped: Mapping[str, tuple[str, Value]]) -> dict[str, Value]:
-    """Return the rights of a record. `mapped` are the fields that the map gives values, each with the path of it.
+    """Return the rights of a record. `mapped` are the fields with a value from the map, each with its path.
 
-    Raise RightsUnclear for one in a spelling that nothing heeds, two that differ, and one that the map has no value
-    for.
+    Raise RightsUnclear for an unknown spelling, for two that differ, and for a value that the map does not have.
     """
     used = {path for name, (path, _) in mapped.items() if name in RIGHTS}
     given = _given_rights(value, used)
@@ -98,7 +97,7 @@ def _given_rights(value: Mapping[str, Value], used: set[str]) -> dict[str, Value
 
 
 def _members(value: Mapping[str, Value]) -> Iterator[tuple[str, str, Value]]:
-    """Yield the path, name and value of what stands where rights may stand."""
+    """Yield the path, name and value of each member that may state rights."""
     inner = value.get("metadata")
     for place, members in zip(_PLACES, (value, inner if isinstance(inner, dict) else {}), strict=True):
         yield from ((place + name, name, member) for name, member in members.items() if member is not None)
@@ -108,7 +107,7 @@ def _members(value: Mapping[str, Value]) -> Iterator[tuple[str, str, Value]]:
 class Found:
     """An object of another system with plain values, and its 1-based line or position.
 
-    `name` stands in what is refused where positions say little; `vector`, of length 1, is the embedder's.
+    `name` is used in rejections instead of the position; `vector`, of length 1, is from the embedder.
     """
 
     value: Value
@@ -151,9 +150,9 @@ class MappedReader:
 
 
 def records_of(value: Value, map: FieldMap) -> Iterator[Value]:
-    """Yield the objects of records that an object becomes: none if it is to be skipped, else one or more.
+    """Yield the objects of records that an object becomes: none if it is skipped, else one or more.
 
-    A RefusedValue says why it is none.
+    A RefusedValue gives the reason for a rejection.
     """
     if isinstance(value, RefusedValue):
         yield value
@@ -192,7 +191,7 @@ def is_detected(value: dict[str, Value]) -> bool:
 
 
 def _record(value: dict[str, Value], entry: MapEntry) -> Value:
-    """Return the object of a record; what no field takes is in its metadata."""
+    """Return the object of a record; values without a field are in its metadata."""
     given = {name: found for name, rule in entry.fields.items() if (found := _choose_path(rule, value)) is not None}
     taken = {path for name, (path, whole, _) in given.items() if whole and (name in RIGHTS or not is_right(path))}
     if entry.kind == DETECTED:
@@ -223,7 +222,7 @@ def _flat(rest: dict[str, Value]) -> dict[str, Value]:
 
 
 def _choose_path(rule: FieldRule, value: dict[str, Value]) -> tuple[str, bool, Value] | None:
-    """Return the path that gives the value of a field, whether all that stands there is taken, and the value."""
+    """Return the path that gives the value of a field, whether the whole value is used, and the value."""
     for path in rule.paths:
         found = at(value, path)
         if not is_given(found):
@@ -238,12 +237,12 @@ def _choose_path(rule: FieldRule, value: dict[str, Value]) -> tuple[str, bool, V
 
 
 def _name_of(value: Value) -> str:
-    """Return how a value is written as a name in a map."""
+    """Return the form of a value as a name in a map."""
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _time(value: Value, epoch: Epoch | None) -> Value:
-    """Return a time out of a number; anything else as it is, to be refused by its field."""
+    """Return a time out of a number; any other value unchanged, to be rejected by its field."""
     if epoch is None or isinstance(value, bool) or not isinstance(value, int | float):
         return value
     try:

@@ -1,4 +1,4 @@
-"""Proposes a map of the fields of objects that are seen for the first time: by their names, and by what they hold."""
+"""Proposes a map of the fields of unknown objects: by their names, and by their content."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,18 +20,18 @@ from cognition_engines.ingest.structured.aliases import is_record, snake
 from cognition_engines.ingest.structured.reader import parsed_lines, starts_lines
 from cognition_engines.open_file import LARGEST_WHOLE, NotAFile, open_file
 
-MOST: Final = 1000  # objects that are looked at
+MOST: Final = 1000  # objects that are examined
 _DEEPEST_LIST: Final = 3  # of a path to a list of objects
 _DEEPEST: Final = 3
 _MOST_PATHS: Final = 4  # of a field
 _LONGEST_LINE: Final = 200
-_VECTOR: Final = 16  # numbers from which a list of them is taken for a vector
+_VECTOR: Final = 16  # numbers from which a list of them counts as a vector
 _SECONDS: Final = (3e8, 5e9)  # since 1970: from 1979 to 2128
 _TEXTS: Final = (
     *("content", "text", "body", "message", "memory", "document", "page_content", "note", "fact", "data"),
     *("narrative", "description", "summary", "value", "answer"),
 )
-# The last part of a path in snake_case, by field: the first that is there counts.
+# The last part of a path in snake_case, by field: the first existing one counts.
 _IDS: Final = ("id", "_id", "uuid", "key", "point_id", "document_id", "node_id")
 _TIMES: Final = ("created_at", "timestamp", "ts", "date", "time", "created", "create_time", "updated_at")
 _ARTIFACT: Final[Mapping[str, tuple[str, ...]]] = {
@@ -60,9 +60,7 @@ _RIGHTS: Final[Mapping[str, tuple[str, ...]]] = {"project": ("project",), "sensi
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`system` whose objects they are, None for plain ones; `objects` the path to their list, None where a map needs
-    none.
-    """
+    """`system` is that of the objects, None for plain ones; `objects` the path to their list, None if not needed."""
 
     members: tuple[dict[str, Value], ...]
     system: str | None
@@ -118,7 +116,7 @@ def _list_path(value: Value, depth: int = 1) -> str | None:
         ):
             objects = at(member, inner)
             found[f"{name}.{inner}"] = len(objects) if isinstance(objects, list) else 0
-    # an object that has a text is one, whatever lists it has
+    # an object with a text is one, even if it has lists
     if any(isinstance(member, str) and len(member) > 40 for member in value.values()):
         return None
     return max(found, key=lambda name: found[name], default=None)
@@ -143,7 +141,7 @@ def propose_map(sample: Sample) -> str:
     made: dict[str, Value] = {name: value for name, value in head.items() if value is not None}
     made["records"] = [entry]
     text = yaml.safe_dump(made, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
-    parsed_map(text, "the proposed map")  # one that cannot be read is a mistake here
+    parsed_map(text, "the proposed map")  # an unreadable one is an error here
     return text
 
 
@@ -159,7 +157,7 @@ def _fits_most(sample: Sample, name: str) -> bool:
 
 
 def _paths(members: Iterable[dict[str, Value]]) -> dict[str, list[Value]]:
-    """Return the values that stand under each path."""
+    """Return the values under each path."""
     found: dict[str, list[Value]] = {}
     for one in members:
         _note(one, "", found, 1)
@@ -220,7 +218,7 @@ def _one_or_all(paths: Sequence[str]) -> Value:
 
 
 def _contents(paths: Mapping[str, list[Value]]) -> list[str]:
-    """Return the paths of the text: by their names, else that of the longest texts; none where there are only names."""
+    """Return the paths of the text: by their names, else that of the longest texts; none if there are only names."""
     texts = {path: values for path, values in paths.items() if all(isinstance(one, str) for one in values)}
     if found := _paths_named(texts, _TEXTS, lambda _: True):
         return found

@@ -73,7 +73,7 @@ _ANY: Final = re.compile(
     r"|已?[被由](?P<by>[^\n]{1,200}?)(?:取代|替代|代替|替换))",
     re.IGNORECASE,
 )
-# The words before a status in its clause; others, as in "soll angenommen werden" and "ej godkänd", may take it back.
+# The words before a status in its clause; others, as in "soll angenommen werden" and "ej godkänd", may negate it.
 _KNOWN: Final = (
     "is was but and or status estado statut stato adr a été ha sido y i oder ou o eller lub или dann jetzt nun now"
     " actuellement actualmente diese dieser cette este esta questa deze entscheidung décision decisión decisão"

@@ -12,7 +12,7 @@ from cognition_engines.markdown.front_block import Member, Notice, may_hold_next
 from cognition_engines.markdown.inline import one_line
 
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*$", re.MULTILINE)
-_LENIENT: Final = frozenset({"title", "status", "stage", "state", "date"})  # read even where they are not quite YAML
+_LENIENT: Final = frozenset({"title", "status", "stage", "state", "date"})  # read even if they are not valid YAML
 _LABELS: Final = frozenset({"tags", "tag", "keywords", "aliases", "alias"})  # whose numbers and booleans are text
 _HASHED: Final = re.compile(r"#[^\s#]+(?:\s+#[^\s#]+)*")  # to YAML a comment, to those who write notes their tags
 _OPENING: Final = ("'", '"', "[", "{")
@@ -21,11 +21,11 @@ _EMPTY: Final = frozenset({"", "[]", "{}", "~", "null"})
 
 @dataclass(frozen=True, slots=True)
 class FrontMatter:
-    """Members by their name in lower case without blanks, `-` and `_`. With a flaw the file is to be refused."""
+    """Members by their name in lower case without blanks, `-` and `_`. A file with a flaw is rejected."""
 
     members: Mapping[str, Member]
     values: Mapping[str, Value]
-    ignored: tuple[Member, ...]  # what counts for nothing, but stays in the text
+    ignored: tuple[Member, ...]  # ignored members, which stay in the text
     notices: tuple[Notice, ...]
     flaw: Notice | None = None
 
@@ -41,7 +41,7 @@ class FrontMatter:
         return self.values.get(name)
 
     def text(self, name: str) -> str:
-        """Return the member as one line of text, whatever it looks like; empty when absent or empty."""
+        """Return the member as one line of text, whatever its type; empty if absent or empty."""
         if name not in self.members:
             return ""
         value = self.values[name]
@@ -60,7 +60,7 @@ class FrontMatter:
         return isinstance(self.value("tags"), str)
 
     def tags(self, name: str = "tags") -> tuple[str, ...]:
-        """Return the tags of a member; what a list has besides texts is left to those who check it."""
+        """Return the tags of a member; other items of a list than texts are left to the validation."""
         value = labels(self.value(name))
         return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
 
@@ -106,9 +106,9 @@ def _says_something(item: Value) -> bool:
 
 
 def read_front_matter(members: Sequence[Member], flaw: Notice | None = None) -> FrontMatter:
-    """Return the members by name; one that is not closed is noticed and kept as text, one that is repeated is a flaw.
+    """Return the members by name; an unclosed one is reported and kept as text, a repeated one is a flaw.
 
-    `flaw` is that of the block they stand in.
+    `flaw` is that of their block.
     """
     first: dict[str, Member] = {}
     values: dict[str, Value] = {}

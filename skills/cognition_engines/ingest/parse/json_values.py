@@ -19,7 +19,7 @@ def _integer(digits: str) -> int | float:
 
 
 def refuse_constant(_: str) -> RefusedValue:
-    """Return what stands for NaN and Infinity, which JSON does not have."""
+    """Return a placeholder for NaN and Infinity, which JSON does not have."""
     return RefusedValue("NaN and Infinity are not numbers")
 
 
@@ -128,7 +128,7 @@ def parse_json(text: str) -> ParsedDocument:
 
 
 class BrokenJson(ValueError):
-    """What follows in the file cannot be read; the text is the reason."""
+    """The rest of the file cannot be read; the text is the reason."""
 
 
 _STREAM_DECODER: Final = json.JSONDecoder(parse_constant=refuse_constant)
@@ -202,7 +202,7 @@ class _Reading:
 
 
 def items_of(file: BinaryIO) -> Iterator[Value]:
-    """Yield the items of the list that a file is, or the one object. Raise BrokenJson, OSError."""
+    """Yield the items of the list in a file, or its one object. Raise BrokenJson, OSError."""
     reading = _Reading(file)
     if reading.peek() == "{":
         yield reading.value()
@@ -225,9 +225,9 @@ def first_of(head: bytes, file: BinaryIO) -> Value:
 
 
 def members_before(file: BinaryIO, name: str) -> dict[str, Value] | None:
-    """Return the members of the object that a file is, up to the list `name`; None if there is no such list.
+    """Return the members of the object in a file, up to the list `name`; None if there is no such list.
 
-    The file is at its start again after it.
+    The position of the file is restored.
     """
     reading = _Reading(file)
     found: dict[str, Value] = {}
@@ -246,7 +246,7 @@ def members_before(file: BinaryIO, name: str) -> dict[str, Value] | None:
 
 
 def items_under(file: BinaryIO, name: str) -> Iterator[Value]:
-    """Yield the items of a list that is a member of the object that a file is. Raise BrokenJson, OSError."""
+    """Yield the items of a list in a member of the file's object. Raise BrokenJson, OSError."""
     reading = _Reading(file)
     reading.take("{")
     while reading.value() != name:

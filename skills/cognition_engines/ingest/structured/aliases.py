@@ -1,7 +1,7 @@
-"""The names of the members of a record, ours in both spellings and those of other systems, and the kind they show.
+"""Names of the members of records, ours in both spellings and those of other systems, and the kinds they imply.
 
-Another system's name counts only where our own is not given; else it is kept in the metadata, as is what describes
-that system's storage. Nothing is left out but vectors.
+Another system's name counts only if our own is not given; else it is kept in the metadata, as are members that describe
+that system's storage. Only vectors are dropped.
 """
 
 import re
@@ -22,7 +22,7 @@ from cognition_engines.kinds.registry import DETECTED, SPECS
 from cognition_engines.kinds.spec import KIND_NAMES, Kind
 
 VECTORS: Final = frozenset({"embedding", "embeddings", "vector", "centroid_768d", "centroid_5d", "context_embedding"})
-# What other systems note about their storage, in records of any kind and of one.
+# Members of other systems about their storage, in records of any kind and of one.
 _STORAGE: Final = VECTORS | frozenset(
     {"artifact_uid", "content_hash", "content_type", "embedding_dimensions", "embedding_model", "embedding_provider"}
     | {"embedding_status", "extraction_run_id", "ingested_at", "is_chunked", "is_latest", "last_embedded_at"}
@@ -31,7 +31,7 @@ _STORAGE: Final = VECTORS | frozenset(
 )
 # Members of an extraction's content that other systems write next to it, or into it.
 _CONTENT_NAMES: Final = {"tradeoffs": "trade_offs"}
-_TITLE: Final = "extraction_title"  # another system's name for what the content is called
+_TITLE: Final = "extraction_title"  # another system's name for the content
 _BESIDE: Final = frozenset({"context_level", "context_id", "chunk_ids"})  # of an extraction, which others write into it
 KIND: Final = "kind"  # the member that names it
 _OF_DECISIONS: Final = frozenset(
@@ -53,9 +53,9 @@ class DuplicateField(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """The members of a record by our names, and those that have none, under the names they came by.
+    """The members of a record by our names, and members without one, under their original names.
 
-    `storage` are those of the others that are data about another system's storage.
+    `storage` are those of the latter that describe another system's storage.
     """
 
     known: Mapping[str, Value]
@@ -121,13 +121,13 @@ def _find_spellings(members: Mapping[str, Value], names: AbstractSet[str]) -> di
 
 @cache
 def _tolerated_names(kind: Kind) -> frozenset[str]:
-    """Return other systems' names that may stand next to ours, so that both are given."""
+    """Return other systems' names that may be given next to ours."""
     title = {_TITLE} if kind is Kind.EXTRACTION else frozenset()
     return _STORAGE | SPECS[kind].storage | title | SPECS[kind].aliases.keys() - {"text", "markdown"}
 
 
 def _with_content(known: dict[str, Value], others: dict[str, Value]) -> tuple[dict[str, Value], dict[str, Value]]:
-    """Return an extraction whose content stands next to its type, or holds what belongs outside it."""
+    """Return an extraction whose content is next to its type, or contains members that belong outside it."""
     type, content = known.get("type"), known.get("content")
     if not isinstance(type, str) or type not in EXTRACTION_TYPES:
         return known, others
@@ -192,11 +192,11 @@ def is_called_decisions(path: str) -> bool:
 
 
 def _is_decision(value: Mapping[str, Value]) -> bool:
-    """Return whether an object has a title or a text, and members that little else but a decision has.
+    """Return whether an object has a title or a text, and members that are rare in other records.
 
-    An id, a title, a text, tags, a date and a project are of anything, and so is a status such as done or open. Two
-    members that much else has as well count in an object with at most one unknown member, three in any; a status that
-    few others have counts twice.
+    An id, a title, a text, tags, a date and a project may belong to any record, and so may a status such as done or
+    open. Two members that are common in other records count in an object with at most one unknown member, three in any;
+    a rare status counts twice.
     """
     if "_id" in value and "title" not in value:
         return False  # a question of a test collection

@@ -43,7 +43,7 @@ HEADINGS: Final[Mapping[str, str]] = {
     "rationale": "Rationale",
     "consequences": "Consequences",
 }
-# Names of texts, however short; what other names hold is prose if it has at least this number of words.
+# Names of texts, however short; values of other names are prose if they have at least this number of words.
 _OF_TEXTS: Final = frozenset(
     {"body", "content", "description", "details", "message", "note", "notes", "comment", "comments", "summary"}
 )
@@ -53,7 +53,7 @@ _WITHOUT_BLANKS: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u
 _OPTION: Final = ("option", "name", "title")
 _WHY: Final = ("why", "reason", "description", "text")
 _METADATA: Final[TypeAdapter[dict[str, JsonValue]]] = TypeAdapter(Metadata)
-# Who decided and where: other tools' names, kept in the metadata even of a record that names its kind.
+# Names of other tools for decider and place, kept in the metadata even if a record names its kind.
 _OF_OTHERS: Final = frozenset(
     {"agent", "author", "authors", "decided_by", "deciders", "decision_makers", "recorded_by"}
 )
@@ -147,7 +147,7 @@ class _Members:
 
 
 def _sort_members(record: Mapping[str, Value], *, strict: bool) -> _Members:
-    """Return the members of a record; with `strict` one that no field or other tool knows is wrong."""
+    """Return the members of a record; with `strict` a member unknown to all fields and other tools is an error."""
     found, seen = _Members(), set[str]()
     for spelling, value in record.items():
         plain = snake(spelling)
@@ -166,7 +166,7 @@ def _sort_members(record: Mapping[str, Value], *, strict: bool) -> _Members:
 
 
 def _with_sections(found: _Members) -> None:
-    """Move what the text has a place for into it, and all prose: the metadata is not searched."""
+    """Move members with a section into the text, and all prose: the metadata is not searched."""
     text = found.known.get("text", "")
     if not isinstance(text, str):
         return
@@ -220,13 +220,13 @@ def _make_strict(name: str, value: Value) -> Value:
 
 
 def _whole(value: Value) -> Value:
-    """Return a number with 10.0 as 10; any other value as it is."""
+    """Return a number with 10.0 as 10; any other value unchanged."""
     return whole(value) if isinstance(value, float) else value
 
 
 @cache
 def _rules() -> Mapping[str, str]:
-    """Return what each member must be."""
+    """Return the rule of each member."""
     hints = get_type_hints(GivenDecision, include_extras=True)
     return {
         field.name: f"{field.name} must be {of.description}"
@@ -237,7 +237,7 @@ def _rules() -> Mapping[str, str]:
 
 
 def _check_decision(given: Mapping[str, Value], wrong: list[str]) -> GivenDecision | None:
-    """Return the members as a decision; None after adding to `wrong` what each must be that breaks its rule."""
+    """Return the members as a decision; None after adding the broken rules to `wrong`."""
     broken: dict[str, str] = {}
     for name, value in given.items():
         if (refused := first_refusal(value)) is not None:
@@ -260,10 +260,10 @@ def _check_decision(given: Mapping[str, Value], wrong: list[str]) -> GivenDecisi
 def read_decision(
     record: Mapping[str, Value], *, named_kind: bool = False, titled: bool = False
 ) -> ReadRecord[Decision]:
-    """Check the members of a record. Raise `Unacceptable` with all that breaks its rule.
+    """Check the members of a record. Raise `Unacceptable` with all violations.
 
-    Members that no field holds go to the text or the metadata. In a record that names its kind (`named_kind`) one that
-    no other tool is known to write is refused instead. `titled` says that it must have a title.
+    Members that no field holds go to the text or the metadata. In a record that names its kind (`named_kind`) a member
+    that no known tool writes is rejected instead. `titled` says that it must have a title.
     """
     found = _sort_members(record, strict=named_kind)
     found.wrong += unsound(found.sections).values()

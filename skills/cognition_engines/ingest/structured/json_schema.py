@@ -95,7 +95,7 @@ def _object(schema: dict[str, Any]) -> dict[str, Any]:
         return schema
     required, properties, rules = set(schema.pop("required", [])), {}, []
     for name, member in schema["properties"].items():
-        # nothing else is read in another spelling, and a constant is what distinguishes types
+        # nothing else is read in another spelling, and types differ by a constant
         member = {key: value for key, value in member.items() if key != "title"}
         given = member if name in required or "const" in member else _or_null(member)
         camel = to_camel(name)

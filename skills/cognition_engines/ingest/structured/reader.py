@@ -1,4 +1,4 @@
-"""Records in YAML, JSON and JSONL: documents to objects. What an object is, `objects` says."""
+"""Records in YAML, JSON and JSONL: documents to objects. The kinds of objects are detected in `objects`."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,14 +25,14 @@ from cognition_engines.kinds.spec import KIND_NAMES
 from cognition_engines.open_file import LONGEST_LINE, lines_of
 
 LOOKED_AT: Final = 100  # lines that are not blank, by which JSONL is recognised
-# A line that gives a member called title, or a kind, in either notation: what makes a broken file worth a refusal.
+# A line that gives a member called title, or a kind, in either notation: only then is a broken file reported.
 _TITLE: Final = re.compile(r"""^[ \t{\[,-]{0,80}["']?title["']?[ \t]{0,8}:""", re.MULTILINE)
 _JSON_TITLE: Final = re.compile(r'"title"\s{0,8}:')
 _KIND: Final = re.compile(rf"""\bkind["']?\s{{0,8}}:\s{{0,8}}["']?(?:{"|".join(KIND_NAMES)})\b""")
 
 
 def starts_lines(file: BinaryIO) -> bool:
-    """Return whether the first line that is not blank is a whole JSON object and more follow; ends where it began."""
+    """Return whether the first line that is not blank is a whole JSON object and more follow; restore the position."""
     start = file.tell()
     try:
         filled = (line for _, line in lines_of(file) if line is None or line.strip())
@@ -49,7 +49,7 @@ def starts_lines(file: BinaryIO) -> bool:
 
 
 def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | None:
-    """Return one record a line, read as they are asked for; a malformed line is refused alone."""
+    """Return one record for each line, read lazily; a malformed line is rejected alone."""
     start = file.tell()
     lines = parsed_lines(file)
     head = list(islice(lines, LOOKED_AT))
@@ -68,7 +68,7 @@ def read_lines(path: str, file: BinaryIO, explicit: bool) -> Iterator[Item] | No
 
 
 def parsed_lines(file: BinaryIO) -> Iterator[Candidate]:
-    """Yield the value of each line that is not blank; one that cannot be parsed is `broken`."""
+    """Yield the value of each line that is not blank; a line that cannot be parsed is `broken`."""
     for number, line in lines_of(file):
         if line is None:
             most = f"the line has more than {LONGEST_LINE // 2**20} MiB"
@@ -90,7 +90,7 @@ def parsed_lines(file: BinaryIO) -> Iterator[Candidate]:
 
 
 def read_json_lines(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
-    """Return one record a line, of which the first is no object; or one JSON document."""
+    """Return one record for each line, if the first is no object; or one JSON document."""
     try:
         return _read_documents(path, [parse_json(text)], explicit)
     except MalformedText:
@@ -115,7 +115,7 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
     try:
         documents = parse_yaml(text, LABELS)
     except MalformedText as error:
-        # the documents before the one that is broken are whole
+        # the documents before the broken one are whole
         items = _read_documents(path, error.before, explicit)
         if items is None:
             return _refuse_malformed(path, text, error, explicit)
@@ -124,7 +124,7 @@ def read_yaml(path: str, text: str, explicit: bool) -> Iterator[Item] | None:
 
 
 def _read_whole(path: str, text: str, documents: Sequence[ParsedDocument], explicit: bool) -> Iterator[Item] | None:
-    """Return the records of a whole file; the refusal of one that may hold none, as for a member given twice."""
+    """Return the records of a whole file, or the rejection of one without certain records, as for duplicate members."""
     items = _read_documents(path, documents, explicit)
     if items is not None:
         return items

@@ -42,7 +42,7 @@ from cognition_engines.kinds.registry import NAMESAKES, OtherRecord, Record, val
 from cognition_engines.kinds.spec import KIND_NAMES, Kind
 
 _MARK: Final = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-# What an extraction says whose content is a mere text, by its type.
+# The member for the content of an extraction that is a mere text, by its type.
 AS_TEXT: Final[Mapping[str, tuple[Mapping[str, str], str]]] = {
     "decision": ({}, "question"),
     "pattern": ({"name": "Pattern"}, "solution"),
@@ -84,9 +84,9 @@ def read_other(kind: Kind, given: Mapping[str, Value], *, named_kind: bool) -> R
 
 
 def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str, str]]:
-    """Return the members by our names, and why some are refused that are given twice, by their name.
+    """Return the members by our names, and the rejections of duplicate ones, by their name.
 
-    The first of two is kept, so that what else is wrong is found.
+    The first of two is kept, so that other faults are found.
     """
     rest, twice = dict(given), dict[str, str]()
     while True:
@@ -96,7 +96,7 @@ def _members(kind: Kind, given: Mapping[str, Value]) -> tuple[Members, dict[str,
             twice[error.name] = str(error)
             spellings = [spelling for spelling in rest if snake(spelling) == error.name]
             if not spellings:
-                twice["content"] = str(error)  # both stand in it
+                twice["content"] = str(error)  # it has both
             del rest[spellings[-1] if spellings else "content"]
 
 
@@ -111,13 +111,13 @@ def _wrong_beside_type(known: Mapping[str, Value]) -> list[str]:
 
 
 def check_rights(names: Iterable[str]) -> None:
-    """Raise `Unacceptable` for a name that says who may see a record in a spelling that nothing heeds."""
+    """Raise `Unacceptable` for the name of a right in an unknown spelling."""
     for reason in filter(None, map(misspelled_right, names)):
         raise Unacceptable(reason)
 
 
 def into_metadata(known: dict[str, Value], others: Mapping[str, Value]) -> Iterable[str]:
-    """Put what has no field into the metadata; the names of it. Raise `Unacceptable`."""
+    """Move members without a field into the metadata; return their names. Raise `Unacceptable`."""
     kept = {name: value for name, value in others.items() if name not in VECTORS}
     metadata = known.get("metadata", {})
     if not kept or not isinstance(metadata, dict):
@@ -167,7 +167,7 @@ def _items(value: Value) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What may be a record, and its 1-based line. `broken` when it could not be parsed at all: then `text` is it."""
+    """A possible record, and its 1-based line. `broken` if it could not be parsed: then `text` is the source."""
 
     value: Value
     line: int
@@ -176,12 +176,12 @@ class Candidate:
 
 
 class ObjectReader:
-    """Reads the objects of one file. Those that are of no kind by their members are taken for decisions."""
+    """Reads the objects of one file. Objects whose members imply no kind are read as decisions."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._seen: defaultdict[Kind, set[str]] = defaultdict(set)  # ids, by the first of the kinds that share theirs
-        # what went to metadata, and the vectors that were left out, by kind
+        # members moved to metadata, and dropped vectors, by kind
         self._kept: dict[Kind, dict[str, None]] = {}
         self._vectors: dict[Kind, dict[str, None]] = {}
 
@@ -228,7 +228,7 @@ class ObjectReader:
 
 
 def draft_object(read: ReadRecord[Record], ordinal: int, line: int) -> RecordDraft | DocumentDraft:
-    """Return a record; or a document, if its text is to be cut. Raise `Unacceptable` if no chunk can hold a part."""
+    """Return a record; or a document, if its text must be cut. Raise `Unacceptable` if no chunk can hold a part."""
     record = read.record
     if isinstance(record, Source) and read.text is not None:
         return DocumentDraft(record, pieces_of(read.text.replace("\r\n", "\n")), ordinal, line)

@@ -1,7 +1,7 @@
-"""Rows of the audit: what one call leaves, the hash that binds it to the row before it, and whether a chain is intact.
+"""Rows of the audit: one for each call, the hash that links it to the row before it, and the check of a chain.
 
-Each hash covers the row and the hash before it, so that no row can be changed, left out or moved without a trace. Who
-may write to the database can compute all hashes again: against that helps only a number and hash noted elsewhere.
+Each hash covers the row and the hash before it, so that no row can be changed, left out or moved without a trace. A
+program that may write to the database can compute all hashes again; only a number and hash noted elsewhere reveal that.
 """
 
 import json
@@ -32,9 +32,9 @@ class AuditedRecord:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One call: when it was answered, to whom, under which request id, and how it ended.
+    """One call: the time of its answer, the caller, the request id, and the outcome.
 
-    `code` is 0 for a result, else the code of the error. `query` is the text asked for, None where queries are not
+    `code` is 0 for a result, else the code of the error. `query` is the text of the query, None if queries are not
     kept.
     """
 
@@ -59,7 +59,7 @@ class AuditRow:
 
 @dataclass(frozen=True, slots=True)
 class ChainHead:
-    """The last row of a chain, and the last that was pruned: by number and hash, 0 and START where there is none."""
+    """The last row of a chain, and the last that was pruned: by number and hash, 0 and START if there is none."""
 
     number: int = 0
     hash: str = START
@@ -73,7 +73,7 @@ def record_of(kind: Kind, id: object, written: bool = False) -> AuditedRecord:
 
 
 def query_cell(query: str | None) -> str | None:
-    """Return a query as it is stored: JSON in ASCII, for PostgreSQL keeps no NUL in a text."""
+    """Return the stored form of a query: JSON in ASCII, for PostgreSQL keeps no NUL in a text."""
     return None if query is None else json.dumps(query)
 
 
@@ -91,7 +91,7 @@ def hash_after(previous: str, entry: AuditEntry) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChainBreak:
-    """What is wrong at a row, by its number.
+    """A fault at a row, by its number.
 
     `missing`: it and maybe some before it; `altered`, `reordered`, `extra`: the row itself; `truncated`: it and all
     after it are missing; `head`: the head is not that of the last row; `noted`: it is not the one noted elsewhere.
@@ -104,7 +104,7 @@ class ChainBreak:
 
 @dataclass(frozen=True, slots=True)
 class ChainReport:
-    """The head of a chain, how many rows there are, and what is wrong: `found` breaks, the first of them listed."""
+    """The head of a chain, the number of rows, and the faults: `found` breaks, the first of them listed."""
 
     head: ChainHead
     rows: int
@@ -173,10 +173,10 @@ class _Verification:
 def verify_chain(
     head: ChainHead, pages: Iterable[Sequence[AuditRow]], noted: tuple[int, str] | None = None
 ) -> ChainReport:
-    """Return what is wrong with the rows of a chain, given in ascending order from the first stored one.
+    """Return the faults in the rows of a chain, given in ascending order from the first stored one.
 
-    `noted` is the number and hash of a row, kept elsewhere. One that was pruned since proves nothing any more, unless
-    it is the row of the cut.
+    `noted` is the number and hash of a row, kept elsewhere. A row that was pruned since proves nothing, unless it is
+    the last pruned one.
     """
     verification = _Verification(head, noted)
     for page in pages:

@@ -34,7 +34,7 @@ _PRUNED_AT_A_TIME: Final = 5000  # rows; others may append in between
 
 @dataclass(frozen=True, slots=True)
 class AuditFilters:
-    """Which rows: all conditions together; times are inclusive, `id` is one that a row names."""
+    """Conditions on rows, all of which must hold; times are inclusive, `id` is one that a row names."""
 
     agent: str | None = None
     method: str | None = None
@@ -45,7 +45,7 @@ class AuditFilters:
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """Rows, newest first; `before` is where the next page begins, None for the last one."""
+    """Rows, newest first; `before` is the position of the next page, None for the last one."""
 
     rows: tuple[AuditRow, ...]
     before: int | None
@@ -61,22 +61,22 @@ class AuditChain:
     def append(self, entries: Sequence[AuditEntry], attempts: list[ChainHead]) -> None:
         """Add rows in this order, all or none.
 
-        `attempts` is empty at first, and given again where these entries are given again after a failure: it notes
-        what was tried, for a commit may have failed to be reported only.
+        `attempts` is empty at first, and passed again if these entries are passed again after a failure: it records
+        attempts, since a commit may have succeeded although an error was reported.
         """
         with _append_transaction(self._store) as connection:
-            locked_head(connection)  # first: what was tried may be about to be committed
+            locked_head(connection)  # first: an earlier attempt may be about to be committed
             if any(has_row(connection, one) for one in attempts):
                 return
             append_rows(connection, entries, attempts)
 
     def head(self) -> ChainHead:
-        """Return the head: the end of the chain, and up to which row it was pruned."""
+        """Return the head: the end of the chain, and the last pruned row."""
         with begin_read(self._store) as connection:
             return head_of(connection)
 
     def last_at(self) -> datetime | None:
-        """Return the time of the last row; None without one."""
+        """Return the time of the last row; None without rows."""
         newest = sa.select(audit_rows.c.at).order_by(audit_rows.c.number.desc()).limit(1)
         with begin_read(self._store) as connection:
             at = connection.execute(newest).scalar()
@@ -94,7 +94,7 @@ class AuditChain:
         return AuditPage(rows, rows[-1].number if len(found) > limit else None, head)
 
     def verify(self, noted: tuple[int, str] | None = None) -> ChainReport:
-        """Return what is wrong with the chain; see `audit_rows.verify_chain`."""
+        """Return the faults of the chain; see `audit_rows.verify_chain`."""
         with begin_scan(self._store) as connection:
             return verify_chain(head_of(connection), rows_after(connection, -1), noted)
 
@@ -113,7 +113,7 @@ class AuditChain:
             cut = min(head.number if first is None else first - 1, head.pruned + _PRUNED_AT_A_TIME)
             at_cut = sa.select(audit_rows.c.hash).where(audit_rows.c.number == cut)
             hash = connection.execute(at_cut).scalar()
-            if cut <= head.pruned or hash is None:  # a chain that lacks this row is left as it is, to be verified
+            if cut <= head.pruned or hash is None:  # a chain that lacks this row is left unchanged, to be verified
                 return 0
             connection.execute(sa.delete(audit_records).where(audit_records.c.number <= cut))
             connection.execute(sa.delete(audit_rows).where(audit_rows.c.number <= cut))
@@ -137,12 +137,12 @@ def append_rows(connection: sa.Connection, entries: Sequence[AuditEntry], attemp
 
 
 def head_of(connection: sa.Connection) -> ChainHead:
-    """Return the head of the chain, as it is."""
+    """Return the head of the chain."""
     return ChainHead(*connection.execute(_HEAD).one())
 
 
 def locked_head(connection: sa.Connection) -> ChainHead:
-    """Return the head of the chain, which no one else can move until the end of this transaction."""
+    """Return the head of the chain, which other transactions cannot move until the end of this one."""
     return ChainHead(*connection.execute(_HEAD.with_for_update()).one())  # on SQLite, BEGIN IMMEDIATE has done it
 
 
@@ -170,7 +170,7 @@ def changed_since(connection: sa.Connection, seq: int) -> list[tuple[int, str]]:
 
 
 def put_rows(connection: sa.Connection, rows: Sequence[AuditRow]) -> None:
-    """Add rows as they are."""
+    """Add rows without a change."""
     _insert(connection, audit_rows, [(row.number, *entry_cells(row.entry), row.hash) for row in rows])
     named = [
         (row.number, place, one.kind, one.id, int(one.written))
@@ -247,10 +247,10 @@ def _read(connection: sa.Connection, statement: sa.Select[tuple[object, ...]]) -
 
 
 def carry_audit(source: sa.Connection, target: sa.Connection, component: str) -> None:
-    """Give the target the rows that the source has and it lacks. Errors of the source name its `component`.
+    """Add the rows of the source that the target lacks. Errors of the source name its `component`.
 
-    A target that has rows keeps them all: rows of the source are added where they continue its chain.
-    Otherwise none are, because what happened in the target is not to be erased by bringing back a backup.
+    A target that has rows keeps them all: rows of the source are added only if they continue its chain, because
+    restoring a backup must not erase the audit of the target.
     """
     ours = locked_head(target)
     with failures(component):

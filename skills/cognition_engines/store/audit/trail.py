@@ -1,7 +1,8 @@
 """Audit rows on their way into the store: calls leave them here, and one thread writes them in batches.
 
-A row is in the store about 0.1 s after its call was answered, or before that where the trail is durable. What a killed
-process had not written is lost: the rows of the last 0.1 s and of the batch in progress, at most CAPACITY of them.
+A row is in the store about 0.1 s after its call was answered, or before that if the trail is durable. Rows that a
+killed process had not written are lost: the rows of the last 0.1 s and of the batch in progress, at most CAPACITY of
+them.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ PRUNE_SECONDS: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class AuditOptions:
-    """What is audited, and how. `reads` False leaves out calls that read; writes always have a row.
+    """Options of the audit. `reads` False leaves out calls that read; writes always have a row.
 
     `durable` lets no answer leave before its row is stored. Rows older than `days` are pruned; None keeps all.
     `queries` keeps the texts of queries.
@@ -73,7 +74,7 @@ class AuditTrail:
         self._queue: deque[AuditEntry] = deque()
         self._settled = 0  # rows that left the queue
         self._waiters: list[_Waiter] = []
-        self._hurried = False  # someone waits, so that no more rows are collected
+        self._hurried = False  # a caller waits, so that no more rows are collected
         self._failing = False
         self._closing = False
         self._attempts: list[ChainHead] = []  # of the batch that failed last, which is tried again as it was
@@ -94,7 +95,7 @@ class AuditTrail:
     async def add(self, entry: AuditEntry) -> None:
         """Take a row; return when it is stored if the trail is durable.
 
-        Waits while the queue is full. Raise ComponentFailed for a store that does not take it in the time of a call.
+        Waits while the queue is full. Raise ComponentFailed if the store does not accept it within the time of a call.
         """
         until = monotonic() + self._call_seconds
         while (target := self._add_entry(entry)) is None:
@@ -103,13 +104,13 @@ class AuditTrail:
             await self._await_row(target, until)
 
     async def flush(self) -> None:
-        """Wait until every row that was added is stored. Raise ComponentFailed if the store does not take it."""
+        """Wait until every row that was added is stored. Raise ComponentFailed if the store does not accept it."""
         with self._changed:
             target = self._settled + len(self._queue)
         await self._await_row(target, monotonic() + self._call_seconds)
 
     def close(self, seconds: float) -> int:
-        """Write the rows that wait, in this time; return how many are lost."""
+        """Write the rows that wait, in this time; return the number of lost ones."""
         with self._changed:
             self._closing = True
             thread = self._thread

@@ -1,1 +1,1 @@
-"""What is forgotten: what goes with it, the ledger of it, what expires, and a database without it."""
+"""Erasure: dependent records, the ledger of forgotten records, expiry, and compaction of the database."""

@@ -1,8 +1,8 @@
-"""What goes when a record is forgotten, and what is noted of it: ids and hashes, no content.
+"""The cascade of forgetting a record, and its note in the ledger: ids and hashes, no content.
 
-A record takes along the passages that its text was cut into, and of its owner's records those that happened in it or
-are known by it alone. Records of other agents and of files stay, with an id that names nothing any more. Of the records
-that the forgetter sees, what goes depends on nothing hidden.
+The passages of a record are deleted with it, and those records of its owner that happened in it or are known from it
+alone. Records of other agents and of files stay, with a dangling id. The deletion of visible records does not depend on
+hidden ones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ _COLUMNS: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Doomed:
-    """A record that goes. `hash` is that of its content, 64 hexadecimal digits."""
+    """A record to be deleted. `hash` is that of its content, 64 hexadecimal digits."""
 
     key: int
     kind: Kind
@@ -50,7 +50,7 @@ class Doomed:
 
 @dataclass(frozen=True, slots=True)
 class Cascade:
-    """How much goes with a record, as far as its forgetter sees it."""
+    """Counts of records, reviews, links and revisions deleted with a record, as far as the caller sees them."""
 
     chunks: int = 0
     events: int = 0
@@ -64,10 +64,10 @@ class Cascade:
 
 @dataclass(frozen=True, slots=True)
 class Erasable:
-    """All records that go, the one that was named first.
+    """All records to be deleted, the named one first.
 
     `of_files` and `of_others` count the records that name it and stay, because files or other agents own them, as far
-    as the forgetter sees them.
+    as the viewer sees them.
     """
 
     gone: tuple[Doomed, ...]
@@ -76,7 +76,7 @@ class Erasable:
 
 
 def erasable(connection: sa.Connection, key: int, viewer: Viewer | None, *, with_files: bool = False) -> Erasable:
-    """Return what goes with a record when this viewer forgets it; records of files go only `with_files`."""
+    """Return the records deleted with a record when this viewer forgets it; records of files only `with_files`."""
     (root,) = find_erased(connection, records.c.key, [key])
     gone = {root.key: root}
     kept: dict[int, Doomed] = {}
@@ -100,7 +100,7 @@ def erasable(connection: sa.Connection, key: int, viewer: Viewer | None, *, with
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """What a viewer sees; of None everything."""
+    """The records visible to a viewer; all for None."""
 
     connection: sa.Connection
     viewer: Viewer | None
@@ -113,14 +113,14 @@ class Sight:
         return seen
 
     def split(self, keys: Iterable[int]) -> "tuple[tuple[Sight, set[int]], tuple[Sight, set[int]]]":
-        """Return the keys that are seen, to be judged by what is seen, and the others, to be judged by everything."""
+        """Return the visible keys, to be judged by visible records, and the others, to be judged by all records."""
         every = set(keys)
         seen = self.of(every)
         return (self, seen), (Sight(self.connection, None), every - seen)
 
 
 def cascade_of(connection: sa.Connection, gone: Sequence[Doomed], viewer: Viewer | None) -> Cascade:
-    """Count the records that go with the first one, as far as the viewer sees them."""
+    """Count the records deleted with the first one, as far as the viewer sees them."""
     root, others = gone[0], gone[1:]
     seen = Sight(connection, viewer).of(one.key for one in others)
     kinds = [one.kind for one in others if one.key in seen]
@@ -151,7 +151,7 @@ def _links(connection: sa.Connection, root: Doomed, viewer: Viewer | None) -> in
 
 
 def find_erased(connection: sa.Connection, column: sa.ColumnElement[Any], values: Sequence[Any]) -> list[Doomed]:
-    """Return the records that have one of the values in a column of `records`."""
+    """Return the records with one of these values in a column of `records`."""
     found: list[Doomed] = []
     for page in pages(values):
         for row in connection.execute(sa.select(*_COLUMNS).where(column.in_(page)).order_by(records.c.key)):
@@ -203,7 +203,7 @@ def _passages(connection: sa.Connection, ids: Iterable[str]) -> list[Doomed]:
 
 
 def named_by_only(sight: Sight, gone: Sequence[int]) -> list[Doomed]:
-    """Return the entities that events and edges which go have named, and no others name."""
+    """Return the entities that only deleted events and edges name."""
     connection, found = sight.connection, []
     for judge, keys in sight.split(_entities_named(connection, gone)):
         for key in keys.intersection(_entities_named(connection, judge.of(gone))):

@@ -1,4 +1,4 @@
-"""What the records know of what was forgotten or has expired, and how it leaves the database.
+"""Forgotten and expired records: their ledger, and their removal from the database.
 
 SQLite clears the cells of deleted rows, but not the copies that pages keep of rows which moved to other pages, nor the
 frames of its write-ahead log: VACUUM writes all rows into fresh pages, and a checkpoint cuts the log off. PostgreSQL
@@ -37,15 +37,15 @@ from cognition_engines.store.schema import (
 )
 from cognition_engines.store.values import StoredRecord
 
-EXPIRED: Final = "expired"  # the reason in the ledger where no agent gave one
-_COMPACTED: Final = "compacted"  # in `meta`: the seq up to which nothing is left of what was forgotten
+EXPIRED: Final = "expired"  # the reason in the ledger if no agent gave one
+_COMPACTED: Final = "compacted"  # in `meta`: the seq up to which no bytes of forgotten records are left
 _BY_KEY: Final = (records, *TABLES.values(), links, vectors, revisions, reviews, decision_links, ended_links)
 _BUSY_MILLISECONDS: Final = 2000  # that a checkpoint waits for readers
 
 
 @dataclass(frozen=True, slots=True)
 class CompactedDatabase:
-    """Whether a database was compacted; else `left_because` says why not. `bytes` is how large it is, 0 if unknown."""
+    """The result of compacting a database: its size in `bytes`, or 0; `left_because` says why it was skipped."""
 
     done: bool
     bytes: int
@@ -53,7 +53,7 @@ class CompactedDatabase:
 
 
 def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[StoredRecord]:
-    """Return the records of any kind that an id means for the viewer; by the ids of files where no record has it."""
+    """Return the records of any kind that an id means for the viewer; by the ids of files if no record has it."""
     found: list[StoredRecord] = []
     of_id = sa.select(records.c.key, records.c.kind, records.c.id).where(
         records.c.id.in_(sorted({add_prefix(kind, id) for kind in Kind})), *visible(viewer)
@@ -69,7 +69,7 @@ def named_records(connection: sa.Connection, id: str, viewer: Viewer) -> list[St
 
 
 class Forgetting:
-    """What the records know of what was forgotten."""
+    """The ledger of forgotten records."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store
@@ -107,13 +107,13 @@ class Forgetting:
         return done
 
     def compacted_to(self) -> int:
-        """Return the `seq` up to which the database holds nothing forgotten; 0 before any compaction."""
+        """Return the `seq` up to which the database has no bytes of forgotten records; 0 before any compaction."""
         with begin_read(self._store) as connection:
             noted = connection.execute(sa.select(meta.c.value).where(meta.c.name == _COMPACTED)).scalar()
         return 0 if noted is None else int(noted)
 
     def left_of(self, gone: Sequence[Doomed]) -> int:
-        """Return how many rows of forgotten records are in any table, looked for by their keys and ids."""
+        """Return the number of rows of forgotten records in all tables, by their keys and ids."""
         keys, ids = [one.key for one in gone], [one.id for one in gone]
         with begin_read(self._store) as connection:
             found = sum(_count(connection, table, table.c.key, keys) for table in _BY_KEY)
@@ -134,7 +134,7 @@ class Forgetting:
             )
 
     def next_expiry(self) -> datetime | None:
-        """Return when the next record expires; None if none does."""
+        """Return the time of the next expiry; None if no record expires."""
         statement = sa.select(sa.func.min(records.c.expires_at)).where(records.c.expires_at.is_not(None))
         with begin_read(self._store) as connection:
             found = connection.execute(statement).scalar()

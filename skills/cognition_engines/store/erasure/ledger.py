@@ -1,7 +1,7 @@
-"""The ledger of what was forgotten, in the database and as lines of a file, and what a restore takes from it.
+"""The ledger of forgotten records, in the database and as lines of a file, and its use by a restore.
 
-It has ids, times, hashes and who asked for it, and nothing of the content. The file is for a database that is lost: a
-backup from before an erasure does not bring back what was forgotten since.
+It has ids, times, hashes and the requesting agent, and no content. The file is for a lost database: restoring a backup
+from before an erasure does not restore records forgotten since.
 """
 
 import fcntl
@@ -35,12 +35,12 @@ from cognition_engines.store.write import bury
 _log = logging.getLogger(__name__)
 
 FORGET: Final = "Forget"  # the method under whose keys answers about erasures are kept: they have no content
-_LAST: Final = (Kind.SOURCE, Kind.ARTIFACT, Kind.TURN)  # they go after the records that belong to them
+_LAST: Final = (Kind.SOURCE, Kind.ARTIFACT, Kind.TURN)  # they are deleted after the records that belong to them
 
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """The end of a record: `at` in microseconds since 1970, `agent` None for one that expired.
+    """The end of a record: `at` in microseconds since 1970, `agent` None if it expired.
 
     `owner` is the agent who wrote the record, None if that is `agent`; see `written_by`.
     """
@@ -64,9 +64,9 @@ _COLUMNS: Final = tuple(erasures.c[one.name] for one in fields(Erasure))
 
 
 def erase(connection: sa.Connection, gone: Sequence[Doomed], at: int, agent: str | None, reason: str | None) -> None:
-    """Delete records, the named one last, with what their authors were answered; note each in the ledger."""
+    """Delete records, the named one last, with the answers to their authors; note each in the ledger."""
     names = [(one.kind, one.id, one.key) for one in gone]
-    bury(connection, names[1:])  # first, else what belongs to the other would have to do without it
+    bury(connection, names[1:])  # first, else records that belong to the other would lack it
     bury(connection, names[:1])
     spend(connection, gone)
     owners = [None if one.owner == agent else one.owner for one in gone]
@@ -111,7 +111,7 @@ def find_erasures(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) 
 
 @contextmanager
 def ledger_locked(file: Path) -> Iterator[None]:
-    """Keep other processes that ask for it from adding to the file, by a lock of its folder. Raise OSError."""
+    """Keep other processes from adding to the file, by a lock of its folder. Raise OSError."""
     folder = os.open(file.parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
@@ -121,9 +121,9 @@ def ledger_locked(file: Path) -> Iterator[None]:
 
 
 def read_ledger(file: Path) -> list[Erasure]:
-    """Return the erasures of a file, none without it; cut off a last line that a power cut left torn.
+    """Return the erasures of a file, none without it; cut off a last line torn by a power cut.
 
-    Raise ConfigurationError for a file that is no ledger, OSError for one that cannot be read.
+    Raise ConfigurationError if the file is no ledger, OSError if it cannot be read.
     """
     if not file.exists():
         return []
@@ -196,7 +196,7 @@ def _members(one: Erasure) -> dict[str, object]:
 
 
 def spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
-    """Take what was answered about these records, and where other answers name them."""
+    """Delete the stored answers about these records, and their names in other answers."""
     others = receipts.c.method != FORGET
     for page in pages([one.id for one in gone]):
         connection.execute(sa.update(receipts).where(receipts.c.record.in_(page), others).values(answer=None))
@@ -211,7 +211,7 @@ def spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
 
 
 def _drop_quotes(answer: str, id: str) -> str | None:
-    """Return an answer about another record without what it quotes of this one; None if all of it is about both."""
+    """Return an answer about another record without its quotations of this one; None if more of it names this one."""
     members = json.loads(answer)
     members["duplicates"] = [one for one in members.get("duplicates", ()) if one["id"] != id]
     left = json.dumps(members, ensure_ascii=False)
@@ -219,7 +219,7 @@ def _drop_quotes(answer: str, id: str) -> str | None:
 
 
 def erase_again(connection: sa.Connection, found: Sequence[Erasure]) -> int:
-    """Forget the records that a restore brought back; return their number.
+    """Forget the records that a restore added again; return their number.
 
     These are the records of the ledger that are no younger than their erasure, and their owner's records that belong to
     a forgotten one: an amendment may have dropped them before the erasure, so that the ledger does not have their ids.
@@ -246,7 +246,7 @@ def erase_again(connection: sa.Connection, found: Sequence[Erasure]) -> int:
 def _find_belonging(
     connection: sa.Connection, roots: Sequence[Erasure], back: Sequence[Doomed], owner: str | None
 ) -> list[Doomed]:
-    """Return the records of the owner that belong to roots, none of which is in the store after the restore."""
+    """Return the records of the owner that belong only to roots missing after the restore."""
     sight, last = Sight(connection, None), max(one.at for one in roots)
     gone: dict[int, Doomed] = {}
 

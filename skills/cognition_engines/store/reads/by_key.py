@@ -1,4 +1,4 @@
-"""Reads by key and id. What a viewer may not see, the database leaves out."""
+"""Reads by key and id. The database leaves out records that a viewer may not see."""
 
 import sqlite3
 from collections import defaultdict
@@ -22,11 +22,11 @@ from cognition_engines.store.values import FloatArray, StoredRecord, Text
 
 T = TypeVar("T")
 
-# What a statement leaves out: nothing, what is above a clearance, or also what is of other projects.
+# Exclusions of a statement: none, records above a clearance, or also records of other projects.
 Guard: TypeAlias = Literal["none", "clearance", "projects"]
 
 _PLAINLY: Final = 500  # keys of one statement for SQLite's driver, which keeps few of such statements prepared
-_TEXTS: Final = 1024  # statements, by how many keys and projects they name
+_TEXTS: Final = 1024  # statements, by their numbers of keys and projects
 _NAMING: Final = sqlite.dialect(paramstyle="named")
 
 # The records that are embedded. A chunked artifact has no own text: its chunks are searched.
@@ -55,7 +55,7 @@ def counts_of(connection: sa.Connection) -> dict[Kind, int]:
 
 def models_of(connection: sa.Connection) -> dict[str, int]:
     """Count the records with vectors, for each embedding model."""
-    # whatever has vectors has a window 0
+    # every record with vectors has a window 0
     statement = sa.select(vectors.c.model, sa.func.count()).where(vectors.c.window == 0).group_by(vectors.c.model)
     return {row[0]: row[1] for row in connection.execute(statement.order_by(vectors.c.model))}
 
@@ -73,7 +73,7 @@ class Reads:
         self._store: Final = store
 
     def windows(self, space: Space, model: str, up_to: int) -> int:
-        """Return how many vectors of `model` a space has, without records that changed after the `seq` `up_to`."""
+        """Return the number of vectors of `model` in a space, without records that changed after the `seq` `up_to`."""
         chosen = vectors.c.model == model, records.c.seq <= up_to, records.c.kind.in_(space.kinds)
         with begin_scan(self._store) as connection:
             return count_rows(connection, vectors.join(records), *chosen)
@@ -87,7 +87,7 @@ class Reads:
         """Return the records that exist and that `viewer` sees, in the order asked; None, the operator, sees all.
 
         The ids of artifacts, turns and events are known with and without their prefix. An id that no record has is
-        looked for among those that files give; it means a record if the viewer sees no other that is given it.
+        looked for among those that files give; it means a record if the viewer sees no other with that id.
         """
         wanted = list(dict.fromkeys((kind, add_prefix(kind, id)) for kind, id in ids))
         found: dict[tuple[Kind, str], StoredRecord] = {}
@@ -102,9 +102,9 @@ class Reads:
     def by_keys(
         self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
     ) -> dict[int, StoredRecord]:
-        """Return the records that exist and that `viewer` sees, of any kinds; naming `kinds` leaves out all others.
+        """Return the existing records that `viewer` sees, of all kinds or of `kinds`.
 
-        Asks the database also for no keys: one that fails must not look like no match.
+        Queries the database even for no keys: a failing database must not look like no match.
         """
         if keys and len(keys) <= _PLAINLY and is_plain(self._store) and self._store.read.has(keys):
             with reading_plainly(self._store) as plain:
@@ -201,7 +201,7 @@ _VECTORS: Final = (
 
 
 def vectors_by_key(connection: sa.Connection, keys: Sequence[int], model: str) -> dict[int, FloatArray]:
-    """Return what `Reads.vectors_of` does, inside a transaction."""
+    """Do as `Reads.vectors_of`, inside a transaction."""
     cells: dict[int, list[bytes]] = defaultdict(list)
     for page in pages(keys):
         for key, cell in connection.execute(_VECTORS, {"keys": list(page), "model": model}):
@@ -210,7 +210,7 @@ def vectors_by_key(connection: sa.Connection, keys: Sequence[int], model: str) -
 
 
 def named_record(connection: sa.Connection, kind: Kind, id: str, viewer: Viewer) -> StoredRecord | None:
-    """Return the record of an id, or of one that a file gives if the viewer sees just one such record."""
+    """Return the record of an id, or of an id in files if the viewer sees just one such record."""
     named = records.c.kind == int(kind), records.c.id == id
     key = connection.execute(sa.select(records.c.key).where(*named, *visible(viewer))).scalar()
     if key is None:
@@ -294,7 +294,7 @@ def asked_by_keys(
 def found_by_keys(
     connection: sa.Connection, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
 ) -> dict[int, StoredRecord]:
-    """Return what `Reads.by_keys` does, inside a transaction."""
+    """Do as `Reads.by_keys`, inside a transaction."""
     if kinds is not None and len(kinds) == 1:
         by_kind: Mapping[Kind, Sequence[int]] = {kinds[0]: keys}
     else:
@@ -324,14 +324,14 @@ def _by_keys(kind: Kind, guard: Guard) -> sa.Select[Any]:
 
 
 def guard_of(viewer: Viewer | None) -> Guard:
-    """Return by what a statement leaves out records that a viewer does not see."""
+    """Return the condition by which a statement excludes records that a viewer does not see."""
     if viewer is None:
         return "none"
     return "clearance" if viewer.projects is None else "projects"
 
 
 def guards(source: sa.FromClause, guard: Guard) -> list[sa.ColumnElement[bool]]:
-    """Return what a viewer may see of the records, or of an alias, for a statement that is made once."""
+    """Return the conditions on records, or on an alias, that a viewer may see, for a statement that is built once."""
     if guard == "none":
         return []
     conditions = [source.c.sensitivity <= sa.bindparam("clearance"), _lasts(source, sa.bindparam("now"))]

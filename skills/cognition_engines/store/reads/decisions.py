@@ -24,7 +24,7 @@ from cognition_engines.store.values import Revision, StoredRecord
 REVIEW: Final = TypeAdapter(ReviewContent)
 _table: Final = TABLES[Kind.DECISION]
 Direction: TypeAlias = Literal["outgoing", "incoming", "both"]
-MOST_LINKS: Final = 2000  # that one step, or the answer, has
+MOST_LINKS: Final = 2000  # in one step, or in the answer
 SUPERSEDES: Final[LinkType] = "supersedes"
 
 
@@ -32,10 +32,9 @@ SUPERSEDES: Final[LinkType] = "supersedes"
 class DecisionHistory:
     """A decision, its contents and reviews from the first to the last, and the links that the viewer sees whole.
 
-    One that is read from a file has no contents before the present one. `own` has the status and the outcome that the
-    decision states itself, whatever reviews and successors make of it. `ended` are links that agents ended, the first
-    one first, `stated` is what files say it supersedes or is superseded by, `superseded_at` since when the latter is
-    stored.
+    A decision read from a file has no contents before the present one. `own` has the decision's own status and outcome,
+    without the effect of reviews and successors. `ended` are links that agents ended, the first one first, `stated` are
+    the supersessions that files state, `superseded_at` is the time since which its successor is stored.
     """
 
     stored: StoredRecord
@@ -50,9 +49,9 @@ class DecisionHistory:
 
 @dataclass(frozen=True, slots=True)
 class GraphRequest:
-    """How far from a decision to look, 1 to 5 links, along which of them, for at most `limit` decisions.
+    """A walk from a decision over 1 to 5 links of some types, to at most `limit` decisions.
 
-    `types` None is all types. Outgoing links are those that a decision is the source of.
+    `types` None is all types. Outgoing links are those whose source is the decision.
     """
 
     id: str
@@ -74,7 +73,7 @@ class GraphEdge:
 
 @dataclass(frozen=True, slots=True)
 class DecisionGraph:
-    """The decisions that were found, the nearest first and by id, with how many links away each is, and their links.
+    """The decisions that were found, the nearest first and by id, with their distances in links, and their links.
 
     `truncated` says that there were more.
     """
@@ -86,15 +85,15 @@ class DecisionGraph:
 
 
 class DecisionReads:
-    """Reads of what was written about decisions."""
+    """Reads of decisions with their reviews, links and history."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store
 
     def history(self, id: str, viewer: Viewer) -> DecisionHistory | None:
-        """Return a decision that the viewer sees, with all that was written about it; None if there is none.
+        """Return a decision that the viewer sees, with its reviews, links and history; None if there is none.
 
-        `id` may be one that a file gives if the viewer sees just one such decision.
+        `id` may be an id in files if the viewer sees just one such decision.
         """
         with begin_read(self._store) as connection:
             stored = named_record(connection, Kind.DECISION, id, viewer)
@@ -113,12 +112,12 @@ class DecisionReads:
             )
 
     def links(self, ids: Sequence[str], viewer: Viewer) -> list[DecisionLink]:
-        """Return the links that agents made of these decisions, both ends of which the viewer sees, in order."""
+        """Return the links of these decisions by agents, if the viewer sees both ends, in order."""
         with begin_read(self._store) as connection:
             return links_of(connection, ids, viewer)
 
     def graph(self, request: GraphRequest, viewer: Viewer) -> DecisionGraph | None:
-        """Return the decisions around one, of those that the viewer sees; None if it does not see that one."""
+        """Return the decisions around one, among those that the viewer sees; None if it does not see that one."""
         with begin_read(self._store) as connection:
             center = named_record(connection, Kind.DECISION, request.id, viewer)
             return None if center is None else DecisionWalk(connection, request, viewer).read_graph(center)
@@ -135,7 +134,7 @@ _Edges: TypeAlias = Mapping[tuple[str, str, str], GraphEdge]
 class DecisionWalk:
     """One walk over the decisions that a viewer sees, inside a transaction.
 
-    A step follows at most MOST_LINKS links; what leads through a decision that is hidden is not followed.
+    A step follows at most MOST_LINKS links; paths through hidden decisions are not followed.
     """
 
     def __init__(self, connection: sa.Connection, request: GraphRequest, viewer: Viewer) -> None:
@@ -161,7 +160,7 @@ class DecisionWalk:
         return DecisionGraph(str(center.record.id), tuple(found.values()), self._between(found), self._truncated)
 
     def _next(self, edges: _Edges, ids: set[str]) -> set[str]:
-        """Return the ends of the links from these decisions, in the direction asked for."""
+        """Return the ends of the links from these decisions, in the requested direction."""
         out = {edge.target for edge in edges.values() if edge.source in ids}
         back = {edge.source for edge in edges.values() if edge.target in ids}
         return {"outgoing": out, "incoming": back, "both": out | back}[self._request.direction]
@@ -187,7 +186,7 @@ class DecisionWalk:
         return {(one, SUPERSEDES, other): GraphEdge(one, other, SUPERSEDES, None) for one, other in pairs}
 
     def _made_edges(self, ids: Sequence[str], *, within: bool = False) -> dict[tuple[str, str, str], GraphEdge]:
-        """Return the links that agents made of these decisions, in the direction asked for, or `within` them."""
+        """Return the links that agents made of these decisions, in the requested direction, or `within` them."""
         statements = _select_links(decision_links, guard_of(self._viewer))
         directions = {"outgoing": statements[:1], "incoming": statements[1:2], "both": statements[:2]}
         chosen = statements[2:] if within else directions[self._request.direction]

@@ -22,7 +22,7 @@ _SOURCES: Final = TABLES[Kind.SOURCE]
 
 
 class SourceName(NamedTuple):
-    """What is cited of a source."""
+    """The citation of a source."""
 
     title: str
     authors: tuple[str, ...]
@@ -30,10 +30,10 @@ class SourceName(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChunkFound:
-    """A chunk with what belongs to it, as one viewer sees it.
+    """A chunk with its source, clusters and vectors, as one viewer sees it.
 
-    `source` is None where the chunk names none that is known; `clusters` are the known ones, by id; `vectors` are
-    those of the model asked for, (windows, dimensions), None where there are none.
+    `source` is None if the chunk names no known one; `clusters` are the known ones, by id; `vectors` are from the
+    requested model, (windows, dimensions), None if there are none.
     """
 
     chunk: Chunk

@@ -1,4 +1,4 @@
-"""Reads of conversations and texts with their neighbours, and of the graph: entities, and where edges lead."""
+"""Reads of conversations and texts with their neighbours, and of the graph: entities, and the ends of edges."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ _edge_table: Final = TABLES[Kind.EDGE]
 
 @dataclass(frozen=True, slots=True)
 class TurnPage:
-    """The latest turns of a conversation, ascending, and how many it has.
+    """The latest turns of a conversation, ascending, and the number of all.
 
-    `indices` are those that the sources gave. A turn without one gets its position among all turns of the conversation
-    that the viewer sees, from 0.
+    `indices` are those of the sources. A turn without one gets its position among all turns of the conversation that
+    the viewer sees, from 0.
     """
 
     total: int
@@ -44,7 +44,7 @@ class TurnPage:
 
 @dataclass(frozen=True, slots=True)
 class AttachedEvents:
-    """Events by the key of their artifact, and whom how many events of some artifacts name in which role."""
+    """Events by the key of their artifact, and counts of the events of some artifacts that name an entity, by role."""
 
     events: Mapping[int, Sequence[StoredRecord]]
     named: Mapping[tuple[str, Role], int]
@@ -61,20 +61,20 @@ class NamedEntity:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """The entities that nodes stand for, by id, and those one edge away from a node, the surest edge first."""
+    """The entities of nodes, by id, and those one edge away from a node, the surest edge first."""
 
     here: Sequence[NamedEntity]
     beyond: Sequence[NamedEntity]
 
 
 class ConversationReads:
-    """Reads of turns, and of what is next to a passage or in it."""
+    """Reads of turns, and of records next to a passage or in it."""
 
     def __init__(self, store: Store) -> None:
         self._store: Final = store
 
     def turns(self, conversation_id: str, conditions: Conditions, viewer: Viewer | None, limit: int) -> TurnPage:
-        """Return the latest `limit` turns of a conversation that meet the conditions, ascending, and how many do."""
+        """Return the latest `limit` matching turns of a conversation, ascending, and the number of all matches."""
         chosen = (_turns.c.conversation_id == conversation_id, *where(conditions), *visible(viewer))
         joined = sa.join(_turns, records, records.c.key == _turns.c.key)
         counted = sa.select(sa.func.count()).select_from(joined).where(*chosen)
@@ -99,8 +99,8 @@ class ConversationReads:
     ) -> AttachedEvents:
         """Return of each of the artifacts `parents` its `most` newest events, those without a time last, ties by id.
 
-        And whom the events of the artifacts `seeds` name, all of them. Both are keys of artifacts or turns; the events
-        meet the conditions.
+        Also count the events of the artifacts `seeds` by the names and roles in them. Both are keys of artifacts or
+        turns; the events meet the conditions.
         """
         chosen = ((records.c.kind + 0) == int(Kind.EVENT), *where(conditions), *visible(viewer))
         with begin_read(self._store) as connection:
@@ -198,7 +198,7 @@ def _count_named(
 
 
 def _spellings(kind: Kind, id: str) -> tuple[str, ...]:
-    """Return how a passage may name its owner: the id of an artifact also without its prefix."""
+    """Return the forms in which a passage may name its owner: the id of an artifact also without its prefix."""
     return (id, id.removeprefix("art_")) if kind is Kind.ARTIFACT_CHUNK else (id,)
 
 
@@ -229,7 +229,7 @@ class GraphReads:
             found = found_by_keys(connection, keys, viewer)
             if not resolve:
                 return found, ()
-            # what a record refers to is derived from it whenever it is written
+            # references of a record are derived from it whenever it is written
             wanted = set(names)
             for page in pages(list(found)):
                 roles = links.c.role.in_((int(Role.ACTOR), int(Role.SUBJECT)))
@@ -240,7 +240,7 @@ class GraphReads:
 
 
 def _entities(connection: sa.Connection, names: Sequence[str], viewer: Viewer | None) -> list[NamedEntity]:
-    """Return the entities that one of these names stands for, by id."""
+    """Return the entities with one of these names, by id."""
     keys: set[int] = set()
     for page in pages(names):
         statement = sa.select(links.c.key).where(links.c.target.in_(page), links.c.role == int(Role.NAME))

@@ -1,8 +1,7 @@
 """Supersessions that decisions state by name (see kinds/decisions.py), and those of them that are in effect.
 
-decision_state.py joins them with the links of agents. Whether one is in effect is resolved as the reader resolves names
-who sees the old decision and as little else as possible. So the state of a decision depends on nothing that is hidden
-from a reader of it.
+decision_state.py joins them with the links of agents. Names are resolved as for the viewer with the least rights that
+sees the old decision. So the state of a decision does not depend on records that are hidden from a reader of it.
 """
 
 from collections import defaultdict
@@ -31,7 +30,7 @@ from cognition_engines.store.reads.by_key import Guard, found_by_keys, guard_of,
 from cognition_engines.store.schema import TABLES, links, records, reviews
 from cognition_engines.store.values import DanglingReferences, StoredRecord
 
-MOST_NAMED: Final = 100  # decisions that one name finds
+MOST_NAMED: Final = 100  # decisions found by one name
 
 # The ids and repositories of decisions, by role and name.
 _Named: TypeAlias = Mapping[tuple[Role, str], Sequence[tuple[str, str]]]
@@ -46,7 +45,7 @@ _decisions: Final = TABLES[Kind.DECISION]
 
 @dataclass(frozen=True, slots=True)
 class Supersession:
-    """The ids of the decisions that one supersedes, and of those that supersede it: as written, then by id.
+    """The ids of superseded and of superseding decisions: as written, then by id.
 
     `lacking` are its references to successors that name no decision.
     """
@@ -88,7 +87,7 @@ def supersessions_of(
 def _both(
     one: StoredRecord, decision: Decision, references: Sequence[str], other: Role, named: _Named
 ) -> tuple[str, ...]:
-    """Return the decisions that one names, and those that name it in the opposite role."""
+    """Return the decisions that a decision names, and those that name it in the opposite role."""
     ids: list[str] = []
     for reference in references:
         ids += _find_meant(one, reference, named)
@@ -104,7 +103,7 @@ def _find_meant(one: StoredRecord, reference: str, named: _Named) -> Sequence[st
 
 
 def _find_by_name(name: str, named: _Named) -> list[str]:
-    """Return the decisions of a name. One that a file gives, and that several have, means none of them."""
+    """Return the decisions of a name. An id in files that several decisions have means none of them."""
     ids = [id for id, _ in named.get((Role.CALLED, name), ())]
     return [] if name.startswith(ANYWHERE) and len(ids) > 1 else ids
 
@@ -164,14 +163,14 @@ class StatedEnd:
 
 
 def binds(status: str | None) -> bool:
-    """Return whether a decision of this own status binds others; a file may state none, or one that is not known."""
+    """Return whether a decision of this own status binds others; a file may state none, or an unknown one."""
     return status not in (*UNDECIDED, *ENDED, "other")
 
 
 def takes_effect(status: str | None, reviewed: bool, old_status: str | None, in_effect: bool) -> bool:
     """Return whether a successor takes a decision out of force, by their own statuses.
 
-    One that is superseded or deprecated in turn leaves it as it is, `in_effect`.
+    A successor that is superseded or deprecated in turn does not change `in_effect`.
     """
     if status == REJECTED:
         return False
@@ -199,7 +198,7 @@ def named_by_any(connection: sa.Connection, keys: Iterable[int]) -> set[int]:
 
 
 def all_named_as_old(connection: sa.Connection, keys: Collection[int] | None = None) -> set[int]:
-    """Return the keys of all decisions that files may state to be superseded; those of `keys` if these are given."""
+    """Return the keys of all decisions that files may declare superseded; only those in `keys` if given."""
     if keys is None:
         return set(connection.execute(_OLD).scalars())
     return {
@@ -289,7 +288,7 @@ def _own_statuses(connection: sa.Connection, keys: Sequence[int]) -> dict[int, s
 
 
 def _old() -> sa.Select[Any]:
-    """Select decisions that say what supersedes them, and those with a name that others say they supersede."""
+    """Select decisions that name their successors, and those named as superseded by others."""
     others = links.alias()
     named = sa.exists().where(others.c.target == links.c.target, others.c.role == int(Role.SUPERSEDES))
     states = links.c.role == int(Role.SUPERSEDED_BY)

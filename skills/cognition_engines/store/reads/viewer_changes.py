@@ -1,4 +1,4 @@
-"""Changes for one viewer: what it sees now, and what it saw and sees no more."""
+"""Changes for one viewer: of visible records, and of records that it can no longer see."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _LEAVINGS: Final = (tombstones, departures)
 
 @dataclass(frozen=True, slots=True)
 class SeenChange:
-    """A record appeared or changed, or with `gone` it is out of the viewer's sight, being deleted or not."""
+    """A record appeared or changed, or with `gone` it was deleted or hidden from the viewer."""
 
     seq: int
     kind: Kind
@@ -27,9 +27,9 @@ class SeenChange:
 
 @dataclass(frozen=True, slots=True)
 class SeenChanges:
-    """Changes by ascending `seq`; `more` says that there are others after them.
+    """Changes by ascending `seq`; `more` says that others follow.
 
-    There is none but these up to `covered`, which shows when others wrote and is for no answer.
+    They are complete up to `covered`, which must not be in answers, since it reveals writes of others.
     """
 
     changes: Sequence[SeenChange]
@@ -44,10 +44,11 @@ class ViewerChanges:
         self._store: Final = store
 
     def after(self, viewer: Viewer, after: int, kinds: Sequence[Kind] | None, limit: int) -> SeenChanges:
-        """Return the next `limit` changes with a `seq` above `after` that the viewer may know of, none left out.
+        """Return the next `limit` changes with a `seq` above `after` that the viewer may know of, without gaps.
 
-        Of a record that changed several times only its last change is returned. What was deleted or given other rights
-        is gone for a viewer that saw it by then and does not see it now; what it never saw leaves no trace.
+        Of a record that changed several times only its last change is returned. A record that was deleted or given
+        other rights is reported as gone to a viewer that saw it then and does not see it now; a record that it never
+        saw is not reported.
         """
         if limit < 1:
             raise ValueError("limit: must be at least 1")
@@ -68,7 +69,7 @@ class ViewerChanges:
         return SeenChanges(found[:limit], found[limit - 1].seq, more=True)
 
     def last(self, viewer: Viewer) -> int:
-        """Return the `seq` of the last change of what the viewer sees or saw; 0 if there is none."""
+        """Return the `seq` of the last change of a record that the viewer sees or saw; 0 if there is none."""
         with begin_read(self._store) as connection:
             return max(_last(connection, table, viewer) for table in (records, *_LEAVINGS))
 
@@ -112,7 +113,7 @@ def _last(connection: sa.Connection, table: sa.Table, viewer: Viewer) -> int:
 
 
 def _visible_rows(table: sa.FromClause, viewer: Viewer) -> list[sa.ColumnElement[bool]]:
-    """Return what a viewer may see, by the project and sensitivity of a row; of records none that has expired."""
+    """Return the condition on rows that a viewer may see, by project and sensitivity; without expired records."""
     if table is records:
         return visible(viewer)
     conditions: list[sa.ColumnElement[bool]] = [table.c.sensitivity <= int(viewer.clearance)]

@@ -1,7 +1,7 @@
 """Backups: the records of one moment in one SQLite file, with the same tables as a store and notes about itself.
 
-A backup is written next to its final name and takes it when it is complete, read back and on the disk. It is never
-changed afterwards: whatever reads it opens it so that no other file is made.
+A backup is written next to its final name and gets it when it is complete, read back and synced to disk. It is never
+changed afterwards: readers open it so that no other file is created.
 """
 
 import fcntl
@@ -64,7 +64,7 @@ _NOTED_CONTENTS: Final = sa.select(_notes.c.value).where(_notes.c.name == "conte
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What a backup says of itself. `attached` holds what its maker added to the records, by name."""
+    """The metadata of a backup. `attached` has additions of the program that made it, by name."""
 
     program: str
     created_at: str  # ISO 8601, UTC
@@ -86,9 +86,9 @@ def write_backup(
 ) -> Notes:
     """Write every record with the vectors of all models, as of one moment, to `file`, for the owner only.
 
-    `program` is the version that writes, `attached` what else to keep, by name. The file appears when it is
-    complete and on the disk. Raise `ConfigurationError` for a place that cannot hold it, `BackupFailed` when it
-    cannot be written. `replace` allows an older backup there, and nothing else.
+    `program` is the version that writes, `attached` has additional values, by name. The file appears when it is
+    complete and on the disk. Raise `ConfigurationError` for a place that cannot hold it, `BackupFailed` when it cannot
+    be written. `replace` allows an older backup there, and nothing else.
     """
     file = file.absolute()
     _check_place(file, replace=replace)
@@ -116,9 +116,9 @@ def restore_backup(
 ) -> TransferSummary:
     """Make a store equal to a backup, in one transaction.
 
-    What is equal already is left alone; what is not in the backup is deleted, and what was forgotten since is
-    forgotten again: by the ledgers of the store and of the backup, and by `erasures`. Raise `ConfigurationError`
-    for a store that holds records, unless `replace`.
+    Equal records are left alone; records not in the backup are deleted, and records forgotten since are forgotten
+    again: by the ledgers of the store and of the backup, and by `erasures`. Raise `ConfigurationError` for a store with
+    records, unless `replace`.
     """
     if not replace:
         with begin_scan(backup.store) as read, begin_scan(target) as compared:
@@ -137,8 +137,8 @@ def restore_backup(
 def opened_backup(file: Path, watcher: Watcher) -> Iterator[Backup]:
     """Check a backup whole and open it for reading; nothing is written to it or next to it.
 
-    Raise ConfigurationError for a file that is no backup or a newer program's, BackupFailed for a damaged one,
-    OSError for one that cannot be read.
+    Raise ConfigurationError for a file that is no backup or a newer program's, BackupFailed for a damaged one, OSError
+    if it cannot be read.
     """
     file = file.absolute()
     _check_header(file)
@@ -171,7 +171,7 @@ def _refuse_to_empty(file: Path) -> None:
 
 
 def _noted_records(file: Path) -> int:
-    """Return how many records a backup says it holds; 0 if it cannot be read."""
+    """Return the number of records noted in a backup; 0 if it cannot be read."""
     store = _open_copy(file, _READ_ONLY)
     try:
         with store.reader.begin() as connection:
@@ -185,7 +185,7 @@ def _noted_records(file: Path) -> int:
 
 
 def _remove_leftovers(file: Path) -> None:
-    """Remove what killed runs left behind: what still has its writer is locked."""
+    """Remove files of killed runs: files with a running writer are locked."""
     for path in file.parent.glob(f"{glob.escape(file.name)}.partial-*"):
         if not path.is_file() or path.is_symlink():
             continue

@@ -1,8 +1,8 @@
-"""One store made equal to another, in one transaction of the target: what copies, backups and restores are made of.
+"""One store made equal to another, in one transaction of the target: for copies, backups and restores.
 
 The source is read in pages inside one snapshot, so memory stays flat and writers of the source are not waited for. The
-target gets ordinary changes: a new `seq` from its own counter for what differs, in the order of the source, and a
-tombstone for what the source does not have. Whatever follows the target needs to know nothing of this.
+target gets ordinary changes: a new `seq` from its own counter for different records, in the order of the source, and a
+tombstone for records that the source lacks. Followers of the target need no special case.
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ from cognition_engines.store.write import PlacedEntry, bury, place
 PAGE: Final = 200  # records; of 64 windows with 1,536 dimensions each, that is 79 MB
 
 _DIMENSIONS: Final = meta.c.name.startswith(dimension_name(""), autoescape=True)
-# What is content of a row of `records`; keys and `seq` a store gives by itself, all else is made of the content.
+# Content columns of `records`; a store assigns keys and `seq` itself, all else is derived from the content.
 _SPINE: Final = (
     "kind",
     "id",
@@ -53,7 +53,7 @@ _SPINE: Final = (
     "revision",
     "expires_at",
 )
-# What agents wrote about records, in the tables of these, and the answers that they were given.
+# Tables of reviews, links and history that agents wrote, and of the answers to them.
 _WRITTEN: Final = (revisions, reviews, decision_links, ended_links)
 _WRITTEN_COLUMNS: Final = {table.name: [column for column in table.c if column.name != "key"] for table in _WRITTEN}
 _CONTENT: Final[Mapping[Kind, tuple[str, ...]]] = {
@@ -66,7 +66,7 @@ _AS_STORED: Final[Mapping[Kind, tuple[int, ...]]] = {
 
 
 class Watcher(Protocol):
-    """Receives how far a long piece of work is, in records."""
+    """Receives the progress of long work, in records."""
 
     def start(self, step: str, records: int) -> None: ...
 
@@ -75,7 +75,7 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a store holds. Two with equal records and vectors have equal contents, whatever their keys and `seq`."""
+    """The contents of a store, equal for stores with equal records and vectors, whatever their keys and `seq`."""
 
     kinds: Mapping[str, int]  # records by the name of their kind
     windows: Mapping[str, int]  # vectors by model
@@ -88,19 +88,19 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class TransferSummary:
-    """What a transfer did with the records of the target."""
+    """Counts of the records that a transfer changed in the target."""
 
     new: int
     changed: int
     unchanged: int
     deleted: int
     contents: Contents
-    forgotten: int = 0  # brought back by a backup and taken away again
+    forgotten: int = 0  # restored from a backup and deleted again
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What a target would lose: of its `records`, `missing` are not in the source and `differing` are otherwise."""
+    """The loss of a target: of its `records`, `missing` are not in the source and `differing` differ from it."""
 
     records: int
     missing: int
@@ -119,7 +119,7 @@ class Source:
 class _Record:
     """The content of a record's two rows, with all its vectors, ordered by model and window.
 
-    `written` are the rows of what agents wrote about it, each after the name of its table, in order.
+    `written` are the rows that agents wrote about it, each after the name of its table, in order.
     """
 
     key: int
@@ -148,8 +148,8 @@ class _Record:
 def copy_records(source: Store, target: Store, watcher: Watcher) -> Contents:
     """Copy every record with the vectors of all models into an empty store, in one transaction of `target`.
 
-    Keys and `seq` are the target's own; all else is equal, and read back before it is committed. Raise
-    `ConfigurationError` for a target that holds records; `ComponentFailed` naming `target` when that fails.
+    Keys and `seq` are the target's own; everything else is equal, and read back before the commit. Raise
+    `ConfigurationError` for a target with records; `ComponentFailed` naming `target` when that fails.
     """
     with begin_scan(source) as read, begin_write(target, "target") as write:
         if held := count_rows(write, records):
@@ -165,7 +165,7 @@ def copy_records(source: Store, target: Store, watcher: Watcher) -> Contents:
 
 
 def loss(source: Source, target: sa.Connection, watcher: Watcher) -> Loss:
-    """Return what `transfer` would take from the target, without a change."""
+    """Return the records that `transfer` would delete or change in the target, without a change."""
     held = count_rows(target, records)
     if not held:
         return Loss(0, 0, 0)
@@ -182,8 +182,8 @@ def loss(source: Source, target: sa.Connection, watcher: Watcher) -> Loss:
 def transfer(source: Source, target: sa.Connection, watcher: Watcher) -> TransferSummary:
     """Make `target`, a connection inside a `writing` transaction, equal to `source`.
 
-    What is equal already keeps its `seq`; what is known keeps its key. Errors of the source are ComponentFailed,
-    those of the target are SQLAlchemy's.
+    Equal records keep their `seq`; known records keep their key. Errors of the source are ComponentFailed, those of the
+    target are SQLAlchemy's.
     """
     held = count_rows(target, records)
     watcher.start("copying", _source_count(source))
@@ -297,7 +297,7 @@ def _records(connection: sa.Connection, *chosen: sa.ColumnElement[bool]) -> list
 
 
 def _write(target: sa.Connection, page: Sequence[_Record], known: Mapping[tuple[Kind, str], _Record]) -> int:
-    """Store what differs from the known records; return how many of those were changed."""
+    """Store records that differ from the known ones; return the number of changed ones."""
     work = [record for record in page if _differs(record, known.get(record.name))]
     if not work:
         return 0
@@ -364,7 +364,7 @@ def _names(connection: sa.Connection, names: Sequence[tuple[Kind, str]]) -> set[
 
 
 def _note_dimensions(source: Source, target: sa.Connection) -> None:
-    """Let the target expect of each model what the source expects."""
+    """Copy the expected dimensions of each model to the target."""
     with failures(source.component):
         noted = source.connection.execute(sa.select(meta.c.name, meta.c.value).where(_DIMENSIONS)).all()
     target.execute(sa.delete(meta).where(_DIMENSIONS))
@@ -373,7 +373,7 @@ def _note_dimensions(source: Source, target: sa.Connection) -> None:
 
 
 def _copy_receipts(source: Source, target: sa.Connection) -> None:
-    """Give the target the answers that agents were given, and show what decisions have come to."""
+    """Copy stored answers to the target, and compute the visible state of decisions."""
     for table in (receipts, receipt_names):
         with failures(source.component):
             rows = [row._asdict() for row in source.connection.execute(sa.select(table))]

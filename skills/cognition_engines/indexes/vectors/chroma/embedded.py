@@ -1,4 +1,4 @@
-"""A Chroma collection in the data folder, brought up to date by the process that has the folder locked."""
+"""A Chroma collection in the data folder, updated by the process that has the lock of the folder."""
 
 import logging
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class EmbeddedChroma:
-    """A collection in a folder that only this process uses. If it fails, it stays as it is, and a new one is built.
+    """A collection in a folder that only this process uses. If it fails, it is left unchanged, and a new one is built.
 
     No record had a vector up to the change `covered`.
     """

@@ -1,8 +1,8 @@
 """The folders of embedded Chroma, without Chroma: the one to trust, and the marks that decide.
 
 A folder is trusted only with the mark that a clean shutdown left, since Chroma loses data silently when killed while it
-persists. A folder that is not trusted is left as it is, and the next number gets a new folder: Chroma keeps hold of a
-path as long as the process lives, so a folder that failed can neither be moved nor built again in its place.
+persists. An untrusted folder is left unchanged, and a new folder gets the next number: Chroma keeps a path open as long
+as the process lives, so a failed folder can neither be moved nor rebuilt in its place.
 """
 
 import json
@@ -84,8 +84,8 @@ def leave_mark(taken: OpenedFolder, name: str, store_id: str, seq: int) -> None:
 def file_signatures(folder: Path) -> Signatures:
     """Return inode, size and time of change of every file: any change of a file gives another signature.
 
-    Raise ComponentFailed if a large file is mostly holes: Chroma, once killed while it persisted, may go on writing a
-    terabyte further. Raise OSError if a file cannot be read.
+    Raise ComponentFailed if a large file is mostly holes: after a kill during a write, Chroma may continue at an offset
+    a terabyte further. Raise OSError if a file cannot be read.
     """
     found: Signatures = {}
     for path in folder.rglob("*"):

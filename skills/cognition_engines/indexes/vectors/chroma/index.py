@@ -1,8 +1,8 @@
 """Nearest neighbours in Chroma: one collection of windows, ids `<record key>:<seq>:<window>`, vectors always ours.
 
 The collection is derived from the records and can be thrown away. Its folder: see folders.py. Collections on a server:
-see server.py. To import this module is to import Chroma, a fifth of all that a start imports: `BackendSpec.load` does
-so when there are vectors for it.
+see server.py. Importing this module imports Chroma, a fifth of all imports of a start: `BackendSpec.load` does so when
+there are vectors for it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ _LOOKED_UP: Final = 200  # keys a call, each with up to 64 windows in one or two
 
 
 class ChromaIndex:
-    """One open collection. `seq`: every change up to it is in. One thread applies; any may ask.
+    """One open collection with every change up to `seq`. One thread applies changes; any may search.
 
     Each version of a record has its own ids, and adding one removes only older ones. So a writer that is late never
     replaces newer by older: at worst windows of an older version stay next to the others.
@@ -75,7 +75,7 @@ class ChromaIndex:
         return self._collection.id
 
     def windows(self) -> int:
-        """Return how many there are. Not for a folder in a server: Chroma counts for seconds and lets no thread run."""
+        """Return the number of windows. Not for a folder in a server: Chroma blocks all threads for seconds."""
         with ForeignCalls(COMPONENT):
             return int(self._collection.count())
 
@@ -84,7 +84,7 @@ class ChromaIndex:
 
         A page without changes asks Chroma nothing.
 
-        Raise ComponentFailed, or any error of `before_each`; then it is unknown how much was added: apply again.
+        Raise ComponentFailed, or any error of `before_each`; then some changes may have been added: apply again.
         """
         if not page:
             self._seq = page.seq
@@ -128,7 +128,7 @@ class ChromaIndex:
     def nearest(self, vector: Floats, limit: int) -> Ints | None:
         """Return the keys of the records that own the `limit` nearest windows, nearest first.
 
-        Return None if the collection is gone, or is not for such vectors. Raise ComponentFailed.
+        Return None if the collection is missing, or is not for such vectors. Raise ComponentFailed.
         """
         with ForeignCalls(COMPONENT):
             try:
@@ -138,7 +138,7 @@ class ChromaIndex:
             return np.array([int(id.partition(":")[0]) for id in answer["ids"][0]], np.int64)
 
     def count_held(self, keys: Sequence[int]) -> int | None:
-        """Return how many windows it has of these records; None if the collection is gone. Raise ComponentFailed."""
+        """Return the number of windows of these records; None if the collection is missing. Raise ComponentFailed."""
         found = 0
         with ForeignCalls(COMPONENT):
             for part in _slices(len(keys), _LOOKED_UP):
@@ -157,7 +157,7 @@ class ChromaIndex:
                 self._collection.query(query_embeddings=np.asarray(known[0], np.float32), n_results=1, include=[])
 
     def fails(self) -> bool:
-        """Search once; return whether Chroma fails with the collection, False if it is gone. Raise ComponentFailed."""
+        """Search once; return whether Chroma fails with the collection, False without one. Raise ComponentFailed."""
         try:
             self.load()
         except ComponentFailed as error:

@@ -82,14 +82,14 @@ class ChromaServer:
             with suppress(NotFoundError):  # left by a process that ended in between
                 self._api.delete_collection(aside)
             if found is not None:
-                # deleting goes by name and renaming by id: a collection that was made since is never hit
+                # delete is by name and rename by id: a collection created since is never affected
                 with suppress(NotFoundError):
                     self._api._modify(found.identity, new_name=aside)
                     self._api.delete_collection(aside)
             return self._open_index(self._api.create_collection(name, configuration=COSINE, metadata={_SEQ: 0}), 0)
 
     def find_collection(self, name: str) -> Collection | None:
-        """Return the collection of this name, whichever program filled it; None without one."""
+        """Return the collection of this name, whichever program filled it; None without a collection."""
         with ForeignCalls(COMPONENT):
             try:
                 return Collection(self._api, self._api.get_collection(name), embedding_function=None)
@@ -102,7 +102,7 @@ class ChromaServer:
             return [model.name for model in self._api.list_collections()]
 
     def state(self, name: str, dim: int) -> ServerState | None:
-        """Return the state of the collection of this name, None without one."""
+        """Return the state of the collection of this name, None without a collection."""
         found = self.find(name, dim)
         if found is None:
             return None
@@ -134,15 +134,15 @@ def start_over(records: Records, space: Space, model: str, dim: int, url: str) -
 
 
 class _NotTheWriter(EngineError):
-    """Another process may be writing by now."""
+    """Another process may have become the writer."""
 
 
 class SharedChroma:
     """A collection on a Chroma server, which this process or another one writes: the holder of `lock`.
 
     Without a lock, as over SQLite, this process is the only one. A writer holds its lock before every request that
-    changes the collection; one that was paused in between and continues after another has taken over does no harm (see
-    `ChromaIndex` and `ChromaServer.replace`).
+    changes the collection; a writer that is paused in between and continues after another has taken over does no harm
+    (see `ChromaIndex` and `ChromaServer.replace`).
     """
 
     unloadable = False
@@ -186,7 +186,7 @@ class SharedChroma:
         return None if index is None else index.count_held(keys)
 
     def step(self) -> bool:
-        """Write one page, or read how far the writer is."""
+        """Write one page, or read the writer's last change."""
         try:
             self._hold()
             index = self._index = self._index or self._open()

@@ -29,7 +29,7 @@ _FIRST_PERSON: Final = re.compile(r"(?<![\w/.])(?:i(?![\w/.])|(?:me|my|mine)\b)"
 # a question such as `What did you recommend for my essay?`
 _ADDRESSED: Final = re.compile(
     r"\b(?:did|have|had) you\b"
-    r"|\byou (?:said|recommended|suggested|mentioned|told|gave|advised|explained|described|proposed|listed|provided)\b"
+    r"|\byou (?:said|recommended|suggested|mentioned|gave|advised|explained|described|proposed|listed|provided)\b"
     r"|\byour (?:advice|recommendation|suggestion|answer|explanation|reply|response)",
     re.IGNORECASE,
 )
@@ -72,9 +72,10 @@ class QuestionSpeakers:
         self._weight: Final = relevance.speaker_weight
         self._english: Final = relevance.language == "en"
 
-    def may_name(self, question: str, snapshot: Snapshot) -> bool:
-        """Return whether a question has the name of an author in a snapshot, whoever may see what the author said."""
-        return bool(self._weight) and any(name.text in snapshot.codes[AUTHOR] for name in _names_in(question))
+    def may_name(self, question: str, views: Sequence[tuple[Snapshot, Conditions]]) -> bool:
+        """Return whether a question has the name of an author of a snapshot; what the author said may be hidden."""
+        authors = [snapshot.codes[AUTHOR] for snapshot, _ in views]
+        return bool(self._weight) and any(name.text in known for name in _names_in(question) for known in authors)
 
     def boost(self, question: str, views: Sequence[tuple[Snapshot, Conditions]], viewer: Viewer) -> SpeakerBoost | None:
         """Return the boost for turns of the speakers that the question names, or else of the user if it is asked as I.

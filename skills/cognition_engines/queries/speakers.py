@@ -1,0 +1,90 @@
+"""Support for a question about a speaker: whether the turns near it say its words of that speaker, or of another one.
+
+"What did Ana paint?" is near to what Ben painted, too, so a cosine does not notice a changed name. A sentence counts as
+one about its speaker; a question, or a sentence with `you`, as one about the others (decision 0074).
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Final
+
+from cognition_engines.indexes.keywords.language import QueryAnalyzer, make_analyzer
+from cognition_engines.kinds.artifacts import Turn
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Viewer
+from cognition_engines.relevance import Relevance
+from cognition_engines.retrieval.fusion import Part
+from cognition_engines.store.records import Records
+
+WEIGHT: Final = 0.6  # of a share of the question's words, in cosines
+MOST: Final = 0.1  # of the shares' difference that counts for the named speaker; against, all of it counts
+LONGEST: Final = 2000  # characters of a turn that are looked at
+_ROLES: Final = ("user", "assistant", "system")  # as the name of a speaker, they name no person
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
+_YOU: Final = re.compile(r"\byou(?:rs?)?\b", re.IGNORECASE)
+
+
+def near_turns(parts: Sequence[Part]) -> dict[int, int]:
+    """Return the `seq` of each turn that the semantic legs have found, by its key."""
+    found: dict[int, int] = {}
+    for part in parts:
+        snapshot, rows = part.snapshot, part.semantic.rows
+        code = snapshot.codes["kind"].get(Kind.TURN.label)
+        if code is not None:
+            rows = rows[snapshot.labels["kind"][rows] == code]
+            found |= zip(snapshot.keys[rows].tolist(), snapshot.seqs[rows].tolist(), strict=True)
+    return found
+
+
+class Speakers:
+    """Compares what turns say of the speaker that a question names with what they say of others. Any thread may ask."""
+
+    def __init__(self, records: Records, relevance: Relevance) -> None:
+        self._records: Final = records
+        self._texts: Final = make_analyzer(relevance.language)
+        self._queries: Final = QueryAnalyzer(relevance)
+
+    def support(self, question: str, viewer: Viewer, near: Mapping[int, int]) -> float:
+        """Return what to add to the cosine of the nearest record, -WEIGHT to WEIGHT * MOST.
+
+        It is 0 unless the question names exactly one speaker of the turns `near`, the `seq` of each by key. Turns of
+        assistants, and of conversations in which the speaker says nothing near, do not count.
+        """
+        read = [stored.record for stored in self._records.reads.as_of(near, viewer).values()]
+        turns = [turn for turn in read if isinstance(turn, Turn) and _is_person(turn)]
+        names = {turn.speaker: self._content_words(turn.speaker.split()[0]) for turn in turns if turn.speaker}
+        words = self._content_words(question)
+        named = [speaker for speaker, its in names.items() if its and its <= words]
+        asked = words.difference(*names.values())
+        if len(named) != 1 or not asked:
+            return 0.0
+        conversations = {turn.conversation_id for turn in turns if turn.speaker == named[0]}
+        compared = [turn for turn in turns if turn.conversation_id in conversations]
+        return WEIGHT * min(MOST, self._difference(asked, named[0], compared))
+
+    def _difference(self, asked: Set[str], named: str, turns: Iterable[Turn]) -> float:
+        """Return the highest share of the words that a turn says of the named speaker, less that of the others."""
+        most = {True: 0, False: 0}
+        for turn in turns:
+            of_speaker, of_others = self._words_of(turn.content[:LONGEST])
+            is_named = turn.speaker == named
+            most[is_named] = max(most[is_named], len(asked & of_speaker))
+            most[not is_named] = max(most[not is_named], len(asked & of_others))
+        return (most[True] - most[False]) / len(asked)
+
+    def _words_of(self, content: str) -> tuple[set[str], set[str]]:
+        """Return the words of the sentences about the speaker of a turn, and of those about the others."""
+        sentences: dict[bool, list[str]] = {True: [], False: []}
+        for sentence in _SENTENCE_END.split(content):
+            sentences[not sentence.endswith("?") and not _YOU.search(sentence)].append(sentence)
+        of_speaker, of_others = (set(self._texts.analyze(" ".join(sentences[own]))) for own in (True, False))
+        return of_speaker, of_others
+
+    def _content_words(self, text: str) -> frozenset[str]:
+        return frozenset(self._queries.weigh(text)[0])
+
+
+def _is_person(turn: Turn) -> bool:
+    """Return whether a turn is of a speaker with a name, and not of an assistant."""
+    named = turn.speaker is not None and turn.speaker.casefold() not in _ROLES
+    return named and turn.role in (None, "user")
