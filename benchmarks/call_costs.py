@@ -1,4 +1,4 @@
-"""What a call costs in CPU time of the server, as a ratio to the cheapest call; an older version takes turns with it.
+"""The CPU time of each call in the server, as a ratio to the cheapest one; an older version takes turns with this one.
 
 Everything is asked through the public door, so that versions of any layout are measured alike.
 """
@@ -6,34 +6,30 @@ Everything is asked through the public door, so that versions of any layout are 
 import json
 import os
 import statistics
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from time import clock_gettime, perf_counter
-from typing import Final
+from typing import Final, TypeAlias
 
-from benchmarks.load import Load
-from benchmarks.page import RIGHT, Run, page, table, verdict
-from benchmarks.serving import Caller, NotServing, listening, result_of
+from benchmarks.page import RIGHT, table, verdict
+from benchmarks.serving import UNLIMITED, Caller, clean_environment, result_of, run_cstp, serving
 from benchmarks.texts import Text
-from benchmarks.throughput import CONNECTIONS, Client, echo_server
+from benchmarks.throughput import CONNECTIONS, WHOAMI, LoadClient, Target, echo_server, search_body, take_slices
 
 BASE: Final = "whoami"
 LONG_WORDS: Final = 150  # nearly fill a window of the model
 COSTS_PAGE: Final = "call-costs.md"
 MOST: Final = {"list": 2.0, "keyword": 4.0, "semantic": 5.0, "hybrid": 6.0}  # times whoami
-ECHO_SHARE: Final = 0.45
-LOAD_RATE: Final = 400.0
-LOAD_P99: Final = 100.0
-EMBEDDED: Final = {10: 3.2, LONG_WORDS: 50.0}  # CPU milliseconds
-INGEST_SECONDS: Final = 140.0
-
 _KNOWN: Final = 40  # texts that are asked again and again
-_UNLIMITED: Final = "1000000/second"
+_NEW: Final = tuple(f"a new text of {words} words, CPU ms" for words in (10, LONG_WORDS))
+_ECHO: Final = "whoami next to an echo"
+_RATE: Final = f"hybrid, known text, {CONNECTIONS} connections, calls a second"
+_P99: Final = "the same, p99, ms"
+_INGEST: Final = "`cstp ingest` of the decisions, s"
 _READING: Final = """\
 How to read it:
 
@@ -44,6 +40,28 @@ How to read it:
 - *Next to an echo*: the calls of `whoami` a second, as a share of the requests of a bare starlette application that
   sends the body back; 16 connections, from one client process on the same cores.
 - An older version is a checkout with a separate environment. Both servers run, and take turns, kind by kind."""
+
+
+Request: TypeAlias = tuple[str, Mapping[str, object]]  # a method with its parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound of a figure, `layout` as the table has both; `least` if the figure is to be at least so large."""
+
+    value: float
+    layout: str
+    least: bool = False
+
+
+BOUNDS: Final[Mapping[str, Bound]] = {
+    _ECHO: Bound(0.45, "{:.0%}", least=True),
+    _RATE: Bound(400.0, "{:.0f}", least=True),
+    _P99: Bound(100.0, "{:.0f}"),
+    _NEW[0]: Bound(3.2, "{:.1f}"),
+    _NEW[1]: Bound(50.0, "{:.1f}"),
+    _INGEST: Bound(140.0, "{:.0f}"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,41 +97,31 @@ class CallCost:
 
 @dataclass(frozen=True, slots=True)
 class VersionCosts:
-    """Everything about one version.
-
-    `calls` by name. `embedded` are the CPU milliseconds that a text adds to a call when it is new, by its length in
-    words. `echo_share` is the share of a bare echo's requests a second that `whoami` reaches, over 16 connections;
-    `load` the hybrid searches over as many. `ingest_seconds` is the time of the command that read the decisions.
-    """
+    """Everything about one version: calls, and the figures that have bounds, both by name; the records it read."""
 
     name: str
     calls: Mapping[str, CallCost]
-    embedded: Mapping[int, float]
-    echo_share: float
-    load_rate: float
-    load_p99: float
-    ingest_seconds: float
+    figures: Mapping[str, float]
     decisions: int
 
 
 @dataclass(frozen=True, slots=True)
 class RunningVersion:
-    """A server with its process; what its ingest took and read."""
+    """A server with the time of its ingest and the number of decisions that it read."""
 
-    version: Version
+    name: str
     caller: Caller
-    process: int
     ingest_seconds: float
     decisions: int
 
 
 def current_version() -> Version:
-    """This checkout, with what the environment says."""
+    """Return this checkout, with the variables of the environment."""
     return Version("now", Path(sys.executable).with_name("cstp"), dict(os.environ))
 
 
 def version_of(checkout: Path) -> Version:
-    """Another checkout, in which `make env` was run. Raises FileNotFoundError where it was not."""
+    """Return another checkout, in which `make env` was run. Raises FileNotFoundError if it was not."""
     cstp = checkout / ".venv" / "bin" / "cstp"
     if not cstp.is_file():
         raise FileNotFoundError(f"{cstp}: run `make env` in that checkout first")
@@ -128,34 +136,36 @@ def measure_call_costs(
     queries: Sequence[str],
     effort: Effort = WHOLE,
 ) -> list[VersionCosts]:
-    """Every version over the records of `data`, in turns. Raises NotServing when a call fails."""
-    known, long = queries[:_KNOWN], cycle(long_texts(texts))
-    fresh = cycle(queries[_KNOWN:])
+    """Return the costs of every version over the records of `data`, in turns. Raises NotServing when a call fails."""
+    known = queries[:_KNOWN]
+    requests = requests_of(known) | {
+        name: [_search(query, "semantic") for query in new]
+        for name, new in zip(_NEW, (queries[_KNOWN:], long_texts(texts)), strict=True)
+    }
     with ExitStack() as stack:
         running = [stack.enter_context(running_version(version, data, folder / version.name)) for version in versions]
-        spent = _spent_by_call(running, known, effort)
-        embedded = {
-            10: _spent_on_new(running, known, fresh, effort),
-            LONG_WORDS: _spent_on_new(running, known, long, effort),
-        }
-        shares, loads = _rates(running, known, effort)
-    return [
-        VersionCosts(
-            name=one.version.name,
-            calls=_costs(spent[one.version.name]),
-            embedded={words: by_version[one.version.name] for words, by_version in embedded.items()},
-            echo_share=statistics.median(shares[one.version.name]),
-            load_rate=statistics.median(load.answers / load.seconds for load in loads[one.version.name]),
-            load_p99=statistics.median(load.p99 for load in loads[one.version.name]),
-            ingest_seconds=one.ingest_seconds,
-            decisions=one.decisions,
-        )
-        for one in running
-    ]
+        spent = _spent_by_call(running, requests, effort)
+        client = stack.enter_context(closing(LoadClient()))
+        echo = {"echo": Target(stack.enter_context(echo_server()), "", [WHOAMI])}
+        cheap = take_slices(client, echo | _targets(running, [WHOAMI]), effort.rounds, effort.load_seconds)
+        searches = [search_body(query) for query in known]
+        loads = take_slices(client, _targets(running, searches), effort.rounds, effort.load_seconds)
+    found = []
+    for one in running:
+        calls, load = spent[one.name], loads[one.name]
+        new = {name: zip(calls.pop(name), calls["semantic"], strict=True) for name in _NEW}
+        figures = {name: statistics.median(each - old for each, old in pairs) * 1000 for name, pairs in new.items()}
+        figures |= {_ECHO: cheap[one.name].share, _RATE: load.rate, _P99: load.p99, _INGEST: one.ingest_seconds}
+        found.append(VersionCosts(one.name, _costs(calls), figures, one.decisions))
+    return found
+
+
+def _targets(running: Sequence[RunningVersion], bodies: Sequence[str]) -> dict[str, Target]:
+    return {one.name: Target(one.caller.port, one.caller.token, bodies) for one in running}
 
 
 def long_texts(texts: Sequence[Text]) -> list[str]:
-    """Texts of LONG_WORDS words each, all different."""
+    """Return texts of LONG_WORDS words each, all different."""
     found = []
     for text in texts:
         words = text.body.split()
@@ -174,130 +184,65 @@ def _costs(spent: Mapping[str, Sequence[float]]) -> dict[str, CallCost]:
     }
 
 
-def requests_of(known: Sequence[str]) -> dict[str, list[tuple[str, Mapping[str, object]]]]:
-    """What is asked by the name of its row: methods with their parameters, in turn."""
-    search = "cstp.queryDecisions"
-    modes = ("keyword", "semantic", "hybrid")
+def requests_of(known: Sequence[str]) -> dict[str, list[Request]]:
+    """Return the requests of each row of the table, which are sent in turn."""
     return {
         BASE: [("cstp.whoami", {})],
         "list": [("cstp.listEpisodes", {"limit": 10})],
-        **{mode: [(search, {"query": text, "mode": mode, "limit": 10}) for text in known] for mode in modes},
+        **{mode: [_search(text, mode) for text in known] for mode in ("keyword", "semantic", "hybrid")},
     }
 
 
+def _search(query: str, mode: str) -> Request:
+    return "cstp.queryDecisions", {"query": query, "mode": mode, "limit": 10}
+
+
 def _spent_by_call(
-    running: Sequence[RunningVersion], known: Sequence[str], effort: Effort
+    running: Sequence[RunningVersion], requests: Mapping[str, Sequence[Request]], effort: Effort
 ) -> dict[str, dict[str, list[float]]]:
-    """Seconds of one call, by version and name, round for round."""
-    requests = requests_of(known)
-    spent: dict[str, dict[str, list[float]]] = {one.version.name: {name: [] for name in requests} for one in running}
+    """Return the CPU seconds of one call, by version and name, round for round."""
+    asked = {one.name: {name: cycle(each) for name, each in requests.items()} for one in running}
+    spent: dict[str, dict[str, list[float]]] = {one.name: {name: [] for name in requests} for one in running}
     for number in range(-1, effort.rounds):  # the first round warms up
-        for name, asked in requests.items():
+        for name in requests:
+            calls = effort.new if name in _NEW else effort.calls
             for one in running:
-                taken = _spent(one, asked, effort.calls)
+                began = _cpu_seconds(one.caller.process)
+                for method, params in islice(asked[one.name][name], calls):
+                    result_of(one.caller.send(method, params))
                 if number >= 0:
-                    spent[one.version.name][name].append(taken)
+                    spent[one.name][name].append((_cpu_seconds(one.caller.process) - began) / calls)
     return spent
 
 
-def _spent_on_new(
-    running: Sequence[RunningVersion], known: Sequence[str], fresh: Iterator[str], effort: Effort
-) -> dict[str, float]:
-    """Milliseconds that a new text adds to a semantic search, by version."""
-    params = {"mode": "semantic", "limit": 10}
-    known_ones = [("cstp.queryDecisions", params | {"query": text}) for text in known[: effort.new]]
-    added: dict[str, list[float]] = {one.version.name: [] for one in running}
-    for _ in range(effort.rounds):
-        new_ones = [("cstp.queryDecisions", params | {"query": next(fresh)}) for _ in range(effort.new)]
-        for one in running:
-            new = _spent(one, new_ones, effort.new)
-            added[one.version.name].append(new - _spent(one, known_ones, effort.new))
-    return {name: statistics.median(times) * 1000 for name, times in added.items()}
-
-
-def _spent(one: RunningVersion, asked: Sequence[tuple[str, Mapping[str, object]]], calls: int) -> float:
-    """CPU seconds of the server for each of `calls` calls."""
-    began = _cpu_seconds(one.process)
-    for number in range(calls):
-        result_of(one.caller.send(*asked[number % len(asked)]))
-    return (_cpu_seconds(one.process) - began) / calls
-
-
 def _cpu_seconds(process: int) -> float:
-    """The CPU time of all threads of another process, by the clock that Linux has of it (clock_getcpuclockid)."""
+    """Return the CPU time of all threads of another process, by its clock in Linux (clock_getcpuclockid)."""
     return clock_gettime((~process << 3) | 2)
-
-
-def _rates(
-    running: Sequence[RunningVersion], known: Sequence[str], effort: Effort
-) -> tuple[dict[str, list[float]], dict[str, list[Load]]]:
-    """The share of the echo's requests that `whoami` reaches, and hybrid searches, over 16 connections."""
-    whoami = [_body(*requests_of(known)[BASE][0])]
-    searches = [_body(*request) for request in requests_of(known)["hybrid"]]
-    shares: dict[str, list[float]] = {one.version.name: [] for one in running}
-    loads: dict[str, list[Load]] = {one.version.name: [] for one in running}
-    with ExitStack() as stack:
-        client = Client()
-        stack.callback(client.close)
-        echo = stack.enter_context(echo_server())
-        for number in range(-1, effort.rounds):  # the first round warms up
-            echoed = client.run(echo, "", whoami, CONNECTIONS, effort.load_seconds)
-            for one in running:
-                port, token = one.caller.port, one.caller.token
-                cheap = client.run(port, token, whoami, CONNECTIONS, effort.load_seconds)
-                load = client.run(port, token, searches, CONNECTIONS, effort.load_seconds)
-                if number >= 0:
-                    shares[one.version.name].append(cheap.answers / cheap.seconds * echoed.seconds / echoed.answers)
-                    loads[one.version.name].append(load)
-    return shares, loads
-
-
-def _body(method: str, params: Mapping[str, object]) -> str:
-    return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
 
 @contextmanager
 def running_version(version: Version, data: Path, folder: Path) -> Iterator[RunningVersion]:
-    """A server of that version over what it ingested of `data`: decisions, which are timed, and episodes."""
+    """Run a server of that version over decisions of `data`, whose ingest it times, and over episodes."""
     folder.mkdir(parents=True, exist_ok=True)
-    settings = {"CSTP_DATA_DIR": str(folder), "CSTP_LIMITS__DEFAULT": _UNLIMITED}
-    known = {name: value for name, value in version.variables.items() if not name.startswith("CSTP_")} | settings
+    settings = {"CSTP_DATA_DIR": str(folder), "CSTP_LIMITS__DEFAULT": UNLIMITED}
+    known, command = clean_environment(settings, version.variables), [str(version.cstp)]
     began = perf_counter()
-    report = _cstp(version, known, "ingest", str(data / "decisions"), "--json")
-    ingest_seconds = perf_counter() - began
-    _cstp(version, known, "ingest", str(data / "episodes"), "--json")
-    token = _cstp(version, known, "token", "create", "--agent", f"benchmark-{os.getpid()}", "--quiet").strip()
-    with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen([version.cstp, "serve", "--port", "0"], stderr=log, env=known)
-    try:
-        caller = Caller(*listening(process, folder / "server.log", folder / "indexes" / "chroma.clean.json"), token)
-        yield RunningVersion(version, caller, process.pid, ingest_seconds, _count(report))
-        caller.close()
-    finally:
-        process.terminate()
-        process.wait()
+    report = run_cstp(["ingest", str(data / "decisions"), "--json"], known, command)
+    spent = perf_counter() - began
+    run_cstp(["ingest", str(data / "episodes"), "--json"], known, command)
+    words = ["token", "create", "--agent", f"benchmark-{os.getpid()}", "--quiet"]
+    token = run_cstp(words, known, command).strip()
+    with serving(folder, token, known, command) as caller:
+        yield RunningVersion(version.name, caller, spent, int(json.loads(report.splitlines()[-1])["read"]))
 
 
-def _cstp(version: Version, variables: Mapping[str, str], *words: str) -> str:
-    done = subprocess.run([version.cstp, *words], stdout=subprocess.PIPE, env=variables, text=True, check=False)
-    if done.returncode > 1:  # 1 for a record that was rejected
-        raise NotServing(f"cstp {' '.join(words)} ended with {done.returncode}")
-    return done.stdout
-
-
-def _count(report: str) -> int:
-    """The records that an ingest read."""
-    return int(json.loads(report.splitlines()[-1])["read"])
-
-
-def render_costs(run: Run[Sequence[VersionCosts]]) -> str:
-    """The whole page, in Markdown; the last of the costs is this version."""
-    costs = run.found
+def render_costs(costs: Sequence[VersionCosts]) -> Iterable[str]:
+    """Return the parts of the page; the last of the costs is this version."""
     names = [one.name for one in costs]
     compared = [f"{name}, {what}" for name in names for what in ("CPU ms", "×")]
     calls = table(["call", *compared, "at most", "kept"], [_call_row(name, costs) for name in (BASE, *MOST)], RIGHT)
     figures = table(["what", *names, "bound", "kept"], list(_figure_rows(costs)), RIGHT)
-    return page("What a call costs", "python -m benchmarks --costs", run, _READING, calls, figures)
+    return _READING, calls, figures
 
 
 def _call_row(name: str, costs: Sequence[VersionCosts]) -> list[str]:
@@ -308,20 +253,7 @@ def _call_row(name: str, costs: Sequence[VersionCosts]) -> list[str]:
 
 
 def _figure_rows(costs: Sequence[VersionCosts]) -> Iterator[list[str]]:
-    now = costs[-1]
-
-    def row(what: str, layout: str, figure: Callable[[VersionCosts], float], most: float) -> list[str]:
-        kept = verdict(figure(now) <= most)
-        return [what, *(layout.format(figure(one)) for one in costs), f"{most:g}", kept]
-
-    shares = [f"{one.echo_share:.0%}" for one in costs]
-    yield ["whoami next to an echo", *shares, f"{ECHO_SHARE:.0%}", verdict(now.echo_share >= ECHO_SHARE)]
-    rates = [f"{one.load_rate:.0f}" for one in costs]
-    name = f"hybrid, known text, {CONNECTIONS} connections, calls a second"
-    yield [name, *rates, f"{LOAD_RATE:g}", verdict(now.load_rate >= LOAD_RATE)]
-    yield row("the same, p99, ms", "{:.0f}", lambda one: one.load_p99, LOAD_P99)
-    for words, most in EMBEDDED.items():
-        figures = [f"{one.embedded[words]:.1f}" for one in costs]
-        yield [f"a new text of {words} words, CPU ms", *figures, f"{most:g}", verdict(now.embedded[words] <= most)]
-    name = f"`cstp ingest` of the {now.decisions} decisions, s"
-    yield row(name, "{:.0f}", lambda one: one.ingest_seconds, INGEST_SECONDS)
+    for name, bound in BOUNDS.items():
+        figures = [one.figures[name] for one in costs]
+        kept = figures[-1] >= bound.value if bound.least else figures[-1] <= bound.value
+        yield [name, *map(bound.layout.format, [*figures, bound.value]), verdict(kept)]

@@ -1,12 +1,12 @@
 """One call end to end: HTTP over loopback to the real server, every mode under every filter."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from benchmarks.controls import LIMIT, BruteForce, RawChroma, control_variants, recall
+from benchmarks.controls import LIMIT, BruteForce, RawChroma, recall
 from benchmarks.corpus import QUESTIONS, Question
 from benchmarks.measure import Measured, Timing, Variant, take_turns
 from benchmarks.serving import Caller, found_places
@@ -15,6 +15,7 @@ from cognition_engines.models import Filters, Mode
 from cognition_engines.store.values import FloatArray
 
 _EMBEDDING: Final = "embedding"
+_WHERE_EVERY: Final = 10  # a `where` of Chroma takes hundreds of milliseconds: one round in ten asks for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,36 +45,45 @@ class Asked:
 def measure_calls(
     caller: Caller, raw: RawChroma | None, brute: BruteForce, embedder: Embedder, asked: Asked, rounds: int
 ) -> tuple[list[CallRow], Timing]:
-    """The rows, and what embedding one query alone takes. Raises NotServing when a call fails."""
+    """Return the rows, and the time to embed one query alone. Raises NotServing when a call fails."""
     for query in asked.known:
         found_places(caller.ask(query, Filters(), Mode.SEMANTIC, LIMIT))
-    variants: list[Variant[Any]] = []
-    controls: list[Variant[Any]] = []
-    for place, question in enumerate(QUESTIONS):
-        variants += [_known(caller, question, mode, asked.known) for mode in Mode]
-        variants.append(_fresh(caller, question, place, asked.fresh))
-        controls += control_variants(raw, brute, question.name, question.filters, asked.vectors)
+    variants = [
+        variant
+        for place, question in enumerate(QUESTIONS)
+        for variant in _variants(caller, raw, brute, asked, place, question)
+    ]
     embedding = Variant(_EMBEDDING, lambda number: embedder.embed_query(_pick(asked.fresh, number, 0)))
-    measured = take_turns([*variants, *controls, embedding], rounds)
+    measured = take_turns([*variants, embedding], rounds)
     return [_row(question, brute, measured) for question in QUESTIONS], measured[_EMBEDDING].timing
 
 
-def _known(caller: Caller, question: Question, mode: Mode, queries: Sequence[str]) -> Variant[Any]:
-    return Variant(
-        f"{question.name}/{mode}",
-        lambda number: caller.ask(queries[number % len(queries)], question.filters, mode, LIMIT),
-    )
+def _variants(
+    caller: Caller, raw: RawChroma | None, brute: BruteForce, asked: Asked, place: int, question: Question
+) -> Iterator[Variant[Any]]:
+    """Yield the ways to ask with the filter at `place`; round n asks for the nth query."""
+    filters = question.filters
 
+    def ask(mode: Mode) -> Callable[[int], Any]:
+        return lambda number: caller.ask(asked.known[number % len(asked.known)], filters, mode, LIMIT)
 
-def _fresh(caller: Caller, question: Question, place: int, queries: Sequence[str]) -> Variant[Any]:
-    return Variant(
+    def vector(number: int) -> FloatArray:
+        return asked.vectors[number % len(asked.vectors)]
+
+    for mode in Mode:
+        yield Variant(f"{question.name}/{mode}", ask(mode))
+    yield Variant(
         f"{question.name}/fresh",
-        lambda number: caller.ask(_pick(queries, number, place), question.filters, Mode.HYBRID, LIMIT),
+        lambda number: caller.ask(_pick(asked.fresh, number, place), filters, Mode.HYBRID, LIMIT),
     )
+    yield Variant(f"{question.name}/brute", lambda number: brute.nearest(vector(number), brute.mask(filters)))
+    if raw is not None:
+        every = 1 if filters == Filters() else _WHERE_EVERY
+        yield Variant(f"{question.name}/chroma", lambda number: raw.nearest(vector(number), filters), every)
 
 
 def _pick(queries: Sequence[str], number: int, place: int) -> str:
-    """Another query for every round and filter, until all have been asked."""
+    """Return another query for every round and filter, until all have been asked."""
     return queries[(number * len(QUESTIONS) + place) % len(queries)]
 
 

@@ -1,7 +1,6 @@
-"""What a call is compared with: Chroma asked directly, and numpy over everything."""
+"""The controls of a call: Chroma asked directly, and numpy over everything."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -11,28 +10,32 @@ import numpy as np
 from chromadb.config import Settings
 from numpy.typing import NDArray
 
-from benchmarks.corpus import Corpus
-from benchmarks.measure import Variant
+from benchmarks.corpus import Decisions
 from cognition_engines.models import Decision, Filters
 from cognition_engines.store.values import FloatArray
 
 LIMIT: Final = 10
 _PAGE: Final = 1000
-_WHERE_EVERY: Final = 10  # a `where` of Chroma takes hundreds of milliseconds: one round in so many asks for it
 Bools = NDArray[np.bool_]
 Where = Mapping[str, Any]  # Chroma's own language of conditions
+_OPERATORS: Final[Mapping[str, Callable[..., Bools]]] = {
+    "$eq": np.equal,
+    "$gte": np.greater_equal,
+    "$lte": np.less_equal,
+    "$in": np.isin,
+}
 
 
 class RawChroma:
     """An embedded collection of the same windows, with the fields of their decision as metadata."""
 
-    def __init__(self, folder: Path, corpus: Corpus) -> None:
+    def __init__(self, folder: Path, corpus: Decisions) -> None:
         client = chromadb.PersistentClient(path=str(folder), settings=Settings(anonymized_telemetry=False))
         self._collection = client.create_collection(
             "raw", embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
         )
         owners = np.repeat(np.arange(len(corpus.counts)), corpus.counts).tolist()
-        described = [_metadata(decision) for decision in corpus.decisions]
+        described = [_metadata(decision) for decision in corpus.records]
         for start in range(0, len(owners), _PAGE):
             page = owners[start : start + _PAGE]
             self._collection.add(
@@ -42,7 +45,7 @@ class RawChroma:
             )
 
     def nearest(self, vector: FloatArray, filters: Filters) -> list[int]:
-        """The records that own the LIMIT nearest windows."""
+        """Return the records that own the LIMIT nearest windows."""
         where = cast(chromadb.api.types.Where | None, _where(filters))
         answer = self._collection.query(
             query_embeddings=vector[None], n_results=LIMIT, where=where, include=["distances"]
@@ -53,37 +56,21 @@ class RawChroma:
 class BruteForce:
     """Every vector times the query, a mask, the best LIMIT."""
 
-    def __init__(self, corpus: Corpus) -> None:
-        decisions = corpus.decisions
+    def __init__(self, corpus: Decisions) -> None:
+        described = [_metadata(decision) for decision in corpus.records]
+        self._fields = {name: np.array([each[name] for each in described]) for name in described[0]}
         self._vectors = corpus.vectors
         self._starts = np.cumsum(corpus.counts) - corpus.counts
-        self._single = len(corpus.vectors) == len(decisions)
-        self._category = np.array([decision.category for decision in decisions])
-        self._stakes = np.array([decision.stakes for decision in decisions])
-        self._status = np.array([decision.status for decision in decisions])
-        self._confidence = np.array([decision.confidence for decision in decisions], np.float64)
-        self._date = np.array([_seconds(decision.date) for decision in decisions], np.float64)
+        self._single = len(corpus.vectors) == len(described)
 
     def mask(self, filters: Filters) -> Bools:
         mask = np.ones(len(self._starts), np.bool_)
-        if filters.category is not None:
-            mask &= self._category == filters.category
-        if filters.stakes is not None:
-            mask &= np.isin(self._stakes, filters.stakes)
-        if filters.status is not None:
-            mask &= np.isin(self._status, filters.status)
-        if filters.min_confidence is not None:
-            mask &= self._confidence >= filters.min_confidence
-        if filters.max_confidence is not None:
-            mask &= self._confidence <= filters.max_confidence
-        if filters.date_after is not None:
-            mask &= self._date >= filters.date_after.timestamp()
-        if filters.date_before is not None:
-            mask &= self._date <= filters.date_before.timestamp()
+        for name, operator, value in _conditions(filters):
+            mask &= _OPERATORS[operator](self._fields[name], value)
         return mask
 
     def nearest(self, vector: FloatArray, mask: Bools) -> list[int]:
-        """The LIMIT records under `mask` with the nearest window, nearest first."""
+        """Return the LIMIT records under `mask` with the nearest window, nearest first."""
         scores = self._vectors @ vector
         if not self._single:
             scores = np.maximum.reduceat(scores, self._starts)
@@ -94,60 +81,38 @@ class BruteForce:
         return order
 
 
-def control_variants(
-    raw: RawChroma | None, brute: BruteForce, name: str, filters: Filters, vectors: Sequence[FloatArray]
-) -> list[Variant[Any]]:
-    """Both controls of a filter, `name/brute` and `name/chroma`; round n asks for the nth of `vectors`."""
-
-    def by_force(number: int) -> list[int]:
-        return brute.nearest(vectors[number % len(vectors)], brute.mask(filters))
-
-    controls = [Variant(f"{name}/brute", by_force)]
-    if raw is not None:
-
-        def by_chroma(number: int) -> list[int]:
-            return raw.nearest(vectors[number % len(vectors)], filters)
-
-        controls.append(Variant(f"{name}/chroma", by_chroma, 1 if filters == Filters() else _WHERE_EVERY))
-    return controls
-
-
 def recall(found: Sequence[Sequence[int]], wanted: Sequence[Sequence[int]]) -> float:
-    """The share of what each search should have found that it found, over all searches; 1 when nothing was wanted."""
+    """Return the share of the wanted results among those found, over all searches; 1 when nothing was wanted."""
     total = sum(map(len, wanted))
     return sum(len(set(a) & set(b)) for a, b in zip(found, wanted, strict=True)) / total if total else 1.0
-
-
-def _seconds(date: datetime | None) -> float:
-    return np.nan if date is None else date.timestamp()
 
 
 def _metadata(decision: Decision) -> dict[str, str | float]:
     return {
         "category": decision.category or "",
         "confidence": decision.confidence if decision.confidence is not None else -1.0,
-        "date": _seconds(decision.date),
+        "date": np.nan if decision.date is None else decision.date.timestamp(),
         "stakes": decision.stakes or "",
         "status": decision.status or "",
     }
 
 
+def _conditions(filters: Filters) -> list[tuple[str, str, Any]]:
+    """Return fields with Chroma's operators and values."""
+    conditions = [
+        ("category", "$eq", filters.category),
+        ("confidence", "$gte", filters.min_confidence),
+        ("confidence", "$lte", filters.max_confidence),
+        ("date", "$gte", filters.date_after and filters.date_after.timestamp()),
+        ("date", "$lte", filters.date_before and filters.date_before.timestamp()),
+        ("stakes", "$in", filters.stakes and list(filters.stakes)),
+        ("status", "$in", filters.status and list(filters.status)),
+    ]
+    return [each for each in conditions if each[2] is not None]
+
+
 def _where(filters: Filters) -> Where | None:
-    conditions: list[Where] = []
-    if filters.category is not None:
-        conditions.append({"category": filters.category})
-    if filters.min_confidence is not None:
-        conditions.append({"confidence": {"$gte": filters.min_confidence}})
-    if filters.max_confidence is not None:
-        conditions.append({"confidence": {"$lte": filters.max_confidence}})
-    if filters.date_after is not None:
-        conditions.append({"date": {"$gte": filters.date_after.timestamp()}})
-    if filters.date_before is not None:
-        conditions.append({"date": {"$lte": filters.date_before.timestamp()}})
-    if filters.stakes is not None:
-        conditions.append({"stakes": {"$in": list(filters.stakes)}})
-    if filters.status is not None:
-        conditions.append({"status": {"$in": list(filters.status)}})
+    conditions: list[Where] = [{name: {operator: value}} for name, operator, value in _conditions(filters)]
     if len(conditions) < 2:
         return conditions[0] if conditions else None
     return {"$and": conditions}

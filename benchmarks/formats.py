@@ -1,4 +1,4 @@
-"""How many real documents of each format are read, how fast, and in how much memory.
+"""The share of real documents of each format that is read, with the speed and the memory.
 
 `python -m benchmarks.formats FOLDER --output docs/formats-speed.md`: each folder in FOLDER has the documents of one
 package and is called like it. Nothing is stored or embedded.
@@ -16,7 +16,7 @@ from random import Random
 from time import perf_counter
 from typing import Final
 
-from benchmarks.page import RIGHT, Run, page, table
+from benchmarks.page import RIGHT, page, resident_bytes, table
 from cognition_engines.ingest.detect import MARKDOWN, PLAIN, read
 from cognition_engines.ingest.formats.converted import FORMATS
 from cognition_engines.ingest.formats.reader import DEFAULT_LIMITS, FormatReader
@@ -24,7 +24,6 @@ from cognition_engines.ingest.items import Item, RejectedRecord, Warned
 
 REQUIRED: Final = 0.95
 _QUARTERS: Final = 4
-_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _MIB: Final = 2**20
 _LIBRARIES: Final = (
     "pypdfium2", "mammoth", "python-pptx", "docutils", "nbformat", "markdownify", "beautifulsoup4", "lxml",
@@ -48,7 +47,7 @@ How to read it:
 
 @dataclass(slots=True)
 class _FormatRow:
-    """What became of the documents of one format."""
+    """The outcome of the documents of one format."""
 
     read: int = 0
     skipped: int = 0
@@ -61,18 +60,9 @@ class _FormatRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Memory:
-    """Bytes that both processes hold after a number of documents."""
-
-    documents: int
-    own: int
-    reader: int
-
-
-@dataclass(frozen=True, slots=True)
 class _Measured:
     rows: dict[str, _FormatRow]
-    memory: tuple[_Memory, ...]
+    memory: Sequence[Sequence[str]]  # rows of the table
     most: int  # bytes of the process that reads
 
 
@@ -82,31 +72,31 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--output", type=Path)
     chosen = parser.parse_args(arguments)
     measured = measure(chosen.folder)
-    page = render(measured, chosen.folder)
-    sys.stdout.write(page)
+    text = render(measured, chosen.folder)
+    sys.stdout.write(text)
     if chosen.output is not None:
-        chosen.output.write_text(page, encoding="utf-8")
+        chosen.output.write_text(text, encoding="utf-8")
     return 0 if _share(measured.rows.values()) >= REQUIRED else 1
 
 
 def measure(folder: Path) -> _Measured:
-    """Reads all documents below the folder."""
+    """Read all documents below the folder."""
     known = MARKDOWN | PLAIN | FORMATS.keys()
     paths = sorted(path for path in folder.rglob("*") if path.suffix.lower() in known and path.is_file())
     Random(1).shuffle(paths)
     rows: dict[str, _FormatRow] = {}
-    memory: list[_Memory] = []
+    memory: list[list[str]] = []
     most = 0
     with FormatReader() as formats:
         for number, path in enumerate(paths, 1):
             suffix = path.suffix.lower()
             name = "markdown" if suffix in MARKDOWN else "text" if suffix in PLAIN else FORMATS[suffix].value
             _read(path, folder, formats, rows.setdefault(name, _FormatRow()))
-            held = _resident(formats.process_id)
+            held = resident_bytes(formats.process_id)
             most = max(most, held)
             if number * _QUARTERS // len(paths) > (number - 1) * _QUARTERS // len(paths):
-                memory.append(_Memory(number, _resident(os.getpid()), held))
-    return _Measured(dict(sorted(rows.items())), tuple(memory), most)
+                memory.append([f"{number}", f"{resident_bytes(os.getpid()) / 1e6:.0f}", f"{held / 1e6:.0f}"])
+    return _Measured(dict(sorted(rows.items())), memory, most)
 
 
 def _read(path: Path, folder: Path, formats: FormatReader, row: _FormatRow) -> None:
@@ -128,19 +118,10 @@ def _read(path: Path, folder: Path, formats: FormatReader, row: _FormatRow) -> N
 
 
 def _places(items: Sequence[Item]) -> Iterator[list[str]]:
-    """Of each passage, what is known of its place."""
+    """Yield the known parts of the place of each passage."""
     for item in items:
         for piece in getattr(item, "pieces", ()):
             yield [name for name in ("page", "slide", "cell", "section") if getattr(piece, name) is not None]
-
-
-def _resident(process: int | None) -> int:
-    """Bytes that a process holds in memory; 0 for none."""
-    try:
-        text = Path(f"/proc/{process}/statm").read_text(encoding="ascii")
-    except OSError:
-        return 0
-    return int(text.split()[1]) * _PAGE
 
 
 def _share(rows: Iterable[_FormatRow]) -> float:
@@ -150,32 +131,33 @@ def _share(rows: Iterable[_FormatRow]) -> float:
 
 
 def render(measured: _Measured, folder: Path) -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page, in Markdown."""
     rows = measured.rows
     total = sum(row.read + row.skipped + len(row.refused) for row in rows.values())
-    run = Run(
-        "python -m benchmarks.formats FOLDER --output docs/formats-speed.md",
-        measured,
-        [f"Documents: {total:,} of {len(rows)} formats, {sum(row.size for row in rows.values()) / 1e6:.0f} MB"],
-        versions={"python": sys.version.split()[0], **{name: metadata.version(name) for name in _LIBRARIES}},
-    )
+    size = sum(row.size for row in rows.values()) / 1e6
     spent = [
         [name, f"{row.size / 1e6:.1f}", f"{row.seconds / max(row.size, 1) * 1e6:.2f}", f"{row.slowest:.1f}"]
         for name, row in rows.items()
     ]
-    memory = [[f"{one.documents}", f"{one.own / 1e6:.0f}", f"{one.reader / 1e6:.0f}"] for one in measured.memory]
     packages = ", ".join(sorted(path.name for path in folder.iterdir() if path.is_dir()))
-    return page(
-        "Reading documents of other formats",
-        "python -m benchmarks.formats",
-        run,
+    parts = [
         _READING,
         table(_COUNTED, [_count_row(name, row) for name, row in rows.items()], RIGHT),
         table(["format", "MB", "seconds a megabyte", "slowest document, s"], spent, RIGHT),
-        table(["after documents", "memory of this process, MB", "of the one that reads, MB"], memory, RIGHT),
+        table(["after documents", "memory of this process, MB", "of the one that reads, MB"], measured.memory, RIGHT),
         f"The most that the process that reads has held is {measured.most / 1e6:.0f} MB.",
         *_refusals(rows),
         f"The packages: {packages}.",
+    ]
+    command = "python -m benchmarks.formats"
+    facts = [f"Documents: {total:,} of {len(rows)} formats, {size:.0f} MB"]
+    return page(
+        "Reading documents of other formats",
+        command,
+        f"{command} FOLDER --output docs/formats-speed.md",
+        parts,
+        facts,
+        versions={"python": sys.version.split()[0], **{name: metadata.version(name) for name in _LIBRARIES}},
     )
 
 

@@ -1,13 +1,11 @@
-"""How fast `cstp ingest` is beside its embedding model alone, and how much memory it takes.
+"""The speed of `cstp ingest` beside its embedding model alone, and its memory.
 
 `python -m benchmarks.ingesting FILE` embeds the decisions of a file and does nothing else: the control, in a process
 of its own like the command.
 """
 
 import json
-import os
 import statistics
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +15,9 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Final
 
-from benchmarks.texts import Text
-from cstp_server.process.model import open_model
+from benchmarks.embedding import packaged_model
+from benchmarks.serving import clean_environment, run_cstp
+from benchmarks.texts import Text, write_records
 from cstp_server.settings import Settings
 
 SLICES: Final = 5
@@ -55,7 +54,7 @@ class _Run:
 
 
 def measure_ingest(texts: Sequence[Text], count: int, slices: int = SLICES) -> IngestRow:
-    """Reads `count` decisions of about one window each in `slices` commands, each followed by its control.
+    """Read `count` decisions of about one window each in `slices` commands, each followed by its control.
 
     What both take to start is measured with one decision, and left out.
     """
@@ -84,35 +83,30 @@ def _data(folder: Path) -> tuple[str, str]:
 
 
 def _write(path: Path, texts: Sequence[Text], numbers: range) -> Path:
-    """Different decisions: the words of a text from another place each time it comes up."""
-    with path.open("w", encoding="utf-8") as file:
-        for number in numbers:
-            text = texts[number % len(texts)]
-            words = text.body.split() or [text.title]
-            first = number // len(texts) * _WORDS % len(words)
-            body = " ".join((words[first:] + words[:first])[:_WORDS])
-            json.dump(
-                {"kind": "decision", "id": f"dec_{number}", "title": f"{text.title} {number}", "text": body}, file
-            )
-            file.write("\n")
+    """Write different decisions: the words of a text from another place each time it comes up."""
+    records = []
+    for number in numbers:
+        text = texts[number % len(texts)]
+        words = text.body.split() or [text.title]
+        first = number // len(texts) * _WORDS % len(words)
+        body = " ".join((words[first:] + words[:first])[:_WORDS])
+        records.append({"kind": "decision", "id": f"dec_{number}", "title": f"{text.title} {number}", "text": body})
+    write_records(records, path)
     return path
 
 
 def _run(arguments: Sequence[str]) -> _Run:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
     began = perf_counter()
-    done = subprocess.run([sys.executable, *arguments], stdout=subprocess.PIPE, env=environment, check=True, text=True)
-    return _Run(perf_counter() - began, int(done.stdout.split()[-1]))
+    output = run_cstp(arguments, clean_environment({}), [sys.executable])
+    return _Run(perf_counter() - began, int(output.split()[-1]))
 
 
 def main() -> None:
-    settings = Settings()
-    embedder = open_model(settings)
-    assert embedder is not None  # the default settings name a model
+    embedder = packaged_model()
     embedder.embed_query("warm")
     lines = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
     texts = [f"{decision['title']}\n{decision['text']}" for decision in map(json.loads, lines)]
-    with ThreadPool(settings.embedding.threads) as pool:
+    with ThreadPool(Settings().embedding.threads) as pool:
         pool.map(embedder.embed_text, texts, chunksize=1)
     sys.stdout.write("0\n")  # its memory is not asked for
 

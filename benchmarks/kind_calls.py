@@ -1,8 +1,8 @@
 """Every method over records of all kinds: the same calls against servers of different sizes, in turns."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from math import log
 from pathlib import Path
@@ -10,31 +10,33 @@ from random import Random
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.corpus import DAYS, FIRST_DAY
-from benchmarks.kinds import (
+from benchmarks.corpus import (
     CHUNKS,
+    DAYS,
+    FIRST_DAY,
     KINDS,
     PASSAGES,
     PROJECTS,
     TOPICS,
     TURNS,
-    KindsCorpus,
-    artifact_id,
-    chunk_id,
+    Corpus,
     conversation_id,
-    decision_id,
     project,
+    record_id,
     topic,
 )  # fmt: skip
 from benchmarks.measure import Measured, Timing, Variant, take_turns
-from benchmarks.page import Run, page, table, times, verdict
-from benchmarks.serving import Caller, fill, metric, result_of, served, wait_until_ready
-from benchmarks.starting import RESIDENT
+from benchmarks.options import show_progress
+from benchmarks.page import table, times, verdict
+from benchmarks.serving import RESIDENT, Caller, fill, metric, result_of, served, wait_until_ready
+from cognition_engines.kinds.spec import Kind
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token
 
 LIMIT: Final = 10
 MIDDLE: Final = "half-way"
+_TEN: Final = {"limit": LIMIT}
+_PAGES: Final = {False: "", True: f", {MIDDLE}"}  # the ends of names, of calls with and without `middle`
 _ONE_PROJECT: Final = "a token of one project"
 _PATIENT: Final = {"CSTP_SERVER__IDLE_SECONDS": "600"}
 _MEMBERS: Final = ("memories", "episodes", "results", "decisions", "turns", "relatedChunks", "nodes", "changes")
@@ -59,23 +61,20 @@ How to read it:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call to be measured; `params` of a round. `limited` calls are made with a token of one project."""
+    """A call to be measured, with `fixed` parameters, and `drawn` ones with another value each round.
+
+    `middle` asks for the page half-way through; `limited` calls have a token of one project.
+    """
 
     name: str
     method: str
-    params: "Params"
+    fixed: Mapping[str, Any]
+    drawn: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    middle: bool = False
     limited: bool = False
 
-
-@dataclass(frozen=True, slots=True)
-class Params:
-    """`fixed` members, and of the others another value each round. `middle` asks for the page half-way through."""
-
-    fixed: Mapping[str, Any]
-    drawn: Mapping[str, Sequence[Any]]
-    middle: bool = False
-
-    def of(self, number: int, offset: int | None) -> dict[str, Any]:
+    def params(self, number: int, offset: int | None) -> dict[str, Any]:
+        """Return the parameters of a round."""
         drawn = {name: values[number % len(values)] for name, values in self.drawn.items()}
         return {**self.fixed, **drawn, **({} if offset is None else {"offset": offset})}
 
@@ -91,28 +90,18 @@ class KindRow:
 
     @property
     def growth(self) -> float:
-        """How many times the smallest size's median the largest one's is."""
+        """The ratio of the largest size's median to the smallest one's."""
         return self.timings[max(self.timings)].p50 / self.timings[min(self.timings)].p50
 
 
-@dataclass(frozen=True, slots=True)
-class KindSize:
-    """A store of `size` records of each kind, how long it took to fill, and what its server has resident."""
-
-    size: int
-    store_seconds: float
-    indexes_seconds: float
-    megabytes: float
-
-
 def allowed_growth(sizes: Sequence[int]) -> float:
-    """The ratio of the logarithms of the largest and the smallest size."""
+    """Return the ratio of the logarithms of the largest and the smallest size."""
     return log(max(sizes)) / log(min(sizes))
 
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """A server over so many records of each kind, and the calls that are made to it."""
+    """A server over `size` records of each kind, and the calls that are made to it."""
 
     size: int
     caller: Caller
@@ -122,101 +111,86 @@ class _Server:
     def asked_by(self, call: Call) -> Caller:
         return self.limited if call.limited else self.caller
 
+    def name_of(self, call: Call) -> str:
+        return f"{call.name}/{self.size}"
+
 
 def measure_kinds(
-    corpora: Sequence[KindsCorpus],
-    model: str,
-    queries: Sequence[str],
-    rounds: int,
-    folder: Path,
-    say: Callable[[str], None],
-) -> tuple[list[KindSize], list[KindRow]]:
-    """Fills a store in `folder` for each corpus, smallest first, and asks all of their servers in turns.
+    corpora: Sequence[Corpus], model: str, queries: Sequence[str], rounds: int, folder: Path
+) -> tuple[str, list[KindRow]]:
+    """Return a table of the stores, and the calls; the stores are filled in `folder`, smallest first.
 
-    Raises NotServing.
+    All of their servers are asked in turns. Raises NotServing.
     """
+    stores = [Settings(data_dir=folder / f"kinds-{corpus.size}") for corpus in corpora]
     filled = []
-    for corpus in corpora:
-        say(f"{corpus.size} records of each kind: filling the store and its indexes")
-        filled.append(_filled(corpus, model, folder / f"kinds-{corpus.size}"))
+    for corpus, settings in zip(corpora, stores, strict=True):
+        show_progress(f"{corpus.size} records of each kind: filling the store and its indexes")
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
+        filled.append(fill(settings, corpus, model))
     with ExitStack() as stack:
         servers = []
-        for corpus, (settings, _, _) in zip(corpora, filled, strict=True):
+        for corpus, settings in zip(corpora, stores, strict=True):
             caller, limited = stack.enter_context(_callers(settings))
-            _warm(caller, queries)
+            for query in queries:  # known from here on: what embedding takes does not depend on the collection
+                result_of(caller.send("cstp.searchKnowledge", {"query": query, "limit": 1}))
             servers.append(_Server(corpus.size, caller, limited, list(make_calls(corpus.size, queries))))
-        offsets = {_name(server, call): _offset(server, call) for server in servers for call in server.calls}
+        offsets = {server.name_of(call): _offset(server, call) for server in servers for call in server.calls}
         variants = [_variant(server, call, offsets) for server in servers for call in server.calls]
-        say(f"measuring {len(variants)} calls in {rounds} rounds")
+        show_progress(f"measuring {len(variants)} calls in {rounds} rounds")
         measured = take_turns(variants, rounds)
-        megabytes = [metric(server.caller.port, RESIDENT) / 1e6 for server in servers]
-    sizes = [
-        KindSize(server.size, stored, indexed, resident)
-        for server, (_, stored, indexed), resident in zip(servers, filled, megabytes, strict=True)
-    ]
-    return sizes, [_row(servers, place, offsets, measured) for place in range(len(servers[-1].calls))]
+        rows = []
+        for server, one in zip(servers, filled, strict=True):
+            megabytes = metric(server.caller.port, RESIDENT) / 1e6
+            seconds = (one.records, one.columns_and_keywords + one.neighbours)
+            rows.append([f"{each:,.0f}" for each in (server.size, server.size * len(KINDS), *seconds, megabytes)])
+    heads = ["records of each kind", "records", "store filled in, s", "indexes filled in, s"]
+    found = [_row(servers, place, offsets, measured) for place in range(len(servers[-1].calls))]
+    return table([*heads, "server's memory after all calls, MB"], rows), found
 
 
 def _row(
     servers: Sequence[_Server], place: int, offsets: Mapping[str, int | None], measured: Mapping[str, Measured[bytes]]
 ) -> KindRow:
-    """The call at `place` of every server. Raises NotServing for an answer that is an error."""
+    """Return the call at `place` of every server. Raises NotServing for an answer that is an error."""
     timings, counts = {}, [0]
     for server in servers:
-        found = measured[_name(server, server.calls[place])]
+        found = measured[server.name_of(server.calls[place])]
         timings[server.size] = found.timing
         counts = [_count(body) for body in found.results]
     largest = servers[-1]
     call = largest.calls[place]
-    return KindRow(call.name, timings, int(median(counts)), offsets[_name(largest, call)])
-
-
-def _name(server: _Server, call: Call) -> str:
-    return f"{call.name}/{server.size}"
-
-
-def _filled(corpus: KindsCorpus, model: str, folder: Path) -> tuple[Settings, float, float]:
-    settings = Settings(data_dir=folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    filled = fill(settings, corpus, model)
-    filled.knowledge.close()
-    return settings, filled.records, filled.columns_and_keywords + filled.neighbours
+    return KindRow(call.name, timings, int(median(counts)), offsets[largest.name_of(call)])
 
 
 @contextmanager
 def _callers(settings: Settings) -> Iterator[tuple[Caller, Caller]]:
-    """One that sees everything and one that sees one project, once the server is ready."""
+    """Run a server, for a caller that sees everything and one that sees one project, once it is ready."""
     _, text = create_token(settings.tokens_path, "benchmark-project", lifetime=timedelta(days=1), projects=[project(0)])
     with served(settings, _PATIENT) as caller:
         wait_until_ready(caller.port)
-        limited = Caller("127.0.0.1", caller.port, text)
+        limited = Caller(caller.port, text)
         yield caller, limited
         limited.close()
 
 
-def _warm(caller: Caller, queries: Sequence[str]) -> None:
-    """Every query is known to the server from here on: what embedding takes does not depend on the collection."""
-    for query in queries:
-        result_of(caller.send("cstp.searchKnowledge", {"query": query, "limit": 1}))
-
-
 def _variant(server: _Server, call: Call, offsets: Mapping[str, int | None]) -> Variant[bytes]:
-    name, caller = _name(server, call), server.asked_by(call)
-    return Variant(name, lambda number: caller.send(call.method, call.params.of(number, offsets[name])))
+    name, caller = server.name_of(call), server.asked_by(call)
+    return Variant(name, lambda number: caller.send(call.method, call.params(number, offsets[name])))
 
 
 def _offset(server: _Server, call: Call) -> int | None:
-    """Half of what there is, for a call that wants the page there."""
-    if not call.params.middle:
+    """Return half of the total, for a call that wants the page there."""
+    if not call.middle:
         return None
-    result = result_of(server.asked_by(call).send(call.method, call.params.of(0, 0)))
+    result = result_of(server.asked_by(call).send(call.method, call.params(0, 0)))
     listed = result.get("metadata", result)
     total: int = listed["totalCount"] if "totalCount" in listed else listed["total"]
     return total // 2
 
 
 def _count(body: bytes) -> int:
-    """How many items an answer has; one for a single record. Raises NotServing for an error."""
+    """Return the number of items in an answer; one for a single record. Raises NotServing for an error."""
     result = result_of(body)
     listed = sum(len(result[name]) for name in _MEMBERS if result.get(name) is not None)
     return listed + len(_ONES & result.keys())
@@ -231,68 +205,59 @@ def make_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
 
 
 def _decision_calls(size: int) -> Iterator[Call]:
-    for middle in (False, True):
-        where = f", {MIDDLE}" if middle else ""
-        yield Call(f"listDecisions, all{where}", "cstp.listDecisions", Params({"limit": LIMIT}, {}, middle))
-    ids = [decision_id(number) for number in _drawn(size)]
-    yield Call("getDecision", "cstp.getDecision", Params({}, {"id": ids}))
-    yield Call("getStats, all", "cstp.getStats", Params({}, {}))
-    yield Call("getGraph, two links", "cstp.getGraph", Params({}, {"nodeId": ids}))
-    limited = Params({"limit": LIMIT}, {})
-    yield Call(f"listDecisions, {_ONE_PROJECT}", "cstp.listDecisions", limited, limited=True)
+    for middle, end in _PAGES.items():
+        yield Call(f"listDecisions, all{end}", "cstp.listDecisions", _TEN, middle=middle)
+    ids = [record_id(Kind.DECISION, number) for number in _drawn(size)]
+    yield Call("getDecision", "cstp.getDecision", {}, {"id": ids})
+    yield Call("getStats, all", "cstp.getStats", {})
+    yield Call("getGraph, two links", "cstp.getGraph", {}, {"nodeId": ids})
+    yield Call(f"listDecisions, {_ONE_PROJECT}", "cstp.listDecisions", _TEN, limited=True)
 
 
 def _episode_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
     early, late = (FIRST_DAY + timedelta(days=share * DAYS) for share in (0.2, 0.8))
+    range_of_dates = {"dateFrom": early.isoformat(), "dateTo": late.isoformat()}
     filters: dict[str, dict[str, Any]] = {
         "no filter": {},
         "since": {"since": early.isoformat()},
-        "a range of dates": {"dateFrom": early.isoformat(), "dateTo": late.isoformat()},
+        "a range of dates": range_of_dates,
         "a tag": {"tags": [topic(0)]},
         "two tags": {"tags": [topic(0), topic(1)]},
         "a category": {"category": "research"},
+        "all of these": {**range_of_dates, "tags": [topic(0)], "category": "research"},
     }
-    filters["all of these"] = {
-        **filters["a range of dates"],
-        **filters["a tag"],
-        **filters["a category"],
-    }
-    for middle in (False, True):
-        where = f", {MIDDLE}" if middle else ""
+    listed = "cstp.listEpisodes"
+    for middle, end in _PAGES.items():
         for name, given in filters.items():
-            yield Call(
-                f"listEpisodes, {name}{where}", "cstp.listEpisodes", Params({**given, "limit": LIMIT}, {}, middle)
-            )
-        name = f"listEpisodes, {_ONE_PROJECT}{where}"
-        yield Call(name, "cstp.listEpisodes", Params({"limit": LIMIT}, {}, middle), limited=True)
-    yield Call("changes, a page", "cstp.changes", Params({"since": 0, "limit": LIMIT}, {}))
-    yield Call("getEpisode", "cstp.getEpisode", Params({}, {"id": [number + 1 for number in _drawn(size)]}))
+            yield Call(f"listEpisodes, {name}{end}", listed, {**given, **_TEN}, middle=middle)
+        yield Call(f"listEpisodes, {_ONE_PROJECT}{end}", listed, _TEN, middle=middle, limited=True)
+    yield Call("changes, a page", "cstp.changes", {"since": 0, **_TEN})
+    yield Call("getEpisode", "cstp.getEpisode", {}, {"id": [number + 1 for number in _drawn(size)]})
     asked = {"query": queries}
-    yield Call("findEpisodes", "cstp.findEpisodes", Params({"limit": LIMIT}, asked))
-    good = {"limit": LIMIT, "minReward": 0.0, "tags": [topic(0)]}
-    yield Call("findEpisodes, of a tag that went well", "cstp.findEpisodes", Params(good, asked))
+    yield Call("findEpisodes", "cstp.findEpisodes", _TEN, asked)
+    good = {"minReward": 0.0, "tags": [topic(0)], **_TEN}
+    yield Call("findEpisodes, of a tag that went well", "cstp.findEpisodes", good, asked)
 
 
 def _knowledge_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
-    chunks = [chunk_id(number) for number in _drawn(size)]
-    for middle in (False, True):
-        where = f", {MIDDLE}" if middle else ""
+    chunks = {"chunkId": [record_id(Kind.CHUNK, number) for number in _drawn(size)]}
+    for middle, end in _PAGES.items():
         for name, given in (("a topic", {"topic": topic(0)}), ("all", {})):
-            yield Call(f"getPatterns, {name}{where}", "cstp.getPatterns", Params({**given, "limit": LIMIT}, {}, middle))
-    yield Call("getChunk, five related", "cstp.getChunk", Params({"relatedLimit": 5}, {"chunkId": chunks}))
-    yield Call("getChunk, none related", "cstp.getChunk", Params({"includeRelated": False}, {"chunkId": chunks}))
+            yield Call(f"getPatterns, {name}{end}", "cstp.getPatterns", {**given, **_TEN}, middle=middle)
+    yield Call("getChunk, five related", "cstp.getChunk", {"relatedLimit": 5}, chunks)
+    yield Call("getChunk, none related", "cstp.getChunk", {"includeRelated": False}, chunks)
     asked = {"query": queries}
     for mode in ("hybrid", "semantic", "keyword"):
-        yield Call(f"searchKnowledge, {mode}", "cstp.searchKnowledge", Params({"limit": LIMIT, "mode": mode}, asked))
-        yield Call(f"search, {mode}", "cstp.search", Params({"limit": LIMIT, "mode": mode}, asked))
-    by_topic = {"limit": LIMIT, "filters": {"type": "chunk", "topic": topic(0)}}
-    yield Call("searchKnowledge, chunks of a topic", "cstp.searchKnowledge", Params(by_topic, asked))
-    yield Call("queryDecisions", "cstp.queryDecisions", Params({"limit": LIMIT}, asked))
+        yield Call(f"searchKnowledge, {mode}", "cstp.searchKnowledge", {"mode": mode, **_TEN}, asked)
+        yield Call(f"search, {mode}", "cstp.search", {"mode": mode, **_TEN}, asked)
+    by_topic = {"filters": {"type": "chunk", "topic": topic(0)}, **_TEN}
+    yield Call("searchKnowledge, chunks of a topic", "cstp.searchKnowledge", by_topic, asked)
+    yield Call("queryDecisions", "cstp.queryDecisions", _TEN, asked)
 
 
 def _recall_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
     numbers = _drawn(size)
-    query, ids = {"query": queries}, {"id": [artifact_id(number) for number in numbers]}
+    query, ids = {"query": queries}, {"id": [record_id(Kind.ARTIFACT, number) for number in numbers]}
     conversations = {"conversationId": [conversation_id(number) for number in _drawn(size // TURNS)]}
     named: dict[str, tuple[dict[str, Any], Mapping[str, Sequence[Any]]]] = {
         "a query, without expansion": ({"expand": False}, query),
@@ -305,34 +270,19 @@ def _recall_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:
         "a context": ({"context": "meeting"}, {}),
     }
     for name, (fixed, drawn) in named.items():
-        yield Call(f"recall, {name}", "cstp.recall", Params({**fixed, "limit": LIMIT}, drawn))
-    yield Call("listMemories", "cstp.listMemories", Params({"limit": LIMIT}, {}))
-    yield Call(f"recall, {_ONE_PROJECT}", "cstp.recall", Params({"limit": LIMIT}, query), limited=True)
+        yield Call(f"recall, {name}", "cstp.recall", {**fixed, **_TEN}, drawn)
+    yield Call("listMemories", "cstp.listMemories", _TEN)
+    yield Call(f"recall, {_ONE_PROJECT}", "cstp.recall", _TEN, query, limited=True)
 
 
 def _drawn(size: int) -> list[int]:
-    """Numbers below `size`, in another order than the records were made."""
+    """Return numbers below `size`, in another order than the records were made."""
     return Random(4).sample(range(size), min(size, 500))
 
 
-def render_kinds(run: Run[tuple[Sequence[KindSize], Sequence[KindRow]]]) -> str:
-    """The whole page, in Markdown."""
-    sizes, rows = run.found
-    parts = ["## The stores", _stores(sizes), "## All methods", _table(rows, [one.size for one in sizes])]
-    return page("Speed of every method", "python -m benchmarks --kinds", run, _READING, *parts)
-
-
-def _stores(sizes: Sequence[KindSize]) -> str:
-    heads = ["records of each kind", "records", "store filled in, s", "indexes filled in, s"]
-    rows = [[f"{each:,.0f}" for each in _figures(one)] for one in sizes]
-    return table([*heads, "server's memory after all calls, MB"], rows)
-
-
-def _figures(one: KindSize) -> tuple[float, ...]:
-    return one.size, one.size * len(KINDS), one.store_seconds, one.indexes_seconds, one.megabytes
-
-
-def _table(rows: Sequence[KindRow], sizes: Sequence[int]) -> str:
+def render_kinds(stores: str, rows: Sequence[KindRow]) -> list[str]:
+    """Return the parts of the page, in Markdown; `stores` is a table."""
+    sizes = sorted(rows[0].timings)
     several = len(sizes) > 1
     allowed = allowed_growth(sizes)
     heads = ["call", *(f"{size:,}" for size in sizes)]
@@ -342,4 +292,5 @@ def _table(rows: Sequence[KindRow], sizes: Sequence[int]) -> str:
         cell = [row.name, *(times(row.timings[size]) for size in sizes)]
         cell += [f"{row.growth:.2f}", verdict(row.growth <= allowed)] if several else []
         cells.append([*cell, f"{row.results:,}", "" if row.offset is None else f"{row.offset:,}"])
-    return table([*heads, "results", "offset"], cells)
+    calls = table([*heads, "results", "offset"], cells)
+    return [_READING, "## The stores", stores, "## All methods", calls]

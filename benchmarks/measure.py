@@ -33,7 +33,7 @@ class Variant(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Measured(Generic[T]):
-    """What a variant took, and what it returned in each of its rounds."""
+    """The time of a variant, and its result in each of its rounds."""
 
     timing: Timing
     rounds: Sequence[int]
@@ -46,7 +46,7 @@ def timing(milliseconds: Sequence[float]) -> Timing:
 
 
 def take_turns(variants: Sequence[Variant[T]], rounds: int) -> dict[str, Measured[T]]:
-    """Times every variant once a round, in another order each round, after WARM_UP rounds that do not count."""
+    """Time every variant once a round, in another order each round, after WARM_UP rounds that do not count."""
     taken: dict[str, list[float]] = {variant.name: [] for variant in variants}
     kept: dict[str, list[T]] = {variant.name: [] for variant in variants}
     order = list(variants)

@@ -1,17 +1,15 @@
-"""What the pages of figures have in common: the facts of a run, tables, times and verdicts."""
+"""The common parts of the pages of figures: the facts of a run, tables, times and verdicts."""
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Final
 
 from benchmarks.measure import Timing
 
-T_co = TypeVar("T_co", covariant=True)
 _PACKAGES: Final = (
     "cognition-cstp",
     "chromadb",
@@ -26,7 +24,7 @@ RIGHT: Final = "---:"  # the line below the head of a column of figures
 
 
 def describe_machine() -> str:
-    """Processor, cores, memory, operating system."""
+    """Return the processor, cores, memory, operating system."""
     return f"{_processor()}, {os.cpu_count()} cores, {_gigabytes()} GB, {platform.system()} {platform.release()}"
 
 
@@ -47,35 +45,38 @@ def _gigabytes() -> int:
     return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
 
 
-def _today() -> str:
-    return datetime.now(UTC).date().isoformat()
+def resident_bytes(process: int | None) -> int:
+    """Return the memory that a process of this machine holds; 0 if it does not run."""
+    try:
+        text = Path(f"/proc/{process}/statm").read_text(encoding="ascii")
+    except OSError:
+        return 0
+    return int(text.split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-@dataclass(frozen=True, slots=True)
-class Run(Generic[T_co]):
-    """When, where, with what, and everything that was measured; `facts` are more lines for the head of the page."""
+def page(
+    title: str,
+    made_by: str,
+    command: str,
+    parts: Iterable[str],
+    facts: Iterable[str] = (),
+    minutes: float | None = None,
+    versions: Mapping[str, str] | None = None,
+) -> str:
+    """Return a whole page in Markdown: its head with the facts of the run, then the parts.
 
-    command: str
-    found: T_co
-    facts: Sequence[str] = ()
-    minutes: float | None = None
-    date: str = field(default_factory=_today)
-    machine: str = field(default_factory=describe_machine)
-    versions: Mapping[str, str] = field(default_factory=describe_versions)
-
-
-def page(title: str, made_by: str, run: Run[object], *parts: str) -> str:
-    """Return a whole page in Markdown: its head with the facts of the run, then the parts."""
-    took = "" if run.minutes is None else f"; the run took {run.minutes:.0f} minutes"
-    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
-    facts = [
-        f"Date: {run.date}{took}",
-        f"Machine: {run.machine}",
-        f"Versions: {versions}",
-        f"Command: `{run.command}`",
-        *run.facts,
+    `versions` are those of describe_versions by default, `minutes` the time that the run took.
+    """
+    took = "" if minutes is None else f"; the run took {minutes:.0f} minutes"
+    named = ", ".join(f"{name} {version}" for name, version in (versions or describe_versions()).items())
+    known = [
+        f"Date: {datetime.now(UTC).date().isoformat()}{took}",
+        f"Machine: {describe_machine()}",
+        f"Versions: {named}",
+        f"Command: `{command}`",
+        *facts,
     ]
-    head = [f"# {title}", f"Written by `{made_by}`; do not edit.", "\n".join(f"- {fact}" for fact in facts)]
+    head = [f"# {title}", f"Written by `{made_by}`; do not edit.", "\n".join(f"- {fact}" for fact in known)]
     return "\n\n".join([*head, *parts]) + "\n"
 
 

@@ -19,7 +19,7 @@ import orjson
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
 from benchmarks.measure import Timing, timing
-from benchmarks.page import RIGHT, Run, page as document, table, times, verdict
+from benchmarks.page import RIGHT, table, times, verdict
 from benchmarks.serving import Caller, NotServing, result_of
 from cstp_server.ui.assets import static_folder
 
@@ -136,7 +136,7 @@ class _Found:
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Debian's, or another one of this machine, without a window. Raises NoBrowser where there is none."""
+    """Run Debian's chromium, or another one of this machine, without a window. Raises NoBrowser if there is none."""
     program = next(filter(None, map(shutil.which, _NAMES)), None)
     if program is None:
         raise NoBrowser(f"none of {', '.join(_NAMES)} is in PATH; install one: apt-get install chromium")
@@ -147,7 +147,7 @@ def chromium() -> Iterator[Browser]:
 
 
 def measure_pages(browser: Browser, caller: Caller, size: int, queries: Sequence[str], rounds: int) -> PageBlock:
-    """All rows for the server of `caller`, which holds `size` decisions. A round uses another one of `queries`.
+    """Return all rows for the server of `caller`, which holds `size` decisions. A round uses another one of `queries`.
 
     Raises playwright's TimeoutError or Error where the page does not show an answer, with the answer's name.
     """
@@ -170,7 +170,7 @@ def measure_pages(browser: Browser, caller: Caller, size: int, queries: Sequence
 
 
 def _first_views(browser: Browser, caller: Caller, found: _Found) -> None:
-    """With an empty cache and then a full one; a page without scripts under the same conditions."""
+    """Measure with an empty cache and then a full one; a page without scripts under the same conditions."""
     taken: dict[str, list[float]] = {}
     for name, address in (("firstRow", _address(caller)), ("loaded", f"{_base(caller)}/healthz")):
         context = _context(browser, caller)
@@ -187,7 +187,7 @@ def _first_views(browser: Browser, caller: Caller, found: _Found) -> None:
 
 
 def _interactions(page: Page, caller: Caller, query: str, number: int, found: _Found) -> None:
-    """Every action once, each from a settled page."""
+    """Measure every action once, each from a settled page."""
     day = f"{2018 + number % 7}-{1 + number % 12:02}-15"
     starts = {
         "sort": ("decisions", _SORTS[number % len(_SORTS)]),
@@ -210,7 +210,7 @@ def _interactions(page: Page, caller: Caller, query: str, number: int, found: _F
 
 
 def _alone(caller: Caller, action: Action, calls: Sequence[dict[str, Any]]) -> float:
-    """Milliseconds of the calls among `calls` that gave the answer, one after another, without the page."""
+    """Return milliseconds of the calls among `calls` that gave the answer, one after another, without the page."""
     asked = [call for call in calls if call["method"] in action.methods]
     if not asked:
         raise NotServing(f"the page asked for nothing: {action.name}")
@@ -229,8 +229,8 @@ def _alone(caller: Caller, action: Action, calls: Sequence[dict[str, Any]]) -> f
 
 @contextmanager
 def _connected(caller: Caller) -> Iterator[Caller]:
-    """Another connection, open from the start: the server has closed one that was idle while the browser worked."""
-    connection = Caller("127.0.0.1", caller.port, caller.token)
+    """Open another connection at once: the server has closed one that was idle while the browser worked."""
+    connection = Caller(caller.port, caller.token)
     connection.get("/healthz")
     yield connection
     connection.close()
@@ -238,7 +238,7 @@ def _connected(caller: Caller) -> Iterator[Caller]:
 
 @contextmanager
 def _calls(page: Page) -> Iterator[list[dict[str, Any]]]:
-    """The calls that the page makes until the block ends."""
+    """Collect the calls that the page makes until the block ends."""
     calls: list[dict[str, Any]] = []
 
     def note(request: Request) -> None:
@@ -261,7 +261,7 @@ def _scrolling(page: Page, found: _Found) -> None:
 
 
 def _transfers(browser: Browser, caller: Caller) -> list[Transfer]:
-    """The first view, and then every page and library in the same visit."""
+    """Return those of the first view, and then of every page and library in the same visit."""
     context = _context(browser, caller)
     page = _page(context)
     sent: list[Request] = []
@@ -285,13 +285,13 @@ def _transfers(browser: Browser, caller: Caller) -> list[Transfer]:
 
 
 def _bytes(sent: Sequence[Request]) -> tuple[int, int]:
-    """Of the bodies of files, and of answers to calls."""
+    """Return the sizes of the bodies of files, and of answers to calls."""
     sizes = [(request.resource_type == "fetch", request.sizes()["responseBodySize"]) for request in tuple(sent)]
     return sum(size for call, size in sizes if not call), sum(size for call, size in sizes if call)
 
 
 def _context(browser: Browser, caller: Caller) -> BrowserContext:
-    """A visitor with an empty cache, who is signed in."""
+    """Return a visitor with an empty cache, who is signed in."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.add_init_script(f"sessionStorage.setItem('cstp-token', '{caller.token}')")
     context.add_init_script(path=_SCRIPT)
@@ -312,10 +312,9 @@ def _address(caller: Caller) -> str:
     return f"{_base(caller)}/ui/#/decisions"
 
 
-def render_pages(run: Run[Sequence[PageBlock]]) -> str:
-    """The whole page, in Markdown."""
-    blocks = [part for block in run.found for part in _block(block)]
-    return document("Speed of the page for people", "python -m benchmarks --pages", run, _READING, *blocks)
+def render_pages(blocks: Sequence[PageBlock]) -> list[str]:
+    """Return the parts of the page, in Markdown."""
+    return [_READING, *(part for block in blocks for part in _block(block))]
 
 
 def _block(block: PageBlock) -> list[str]:

@@ -13,11 +13,11 @@ from threading import Event, Thread
 from typing import Final
 
 from benchmarks.call_costs import RunningVersion, current_version, requests_of, running_version
+from benchmarks.options import ROOT, SHARED, show_progress
 from benchmarks.serving import result_of
 from benchmarks.texts import read_queries, read_texts
 
-_ROOT: Final = Path(__file__).parents[1]
-_BUILD: Final = _ROOT / "build" / "profile"
+_BUILD: Final = ROOT / "build" / "profile"
 _RATE: Final = 500  # samples a second
 _KNOWN: Final = 20  # texts that are asked in turn
 _ROWS: Final = 30
@@ -30,19 +30,19 @@ def main() -> int:
     _BUILD.mkdir(parents=True, exist_ok=True)
     texts = read_texts(options.texts, 2000)
     asked = requests_of(read_queries(texts, _KNOWN))[options.call]
-    _say("ingesting the records, which takes minutes the first time")
+    show_progress("ingesting the records, which takes minutes the first time")
     with running_version(current_version(), options.texts, _BUILD / "data") as running:
-        _say(f"sampling for {options.seconds} s")
+        show_progress(f"sampling for {options.seconds} s")
         stacks, calls = _sampled(running, asked, options.call, options.seconds)
     table = render_samples(stacks, calls, options.call)
     (_BUILD / f"{options.call}.md").write_text(table, encoding="utf-8")
     sys.stdout.write(table)
-    _say(f"wrote {_BUILD / options.call}.md, and .txt for https://www.speedscope.app")
+    show_progress(f"wrote {_BUILD / options.call}.md, and .txt for https://www.speedscope.app")
     return 0
 
 
 def render_samples(stacks: Mapping[str, int], calls: int, name: str) -> str:
-    """Tables in Markdown: samples by thread, and by the file and the function of this project that was at work.
+    """Return tables in Markdown: samples by thread, and by the file and the function of this project at work.
 
     What a library does counts for the code that called it. `stacks` are py-spy's: frames with `;` between them, the
     outermost first, each `function (file:line)` after the thread's, and how often each was seen.
@@ -67,14 +67,14 @@ def render_samples(stacks: Mapping[str, int], calls: int, name: str) -> str:
 
 
 def _own_frame(frames: Sequence[str]) -> str:
-    """The innermost frame of this project; empty where there is none."""
+    """Return the innermost frame of this project; empty if there is none."""
     return next((frame for frame in reversed(frames) if any(f"({room}" in frame for room in _ROOMS)), "")
 
 
 def _sampled(
     running: RunningVersion, asked: Sequence[tuple[str, Mapping[str, object]]], name: str, seconds: int
 ) -> tuple[dict[str, int], int]:
-    """py-spy's stacks, and how many calls were answered meanwhile."""
+    """Return py-spy's stacks, and the number of calls that were answered meanwhile."""
     ended, calls = Event(), 0
 
     def ask() -> None:
@@ -88,7 +88,7 @@ def _sampled(
     asking = Thread(target=ask)
     asking.start()
     try:
-        _record(running.process, seconds, _BUILD / f"{name}.txt")
+        _record(running.caller.process, seconds, _BUILD / f"{name}.txt")
     finally:
         ended.set()
         asking.join()
@@ -96,7 +96,7 @@ def _sampled(
 
 
 def _record(process: int, seconds: int, path: Path) -> None:
-    """Writes the stacks of a process, with their counts. It is not paused: some samples fail, and are left out."""
+    """Write the stacks of a process, with their counts. It is not paused: some samples fail, and are left out."""
     spy = Path(sys.executable).with_name("py-spy")
     what = ("--pid", str(process), "--rate", str(_RATE), "--duration", str(seconds), "--threads", "--nonblocking")
     command = [str(spy), "record", *what, "--format", "raw", "--output", str(path)]
@@ -112,13 +112,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.profile_call", description="Where a call's time goes.")
     parser.add_argument("call", choices=_CALLS, metavar=f"CALL ({', '.join(_CALLS)})")
     parser.add_argument("--seconds", type=int, default=10, help="of sampling")
-    shared = _ROOT.parent / "shared" / "data"
+    shared = SHARED / "data"
     parser.add_argument("--texts", type=Path, default=shared, help="folder with `decisions` and `episodes`")
     return parser
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
 
 
 if __name__ == "__main__":

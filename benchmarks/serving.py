@@ -1,23 +1,23 @@
-"""The real server in a process of its own, filled beforehand, and a client that keeps its connection."""
+"""Real servers in processes of their own, filled beforehand, and a client that keeps its connection."""
 
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from http.client import HTTPConnection
 from itertools import islice
 from pathlib import Path
+from socket import create_connection, create_server
 from time import monotonic, perf_counter, sleep
 from typing import Any, Final, Protocol
 
 import orjson
 from prometheus_client.parser import text_string_to_metric_families
 
-from cognition_engines.engine import Engine
 from cognition_engines.models import Filters, Mode
 from cognition_engines.store.records import open_records
 from cognition_engines.store.values import Entry
@@ -25,6 +25,9 @@ from cstp_server.open_engine import open_engine
 from cstp_server.settings import Settings
 from cstp_server.tokens import create_token, revoke_token
 
+CSTP: Final = (sys.executable, "-c", "from cstp_server.cli.entry import main; main()")  # the command of this checkout
+UNLIMITED: Final = "1000000/second"  # a short window, so that the limiter has little to remember
+RESIDENT: Final = "process_resident_memory_bytes"  # the server's own memory, as it reports it
 _BATCH: Final = 1000
 _DEADLINE: Final = 120.0  # seconds for the server to come up
 _READY: Final = 600.0  # seconds until every index has followed
@@ -35,18 +38,16 @@ _WIRE_NAMES: Final = {
     "date_after": "dateAfter",
     "date_before": "dateBefore",
 }
-_UNLIMITED: Final = "1000000/second"  # a short window, so that the limiter has little to remember
 
 
 class NotServing(Exception):
-    """The server did not come up, or answered a call with an error."""
+    """A server did not come up, a command failed, or a call was answered with an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What was opened over the filled store, and how long each part took, in seconds."""
+    """The seconds that each step of filling a store took."""
 
-    knowledge: Engine
     records: float
     columns_and_keywords: float
     neighbours: float
@@ -59,47 +60,52 @@ class Corpus(Protocol):
 
 
 def fill(settings: Settings, corpus: Corpus, model: str) -> Filled:
-    """Writes the corpus to the store, unless an earlier run did, and brings every index up to date."""
+    """Write the corpus to the store, unless an earlier run did, and bring every index up to date."""
+    marker = settings.data_dir / "filled.json"  # in a store that an earlier run kept
     began = perf_counter()
-    records = open_records(settings.store_url)
-    told = settings.data_dir / "filled.json"  # of a store that an earlier run kept
-    if not told.exists():
-        entries = corpus.entries()
-        while batch := list(islice(entries, _BATCH)):
-            records.put(batch, model)
-    records.close()
+    if not marker.exists():
+        write_entries(settings.store_url, corpus, model)
     stored = perf_counter()
-    knowledge = open_engine(settings)
+    engine = open_engine(settings)
     opened = perf_counter()
-    if knowledge.indexes.vectors_state == "off" or not knowledge.indexes.wait_until_vectors_are_ready():
+    if engine.indexes.vectors_state == "off" or not engine.indexes.wait_until_vectors_are_ready():
         raise NotServing("the vector index did not become ready")
-    if not told.exists():
-        told.write_bytes(orjson.dumps((stored - began, opened - stored, perf_counter() - stored)))
-    return Filled(knowledge, *orjson.loads(told.read_bytes()))
+    if not marker.exists():
+        marker.write_bytes(orjson.dumps((stored - began, opened - stored, perf_counter() - stored)))
+    engine.close()
+    return Filled(*orjson.loads(marker.read_bytes()))
+
+
+def write_entries(store_url: str, corpus: Corpus, model: str | None) -> None:
+    """Write the corpus to the store, in batches."""
+    records, entries = open_records(store_url), corpus.entries()
+    while batch := list(islice(entries, _BATCH)):
+        records.put(batch, model)
+    records.close()
 
 
 class Caller:
-    """Calls methods over one connection."""
+    """Calls methods over one connection to the server of a process."""
 
-    def __init__(self, host: str, port: int, token: str) -> None:
+    def __init__(self, port: int, token: str, process: int = 0) -> None:
         self.port = port
         self.token = token
-        self._connection = HTTPConnection(host, port, timeout=_DEADLINE)
+        self.process = process
+        self._connection = HTTPConnection("127.0.0.1", port, timeout=_DEADLINE)
         self._headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
 
     def ask(self, query: str, filters: Filters, mode: Mode, limit: int) -> bytes:
-        """The body of the answer, not yet read."""
+        """Return the body of the answer to a query for decisions."""
         params = {"query": query, "filters": wire_filters(filters), "mode": mode.value, "limit": limit}
         return self.send("cstp.queryDecisions", params)
 
     def send(self, method: str, params: Mapping[str, object]) -> bytes:
-        """The body of the answer to one call, not yet read."""
-        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        self._connection.request("POST", "/cstp", orjson.dumps(request), self._headers)
+        """Return the body of the answer to one call."""
+        self._connection.request("POST", "/cstp", call_body(method, params), self._headers)
         return self._connection.getresponse().read()
 
     def get(self, path: str) -> bytes:
-        """The body of the answer to a GET."""
+        """Return the body of the answer to a GET."""
         self._connection.request("GET", path)
         return self._connection.getresponse().read()
 
@@ -107,8 +113,13 @@ class Caller:
         self._connection.close()
 
 
+def call_body(method: str, params: Mapping[str, object]) -> bytes:
+    """Return the body of one call."""
+    return orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+
+
 def result_of(body: bytes) -> dict[str, Any]:
-    """The result in an answer. Raises NotServing for an error."""
+    """Return the result in an answer. Raises NotServing for an error."""
     reply = orjson.loads(body)
     if "result" not in reply:
         raise NotServing(f"a call was answered with {reply.get('error')}")
@@ -117,43 +128,65 @@ def result_of(body: bytes) -> dict[str, Any]:
 
 
 def found_places(body: bytes) -> list[int]:
-    """The places in the corpus of the decisions in an answer. Raises NotServing for an error."""
+    """Return the places in the corpus of the decisions in an answer. Raises NotServing for an error."""
     return [int(decision["id"].removeprefix("dec_")) for decision in result_of(body)["decisions"]]
 
 
 def wire_filters(filters: Filters) -> dict[str, object]:
-    """The filters as a request has them."""
+    """Return the filters as a request has them."""
     given = {_WIRE_NAMES.get(name, name): value for name, value in asdict(filters).items() if value not in (None, ())}
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in given.items()}
 
 
+def clean_environment(variables: Mapping[str, str], base: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return `base` without settings of a user, and with `variables`."""
+    kept = {name: value for name, value in base.items() if not name.startswith(("CSTP_", "OPENBLAS_"))}
+    return kept | dict(variables)
+
+
+def run_cstp(words: Sequence[str], environment: Mapping[str, str], command: Sequence[str] = CSTP) -> str:
+    """Return the output of a command of `cstp`. Raises NotServing if it fails; a rejected record is no failure."""
+    done = subprocess.run([*command, *words], stdout=subprocess.PIPE, env=environment, text=True, check=False)
+    if done.returncode > 1:
+        raise NotServing(f"cstp {' '.join(words)} ended with {done.returncode}")
+    return done.stdout
+
+
 @contextmanager
 def served(settings: Settings, variables: Mapping[str, str] | None = None) -> Iterator[Caller]:
-    """`cstp serve` over the folder of `settings`, with CSTP_* `variables`, its log in a file, until the block ends.
+    """Run `cstp serve` over the folder of `settings` with CSTP_* `variables`, its log in a file, until the block ends.
 
     Raises NotServing when it does not come up.
     """
     known, token = create_token(settings.tokens_path, "benchmark", lifetime=timedelta(days=1))
-    log_path = settings.data_dir / "server.log"
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("CSTP_", "OPENBLAS_"))}
-    environment |= {"CSTP_LIMITS__DEFAULT": _UNLIMITED, **(variables or {})}
-    command = [sys.executable, "-c", "from cstp_server.cli.entry import main; main()", "serve"]
-    with log_path.open("wb") as log:
-        process = subprocess.Popen(
-            [*command, "--port", "0", "--data-dir", str(settings.data_dir)], stderr=log, env=environment
-        )
+    environment = clean_environment({"CSTP_LIMITS__DEFAULT": UNLIMITED, **(variables or {})})
     try:
-        caller = Caller(*listening(process, log_path, settings.indexes_path / "chroma.clean.json"), token)
+        with serving(settings.data_dir, token, environment) as caller:
+            yield caller
+    finally:
+        revoke_token(settings.tokens_path, known.id)
+
+
+@contextmanager
+def serving(
+    folder: Path, token: str, environment: Mapping[str, str], command: Sequence[str] = CSTP
+) -> Iterator[Caller]:
+    """Run `serve` of a command over a data folder, until the block ends. Raises NotServing when it does not come up."""
+    log_path = folder / "server.log"
+    words = [*command, "serve", "--port", "0", "--data-dir", str(folder)]
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(words, stderr=log, env=environment)
+    try:
+        caller = Caller(_listening(process, log_path, folder / "indexes" / "chroma.clean.json"), token, process.pid)
         yield caller
         caller.close()
     finally:
         process.terminate()
         process.wait()
-        revoke_token(settings.tokens_path, known.id)
 
 
-def listening(process: "subprocess.Popen[bytes]", log_path: Path, mark: Path) -> tuple[str, int]:
-    """Where the server listens, once its indexes are open: it removes `mark`, Chroma's of a clean shutdown, then.
+def _listening(process: "subprocess.Popen[bytes]", log_path: Path, mark: Path) -> int:
+    """Return the server's port once its indexes are open: it removes `mark`, Chroma's of a clean shutdown, then.
 
     Raises NotServing when it does not come up.
     """
@@ -161,13 +194,43 @@ def listening(process: "subprocess.Popen[bytes]", log_path: Path, mark: Path) ->
     while process.poll() is None and monotonic() < deadline:
         address = _ADDRESS.search(log_path.read_bytes())
         if address and not mark.exists():
-            return address[1].decode(), int(address[2])
+            return int(address[2])
         sleep(0.05)
     raise NotServing(f"the server did not come up; its log: {log_path.read_text(errors='replace')}")
 
 
+@contextmanager
+def other_server(*command: str) -> Iterator[int]:
+    """Run another server by `command`, with a free port in the place of `PORT`, until the block ends.
+
+    Raises NotServing when it does not come up.
+    """
+    with create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [word.replace("PORT", str(port)) for word in command]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until = monotonic() + _DEADLINE
+        while not _accepts(port):
+            if process.poll() is not None or monotonic() > until:
+                raise NotServing(f"{' '.join(words)} did not come up")
+            sleep(0.05)
+        yield port
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _accepts(port: int) -> bool:
+    try:
+        create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
 def fetch(port: int, path: str) -> tuple[int, str]:
-    """The status and the text of the answer to a GET over a new connection."""
+    """Return the status and the text of the answer to a GET over a new connection."""
     connection = HTTPConnection("127.0.0.1", port)
     connection.request("GET", path)
     answer = connection.getresponse()
@@ -177,20 +240,20 @@ def fetch(port: int, path: str) -> tuple[int, str]:
 
 
 def samples(port: int, name: str) -> list[tuple[Mapping[str, str], float]]:
-    """The labels and the value of each sample that `/metrics` has of this name."""
+    """Return the labels and the value of each sample of this name in `/metrics`."""
     families = text_string_to_metric_families(fetch(port, "/metrics")[1])
     return [(each.labels, each.value) for family in families for each in family.samples if each.name == name]
 
 
 def metric(port: int, name: str) -> float:
-    """The value of the first sample of this name."""
+    """Return the value of the first sample of this name."""
     return samples(port, name)[0][1]
 
 
 def wait_until_ready(port: int) -> None:
-    """Raises NotServing when the server does not become ready."""
+    """Return when the server is ready. Raises NotServing when it does not become ready."""
     deadline = monotonic() + _READY
     while fetch(port, "/readyz")[0] != 200:
         if monotonic() > deadline:
             raise NotServing("the server did not become ready")
-        sleep(0.05)
+        sleep(0.01)

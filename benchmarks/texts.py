@@ -33,7 +33,7 @@ class Text:
 
 
 def read_texts(folder: Path, count: int) -> list[Text]:
-    """Every decision record under `folder`, then abstracts (`scifact/corpus.jsonl`) up to `count`.
+    """Return every decision record under `folder`, then abstracts (`scifact/corpus.jsonl`) up to `count`.
 
     The order is shuffled, but always the same.
 
@@ -52,7 +52,7 @@ def read_texts(folder: Path, count: int) -> list[Text]:
 
 
 def read_queries(texts: Sequence[Text], count: int) -> list[str]:
-    """Different queries of 4 to 20 words: titles of decisions first, then sentences out of them."""
+    """Return different queries of 4 to 20 words: titles of decisions first, then sentences out of them."""
     decisions = [text for text in texts if text.topic == DECISION]
     sentences = [sentence for text in decisions for sentence in _SENTENCE.split(text.body)]
     Random(3).shuffle(sentences)
@@ -62,13 +62,13 @@ def read_queries(texts: Sequence[Text], count: int) -> list[str]:
 
 
 def read_decisions(folder: Path) -> Iterator[Text]:
-    """Every decision record in Markdown under `folder`."""
+    """Yield every decision record in Markdown under `folder`."""
     for _, drafts in read_decision_files(folder):
         yield from (Text(one.title, one.text, DECISION) for one in drafts)
 
 
 def read_decision_files(folder: Path) -> Iterator[tuple[Path, list[Decision]]]:
-    """Every Markdown file under `folder` with its decision records."""
+    """Yield every Markdown file under `folder` with its decision records."""
     for found in walk(folder).files:
         if found.path.suffix == ".md":
             with found.path.open("rb") as file:
@@ -77,6 +77,25 @@ def read_decision_files(folder: Path) -> Iterator[tuple[Path, list[Decision]]]:
                     found.path,
                     [one.record for one in items if isinstance(one, RecordDraft) and isinstance(one.record, Decision)],
                 )
+
+
+class UnknownShape(Exception):
+    """A folder lacks the files of its kind of set, or one has another shape; the message names the file."""
+
+
+def read_objects(path: Path, *members: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file of one a line. Raises UnknownShape for a missing file, or one without the members."""
+    if not path.is_file():
+        raise UnknownShape(f"{path}: there is no such file")
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                entry = None
+            if not isinstance(entry, dict) or not entry.keys() >= {*members}:
+                raise UnknownShape(f"{path}:{number}: must be an object with {' and '.join(members) or 'members'}")
+            yield entry
 
 
 def write_records(records: Iterable[Mapping[str, Any]], path: Path) -> None:

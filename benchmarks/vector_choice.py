@@ -11,25 +11,25 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from socket import create_connection, create_server
 from tempfile import TemporaryDirectory
-from time import monotonic, perf_counter, process_time, sleep
+from time import perf_counter, process_time, sleep
 from typing import Any, Final
 
 import numpy as np
 
 from benchmarks.controls import recall
-from benchmarks.corpus import ALL_SIX, NONE, Corpus, make_corpus, share_question
+from benchmarks.corpus import ALL_SIX, NONE, Decisions, make_decisions
 from benchmarks.embedding import embed_texts, packaged_model
-from benchmarks.page import RIGHT, describe_machine, describe_versions, table
+from benchmarks.options import default_texts, sizes
+from benchmarks.page import RIGHT, describe_machine, describe_versions, resident_bytes, table
+from benchmarks.serving import other_server, write_entries
 from benchmarks.texts import read_queries, read_texts
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.engine import EngineOptions
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import EVERYTHING, Decision, Mode
+from cognition_engines.models import EVERYTHING, Decision, Filters, Mode
 from cognition_engines.queries.decisions import Question
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.records import open_records
@@ -40,8 +40,7 @@ TEXTS: Final = 2000
 QUERIES: Final = 200
 WRITTEN: Final = 1000  # records, one batch each, into a running engine
 LIMIT: Final = 10
-FILTERS: Final = {"none": NONE.filters, "half": share_question(0.5).filters, "six": ALL_SIX.filters}
-UNITS: Final = {"k": 1000, "m": 1_000_000}
+FILTERS: Final = {"none": NONE.filters, "half": Filters(max_confidence=0.5), "six": ALL_SIX.filters}
 PAGE: Final = Path(__file__).parents[1] / "docs" / "vectors.md"
 BEGIN: Final = "<!-- figures: written by python -m benchmarks.vector_choice -->"
 END: Final = "<!-- end of figures -->"
@@ -82,8 +81,8 @@ class KnownTexts:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.vector_choice", description=__doc__)
-    parser.add_argument("--texts", type=Path, default=Path("../shared/data"), help="folder with real texts")
-    parser.add_argument("--sizes", default="100k", help="numbers of decisions, such as 100k,1m")
+    parser.add_argument("--texts", type=Path, default=default_texts(), help="folder with real texts")
+    parser.add_argument("--sizes", type=sizes, default="100k", help="numbers of decisions, such as 100k,1m")
     parser.add_argument("--one", nargs=3, metavar=("INDEX", "URL", "FOLDER"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -91,39 +90,31 @@ def main() -> int:
         return 0
     texts = read_texts(options.texts, TEXTS)
     embedder = packaged_model()
-    embedded = embed_texts(embedder, texts, cached=True).vectors
+    embedded = embed_texts(embedder, texts)
     queries = read_queries(texts, QUERIES)
     asked = np.stack([embedder.embed_query(query) for query in queries])
     rows: list[dict[str, Any]] = []
-    for size in options.sizes.split(","):
-        count = int(size[:-1]) * UNITS[size[-1]] if size[-1] in UNITS else int(size)
-        corpus = make_corpus(texts, embedded, count, real_windows=False)
+    for count in options.sizes:
+        corpus = make_decisions(texts, embedded, count)
         with TemporaryDirectory(prefix="cstp-benchmark-") as folder:
             rows += _of_size(Path(folder), corpus, embedder.model, queries, asked)
-    _write(rows, options.sizes)
+    _write(rows, ",".join(map(str, options.sizes)))
     return 0
 
 
 def _of_size(
-    folder: Path, corpus: Corpus, model: str, queries: Sequence[str], asked: FloatArray
+    folder: Path, corpus: Decisions, model: str, queries: Sequence[str], asked: FloatArray
 ) -> Iterator[dict[str, Any]]:
-    _fill(f"sqlite:///{folder}/records.sqlite", corpus, model)
+    write_entries(f"sqlite:///{folder}/records.sqlite", corpus, model)
     np.savez(folder / "asked.npz", queries=np.array(queries), vectors=asked, model=np.array(model))
     wanted = [np.argsort(-(corpus.vectors @ vector), kind="stable")[:LIMIT].tolist() for vector in asked]
     for index in INDEXES:
-        with _server(folder / "server") if index == "server" else _nothing() as url:
+        with _url_of(index, folder / "server") as url:
             built, row = (_process(index, url, folder) for _ in range(2))
         found = [[int(id[4:]) for id in ids] for ids in row.pop("ids")]
         row |= {"size": len(corpus.counts), "built": built["start"], "recall": recall(found, wanted)}
         sys.stderr.write(f"{json.dumps(row)}\n")
         yield row
-
-
-def _fill(url: str, corpus: Corpus, model: str) -> None:
-    records, entries = open_records(url), corpus.entries()
-    while batch := list(islice(entries, 1000)):
-        records.put(batch, model)
-    records.close()
 
 
 def _process(index: str, url: str, folder: Path) -> dict[str, Any]:
@@ -133,7 +124,7 @@ def _process(index: str, url: str, folder: Path) -> dict[str, Any]:
 
 
 def _measure(index: str, url: str, folder: str) -> dict[str, Any]:
-    """One start, the searches and the writes."""
+    """Measure one start, the searches and the writes."""
     with np.load(Path(folder) / "asked.npz") as kept:
         queries, vectors, model = kept["queries"].tolist(), kept["vectors"], str(kept["model"])
     embedder = KnownTexts(model, dict(zip(queries, vectors, strict=True)))
@@ -144,7 +135,7 @@ def _measure(index: str, url: str, folder: str) -> dict[str, Any]:
         if not engine.engine.indexes.wait_until_vectors_are_ready():
             raise SystemExit("the vector index did not become ready")
         row: dict[str, Any] = {"index": index, "opened": opened, "start": perf_counter() - began, "ids": []}
-        row["resident"] = _resident_megabytes()
+        row["resident"] = resident_bytes(os.getpid()) / 1e6
         for name, filters in FILTERS.items():
             took = []
             for query in queries:
@@ -158,7 +149,7 @@ def _measure(index: str, url: str, folder: str) -> dict[str, Any]:
 
 
 def _written(engine: SyncEngine, url: str, model: str, vectors: FloatArray) -> dict[str, float]:
-    """Records a second from the first write until all are indexed, and the processor time of it, in seconds."""
+    """Return records a second from the first write until all are indexed, and the processor time, in seconds."""
     records, began, cpu = open_records(url), perf_counter(), process_time()
     for start in range(0, WRITTEN, 50):
         places = range(start, start + 50)
@@ -178,42 +169,19 @@ def _written(engine: SyncEngine, url: str, model: str, vectors: FloatArray) -> d
     return seen
 
 
-def _resident_megabytes() -> float:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
 @contextmanager
-def _nothing() -> Iterator[str]:
-    yield ""
-
-
-@contextmanager
-def _server(folder: Path) -> Iterator[str]:
-    """A Chroma server of this environment."""
-    with create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [str(Path(sys.executable).parent / "chroma"), "run", "--path", str(folder), "--port", str(port)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        until = monotonic() + 60
-        while not _answers(port):
-            if monotonic() > until:
-                raise SystemExit("the Chroma server does not answer")
-            sleep(0.1)
+def _url_of(index: str, folder: Path) -> Iterator[str]:
+    """Run a Chroma server of this environment, for its address, if `index` is `server`; otherwise return nothing."""
+    if index != "server":
+        yield ""
+        return
+    chroma = str(Path(sys.executable).parent / "chroma")
+    with other_server(chroma, "run", "--path", str(folder), "--port", "PORT") as port:
         yield f"http://127.0.0.1:{port}"
-        process.terminate()
-
-
-def _answers(port: int) -> bool:
-    try:
-        create_connection(("127.0.0.1", port), 1).close()
-    except OSError:
-        return False
-    return True
 
 
 def _write(rows: Sequence[dict[str, Any]], sizes: str) -> None:
-    """Puts the table between its marks in docs/vectors.md."""
+    """Put the table between its marks in docs/vectors.md."""
     versions = describe_versions()
     said = f"`python -m benchmarks.vector_choice --sizes {sizes}`; {describe_machine()}; Chroma {versions['chromadb']}."
     cells = [

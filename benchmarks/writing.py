@@ -1,4 +1,4 @@
-"""How fast agents write: beside a bare SQLite insert, the model alone, searches meanwhile, and another server."""
+"""The speed of writes, beside a bare SQLite insert, the model alone, searches meanwhile, and another server."""
 
 import json
 import sqlite3
@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,11 +16,10 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.load import Load
-from benchmarks.page import RIGHT, Run, page, table
-from benchmarks.serving import Caller, NotServing, result_of, served
+from benchmarks.page import RIGHT, table
+from benchmarks.serving import Caller, NotServing, call_body, result_of, served
 from benchmarks.texts import Text
-from benchmarks.throughput import Client
+from benchmarks.throughput import LoadClient, Target
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import open_records
@@ -61,49 +60,29 @@ How to read it:
   median at most {FOUND_BOUND:g} ms."""
 
 
-@dataclass(frozen=True, slots=True)
-class WriteRate:
-    """Writes a second over so many connections, and what each took, in milliseconds; medians over the slices.
-
-    `bare_rate` is that of inserts into SQLite, as durable; `model_rate` that of the model alone, with as many threads
-    as the server's at most; `share` the median of the ratios of both in the same slice.
-    """
-
-    connections: int
-    rate: float
-    p50: float
-    p99: float
-    bare_rate: float
-    model_rate: float
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
-class WriteRow:
-    """Rates; the p99 of a search alone and while WRITERS write; and until another server finds a write: all in ms."""
-
-    rates: Sequence[WriteRate]
-    search_alone: float
-    search_meanwhile: float
-    found_p50: float
-    found_p95: float
-
-
-def measure_writes(texts: Sequence[Text], embedder: Embedder) -> WriteRow:
-    """Everything about writes, over one server, and two of one store."""
+def measure_writes(texts: Sequence[Text], embedder: Embedder) -> list[str]:
+    """Return the parts of the page: everything about writes, over one server, and two of one store."""
     with TemporaryDirectory(prefix="cstp-benchmark-") as name, ExitStack() as stack:
         folder = Path(name)
         settings = Settings(data_dir=folder / "data", vectors=VectorSettings(index="chroma"))
         caller = stack.enter_context(served(settings, _UNLIMITED))
-        client = Client()
-        stack.callback(client.close)
+        client = stack.enter_context(closing(LoadClient()))
         bodies = _bodies(texts)
         token = _token(settings)
-        rates = [_rate(folder, caller.port, token, client, bodies, embedder, many) for many in _CONNECTIONS]
+        writer = Target(caller.port, token, ())
+        rates = [_rate(folder, writer, client, bodies, embedder, many) for many in _CONNECTIONS]
         _check_count(settings, sum(sent for _, sent in rates))
-        alone, meanwhile = _searches(caller, token, client, bodies, [text.title for text in texts])
+        alone, meanwhile = _searches(caller, writer, client, bodies, [text.title for text in texts])
         found = _found_elsewhere(folder, settings, caller.port, token, stack)
-    return WriteRow([rate for rate, _ in rates], alone, meanwhile, *np.percentile(found, (50, 95)).tolist())
+    heads = ["connections", "writes a second", "p50, ms", "p99, ms", "bare inserts a second", "model alone a second"]
+    search = ["p99 of a search, ms", f"{alone:.0f}", f"{meanwhile:.0f}", f"{meanwhile / alone:.1f}"]
+    p50, p95 = np.percentile(found, (50, 95))
+    return [
+        _READING,
+        table([*heads, "share"], [cells for cells, _ in rates], RIGHT),
+        table(["what", "alone", "meanwhile", "ratio"], [search], RIGHT),
+        f"Found elsewhere after {p50:.0f} ms at the median, {p95:.0f} ms at p95.",
+    ]
 
 
 def _token(settings: Settings) -> str:
@@ -112,7 +91,7 @@ def _token(settings: Settings) -> str:
 
 
 def _bodies(texts: Sequence[Text]) -> Iterator[list[str]]:
-    """Calls of recordDecision for one slice after the other; no two have the same text."""
+    """Yield calls of recordDecision for one slice after the other; no two have the same text."""
     number = 0
     while True:
         calls = []
@@ -120,48 +99,34 @@ def _bodies(texts: Sequence[Text]) -> Iterator[list[str]]:
             text = texts[number % len(texts)]
             words = " ".join(text.body.split()[:_WORDS])
             params = {"decision": f"{text.title[:200]} ({number})", "context": words or "none", "confidence": 0.5}
-            calls.append(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "cstp.recordDecision", "params": params}))
+            calls.append(call_body("cstp.recordDecision", params).decode())
             number += 1
         yield calls
 
 
 def _rate(
     folder: Path,
-    port: int,
-    token: str,
-    client: Client,
+    writer: Target,
+    client: LoadClient,
     bodies: Iterator[list[str]],
     embedder: Embedder,
     connections: int,
-) -> tuple[WriteRate, int]:
-    """The server, the bare inserts and the model in turn; with it, how many writes were answered."""
-    loads: list[Load] = []
-    bare: list[float] = []
-    model: list[float] = []
+) -> tuple[list[str], int]:
+    """Return a row of the table, of the server, the bare inserts and the model in turn, and the number of answers."""
+    rows: list[tuple[float, ...]] = []
     sent = 0
     for number in range(-1, _SLICES):  # the first round warms up
         calls = next(bodies)
-        load = client.run(port, token, calls, connections, _SECONDS if number >= 0 else 1.0)
+        load = client.run(replace(writer, bodies=calls), connections, _SECONDS if number >= 0 else 1.0)
         sent += load.answers
-        texts = [_text_of(call) for call in calls]
-        found = _bare_inserts(folder / "bare.sqlite3", texts), _model_alone(embedder, texts, min(connections, 2))
+        texts, rate = [_text_of(call) for call in calls], load.answers / load.seconds
+        bare = _bare_inserts(folder / "bare.sqlite3", texts)
+        model = _model_alone(embedder, texts, min(connections, 2))
         if number >= 0:
-            loads.append(load)
-            bare.append(found[0])
-            model.append(found[1])
-    rates = [load.answers / load.seconds for load in loads]
-    share = statistics.median(rate / alone for rate, alone in zip(rates, model, strict=True))
-    middle = statistics.median
-    row = WriteRate(
-        connections,
-        middle(rates),
-        middle(load.p50 for load in loads),
-        middle(load.p99 for load in loads),
-        middle(bare),
-        middle(model),
-        share,
-    )
-    return row, sent
+            rows.append((rate, load.p50, load.p99, bare, model, rate / model))
+    rate, p50, p99, bare, model, share = map(statistics.median, zip(*rows, strict=True))
+    figures = [f"{rate:.1f}", f"{p50:.0f}", f"{p99:.0f}", f"{bare:.0f}", f"{model:.1f}", f"{share:.2f}"]
+    return [f"{connections}", *figures], sent
 
 
 def _text_of(call: str) -> str:
@@ -170,7 +135,7 @@ def _text_of(call: str) -> str:
 
 
 def _bare_inserts(path: Path, texts: Sequence[str], seconds: float = 1.0) -> float:
-    """Inserts a second of the same texts, each with a vector's bytes, each a transaction of its own."""
+    """Return inserts a second of the same texts, each with a vector's bytes and in its own transaction."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -184,7 +149,7 @@ def _bare_inserts(path: Path, texts: Sequence[str], seconds: float = 1.0) -> flo
 
 
 def _model_alone(embedder: Embedder, texts: Sequence[str], threads: int, seconds: float = 2.0) -> float:
-    """Texts a second that the model embeds in this process with nothing else to do."""
+    """Return the texts a second that the model embeds in this process with nothing else to do."""
     numbers = iter(range(len(texts) * 1000))
     began = perf_counter()
 
@@ -201,7 +166,7 @@ def _model_alone(embedder: Embedder, texts: Sequence[str], threads: int, seconds
 
 
 def _check_count(settings: Settings, sent: int) -> None:
-    """Raises NotServing unless each answer was a decision that is stored."""
+    """Raise NotServing unless each answer was a decision that is stored."""
     records = open_records(settings.store_url)
     stored = records.counts()[Kind.DECISION]
     records.close()
@@ -210,15 +175,15 @@ def _check_count(settings: Settings, sent: int) -> None:
 
 
 def _searches(
-    caller: Caller, token: str, client: Client, bodies: Iterator[list[str]], titles: Sequence[str]
+    caller: Caller, writer: Target, client: LoadClient, bodies: Iterator[list[str]], titles: Sequence[str]
 ) -> tuple[float, float]:
-    """The p99 of hybrid searches over one connection, alone and while WRITERS write, in turns; medians, ms."""
+    """Return the p99 of hybrid searches over one connection, alone and while WRITERS write, in turns; medians, ms."""
     alone: list[float] = []
     meanwhile: list[float] = []
     for number in range(-1, _SLICES):
         quiet = _p99(caller, titles, Event(), _SECONDS)
         stop = Event()
-        order = (caller.port, token, next(bodies), WRITERS, _SECONDS)
+        order = (replace(writer, bodies=next(bodies)), WRITERS, _SECONDS)
         writing = Thread(target=lambda order=order, stop=stop: (client.run(*order), stop.set()))
         writing.start()
         busy = _p99(caller, titles, stop, _SECONDS * 2)
@@ -231,7 +196,7 @@ def _searches(
 
 def _p99(caller: Caller, titles: Sequence[str], stop: Event, seconds: float) -> float:
     took: list[float] = []
-    fresh = Caller("127.0.0.1", caller.port, caller.token)  # the server has ended one that was idle for long
+    fresh = Caller(caller.port, caller.token)  # the server has ended one that was idle for long
     until = perf_counter() + seconds
     while perf_counter() < until and not stop.is_set():
         query = f"{titles[len(took) % len(titles)][:200]} {len(took)}"
@@ -243,11 +208,11 @@ def _p99(caller: Caller, titles: Sequence[str], stop: Event, seconds: float) -> 
 
 
 def _found_elsewhere(folder: Path, settings: Settings, port: int, token: str, stack: ExitStack) -> list[float]:
-    """Milliseconds from a write's answer until a second server over the same records finds it by a word."""
+    """Return milliseconds from a write's answer until a second server over the same records finds it by a word."""
     other = Settings(data_dir=folder / "other", vectors=VectorSettings(index="chroma"))
     (folder / "other").mkdir()
     reader = stack.enter_context(served(other, {**_UNLIMITED, "CSTP_STORE__URL": settings.store_url}))
-    writer = Caller("127.0.0.1", port, token)
+    writer = Caller(port, token)
     found = []
     for number in range(_TRIES):
         word = f"elsewhere{number}x"
@@ -259,27 +224,3 @@ def _found_elsewhere(folder: Path, settings: Settings, port: int, token: str, st
         found.append((perf_counter() - began) * 1000)
     writer.close()
     return found
-
-
-def render_writes(run: Run[WriteRow]) -> str:
-    """The whole page, in Markdown."""
-    row = run.found
-    heads = ["connections", "writes a second", "p50, ms", "p99, ms", "bare inserts a second", "model alone a second"]
-    rates = [
-        [
-            *(f"{each.connections}", f"{each.rate:.1f}", f"{each.p50:.0f}", f"{each.p99:.0f}", f"{each.bare_rate:.0f}"),
-            *(f"{each.model_rate:.1f}", f"{each.share:.2f}"),
-        ]
-        for each in row.rates
-    ]
-    ratio = f"{row.search_meanwhile / row.search_alone:.1f}"
-    search = ["p99 of a search, ms", f"{row.search_alone:.0f}", f"{row.search_meanwhile:.0f}", ratio]
-    return page(
-        "Speed of writes",
-        "python -m benchmarks --writes",
-        run,
-        _READING,
-        table([*heads, "share"], rates, RIGHT),
-        table(["what", "alone", "meanwhile", "ratio"], [search], RIGHT),
-        f"Found elsewhere after {row.found_p50:.0f} ms at the median, {row.found_p95:.0f} ms at p95.",
-    )

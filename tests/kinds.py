@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 from pydantic_core import PydanticCustomError
 
-from cognition_engines.kinds.extractions import AnyExtraction
+from cognition_engines.kinds.extractions import CLASSES
 from cognition_engines.kinds.fields import Line, Lines, Text
 from cognition_engines.kinds.registry import SPECS, Record, add_prefix, validate_record
 from cognition_engines.kinds.spec import Kind, Origin
@@ -39,7 +39,7 @@ def entry(kind: Kind, id: str | int, vectors: FloatArray | None = None, **member
 def records(kind: Kind, id: str | int) -> st.SearchStrategy[Record]:
     """Any record of a kind with this id."""
     if kind is Kind.EXTRACTION:
-        return st.one_of([_model(model, id=st.just(id)) for model in get_args(AnyExtraction)])
+        return st.one_of([_model(model, id=st.just(id)) for model in CLASSES.values()])
     made = _model(SPECS[kind].model, id=st.just(id))
     return made.map(as_shown) if kind is Kind.DECISION else made
 

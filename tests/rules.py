@@ -35,8 +35,7 @@ ON_SERVERS: Final = (
     "tests/indexes/test_outages.py",
     "tests/indexes/test_shared_collection.py",
     "tests/audit/test_trail.py",  # the rows of writes are in their transactions, those of reads come late
-    "tests/ingest/test_batches.py",  # an ingest writes while others write and read, and is killed
-    "tests/ingest/test_interrupted_runs.py",
+    "tests/ingest/test_interrupted_runs.py",  # an ingest writes while others write and read, and is killed
     "tests/ingest/test_pruning.py",
     "tests/ingest/test_record_runs.py",
     "tests/ingest/test_run.py",

@@ -46,7 +46,6 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "index": "the index over one library",
     "indexes": "the indexes of a folder",
     "knowledge": "the family",
-    "live": "an index that follows the records",
     "memories": "artifacts, turns, events and the graph",
     "options": "what a command or a run is given",
     "reader": "a text to drafts",

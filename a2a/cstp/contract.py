@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Final, Generic, Literal, TypeAlias,
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from cstp.errors import ERRORS, CstpError, Forbidden, JsonValue
+from cstp.errors import ERRORS, CstpError, Forbidden, JsonValue, QueryFailed
 
 Scope = Literal["read", "write", "review", "ratify", "admin"]
 
@@ -99,7 +99,7 @@ class Method(Generic[P, R]):
     summary: str
     params: type[P]
     result: type[R]
-    errors: tuple[type[CstpError], ...] = ()
+    errors: tuple[type[CstpError], ...] = (QueryFailed,)
     scope: Scope | None = "read"
     cost: int = 1
     other_scopes: tuple[Scope, ...] = ()

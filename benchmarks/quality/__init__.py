@@ -1,1 +1,1 @@
-"""How good the answers are, on texts that the code was not tuned to."""
+"""The quality of the answers, on texts that the code was not tuned to."""

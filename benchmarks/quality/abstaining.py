@@ -1,4 +1,4 @@
-"""How many questions without an answer `abstain` refuses, where 95 of 100 that have one are answered.
+"""The share of questions without an answer that `abstain` refuses, when 95 of 100 with one are answered.
 
 The cosine of the nearest record decides, and of a question about a speaker also what turns say of others. So each
 question is asked once, by meaning and for one record.
@@ -14,12 +14,13 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from benchmarks.options import show_progress
 from benchmarks.page import table
 from benchmarks.quality.answering import NO_MODEL, Model, answering, ingest
 from benchmarks.quality.beir import read_collection, write_chunks
+from benchmarks.quality.conversations import Question, read_asked, read_unanswerable, write_turns
 from benchmarks.quality.known_item import read_items, write_decisions
-from benchmarks.quality.results import Section
-from benchmarks.quality.turns import Question, read_asked, read_unanswerable, write_turns
+from benchmarks.quality.table import Section
 from benchmarks.serving import Caller, result_of
 from cognition_engines.relevance import LEAST_COSINES
 from cstp_server.settings import Settings
@@ -27,6 +28,7 @@ from cstp_server.tokens import create_token, revoke_token
 
 ANSWERED: Final = 0.95
 MOST: Final = 300  # questions of a set that are asked where they have no answer
+_MEMBERS: Final = {"cstp.queryDecisions": "decisions", "cstp.searchKnowledge": "results", "cstp.recall": "results"}
 _ALONE: Final[Mapping[str, Any]] = {"expand": False, "includeEvents": False, "includeEntities": False}
 
 
@@ -50,14 +52,12 @@ class Folders:
     conversations: Path
 
 
-def measure_abstaining(
-    folders: Folders, models: Sequence[Model], kept: Path, say: Callable[[str], None]
-) -> list[Section]:
-    """One table for each model: the bound that answers ANSWERED of each set, and what it refuses of the others."""
+def measure_abstaining(folders: Folders, models: Sequence[Model], kept: Path) -> list[Section]:
+    """Return a table for each model: the bound that answers ANSWERED of each set, and the share of others refused."""
     extra: list[str] = []
     for model in models:
         if model != NO_MODEL:
-            say(f"Abstaining: asking with {model.name}")
+            show_progress(f"Abstaining: asking with {model.name}")
             extra += [f"With `{model.name}`:", table(_HEADS, _rows(folders, model, kept / model.name))]
     if not extra:
         return []
@@ -68,7 +68,7 @@ def measure_abstaining(
         "sets, and refuses a question that names a speaker if turns say its words of others instead.",
         f"At most {MOST} questions of each set without an answer are asked, always the same.",
     ]
-    return [Section("Questions without an answer", lines, (), extra)]
+    return [Section("Questions without an answer", lines, extra)]
 
 
 _HEADS: Final = ["records", "questions without an answer", "bound", "refused", "answered with `abstain`", "refused"]
@@ -79,30 +79,28 @@ def _rows(folders: Folders, model: Model, kept: Path) -> list[list[str]]:
     asked = read_asked(folders.conversations)
     titles = [item.query for item in items]
     claims, talk = list(collection.queries.values()), [question.query for question in asked.questions]
-    rows = []
-
-    path = _records(kept / folders.decisions.name, lambda file: write_decisions(items, file), model)
-    with answering(model, path) as caller:
-        nearest = _nearest(caller, model, "cstp.queryDecisions", "decisions")
-        rows += _compared(
-            "decisions", model, _of(nearest, titles), {"of science": claims, "of conversations": talk}, nearest
-        )
-    path = _records(kept / folders.documents.name, lambda file: write_chunks(collection, file), model)
-    with answering(model, path) as caller:
-        nearest = _nearest(caller, model, "cstp.searchKnowledge", "results")
-        rows += _compared(
-            "documents", model, _of(nearest, claims), {"of decisions": titles, "of conversations": talk}, nearest
-        )
-    path = _records(kept / folders.conversations.name, lambda file: write_turns(asked.turns, file), model)
-    return rows + _of_turns(
-        folders.conversations, asked.questions, {"of decisions": titles, "of science": claims}, model, path
+    sets = (
+        ("decisions", folders.decisions, lambda file: write_decisions(items, file), "cstp.queryDecisions", titles),
+        ("documents", folders.documents, lambda file: write_chunks(collection, file), "cstp.searchKnowledge", claims),
     )
+    foreign = {"of decisions": titles, "of science": claims, "of conversations": talk}
+    rows = []
+    for name, folder, write, method, own in sets:
+        with answering(model, ingest(kept / folder.name, model, write)) as caller:
+            nearest = _nearest(caller, model, method)
+            known = list(map(nearest, own))
+            for others, queries in foreign.items():
+                if queries is not own:
+                    rows.append(_row(name, others, model, known, list(map(nearest, _some(queries)))))
+    del foreign["of conversations"]
+    data = ingest(kept / folders.conversations.name, model, lambda file: write_turns(asked.turns, file))
+    return rows + _of_turns(folders.conversations, asked.questions, foreign, model, data)
 
 
 def _of_turns(
     folder: Path, questions: Sequence[Question], foreign: Mapping[str, Sequence[str]], model: Model, data: Path
 ) -> list[list[str]]:
-    """Each question is asked by a token that sees one conversation alone, as those of other conversations are."""
+    """Return the rows of conversations; each question is asked by a token that sees one conversation alone."""
     names = sorted({question.conversation for question in questions})
     with answering(model, data) as server, _callers(server, model, data, names) as ask:
 
@@ -121,51 +119,33 @@ def _of_turns(
 
 @contextmanager
 def _callers(server: Caller, model: Model, data: Path, names: Sequence[str]) -> Iterator[Mapping[str, Nearest]]:
-    """For each conversation a caller that sees no other."""
+    """Open a caller for each conversation that sees no other."""
     tokens = Settings(data_dir=data).tokens_path
     callers = {}
     ids = []
     for name in names:
         made, text = create_token(tokens, name, lifetime=timedelta(days=1), projects=[name])
         ids.append(made.id)
-        callers[name] = Caller("127.0.0.1", server.port, text)
-    yield {name: _nearest(caller, model, "cstp.recall", "results", _ALONE) for name, caller in callers.items()}
+        callers[name] = Caller(server.port, text)
+    yield {name: _nearest(caller, model, "cstp.recall", _ALONE) for name, caller in callers.items()}
     for caller in callers.values():
         caller.close()
     for id in ids:  # a folder that is kept is asked again
         revoke_token(tokens, id)
 
 
-def _records(folder: Path, write: Callable[[Path], None], model: Model) -> Path:
-    """Ingests what `write` writes; returns the data folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write(folder / "records.jsonl")
-    ingest(folder / "records.jsonl", model, folder / "data")
-    return folder / "data"
-
-
-def _nearest(caller: Caller, model: Model, method: str, member: str, more: Mapping[str, Any] | None = None) -> Nearest:
+def _nearest(caller: Caller, model: Model, method: str, more: Mapping[str, Any] | None = None) -> Nearest:
     def ask(query: str) -> Reply:
         abstain = _least_cosine(model) is not None
         params = {"query": query, "mode": "semantic", "limit": 1, "abstain": abstain} | dict(more or {})
         result = result_of(caller.send(method, params))
         if result.get("noGoodMatch"):
             return Reply(float(result["nearest"]["cosine"]), True)
-        (found,) = result[member]
+        (found,) = result[_MEMBERS[method]]
         # of a search by meaning the score is the cosine; only some answers have the distance, too
         return Reply(1.0 - float(found["distance"]) if "distance" in found else float(found["score"]), False)
 
     return ask
-
-
-def _of(nearest: Nearest, queries: Sequence[str]) -> list[Reply]:
-    return [nearest(query) for query in queries]
-
-
-def _compared(
-    records: str, model: Model, known: Sequence[Reply], without: Mapping[str, Sequence[str]], nearest: Nearest
-) -> list[list[str]]:
-    return [_row(records, name, model, known, _of(nearest, _some(asked))) for name, asked in without.items()]
 
 
 def _row(records: str, name: str, model: Model, known: Sequence[Reply], without: Sequence[Reply]) -> list[str]:

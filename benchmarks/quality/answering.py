@@ -1,9 +1,6 @@
 """The real command and the real server under one model, and what a search finds in each mode."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.quality.measures import Grades, Scores, fuse_ranks, score
-from benchmarks.serving import Caller, NotServing, result_of, served, wait_until_ready
+from benchmarks.serving import Caller, NotServing, clean_environment, result_of, run_cstp, served, wait_until_ready
 from cstp_server.settings import EmbeddingSettings, Settings
 
 KEYWORD: Final = "keyword (BM25)"
@@ -19,7 +16,6 @@ SEMANTIC: Final = "semantic"
 HYBRID: Final = "hybrid"
 RRF: Final = "both by RRF, k = 60"
 MODES: Final = {KEYWORD: "keyword", SEMANTIC: "semantic", HYBRID: "hybrid"}
-_INGEST: Final = ("-c", "from cstp_server.cli.entry import main; main()", "ingest", "--json")
 
 Find = Callable[[str, str], Sequence[str]]  # a mode and a query to ids, best first
 
@@ -51,19 +47,23 @@ class Model:
 NO_MODEL: Final = Model("none")
 
 
-def ingest(path: Path, model: Model, data: Path) -> None:
-    """`cstp ingest`; what an earlier run left in `data` is not embedded again. Raises NotServing when it refuses."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CSTP_")}
-    command = [sys.executable, *_INGEST, str(path), "--data-dir", str(data)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, env=environment | dict(model.variables), check=False)
-    if done.returncode:
-        summary = json.loads(done.stdout or b"{}")
-        raise NotServing(f"cstp ingest {path.name} ended with {done.returncode}: {summary.get('rejected')}")
+def ingest(folder: Path, model: Model, write: Callable[[Path], object]) -> Path:
+    """Return the data folder of the records that `write` writes to a file, below the folder.
+
+    An earlier run's vectors there are kept. Raises NotServing if `cstp ingest` refuses a record.
+    """
+    data, records = folder / "data", folder / "records.jsonl"
+    data.mkdir(parents=True, exist_ok=True)
+    write(records)
+    words = ["ingest", "--json", str(records), "--data-dir", str(data)]
+    if rejected := json.loads(run_cstp(words, clean_environment(model.variables)).splitlines()[-1]).get("rejected"):
+        raise NotServing(f"cstp ingest {records} refused records: {rejected}")
+    return data
 
 
 @contextmanager
 def answering(model: Model, data: Path) -> Iterator[Caller]:
-    """`cstp serve` over `data`, once it is ready, until the block ends. Raises NotServing when it does not become so.
+    """Run `cstp serve` over `data`, once it is ready, until the block ends. Raises NotServing if it does not become so.
 
     Its searches wait longer than usual, and so do its connections: a busy machine must not cost a result.
     """
@@ -76,7 +76,7 @@ def answering(model: Model, data: Path) -> Iterator[Caller]:
 
 
 def finder(caller: Caller, method: str, member: str, limit: int) -> Find:
-    """Asks `method` for `limit` results, which the answer has as `member`."""
+    """Return a search that asks `method` for `limit` results, which the answer has as `member`."""
 
     def find(mode: str, query: str) -> list[str]:
         result = result_of(caller.send(method, {"query": query, "mode": mode, "limit": limit}))
@@ -88,7 +88,7 @@ def finder(caller: Caller, method: str, member: str, limit: int) -> Find:
 def compare(
     find: Find, queries: Mapping[str, str], judgements: Mapping[str, Grades], model: Model
 ) -> dict[str, Scores]:
-    """Every mode that the model allows, and as a control the keyword and the semantic order fused by their ranks."""
+    """Return the scores of every mode that the model allows, and of the control: both orders fused by ranks."""
     modes = {KEYWORD: MODES[KEYWORD]} if model == NO_MODEL else MODES
     found = {name: {id: list(find(mode, query)) for id, query in queries.items()} for name, mode in modes.items()}
     if model != NO_MODEL:

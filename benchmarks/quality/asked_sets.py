@@ -6,11 +6,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from benchmarks.quality.beam import read_beam
 from benchmarks.quality.beir import read_collection, write_chunks
+from benchmarks.quality.conversations import SESSION, Conversations, Question, read_asked, read_beam, write_turns
 from benchmarks.quality.known_item import Item, context_words, judge, write_decisions
 from benchmarks.quality.measures import Grades, first_rank, ndcg, recall
-from benchmarks.quality.turns import SESSION, Conversations, Question, read_asked, write_turns
 from benchmarks.texts import read_decisions
 from cognition_engines.models import EVERYTHING, Mode, Viewer
 from cognition_engines.queries.decisions import Question as DecisionQuestion

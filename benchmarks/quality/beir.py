@@ -1,22 +1,17 @@
 """A collection in the shape of BEIR: documents, queries, and which documents answer which query."""
 
 import csv
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from benchmarks.quality.measures import Grades
-from benchmarks.texts import write_records
+from benchmarks.texts import UnknownShape, read_objects, write_records
 
 _QUERIES: Final = ("queries_test.jsonl", "queries.jsonl")
 _JUDGEMENTS: Final = ("qrels_test.tsv", "qrels/test.tsv")
 _COLUMNS: Final = ["query-id", "corpus-id", "score"]
-
-
-class UnknownShape(Exception):
-    """A folder does not hold what a set of its kind holds; the message names the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +33,17 @@ class Collection:
 
 
 def read_collection(folder: Path) -> Collection:
-    """Reads `corpus.jsonl`, the queries and the judgements of the test split.
+    """Read `corpus.jsonl`, the queries and the judgements of the test split.
 
     Raises UnknownShape for a file that is not there or has another shape.
     """
     corpus = folder / "corpus.jsonl"
     documents = {
-        entry["_id"]: Document(entry["_id"], entry.get("title", ""), entry["text"]) for entry in _lines(corpus)
+        entry["_id"]: Document(entry["_id"], entry.get("title", ""), entry["text"])
+        for entry in read_objects(corpus, "_id", "text")
     }
     judgements = _read_judgements(_first(folder, _JUDGEMENTS))
-    texts = {entry["_id"]: entry["text"] for entry in _lines(_first(folder, _QUERIES))}
+    texts = {entry["_id"]: entry["text"] for entry in read_objects(_first(folder, _QUERIES), "_id", "text")}
     queries = {id: text for id, text in texts.items() if id in judgements}
     if missing := {id for grades in judgements.values() for id in grades} - set(documents):
         raise UnknownShape(f"{corpus}: {len(missing)} documents are judged but not given, such as {min(missing)}")
@@ -57,7 +53,7 @@ def read_collection(folder: Path) -> Collection:
 
 
 def write_chunks(collection: Collection, path: Path) -> None:
-    """The documents as records of the kind chunk, one a line. One without any text has its title as content."""
+    """Write the documents as chunks, one a line. One without any text has its title as content."""
     write_records(map(_chunk, collection.documents.values()), path)
 
 
@@ -84,18 +80,3 @@ def _first(folder: Path, names: tuple[str, ...]) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise UnknownShape(f"{folder}: there is no {' or '.join(names)}")
-
-
-def _lines(path: Path) -> Iterator[Mapping[str, str]]:
-    if not path.is_file():
-        raise UnknownShape(f"{path}: there is no such file")
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                entry = json.loads(line)
-                if {"_id", "text"} <= entry.keys():
-                    yield entry
-                    continue
-            except (ValueError, AttributeError):
-                pass
-            raise UnknownShape(f"{path}:{number}: must be an object with _id and text")

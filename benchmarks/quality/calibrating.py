@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _known(kept: Path) -> list[tuple[str, frozenset[str]]]:
-    """Titles that one record has, and first words of contexts."""
+    """Return titles that one record has, and first words of contexts."""
     lines = (kept / "mixed" / "records.jsonl").read_text(encoding="utf-8").splitlines()
     records: list[dict[str, Any]] = [json.loads(line) for line in lines]
     decisions = [each for each in records if each["kind"] == "decision"]
@@ -106,7 +106,7 @@ async def _features(engine: Engine, asked: Sequence[tuple[str, frozenset[str]]])
 
 
 def _fit(asked: Sequence[Asked], ratios: np.ndarray) -> tuple[float, float]:
-    """Base and slope of the most likely logistic function of the weighted sum, by Newton's method."""
+    """Return base and slope of the most likely logistic function of the weighted sum, by Newton's method."""
     sums = np.concatenate([each.features @ ratios for each in asked])
     answers = np.concatenate([each.answers for each in asked]).astype(float)
     rows = np.stack([np.ones(len(sums)), sums], axis=1)
@@ -119,7 +119,7 @@ def _fit(asked: Sequence[Asked], ratios: np.ndarray) -> tuple[float, float]:
 
 
 def _reliability(asked: Sequence[Asked], base: float, weights: np.ndarray) -> list[str]:
-    """For each range of scores, their mean and the share of the records that answer."""
+    """Return the mean of each range of scores and the share of the records that answer."""
     scores = np.concatenate([1 / (1 + np.exp(-(base + each.features @ weights))) for each in asked])
     answers = np.concatenate([each.answers for each in asked])
     lines = []

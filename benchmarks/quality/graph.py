@@ -7,10 +7,12 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, Final, TypeAlias
 
+from benchmarks.options import show_progress
+from benchmarks.page import table
 from benchmarks.quality.answering import KEYWORD, NO_MODEL, Model, answering, ingest
 from benchmarks.quality.measures import ndcg
 from benchmarks.quality.memory_corpus import document_id, read_corpus
-from benchmarks.quality.results import Section
+from benchmarks.quality.table import Section
 from benchmarks.serving import result_of
 from benchmarks.texts import write_records
 
@@ -44,19 +46,15 @@ class Shares:
     document_ndcg: float
 
 
-def measure_graph(folder: Path, models: Sequence[Model], kept: Path, say: Callable[[str], None]) -> Section:
-    """Results are found by words alone where there is no model: the control."""
+def measure_graph(folder: Path, models: Sequence[Model], kept: Path) -> Section:
+    """Return the section of the corpus in `folder`; its control finds results by words alone, without a model."""
     records = list(read_corpus(folder))
     kinds = ("artifact", "turn", "event", "entity", "edge")
     counts = ", ".join(f"{sum(record['kind'] == kind for record in records)} {kind} records" for kind in kinds)
     extra = []
     for model in dict.fromkeys((NO_MODEL, *models)):
-        say(f"Graph: {folder.name}: reading and asking with {model.name}")
-        data = kept / model.name / folder.name / "data"
-        data.mkdir(parents=True, exist_ok=True)
-        path = data.parent / "records.jsonl"
-        write_records(records, path)
-        ingest(path, model, data)
+        show_progress(f"Graph: {folder.name}: reading and asking with {model.name}")
+        data = ingest(kept / model.name / folder.name, model, lambda path: write_records(records, path))
         with answering(model, data) as caller:
 
             def recall(params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -69,16 +67,16 @@ def measure_graph(folder: Path, models: Sequence[Model], kept: Path, say: Callab
         "Recall and precision are those of the documents and entities that each query of the ground truth expects; "
         "budget 0 is the search alone.",
     ]
-    return Section(f"Graph: {folder.name}", lines, (), extra)
+    return Section(f"Graph: {folder.name}", lines, extra)
 
 
 def links(folder: Path) -> list[Link]:
-    """Every link of graph_connections.json, people's and projects'."""
+    """Return every link of graph_connections.json, people's and projects'."""
     return list(_links(_truth(folder)))
 
 
 def unreached(folder: Path, recall: Recall) -> list[Link]:
-    """The links whose other end is not among the entities, when the start's name is the query."""
+    """Return the links whose other end is not among the entities, when the start's name is the query."""
     known = _truth(folder)["entity_connections"] | _truth(folder)["project_connections"]
     found: dict[str, set[str]] = {}
     for start, told in known.items():
@@ -88,7 +86,7 @@ def unreached(folder: Path, recall: Recall) -> list[Link]:
 
 
 def shares(folder: Path, recall: Recall, budget: int) -> Shares:
-    """Recall and precision of the documents and entities that the graph queries expect."""
+    """Return recall and precision of the documents and entities that the graph queries expect."""
     documents, entities, gains = [], [], []
     for query in _truth(folder)["benchmark_queries"]:
         params = {"query": query["query"], "limit": LIMIT, "graphBudget": budget, "graphFilters": ["*"]}
@@ -103,23 +101,18 @@ def shares(folder: Path, recall: Recall, budget: int) -> Shares:
 
 
 def report(folder: Path, recall: Recall) -> str:
-    """What was reached and the table of shares, as Markdown."""
+    """Return the links that were reached and the table of shares, as Markdown."""
     total, missed = links(folder), unreached(folder, recall)
     lines = [f"{len(total) - len(missed)} of {len(total)} links reached.", ""]
     lines += [f"Not reached: {link.start} to {link.end}." for link in missed]
-    lines += ["| budget | documents: nDCG@10 | recall | precision | entities: recall | precision |"]
-    lines += ["|---|---|---|---|---|---|"]
+    heads = ["budget", "documents: nDCG@10", "recall", "precision", "entities: recall", "precision"]
+    rows = []
     for budget in BUDGETS:
         each = shares(folder, recall, budget)
-        figures = (
-            each.document_ndcg,
-            each.document_recall,
-            each.document_precision,
-            each.entity_recall,
-            each.entity_precision,
-        )
-        lines.append(f"| {budget} | " + " | ".join(f"{figure:.2f}" for figure in figures) + " |")
-    return "\n".join(lines)
+        documents = (each.document_ndcg, each.document_recall, each.document_precision)
+        figures = (*documents, each.entity_recall, each.entity_precision)
+        rows.append([f"{budget}", *(f"{figure:.2f}" for figure in figures)])
+    return "\n".join([*lines, table(heads, rows)])
 
 
 def _truth(folder: Path) -> dict[str, Any]:
@@ -137,7 +130,7 @@ def _links(truth: Mapping[str, Any]) -> Iterator[Link]:
 
 
 def _documents(answer: Mapping[str, Any]) -> list[str]:
-    """The documents that results and related items are, or come from, in their order; some come several times."""
+    """Return the documents of results and related items, in their order; some come several times."""
     found = []
     for item in [*answer["results"], *answer["related"]]:
         metadata = item["metadata"]
@@ -149,7 +142,7 @@ def _documents(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _shares(expected: set[str], found: set[str]) -> tuple[float, float]:
-    """Recall and precision; both 0 where nothing is found."""
+    """Return recall and precision; both 0 if nothing is found."""
     right = len(expected & found)
     return right / len(expected), right / len(found) if found else 0.0
 

@@ -23,7 +23,7 @@ class Item:
 
 
 def read_items(folder: Path) -> list[Item]:
-    """The decision records under `folder` that have any text beside their title, in the order of their files."""
+    """Return the decision records under `folder` that have any text beside their title, in the order of their files."""
     found = [(text.title, without(text.title, text.body)) for text in read_decisions(folder)]
     return [
         Item(f"item-{number:05d}", title, text) for number, (title, text) in enumerate(found, start=1) if text.strip()
@@ -31,7 +31,7 @@ def read_items(folder: Path) -> list[Item]:
 
 
 def judge(items: Sequence[Item]) -> dict[str, Grades]:
-    """For each item what its title should find: itself, and every other item that has the same title."""
+    """Return for each item the results of its title: itself, and every other item that has the same title."""
     same: dict[str, list[str]] = {}
     for item in items:
         same.setdefault(_folded(item.query), []).append(item.id)
@@ -39,7 +39,7 @@ def judge(items: Sequence[Item]) -> dict[str, Grades]:
 
 
 def write_decisions(items: Sequence[Item], path: Path, *, whole: bool = False) -> None:
-    """The items as decisions, one a line: with their titles if `whole`, otherwise with the id in the title's place."""
+    """Write the items as decisions: with their titles if `whole`, otherwise with the id in the title's place."""
     write_records(
         (
             {"kind": "decision", "id": item.id, "title": item.query if whole else item.id, "text": item.text}
@@ -50,14 +50,14 @@ def write_decisions(items: Sequence[Item], path: Path, *, whole: bool = False) -
 
 
 def context_words(text: str, count: int = 12) -> str | None:
-    """The first words below a heading of the context, as they stand; None where there are fewer."""
+    """Return the first words below a heading of the context, as they stand; None if there are fewer."""
     found = _CONTEXT.search(text)
     words = [] if found is None else _WORD.findall(text[found.end() :].partition("\n#")[0])
     return " ".join(words[:count]) if len(words) >= count else None
 
 
 def without(title: str, text: str) -> str:
-    """`text` without the words of `title` wherever they stand in that order, whatever the case and the blanks."""
+    """Return `text` without the words of `title` in that order, in any case and with any blanks."""
     words = r"\s+".join(re.escape(word) for word in title.split())
     return re.sub(rf"(?<!\w){words}(?!\w)", " ", text, flags=re.IGNORECASE) if words else text
 

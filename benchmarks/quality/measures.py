@@ -1,4 +1,4 @@
-"""How good a ranking is, and one ranking out of two. Plain functions over ids."""
+"""Measures of a ranking, and one ranking out of two. Plain functions over ids."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Scores:
 
 
 def ndcg(found: Sequence[str], grades: Grades, cut: int = CUT) -> float:
-    """Gain of the first `cut` results, each discounted by log2(rank + 1), over that of the best order; as trec_eval.
+    """Return the gain of the first `cut` results, discounted by log2(rank + 1), over the best order's; as trec_eval.
 
     0 when nothing is relevant. An id that comes twice counts once, at its first place.
     """
@@ -30,19 +30,19 @@ def ndcg(found: Sequence[str], grades: Grades, cut: int = CUT) -> float:
 
 
 def recall(found: Sequence[str], grades: Grades, cut: int = CUT) -> float:
-    """The share of what is relevant that is among the first `cut` results; 0 when nothing is relevant."""
+    """Return the share of the relevant ids among the first `cut` results; 0 when nothing is relevant."""
     wanted = {id for id, grade in grades.items() if grade > 0}
     return len(wanted.intersection(_distinct(found)[:cut])) / len(wanted) if wanted else 0.0
 
 
 def first_rank(found: Sequence[str], grades: Grades) -> float:
-    """One over the rank of the first result that is relevant; 0 where none is."""
+    """Return one over the rank of the first relevant result; 0 if none is."""
     ranks = (rank for rank, id in enumerate(_distinct(found), start=1) if grades.get(id, 0) > 0)
     return 1 / next(ranks, float("inf"))
 
 
 def fuse_ranks(rankings: Sequence[Sequence[str]]) -> list[str]:
-    """Reciprocal rank fusion: the sum of 1 / (60 + rank) over the rankings, best first, ties by id."""
+    """Return ids by the sum of 1 / (60 + rank) over the rankings (reciprocal rank fusion), best first, ties by id."""
     scores: dict[str, float] = {}
     for ranking in rankings:
         for rank, id in enumerate(_distinct(ranking), start=1):
@@ -51,7 +51,7 @@ def fuse_ranks(rankings: Sequence[Sequence[str]]) -> list[str]:
 
 
 def score(found: Mapping[str, Sequence[str]], judgements: Mapping[str, Grades]) -> Scores:
-    """Means over every query that `judgements` has something relevant for; one without results counts as 0."""
+    """Return means over every query with a relevant id in `judgements`; one without results counts as 0."""
     judged = [query for query, grades in judgements.items() if any(grade > 0 for grade in grades.values())]
     if not judged:
         return Scores(0, 0.0, 0.0)

@@ -16,7 +16,7 @@ _DOMAIN: Final = "company.com"
 
 
 def read_corpus(folder: Path) -> Iterator[Members]:
-    """Every record of the corpus in `folder`, references after what they name."""
+    """Yield every record of the corpus in `folder`, references after the records that they name."""
     named = json.loads((folder / "ground_truth" / "entities.json").read_text(encoding="utf-8"))
     events = json.loads((folder / "ground_truth" / "events.json").read_text(encoding="utf-8"))
     yield from _entities(named)
@@ -31,7 +31,7 @@ def read_corpus(folder: Path) -> Iterator[Members]:
 
 
 def document_id(name: str) -> str:
-    """The id of the artifact of a file such as `meetings/meeting_001.txt`."""
+    """Return the id of the artifact of a file such as `meetings/meeting_001.txt`."""
     return f"art_{name}"
 
 

@@ -1,19 +1,22 @@
 """One search over all kinds, next to the method of the right kind: the same questions over the same records.
 
-The engine is asked directly; the server asks it in the same way.
+The engine is asked directly; the server asks it in the same way. Ids of records name their origin, so that
+questions can name them without a word of the data.
 """
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
+from benchmarks.options import show_progress
 from benchmarks.page import table
+from benchmarks.quality.conversations import read_asked
 from benchmarks.quality.measures import Grades, ndcg
-from benchmarks.quality.mixed_corpus import write_mixed
-from benchmarks.quality.results import Section
+from benchmarks.quality.memory_corpus import Members, read_corpus
+from benchmarks.quality.table import Section
+from benchmarks.texts import read_decision_files, read_objects, write_records
 from cognition_engines.embedding.base import Embedder
 from cognition_engines.engine import Engine
 from cognition_engines.kinds.artifacts import ArtifactChunk
@@ -32,6 +35,7 @@ from cognition_engines.retrieval.fusion import CANDIDATES, fuse_parts
 from cognition_engines.spaces import SEARCHED
 
 QUESTIONS: Final = Path(__file__).with_name("mixed_questions.jsonl")
+FOLDERS: Final = ("decisions", "knowledge", "extractions", "episodes", "memory", "conversations")
 _LIMIT: Final = 50  # several chunks are of one document, of which the first counts
 
 Ask = Callable[[Engine, "MixedQuestion"], Awaitable[Sequence[str]]]
@@ -39,7 +43,7 @@ Ask = Callable[[Engine, "MixedQuestion"], Awaitable[Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class MixedQuestion:
-    """What a person would ask, the kind that the answer was looked for in, and the ids that answer it."""
+    """A question, the kind in which its answer was looked for, and the ids that answer it."""
 
     kind: str
     text: str
@@ -47,24 +51,25 @@ class MixedQuestion:
 
 
 def read_questions(path: Path = QUESTIONS) -> list[MixedQuestion]:
-    """The questions, one a line."""
-    entries = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return [MixedQuestion(each["kind"], each["question"], dict.fromkeys(each["relevant"], 1)) for each in entries]
+    """Return the questions of a file of one a line."""
+    return [
+        MixedQuestion(each["kind"], each["question"], dict.fromkeys(each["relevant"], 1)) for each in read_objects(path)
+    ]
 
 
 def open_mixed(data: Path, embedder: Embedder, kept: Path) -> Engine:
-    """An engine over the records of all folders of `data`, which are embedded where `kept` does not have them."""
+    """Return an engine over the records of all folders of `data`, which are embedded unless `kept` has them."""
     folder = kept / "mixed"
     folder.mkdir(parents=True, exist_ok=True)
-    write_mixed(data, folder / "records.jsonl")
+    write_records(read_mixed(data), folder / "records.jsonl")
     engine = Engine.open(f"sqlite:///{(folder / 'records.sqlite3').absolute()}", folder / "indexes", embedder)
     asyncio.run(engine.ingest([folder / "records.jsonl"]))
     return engine
 
 
-def measure_mixed(data: Path, embedder: Embedder, kept: Path, say: Callable[[str], None]) -> Section:
-    """nDCG@10 of each way to ask, over all questions and over those of each kind."""
-    say(f"Mixed: {data.name}: reading and embedding")
+def measure_mixed(data: Path, embedder: Embedder, kept: Path) -> Section:
+    """Return nDCG@10 of each way to ask, over all questions and over those of each kind."""
+    show_progress(f"Mixed: {data.name}: reading and embedding")
     engine = open_mixed(data, embedder, kept)
     questions = read_questions()
     try:
@@ -76,7 +81,9 @@ def measure_mixed(data: Path, embedder: Embedder, kept: Path, say: Callable[[str
         chosen = [number for number, each in enumerate(questions) if kind in ("all", each.kind)]
         means = [sum(gains[number] for number in chosen) / len(chosen) for gains in figures.values()]
         rows.append([kind, str(len(chosen)), *(f"{mean:.3f}" for mean in means)])
-        say(f"  {kind}: " + ", ".join(f"{name} {mean:.3f}" for name, mean in zip(figures, means, strict=True)))
+        show_progress(
+            f"  {kind}: " + ", ".join(f"{name} {mean:.3f}" for name, mean in zip(figures, means, strict=True))
+        )
     lines = [
         f"{len(questions)} questions, written by a language model from the records; nDCG@10 of the ids that answer.",
         "Of each way: `cstp.search` without kinds; the method that knows the kind (`cstp.queryDecisions`, "
@@ -84,7 +91,7 @@ def measure_mixed(data: Path, embedder: Embedder, kept: Path, say: Callable[[str
         "scores scaled min-max.",
         "Chunks count as their document, and runs of one task are equally good.",
     ]
-    return Section(f"Mixed kinds: {data.name}", lines, [], [table(["kind", "questions", *figures], rows)])
+    return Section(f"Mixed kinds: {data.name}", lines, [table(["kind", "questions", *figures], rows)])
 
 
 async def _gains(engine: Engine, ask: Ask, questions: Sequence[MixedQuestion]) -> list[float]:
@@ -92,7 +99,7 @@ async def _gains(engine: Engine, ask: Ask, questions: Sequence[MixedQuestion]) -
 
 
 def name_of(record: Record) -> str:
-    """The id that a question names: of a chunk, that of its document."""
+    """Return the id that a question names: of a chunk, that of its document."""
     if isinstance(record, Chunk):
         return str(record.source_id)
     if isinstance(record, ArtifactChunk):
@@ -109,7 +116,7 @@ async def _right(engine: Engine, asked: MixedQuestion) -> list[str]:
     return await _METHODS[asked.kind](engine, asked.text)
 
 
-async def _decisions(engine: Engine, text: str) -> list[str]:
+async def _find_decisions(engine: Engine, text: str) -> list[str]:
     found = await engine.query_decisions(Question(text, viewer=EVERYTHING, limit=_LIMIT))
     return [str(match.decision.id) for match in found]
 
@@ -125,7 +132,7 @@ async def _episodes(engine: Engine, text: str) -> list[str]:
 
 
 async def _recall(engine: Engine, text: str) -> list[str]:
-    """Results, each with the events that it brings."""
+    """Return results, each followed by its events."""
     answer = await engine.recall(RecallRequest(EVERYTHING, query=text, limit=10, expand=False, include_entities=False))
     results = [] if answer is None else answer.results
     return [name_of(each.record) for result in results for each in (result.stored, *result.events)]
@@ -142,8 +149,62 @@ async def _union(engine: Engine, asked: MixedQuestion) -> list[str]:
     return [name_of(read[key].record) for key in keys]
 
 
+def read_mixed(data: Path) -> Iterator[Members]:
+    """Yield every record, sources cut into chunks by `ingest`."""
+    yield from _decisions(data / "decisions")
+    yield from (_document(each) for each in read_objects(data / "knowledge" / "documents.jsonl"))
+    yield from (_pattern(each) for each in read_objects(data / "extractions" / "patterns.jsonl") if each["solution"])
+    yield from (
+        _episode(number, each) for number, each in enumerate(read_objects(data / "episodes" / "episodes.jsonl"), 1)
+    )
+    yield from read_corpus(data / "memory")
+    for turn in read_asked(data / "conversations").turns:
+        yield {name: getattr(turn, name) for name in turn.__slots__}
+
+
+def _decisions(folder: Path) -> Iterator[Members]:
+    """Yield decisions. The id is the path of the file, without its ending, below the folder of its repository."""
+    for path, drafts in read_decision_files(folder):
+        place = path.relative_to(folder)
+        stem = place.parent.name if place.stem == "README" else place.stem
+        name = f"{place.parts[0].partition('+')[2]}/{stem}"
+        for number, draft in enumerate(drafts):
+            id = f"{name}#{number}" if number else name
+            yield {"kind": "decision", "id": id, "title": draft.title, "text": draft.text}
+
+
+def _document(entry: Members) -> Members:
+    return {"kind": "source", "id": entry["doc_id"], **{name: entry[name] for name in ("title", "markdown", "tags")}}
+
+
+def _pattern(entry: Members) -> Members:
+    """Return a pattern. The id is that of its document, with `pattern/` in front."""
+    name = Path(entry["source"]["path"]).parent.name
+    content: dict[str, Any] = {"name": entry["name"], "problem": entry["problem"], "solution": entry["solution"]}
+    trade_offs = [line.strip() for line in (entry["tradeoffs"] or "").splitlines() if line.strip()]
+    return {
+        "kind": "extraction",
+        "id": f"pattern/{name}",
+        "type": "pattern",
+        "content": content | {"trade_offs": trade_offs},
+        "topics": entry["topics"],
+        "source_id": f"jdp/{name}",
+    }
+
+
+def _episode(number: int, entry: Members) -> Members:
+    return {
+        "kind": "episode",
+        "id": number,
+        "query": entry["query"],
+        "reward": entry["reward"],
+        "reflection": entry["reflection"],
+        "tags": [entry["env"]],
+    }
+
+
 _METHODS: Final[Mapping[str, Callable[[Engine, str], Awaitable[list[str]]]]] = {
-    "decision": _decisions,
+    "decision": _find_decisions,
     "chunk": _knowledge,
     "extraction": _knowledge,
     "episode": _episodes,

@@ -4,17 +4,17 @@
 is about, 50 in the words of one of our long decision records, of which the answer has two or three.
 """
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from benchmarks.options import show_progress
 from benchmarks.page import table
 from benchmarks.quality.answering import KEYWORD, MODES, NO_MODEL, Find, Model, answering, finder, ingest
 from benchmarks.quality.measures import ndcg
-from benchmarks.quality.results import Section
-from benchmarks.texts import read_decisions, write_records
+from benchmarks.quality.table import Section
+from benchmarks.texts import Text, read_decisions, read_objects, write_records
 
 PAIRS: Final = Path(__file__).with_name("short_records.jsonl")
 WORDINGS: Final[Mapping[str, str]] = {"own": "in words of its subject", "long": "in words of a long record"}
@@ -42,21 +42,18 @@ class Placed:
 
 
 def read_pairs() -> list[Pair]:
-    lines = PAIRS.read_text(encoding="utf-8").splitlines()
-    return [Pair(f"short-{number:03d}", **json.loads(line)) for number, line in enumerate(lines, start=1)]
+    return [Pair(f"short-{number:03d}", **each) for number, each in enumerate(read_objects(PAIRS), start=1)]
 
 
-def write_among(pairs: Iterable[Pair], among: Iterable[Path], path: Path) -> int:
-    """The short records and the decision records of the folders, one a line; how many long ones there are."""
-    long = [text for folder in among for text in read_decisions(folder)]
+def write_among(pairs: Iterable[Pair], long: Iterable[Text], path: Path) -> None:
+    """Write the short records and long ones, one a line."""
     records = [(pair.id, pair.title, pair.text) for pair in pairs]
     records += [(f"long-{number:04d}", text.title, text.body) for number, text in enumerate(long, start=1)]
     write_records(({"kind": "decision", "id": id, "title": title, "text": text} for id, title, text in records), path)
-    return len(long)
 
 
 def place(pairs: Sequence[Pair], find: Find, mode: str) -> Placed:
-    """Asks each question in a mode."""
+    """Ask each question in a mode."""
     found = {pair.id: list(find(mode, pair.question)) for pair in pairs}
     behind = sum(any(id.startswith("long-") for id in _before(ids, short)) for short, ids in found.items())
     first = sum(ids[:1] == [short] for short, ids in found.items())
@@ -64,18 +61,13 @@ def place(pairs: Sequence[Pair], find: Find, mode: str) -> Placed:
     return Placed(gain / len(pairs), first / len(pairs), behind / len(pairs))
 
 
-def measure_short_records(
-    among: Sequence[Path], models: Sequence[Model], kept: Path, say: Callable[[str], None]
-) -> Section:
-    """One table for each model; the keyword rows are the same in all."""
-    pairs, count, extra = read_pairs(), 0, []
+def measure_short_records(among: Sequence[Path], models: Sequence[Model], kept: Path) -> Section:
+    """Return a table for each model; the keyword rows are the same in all."""
+    pairs, extra = read_pairs(), []
+    long = [text for folder in among for text in read_decisions(folder)]
     for model in models:
-        say(f"Short records: reading and embedding with {model.name}")
-        data = kept / model.name / "short-records" / "data"
-        data.mkdir(parents=True, exist_ok=True)
-        records = data.parent / "records.jsonl"
-        count = write_among(pairs, among, records)
-        ingest(records, model, data)
+        show_progress(f"Short records: reading and embedding with {model.name}")
+        data = ingest(kept / model.name / "short-records", model, lambda path: write_among(pairs, long, path))
         modes = {KEYWORD: MODES[KEYWORD]} if model == NO_MODEL else MODES
         rows = []
         with answering(model, data) as caller:
@@ -88,16 +80,16 @@ def measure_short_records(
             table(["asked", "search", "nDCG@10", "first", "behind a longer record"], rows),
         ]
     lines = [
-        f"{len(pairs)} records of one to three sentences and their questions, among {count:,} whole decision records; "
-        f"`cstp.queryDecisions` with limit {LIMIT}.",
+        f"{len(pairs)} records of one to three sentences and their questions, among {len(long):,} whole decision "
+        f"records; `cstp.queryDecisions` with limit {LIMIT}.",
         "*First* is the share of questions whose answer is first, *behind a longer record* that of those with at least "
         "one whole record before it.",
     ]
-    return Section("Short records among long ones", lines, (), extra)
+    return Section("Short records among long ones", lines, extra)
 
 
 def _before(ids: Sequence[str], short: str) -> Sequence[str]:
-    """What comes before the answer: all, where it was not found."""
+    """Return the ids before the answer: all, if it was not found."""
     return ids[: ids.index(short)] if short in ids else ids
 
 

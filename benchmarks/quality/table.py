@@ -1,12 +1,28 @@
-"""The page of figures, written by the run that measured them."""
+"""The page of figures, with the figures of others and the least that is asked for."""
 
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
-from benchmarks.page import Run, page, table, verdict
-from benchmarks.quality.results import Compared, Section
+from benchmarks.page import table, verdict
+from benchmarks.quality.answering import HYBRID, KEYWORD, SEMANTIC
+from benchmarks.quality.measures import Scores
 
-_READING: Final = """\
+T = TypeVar("T")
+ANY: Final = ""  # for every model
+# nDCG@10 and recall@10 in github.com/embeddings-benchmark/results, commit f4cc6c8b, test split
+PUBLISHED: Final[Mapping[tuple[str, str, str], tuple[float, float]]] = {
+    ("scifact", ANY, KEYWORD): (0.6874, 0.8187),
+    ("scifact", "minilm", SEMANTIC): (0.6451, 0.7833),
+    ("scifact", "gte-small-int8", SEMANTIC): (0.7270, 0.8479),
+}
+TO_REACH: Final[Mapping[tuple[str, str, str], float]] = {
+    ("scifact", ANY, KEYWORD): 0.68,
+    ("scifact", "minilm", HYBRID): 0.73,
+    ("scifact", "gte-small-int8", HYBRID): 0.74,
+    ("decisions", ANY, HYBRID): 0.87,
+}
+READING: Final = """\
 How to read it:
 
 - Every figure comes from the whole way: `cstp ingest` of files, `cstp serve`, and calls over HTTP, one for each query
@@ -27,45 +43,48 @@ How to read it:
   four on the questions shown here."""
 
 
-def render(run: Run[Sequence[Section]]) -> str:
-    """The whole page, in Markdown."""
-    sections = [part for section in run.found for part in _section(section)]
-    return page("Quality", "make bench-quality", run, _READING, *_reached(run.found), *sections)
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One set under every model: lines about its questions, tables and their titles, and rows of bounds."""
+
+    title: str
+    lines: Sequence[str]
+    parts: Sequence[str]
+    reached: Sequence[Sequence[str]] = ()
 
 
-def _reached(sections: Sequence[Section]) -> Iterable[str]:
-    rows = [
-        [section.title, compared.model, search, f"{bound:.2f}", f"{scores.ndcg:.3f}", verdict(scores.ndcg >= bound)]
-        for section in sections
-        for compared in section.compared
-        for search, scores in compared.scores.items()
-        if (bound := compared.to_reach(search)) is not None
-    ]
-    if rows:
+def render(sections: Sequence[Section]) -> Iterable[str]:
+    """Yield the parts of the page, in Markdown."""
+    yield READING
+    if rows := [row for section in sections for row in section.reached]:
         yield "## What is to be reached"
         yield table(["set", "model", "search", "at least", "nDCG@10", "kept"], rows)
+    for section in sections:
+        yield f"## {section.title}"
+        yield "\n".join(f"- {line}" for line in section.lines)
+        yield from section.parts
 
 
-def _section(section: Section) -> Iterable[str]:
-    yield f"## {section.title}"
-    yield "\n".join(f"- {line}" for line in section.lines)
-    for compared in section.compared:
-        yield f"With `{compared.model}`, over {next(iter(compared.scores.values())).queries} queries:"
-        yield _compared(compared)
-    yield from section.extra
+def bound_rows(title: str, name: str, model: str, scores: Mapping[str, Scores]) -> list[list[str]]:
+    """Return the searches of a set with a least nDCG@10; `name` is that of the set's folder."""
+    bounds = {search: _of_model(TO_REACH, name, model, search) for search in scores}
+    return [
+        [title, model, search, f"{bound:.2f}", f"{scores[search].ndcg:.3f}", verdict(scores[search].ndcg >= bound)]
+        for search, bound in bounds.items()
+        if bound is not None
+    ]
 
 
-def _compared(compared: Compared) -> str:
-    """The columns of published figures and bounds are there where the set has any."""
-    known = {search: compared.published(search) for search in compared.scores}
-    heads = ["search", "nDCG@10", "recall@10"]
-    if any(known.values()):
-        heads += ["published nDCG@10", "published recall@10"]
+def compared_table(name: str, model: str, scores: Mapping[str, Scores]) -> str:
+    """Return the searches of a set with their scores, beside published ones of any of them."""
+    known = {search: _of_model(PUBLISHED, name, model, search) for search in scores}
+    heads, more = ["search", "nDCG@10", "recall@10"], ["published nDCG@10", "published recall@10"]
     rows = []
-    for search, scores in compared.scores.items():
-        row = [search, f"{scores.ndcg:.3f}", f"{scores.recall:.3f}"]
-        if any(known.values()):
-            found = known[search]
-            row += ["", ""] if found is None else [f"{found.ndcg:.3f}", f"{found.recall:.3f}"]
-        rows.append(row)
-    return table(heads, rows)
+    for search, found in scores.items():
+        published = [f"{figure:.3f}" for figure in known[search] or ()] or ["", ""]
+        rows.append([search, f"{found.ndcg:.3f}", f"{found.recall:.3f}", *(published if any(known.values()) else ())])
+    return table([*heads, *more] if any(known.values()) else heads, rows)
+
+
+def _of_model(known: Mapping[tuple[str, str, str], T], name: str, model: str, search: str) -> T | None:
+    return known.get((name, model, search)) or known.get((name, ANY, search))

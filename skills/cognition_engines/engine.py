@@ -21,13 +21,13 @@ from cognition_engines.indexes.published import OtherWorkers, PublishedSeq
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.options import FollowedSource, Options, Progress, Silent, Summary
-from cognition_engines.queries.decisions import DecisionRecords, Decisions
+from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
 from cognition_engines.queries.following import Following, ReachedSeq
-from cognition_engines.queries.knowledge import Chunks, KnowledgeSearch
-from cognition_engines.queries.lists import Listings, Lists, Statistics
-from cognition_engines.queries.operator_reads import AuditPages, Imports
+from cognition_engines.queries.knowledge import Knowledge
+from cognition_engines.queries.lists import Listings, Lists
+from cognition_engines.queries.operator_reads import OperatorReads
 from cognition_engines.queries.passages import Passages
 from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
@@ -120,6 +120,8 @@ class Engine:
     None if it is not known.
     """
 
+    audit_rows_lost = 0  # that could not be stored before the engine was closed
+
     def __init__(
         self, records: Records, indexes: Indexes, embedder: Embedder | None, options: EngineOptions = DEFAULTS
     ) -> None:
@@ -142,17 +144,17 @@ class Engine:
         passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes
-        self.query_decisions: Final = Decisions(records, searching, passages, self.pools).query
-        self.search_knowledge: Final = KnowledgeSearch(records, searching, self.pools).query
-        self.get_chunk: Final = Chunks(records, indexes, self.pools).read
-        by_id = DecisionRecords(records, self.pools)
-        self.get_decision: Final = by_id.get
-        self.decision_graph: Final = by_id.graph
-        self.count_decisions: Final = Statistics(self.listings.decisions, self.pools).decisions
+        decisions = Decisions(records, searching, passages, self.pools)
+        self.query_decisions: Final = decisions.query
+        self.get_decision: Final = decisions.get
+        self.decision_graph: Final = decisions.graph
+        self.count_decisions: Final = lists.statistics
+        knowledge = Knowledge(records, indexes, searching, self.pools)
+        self.search_knowledge: Final = knowledge.query
+        self.get_chunk: Final = knowledge.chunk
         episodes = Episodes(records, searching, self.pools)
         self.get_episode: Final = episodes.get
         self.find_episodes: Final = episodes.find
-        self.look_up: Final = Imports(records, self.pools).look_up
         self.list_decisions: Final = lists.decisions
         self.list_episodes: Final = lists.episodes
         self.list_memories: Final = lists.memories
@@ -161,15 +163,15 @@ class Engine:
         self.search: Final = Everything(records, searching, passages, self.pools).search
         self.cut: Final = passages.cut_for
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
-        self.audit_rows_lost = 0  # that could not be stored before the engine was closed
-        self.list_audit: Final = AuditPages(records.audit, self.audit, self.pools).page
+        of_operator = OperatorReads(records, self.audit, self.pools)
+        self.look_up: Final = of_operator.look_up
+        self.list_audit: Final = of_operator.audit_page
         published = PublishedSeq(indexes, options.others)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
         ledger = LedgerFile(options.ledger)
-        self.writing: Final = Writer(records, indexes, embedder, self.pools, published, ledger, self.audit)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)
-        self.write: Final = self.writing.write
+        self.write: Final = Writer(records, indexes, embedder, self.pools, published, ledger, self.audit).write
 
     @classmethod
     def open(

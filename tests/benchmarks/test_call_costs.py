@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.call_costs import (
     BASE,
+    BOUNDS,
     LONG_WORDS,
     MOST,
     CallCost,
@@ -18,24 +19,19 @@ from benchmarks.call_costs import (
     render_costs,
     version_of,
 )
-from benchmarks.page import Run
 from benchmarks.profile_call import render_samples
 from benchmarks.texts import DECISION, Text
 
 COSTS = VersionCosts(
     name="now",
     calls={name: CallCost(name, 0.5 * ratio, ratio) for name, ratio in ((BASE, 1.0), *MOST.items())},
-    embedded={10: 3.0, LONG_WORDS: 49.0},
-    echo_share=0.46,
-    load_rate=401.0,
-    load_p99=99.0,
-    ingest_seconds=139.0,
+    figures={name: bound.value for name, bound in BOUNDS.items()},
     decisions=3,
 )
 
 
 def page(*costs: VersionCosts) -> list[str]:
-    return render_costs(Run("a command", costs)).splitlines()
+    return "\n".join(render_costs(costs)).splitlines()
 
 
 def test_a_figure_within_its_bound_is_kept() -> None:
@@ -47,10 +43,13 @@ def test_a_figure_within_its_bound_is_kept() -> None:
 
 def test_a_figure_beyond_its_bound_is_not_kept_whatever_it_was_before() -> None:
     calls = COSTS.calls | {"hybrid": CallCost("hybrid", 3.1, 6.2)}
-    now = replace(COSTS, calls=calls, load_p99=101.0, embedded={10: 3.3, LONG_WORDS: 49.0})
+    beyond = {name: value + 1 for name, value in COSTS.figures.items()}
+    now = replace(COSTS, calls=calls, figures=beyond)
     rows = page(replace(COSTS, name="before"), now)
     missed = [row.split(" | ")[0] for row in rows if row.endswith("| **no** |")]
-    assert missed == ["| hybrid", "| the same, p99, ms", "| a new text of 10 words, CPU ms"]
+    lower = [f"| {name}" for name, bound in BOUNDS.items() if not bound.least]
+    assert len(lower) == 4
+    assert missed == ["| hybrid", *lower]
     assert "| hybrid | 3.00 | 6.0 | 3.10 | 6.2 | 6 | **no** |" in rows
 
 
@@ -66,8 +65,8 @@ def test_every_call_is_measured_on_a_real_server_that_ingested_the_records(tmp_p
     (costs,) = measure_call_costs([current_version()], data, tmp_path / "stores", texts, queries, effort)
     assert (costs.name, costs.decisions) == ("now", 3)
     assert costs.calls.keys() == {BASE, *MOST}
-    assert costs.load_rate > 0
-    assert 0 < costs.echo_share < 2
+    assert costs.figures.keys() == BOUNDS.keys()
+    assert 0 < costs.figures["whoami next to an echo"] < 2
 
 
 def test_a_checkout_without_its_environment_is_refused_with_the_remedy(tmp_path: Path) -> None:

@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.kind_calls import KindRow, KindSize, measure_kinds, render_kinds
-from benchmarks.kinds import KINDS, KindsCorpus
+from benchmarks.corpus import KINDS, Corpus
+from benchmarks.kind_calls import KindRow, measure_kinds, render_kinds
 from benchmarks.measure import Timing
-from benchmarks.page import Run
 from benchmarks.texts import Text
 from cognition_engines.kinds.registry import kind_of
 from cognition_engines.kinds.spec import Kind
@@ -24,13 +23,13 @@ TEXTS = (
 
 
 @pytest.fixture(scope="module")
-def corpus() -> KindsCorpus:
+def corpus() -> Corpus:
     embedder = open_model(Settings())
     assert embedder is not None
-    return KindsCorpus(TEXTS, [embedder.embed_text(text.whole) for text in TEXTS], 60)
+    return Corpus(TEXTS, [embedder.embed_text(text.whole) for text in TEXTS], 60)
 
 
-def test_a_corpus_is_reproducible_and_has_the_stated_records_of_each_kind(corpus: KindsCorpus, tmp_path: Path) -> None:
+def test_a_corpus_is_reproducible_and_has_the_stated_records_of_each_kind(corpus: Corpus, tmp_path: Path) -> None:
     entries = list(corpus.entries())
     assert [entry.record for entry in entries] == [entry.record for entry in corpus.entries()]
     assert [sum(kind_of(entry.record) is kind for entry in entries) for kind in Kind] == [60] * len(KINDS)
@@ -41,11 +40,11 @@ def test_a_corpus_is_reproducible_and_has_the_stated_records_of_each_kind(corpus
     records.close()
 
 
-def test_every_call_finds_something(corpus: KindsCorpus, tmp_path: Path) -> None:
+def test_every_call_finds_something(corpus: Corpus, tmp_path: Path) -> None:
     model = open_model(Settings())
     assert model is not None
-    sizes, rows = measure_kinds([corpus], model.model, ["why the sea rises"], 1, tmp_path, lambda _: None)
-    assert [one.size for one in sizes] == [60]
+    stores, rows = measure_kinds([corpus], model.model, ["why the sea rises"], 1, tmp_path)
+    assert "| 60 | 720 |" in stores
     assert [row.name for row in rows if row.results == 0] == ["getChunk, none related"]
 
 
@@ -54,7 +53,6 @@ def test_a_call_that_grows_more_than_the_logarithm_is_marked() -> None:
         KindRow(name, {1000: Timing(9, 1.0, 2.0), 100_000: Timing(9, slow, 2.0)}, 10, None)
         for name, slow in (("well", 1.66), ("badly", 1.68))
     ]
-    sizes = [KindSize(1000, 1.0, 1.0, 1.0), KindSize(100_000, 1.0, 1.0, 1.0)]
-    page = render_kinds(Run("a command", (sizes, rows)))
+    page = "\n".join(render_kinds("", rows))
     assert "| well | 1.00 / 2.00 | 1.66 / 2.00 | 1.66 | yes |" in page
     assert "| badly | 1.00 / 2.00 | 1.68 / 2.00 | 1.68 | **no** |" in page

@@ -9,10 +9,11 @@ import pytest
 
 from benchmarks.quality.abstaining import Folders, measure_abstaining
 from benchmarks.quality.answering import Model
-from benchmarks.quality.beam import read_beam
-from benchmarks.quality.beir import UnknownShape, read_collection, write_chunks
-from benchmarks.quality.controls import plain_bm25
+from benchmarks.quality.beir import read_collection, write_chunks
+from benchmarks.quality.conversations import read_beam
+from benchmarks.quality.gains import plain_bm25
 from benchmarks.quality.known_item import judge, read_items, without
+from benchmarks.texts import UnknownShape
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -125,8 +126,8 @@ def test_what_is_refused_is_measured_at_the_bound_that_answers_nearly_all(tmp_pa
     for name, lines in (("turns", said), ("questions", asked)):
         (talk / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     folders = Folders(decisions, _beir(tmp_path / "sea"), talk)
-    (section,) = measure_abstaining(folders, [Model("none"), Model("minilm")], tmp_path / "kept", lambda _: None)
-    title, rows = section.extra
+    (section,) = measure_abstaining(folders, [Model("none"), Model("minilm")], tmp_path / "kept")
+    title, rows = section.parts
     assert title == "With `minilm`:"
     found = {tuple(cell.strip() for cell in row.strip("|").split("|")[:2]): row for row in rows.splitlines()[2:]}
     assert len(found) == 8
@@ -137,19 +138,8 @@ def test_what_is_refused_is_measured_at_the_bound_that_answers_nearly_all(tmp_pa
 
 def test_a_run_writes_every_mode_beside_its_control(tmp_path: Path) -> None:
     output = tmp_path / "quality.md"
-    command = [
-        "-m",
-        "benchmarks.quality",
-        "--model",
-        "minilm",
-        "--beir",
-        str(_beir(tmp_path / "sea")),
-        "--decisions",
-        "--among",
-        "--memory",
-        "--conversations",
-        "--mixed",
-    ]
+    parts = ["--decisions", "--among", "--memory", "--conversations", "--mixed"]
+    command = ["-m", "benchmarks.quality", "--model", "minilm", "--beir", str(_beir(tmp_path / "sea")), *parts]
     command += ["--output", str(output)]
     done = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

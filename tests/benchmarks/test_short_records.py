@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.quality.answering import Find, Model, answering, finder, ingest
 from benchmarks.quality.short_records import LIMIT, Pair, place, read_pairs, write_among
+from benchmarks.texts import read_decisions
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,9 +21,10 @@ def dozen() -> list[Pair]:
 @pytest.fixture(scope="module")
 def find(tmp_path_factory: pytest.TempPathFactory, dozen: list[Pair]) -> Iterator[Find]:
     folder = tmp_path_factory.mktemp("short")
-    assert write_among(dozen, [ROOT / "docs" / "decisions"], folder / "records.jsonl") >= 56
-    ingest(folder / "records.jsonl", Model("minilm"), folder / "data")
-    with answering(Model("minilm"), folder / "data") as caller:
+    long = list(read_decisions(ROOT / "docs" / "decisions"))
+    assert len(long) >= 56
+    data = ingest(folder, Model("minilm"), lambda path: write_among(dozen, long, path))
+    with answering(Model("minilm"), data) as caller:
         yield finder(caller, "cstp.queryDecisions", "decisions", LIMIT)
 
 

@@ -1,7 +1,6 @@
 """cstp.getChunk: the whole chunk, its clusters, what is related to it, and what a caller may not see of all that."""
 
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -188,59 +187,6 @@ def test_a_chunk_of_several_windows_is_compared_by_their_mean_and_found_by_the_b
     assert related(serving.ask("getChunk", chunkId="c-opposed", relatedLimit=1)) == ["c-third"]
 
 
-def test_a_hidden_source_lends_no_title(serve: Serve) -> None:
-    serving = serve(SeededEmbedder())
-    serving.put([entry(Kind.SOURCE, "s-1", title="Hidden", authors=["Hidden"], project="alpha")])
-    serving.put([chunk("c-1", at(0), project="beta"), chunk("c-2", at(1), source_id="s-1", project="beta")])
-    serving.caught_up()
-    token = serving.token(projects=["beta"])
-    assert "Hidden" not in str(serving.ask("getChunk", token, chunkId="c-2"))
-    assert "Hidden" not in str(serving.ask("getChunk", token, chunkId="c-1"))
-    assert "Hidden" in str(serving.ask("getChunk", chunkId="c-1"))
-
-
-@pytest.mark.long("starts a server or a process of its own")
-def test_hidden_neighbours_leave_room_for_others_and_all_callers_get_what_brute_force_gives(serve: Serve) -> None:
-    serving, random = serve(SeededEmbedder()), Random(4)
-    generator = np.random.default_rng(4)
-    levels = ["normal", "sensitive", "highly_sensitive"]
-    made: dict[str, Any] = {
-        f"c-{number:03}": (
-            unit(generator.normal(size=(random.choice([1, 1, 3]), DIM))),
-            random.choice(levels),
-            random.choice([None, "alpha", "beta"]),
-        )
-        for number in range(150)
-    }
-    serving.put(
-        [
-            chunk(id, vectors, sensitivity=level, **({"project": project} if project else {}))
-            for id, (vectors, level, project) in made.items()
-        ]
-    )
-    serving.caught_up()
-    for clearance in levels:
-        for projects in (None, ["alpha"], ["alpha", "beta"]):
-            token = serving.token(clearance=clearance, projects=projects)
-            seen = [
-                id
-                for id, (_, level, project) in made.items()
-                if levels.index(level) <= levels.index(clearance) and (projects is None or project in projects)
-            ]
-            for id in random.sample(seen, 4):
-                mean = made[id][0].astype(np.float64).mean(axis=0)
-                direction = (mean / np.linalg.norm(mean)).astype(np.float32).astype(np.float64)
-                scores = {
-                    other: round(float((made[other][0].astype(np.float64) @ direction).max()), 6)
-                    for other in seen
-                    if other != id
-                }
-                expected = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[:5]
-                found = serving.ask("getChunk", token, chunkId=id)["relatedChunks"]
-                assert [each["chunkId"] for each in found] == [other for other, _ in expected]
-                assert [each["similarityScore"] for each in found] == pytest.approx([s for _, s in expected], abs=2e-6)
-
-
 def test_what_was_deleted_a_moment_ago_is_neither_read_nor_related(serve: Serve) -> None:
     serving = serve(SeededEmbedder())
     serving.put([chunk(f"c-{number:02}", at(number)) for number in range(10)])
@@ -248,11 +194,3 @@ def test_what_was_deleted_a_moment_ago_is_neither_read_nor_related(serve: Serve)
     serving.records.delete(Kind.CHUNK, ["c-01", "c-03"])
     assert related(serving.ask("getChunk", chunkId="c-02", relatedLimit=3)) == ["c-00", "c-04", "c-05"]
     assert serving.send("getChunk", chunkId="c-01")["error"]["code"] == -32007
-
-
-def test_a_store_that_is_down_is_an_error_and_not_a_missing_chunk(serve: Serve) -> None:
-    serving = serve(SeededEmbedder())
-    serving.put([chunk("c-1", at(0))])
-    serving.break_store()
-    assert serving.failed_part("getChunk", chunkId="c-1") == "records"
-    assert serving.failed_part("getChunk", chunkId="nope") == "records"

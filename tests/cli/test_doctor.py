@@ -584,8 +584,8 @@ def test_vectors_in_memory_need_no_index(doctor: Doctor, healthy: Path, index: s
 
 @pytest.mark.long("starts servers and waits for what they report")
 def test_followed_collections(doctor: Doctor, healthy: Path, tmp_path: Path) -> None:
-    place = Place(str(tmp_path / "chroma"))
-    address = place.fill("notes", {"a": "One.", "b": "Two."}, SeededEmbedder())
+    place = Place(str(tmp_path / "chroma"), SeededEmbedder())
+    address = place.fill({"a": "One.", "b": "Two."})
     away = f"chroma:http://127.0.0.1:{free_port()}/notes"
     urls = [address, place.address("nothing"), away]
     assert doctor(CSTP_SOURCES=json.dumps([{"url": url} for url in urls])).code == 1

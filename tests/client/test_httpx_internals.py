@@ -1,4 +1,4 @@
-"""What `cstp.client.bounded_transport` uses of httpx and httpcore is there, in the versions that are allowed."""
+"""What `cstp.client.connections` uses of httpx and httpcore is there, in the versions that are allowed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ import httpcore
 import httpx
 import pytest
 
-from cstp.client.bounded_transport import BoundedTransport, RemainingTime, TimeLeft
+from cstp.client.connections import BoundedTransport, RemainingTime, TimeLeft
 from cstp.client.transport import deadline_after
 
 PROJECT = loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]

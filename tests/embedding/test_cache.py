@@ -1,5 +1,5 @@
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -18,10 +18,11 @@ class CountingEmbedder:
     model = "counting-1"
     dim = 2
 
-    def __init__(self) -> None:
+    def __init__(self, *, closed: bool = False) -> None:
         self.asked: list[str] = []
         self.gate = threading.Event()
-        self.gate.set()
+        if not closed:
+            self.gate.set()
         self.entered = threading.Event()
         self.failing: BaseException | None = None
 
@@ -38,6 +39,11 @@ class CountingEmbedder:
 
     def windows(self, text: str) -> int:
         raise AssertionError("a query cache embeds queries")
+
+
+def spin(until: Callable[[], bool]) -> None:
+    while not until():
+        pass
 
 
 def test_equal_texts_are_embedded_once() -> None:
@@ -82,15 +88,13 @@ def asked_at_once(
     threads: int, error: BaseException | None = None
 ) -> tuple[QueryCache, CountingEmbedder, list[Future[Any]]]:
     """What as many threads get that ask for one text while the embedder is at work on it; all have ended."""
-    embedder = CountingEmbedder()
-    embedder.gate.clear()
+    embedder = CountingEmbedder(closed=True)
     embedder.failing = error
     cache = QueryCache(embedder)
     with ThreadPoolExecutor(threads) as pool:
         asked = [pool.submit(cache.embed_query, "one") for _ in range(threads)]
         assert embedder.entered.wait(20)
-        while cache.hits < threads - 1:
-            pass
+        spin(lambda: cache.hits >= threads - 1)
         embedder.gate.set()
     return cache, embedder, asked
 
@@ -119,23 +123,20 @@ def test_an_interrupted_thread_leaves_the_others_with_a_failure_of_the_embedder(
 
 
 def test_a_text_evicted_while_it_is_embedded_still_arrives() -> None:
-    embedder = CountingEmbedder()
-    embedder.gate.clear()
+    embedder = CountingEmbedder(closed=True)
     cache = QueryCache(embedder, size=1)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(cache.embed_query, "one")
         assert embedder.entered.wait(20)
         second = pool.submit(cache.embed_query, "three")
-        while cache.misses < 2:
-            pass
+        spin(lambda: cache.misses >= 2)
         embedder.gate.set()
         np.testing.assert_array_equal(first.result(), [3, 1])
         np.testing.assert_array_equal(second.result(), [5, 1])
 
 
 def test_a_text_whose_embedding_never_ends_fails_for_who_waits_and_is_embedded_anew_for_the_next() -> None:
-    embedder = CountingEmbedder()
-    embedder.gate.clear()
+    embedder = CountingEmbedder(closed=True)
     cache = QueryCache(embedder, wait_seconds=0.05)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(cache.embed_query, "one")
@@ -143,8 +144,7 @@ def test_a_text_whose_embedding_never_ends_fails_for_who_waits_and_is_embedded_a
         with pytest.raises(ComponentFailed, match="still being embedded"):
             cache.embed_query("one")
         third = pool.submit(cache.embed_query, "one")
-        while cache.misses < 2:
-            pass
+        spin(lambda: cache.misses >= 2)
         embedder.gate.set()
         np.testing.assert_array_equal(third.result(), [3, 1])
         np.testing.assert_array_equal(first.result(), [3, 1])
@@ -154,9 +154,7 @@ def test_a_text_whose_embedding_never_ends_fails_for_who_waits_and_is_embedded_a
 class StepwiseEmbedder(CountingEmbedder):
     """Embeds in three steps: each waits for `gate`, and asks whether the vector is still wanted."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.steps = 0
+    steps = 0
 
     def embed_query(self, text: str, wanted: Wanted = always) -> FloatArray:
         for _ in range(3):
@@ -167,46 +165,41 @@ class StepwiseEmbedder(CountingEmbedder):
             self.gate.clear()
         return np.array([len(text), 1], np.float32)
 
+    def take_steps(self, *numbers: int) -> None:
+        for number in numbers:
+            spin(lambda number=number: self.steps >= number)  # type: ignore[misc]
+            self.gate.set()
+
 
 def test_an_embedding_goes_on_while_any_of_those_who_share_it_waits() -> None:
-    embedder = StepwiseEmbedder()
-    embedder.gate.clear()
+    embedder = StepwiseEmbedder(closed=True)
     cache = QueryCache(embedder)
     waits = [threading.Event(), threading.Event()]
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(cache.embed_query, "one", lambda: not waits[0].is_set())
         assert embedder.entered.wait(20)
         second = pool.submit(cache.embed_query, "one", lambda: not waits[1].is_set())
-        while cache.hits < 1:
-            pass
+        spin(lambda: cache.hits >= 1)
         waits[0].set()  # the one for whom it is embedded has gone
-        for step in (1, 2, 3):
-            while embedder.steps < step:
-                pass
-            embedder.gate.set()
+        embedder.take_steps(1, 2, 3)
         assert second.result(20) is first.result(20)
     assert embedder.asked == ["one"] * 3
 
 
 def test_an_embedding_that_nobody_waits_for_stops_and_the_next_who_asks_has_it_from_the_beginning() -> None:
-    embedder = StepwiseEmbedder()
-    embedder.gate.clear()
+    embedder = StepwiseEmbedder(closed=True)
     cache = QueryCache(embedder)
     gone = threading.Event()
     with ThreadPoolExecutor(2) as pool:
         asked = [pool.submit(cache.embed_query, "one", lambda: not gone.is_set()) for _ in range(2)]
         assert embedder.entered.wait(20)
-        while cache.hits < 1:
-            pass
+        spin(lambda: cache.hits >= 1)
         gone.set()
         embedder.gate.set()
         assert [type(one.exception(20)) for one in asked] == [NotWanted, NotWanted]
         assert (embedder.steps, len(cache)) == (1, 0)
         again = pool.submit(cache.embed_query, "one")
-        for step in (2, 3, 4):
-            while embedder.steps < step:
-                pass
-            embedder.gate.set()
+        embedder.take_steps(2, 3, 4)
         np.testing.assert_array_equal(again.result(20), [3, 1])
 
 

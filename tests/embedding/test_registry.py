@@ -11,8 +11,9 @@ from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
 from cognition_engines.errors import ComponentFailed, ConfigurationError, NotWanted
 
 ANSWERS = {
-    "nan": [float("nan"), 1.0],
-    "zero": [0.0, 0.0],
+    "nan": [float("nan"), 1.0, 1.0, 1.0, 1.0],
+    "infinite": [float("inf"), 1.0, 1.0, 1.0, 1.0],
+    "zero": [0.0] * 5,
     "short": [1.0],
 }
 
@@ -92,7 +93,7 @@ def test_an_error_of_the_function_is_told_by_its_type_alone() -> None:
         assert "secret" not in str(failed.value)
 
 
-@pytest.mark.parametrize("text", ["nan", "zero", "short"])
+@pytest.mark.parametrize("text", ANSWERS)
 def test_an_answer_that_is_no_vector_of_the_known_dimension_is_refused(text: str) -> None:
     embedder = letters()
     assert embedder.dim == 5

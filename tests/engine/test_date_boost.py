@@ -136,25 +136,23 @@ def test_scores_descend_and_the_boost_is_at_most_its_weight(store: Path, embedde
     assert 0 <= scores[-1] <= scores[0] <= 1
 
 
-@pytest.mark.parametrize("mode", [Mode.SEMANTIC, Mode.KEYWORD])
-def test_other_modes_rank_without_the_boost(store: Path, embedder: Embedder, mode: Mode) -> None:
-    query = "What did we decide about caching in March 2024?"
+DATED = "What did we decide about caching in March 2024?"
+
+
+@pytest.mark.parametrize(
+    ("query", "mode"),
+    [(DATED, Mode.SEMANTIC), (DATED, Mode.KEYWORD), ("We may march on with caching", Mode.HYBRID)],
+    ids=["by meaning", "by words", "without a time"],
+)
+def test_other_modes_and_questions_rank_without_the_boost(
+    store: Path, embedder: Embedder, query: str, mode: Mode
+) -> None:
     found = []
     for weight in (0.0, 0.4):
         with opened(store, embedder, weight) as engine:
             found.append([(match.decision.id, match.explanation) for match in ask(engine, query, mode)])
     assert found[0] == found[1]
-    assert {reason.date for _, reason in found[0] if reason is not None} == {None}
-
-
-def test_a_question_without_a_time_ranks_as_before(store: Path, embedder: Embedder) -> None:
-    found = []
-    for weight in (0.0, 0.4):
-        with opened(store, embedder, weight) as engine:
-            found.append(
-                [(match.decision.id, match.explanation) for match in ask(engine, "We may march on with caching")]
-            )
-    assert found[0] == found[1]
+    assert mode is Mode.HYBRID or {reason.date for _, reason in found[0] if reason is not None} == {None}
 
 
 def test_a_time_of_other_months_is_seen_from_the_moment_that_is_given(store: Path, embedder: Embedder) -> None:

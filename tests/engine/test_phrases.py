@@ -88,15 +88,11 @@ async def test_a_record_with_the_words_in_their_order_comes_before_better_ones(o
     assert 0 <= scores[-1] <= scores[0] <= 1
 
 
-async def test_without_its_weight_nothing_is_lifted(open_engine: Any) -> None:
-    engine = open_engine(Relevance(phrase_weight=0.0))
-    await store_shuffled(engine, 3)
-    reasons = [match.explanation for match in await ask(engine)]
-    assert [reason.phrase for reason in reasons if reason is not None] == [None] * 3
-
-
-@pytest.mark.parametrize("mode", [Mode.KEYWORD, Mode.SEMANTIC])
-async def test_other_modes_rank_as_before(engine: Engine, mode: Mode) -> None:
+@pytest.mark.parametrize(("weight", "mode"), [(0.0, Mode.HYBRID), (None, Mode.KEYWORD), (None, Mode.SEMANTIC)])
+async def test_without_its_weight_and_in_other_modes_nothing_is_lifted(
+    open_engine: Any, weight: float | None, mode: Mode
+) -> None:
+    engine = open_engine(RELEVANCE if weight is None else Relevance(phrase_weight=weight))
     await store_shuffled(engine, 3)
     reasons = [match.explanation for match in await ask(engine, mode=mode)]
     assert [reason.phrase for reason in reasons if reason is not None] == [None] * 3

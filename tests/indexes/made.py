@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cognition_engines.kinds.artifacts import Artifact, ArtifactChunk, Turn
-from cognition_engines.kinds.extractions import PatternContent, PatternExtraction, WarningContent, WarningExtraction
+from cognition_engines.kinds.extractions import CLASSES, PatternContent, WarningContent
 from cognition_engines.kinds.graph import Actor, Event, Subject
 from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import Record, kind_of
@@ -114,8 +114,8 @@ def _extraction(maker: Maker, id: str) -> Record:
         **maker.rights(),
     }
     if maker.random.random() < 0.5:
-        return PatternExtraction(content=PatternContent(name=maker.text(), solution="do it"), **shared)
-    return WarningExtraction(content=WarningContent(title=maker.text(), description="mind it"), **shared)
+        return CLASSES["pattern"](content=PatternContent(name=maker.text(), solution="do it"), **shared)
+    return CLASSES["warning"](content=WarningContent(title=maker.text(), description="mind it"), **shared)
 
 
 def _episode(maker: Maker, id: str) -> Record:

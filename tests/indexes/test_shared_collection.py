@@ -63,6 +63,13 @@ class Shared:
         indexes._records.close()
         self.running[self.running.index(indexes)] = None  # type: ignore[call-overload]
 
+    def build(self) -> None:
+        """Stores the records and leaves a collection of them that nobody has opened."""
+        self.put(*NAMES)
+        first = self.open()
+        self.ready(first)
+        self.close(first)
+
     def ready(self, *all_indexes: Any) -> None:
         last = self.records.last_seq()
         for indexes in all_indexes:
@@ -161,10 +168,7 @@ def test_one_writes_and_all_find_what_is_written_changed_and_deleted(shared: Sha
 
 
 def test_readers_alone_answer_exactly_and_leave_the_collection_as_it_is(shared: Shared) -> None:
-    shared.put(*NAMES)
-    first = shared.open()
-    shared.ready(first)
-    shared.close(first)
+    shared.build()
     before = shared.told()
     lock = shared.unwritten()
     readers = [shared.open(), shared.open()]
@@ -205,10 +209,7 @@ def test_when_the_writer_ends_another_goes_on_with_the_same_collection(shared: S
 
 
 def test_a_writer_killed_before_it_noted_what_it_added_costs_nothing_and_leaves_nothing(shared: Shared) -> None:
-    shared.put(*NAMES)
-    first = shared.open()
-    shared.ready(first)
-    shared.close(first)
+    shared.build()
     before = shared.told()
     shared.put("otter", "gecko", text="second")
     shared.put("short-lived", "lasting")
@@ -225,10 +226,7 @@ def test_a_writer_killed_before_it_noted_what_it_added_costs_nothing_and_leaves_
 
 
 def test_what_a_former_writer_sends_late_replaces_nothing(shared: Shared) -> None:
-    shared.put(*NAMES)
-    first = shared.open()
-    shared.ready(first)
-    shared.close(first)
+    shared.build()
     late, note_late = shared.index(), shared.index()
     shared.put("otter", text="second")
     late_page = shared.records.changes.page(DECISIONS, late.seq, 100, MODEL)  # paused here
@@ -293,10 +291,7 @@ SPOILED = [spoil_nothing_noted, spoil_fewer_windows, spoil_other_dimension, spoi
 
 @pytest.mark.parametrize("spoil", SPOILED)
 def test_a_wrong_collection_is_rebuilt_while_all_answer(shared: Shared, spoil: Callable[[Shared], None]) -> None:
-    shared.put(*NAMES)
-    first = shared.open()
-    shared.ready(first)
-    shared.close(first)
+    shared.build()
     before, noted = shared.told()["id"], shared.records.last_seq()
     spoil(shared)
     lock = shared.unwritten()

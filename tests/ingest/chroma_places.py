@@ -17,37 +17,39 @@ class Place:
     """Where collections are, and how they are filled without us."""
 
     base: str
+    embedder: Embedder
     server: ChromaProgram | None = None
+    name: str = "notes"
 
-    def address(self, name: str) -> str:
-        return checked_address(f"chroma:{self.base}/{name}")
+    def address(self, name: str | None = None) -> str:
+        return checked_address(f"chroma:{self.base}/{name or self.name}")
 
     def fill(
         self,
-        name: str,
         documents: Mapping[str, str | None],
-        embedder: Embedder,
         metadatas: Sequence[Mapping[str, Any] | None] | None = None,
+        embedder: Embedder | None = None,
     ) -> str:
-        """A collection of these documents, its vectors those of the embedder, twice as long; its address."""
-        vectors = [embedder.embed_query(document or id) * 2 for id, document in documents.items()]
+        """The collection with these documents, its vectors those of the embedder, twice as long; its address."""
+        embed = (embedder or self.embedder).embed_query
+        vectors = [embed(document or id) * 2 for id, document in documents.items()]
         given = list(metadatas) if metadatas is not None else None
         texts = list(documents.values()) if any(documents.values()) else None
         rows = {"ids": list(documents), "documents": texts, "metadatas": given}
         if self.server is not None:
-            self.server.upsert(name, {**rows, "embeddings": [vector.tolist() for vector in vectors]})
+            self.server.upsert(self.name, {**rows, "embeddings": [vector.tolist() for vector in vectors]})
         else:
             with client_of(self.base) as client:
-                client.get_or_create_collection(name, embedding_function=None).upsert(**rows, embeddings=vectors)
-        return self.address(name)
+                client.get_or_create_collection(self.name, embedding_function=None).upsert(**rows, embeddings=vectors)
+        return self.address()
 
-    def delete(self, name: str, *ids: str) -> None:
+    def delete(self, *ids: str) -> None:
         if self.server is not None:
-            (found,) = self.server.collections(name)
+            (found,) = self.server.collections(self.name)
             self.server.delete_vectors(found["id"], list(ids))
         else:
             with client_of(self.base) as client:
-                client.get_collection(name, embedding_function=None).delete(ids=list(ids))
+                client.get_collection(self.name, embedding_function=None).delete(ids=list(ids))
 
 
 @contextmanager

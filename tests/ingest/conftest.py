@@ -12,6 +12,9 @@ import pytest
 
 from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.ingest.collections.addresses import checked_address
+from cognition_engines.ingest.collections.open_collection import open_collection
+from cognition_engines.ingest.maps.map_files import parsed_map
 from cognition_engines.ingest.options import Amount, Options, Summary
 from cognition_engines.ingest.run import ingest
 from cognition_engines.store.records import Records, open_records
@@ -84,6 +87,20 @@ def run(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
 
 
 @pytest.fixture
+def take(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
+    """`take(address, prune=True)`: reads a collection; `map` is the text of a map, `model=None` none for vectors."""
+
+    def once(
+        address: str, model: CountingEmbedder | None = embedder, map: str | None = None, **options: Any
+    ) -> Summary:
+        by = None if map is None else parsed_map(map, "m.yaml")
+        with open_collection(checked_address(address), model, map=by) as collection:
+            return ingest([], Options(**options), records, model, Silent(), collections=[collection])
+
+    return once
+
+
+@pytest.fixture
 def adr() -> Callable[..., Path]:
     """`adr(path, title, body)`: writes a decision record."""
 
@@ -110,14 +127,9 @@ def checkout(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture(params=["folder", pytest.param("server", marks=pytest.mark.long("starts a Chroma server"))])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path, embedder: CountingEmbedder) -> Place:
     if request.param == "server":
         server: ChromaProgram = request.getfixturevalue("chroma_server")
-        return Place(server.url, server)
+        return Place(server.url, embedder, server, uuid4().hex)
     with client_of(str(tmp_path / "chroma")):
-        return Place(str(tmp_path / "chroma"))
-
-
-@pytest.fixture
-def name() -> str:
-    return uuid4().hex
+        return Place(str(tmp_path / "chroma"), embedder)

@@ -25,12 +25,12 @@ def counts(summary: Summary) -> tuple[int, int, int, int]:
 
 
 def ids(records: Records, kind: Kind) -> set[str]:
-    return {row.id for row in records.origins.read_below("/") if row.kind is kind}
+    return set(map(str, records.ids(kind)))
 
 
 def stored(records: Records, kind: Kind) -> list[Any]:
     """The records of a kind, by id."""
-    return [found.record for _, found in sorted(records.reads.by_ids(kind, sorted(ids(records, kind))).items())]
+    return [found.record for _, found in sorted(records.reads.by_ids(kind, records.ids(kind)).items())]
 
 
 def document(paragraphs: int, word: str = "") -> str:

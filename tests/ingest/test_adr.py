@@ -109,14 +109,6 @@ def test_front_matter_without_a_field_ends_the_text(front: str, end: str) -> Non
             {"status": "accepted", "status_text": "Accepted"},
         ),
         (
-            "# A\n\n## Status\n\nAccepted\n\nSuperseded by [2. B](0002-b.md)\n",
-            {"status": "superseded", "superseded_by": ("0002-b.md",)},
-        ),
-        (
-            "# A\n\n## Status\n\nSupersedes [1. Z](0001-z.md)\n\nAccepted\n",
-            {"status": "accepted", "supersedes": ("0001-z.md",)},
-        ),
-        (
             "# A\n\n* Status: Proposed [Proposed, Accepted, Superseded by ADR-1]\n",
             {
                 "status": "proposed",
@@ -224,6 +216,8 @@ def test_the_original_status_is_at_most_200_characters() -> None:
         ("Accepted. The part about TLS has been\nsuperseded by ADR-7.", "accepted", (), ()),
         ("Accepted\n\n> Parts of this are\n> superseded by [7](0007-b.md)", "accepted", (), ()),
         ("Accepted\n\nSuperseded by:", "accepted", (), ()),
+        ("Accepted\n\nSuperseded by [2. B](0002-b.md)", "superseded", (), ("0002-b.md",)),
+        ("Supersedes [1. Z](0001-z.md)\n\nAccepted", "accepted", ("0001-z.md",), ()),
         ("accepted\nsuperseded by 7", "superseded", (), ("7",)),
         (f"{GUIDANCE}\n\nRejected", "rejected", (), ()),
         (f"> {GUIDANCE} A later ADR may reverse it.\n\nRejected", "rejected", (), ()),

@@ -1,6 +1,5 @@
 """Collections that Chroma filled without us, in a folder and on a server."""
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,12 @@ from cognition_engines.embedding.base import Wanted, always
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.ingest.collections.addresses import checked_address
 from cognition_engines.ingest.collections.chroma_source import open_chroma
-from cognition_engines.ingest.options import Options, Summary
-from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.records import Records
 from tests.ingest.chroma_places import Place
-from tests.ingest.conftest import CountingEmbedder, Silent
+from tests.ingest.conftest import CountingEmbedder
+from tests.ingest.runs import Run
 from tests.stores import free_port
 
 TEXTS = {f"c{n}": f"Queue number {n} holds what waits." for n in range(40)}
@@ -27,17 +25,6 @@ TEXTS = {f"c{n}": f"Queue number {n} holds what waits." for n in range(40)}
 class _Reversed(CountingEmbedder):
     def embed_query(self, text: str, wanted: Wanted = always) -> Any:
         return -super().embed_query(text)
-
-
-@pytest.fixture
-def take(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
-    """`take(address, prune=True)`: reads a collection."""
-
-    def once(address: str, model: CountingEmbedder | None = embedder, **options: Any) -> Summary:
-        with open_chroma(address, model) as collection:
-            return ingest([], Options(**options), records, model, Silent(), collections=[collection])
-
-    return once
 
 
 def _chunk(records: Records, id: str) -> Any:
@@ -51,11 +38,9 @@ def _vectors(records: Records, embedder: CountingEmbedder) -> dict[str, Any]:
     return dict(zip(page.ids, page.vectors, strict=True))
 
 
-def test_documents_and_metadata_arrive(
-    place: Place, name: str, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
-) -> None:
+def test_documents_and_metadata_arrive(place: Place, take: Run, records: Records) -> None:
     metadata = {"title": "Queues", "author": "Ana", "source": "kindle", "page_number": 3, "tags": "queues"}
-    address = place.fill(name, {"a": "First text.", "b": "Second text."}, embedder, [metadata, None])
+    address = place.fill({"a": "First text.", "b": "Second text."}, [metadata, None])
     summary = take(address)
     assert (summary.new, summary.rejected, summary.kinds) == (2, (), {"chunk": 2})
     chunk = _chunk(records, "a")
@@ -67,15 +52,15 @@ def test_documents_and_metadata_arrive(
 
 
 @pytest.mark.long("fills collections of Chroma")
-def test_all_pages_are_read(place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
-    address = place.fill(name, {f"i{n}": f"Text {n}" for n in range(1203)}, embedder)
+def test_all_pages_are_read(place: Place, take: Run) -> None:
+    address = place.fill({f"i{n}": f"Text {n}" for n in range(1203)})
     assert take(address).new == 1203
 
 
 def test_vectors_of_the_same_model_are_reused(
-    place: Place, name: str, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+    place: Place, take: Run, records: Records, embedder: CountingEmbedder
 ) -> None:
-    summary = take(place.fill(name, TEXTS, embedder))
+    summary = take(place.fill(TEXTS))
     assert len(embedder.texts) == 16
     assert [warning.reason for warning in summary.warnings] == ["the vectors are those of counting-4: they are reused"]
     vectors = _vectors(records, embedder)
@@ -86,9 +71,9 @@ def test_vectors_of_the_same_model_are_reused(
 
 @pytest.mark.parametrize("dim", [4, 6])
 def test_vectors_of_another_are_not(
-    place: Place, name: str, dim: int, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+    place: Place, dim: int, take: Run, records: Records, embedder: CountingEmbedder
 ) -> None:
-    summary = take(place.fill(name, {"a": "One.", "b": "Two."}, _Reversed(dim=dim)))
+    summary = take(place.fill({"a": "One.", "b": "Two."}, embedder=_Reversed(dim=dim)))
     told = "the vectors are not those of the model in use: they are recomputed"
     assert [warning.reason for warning in summary.warnings] == [told]
     assert {"One.", "Two."} <= set(embedder.texts)
@@ -98,20 +83,18 @@ def test_vectors_of_another_are_not(
     assert np.allclose(vectors["b"], embedder.embed_query("Two."))
 
 
-def test_long_text_is_anew(place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
+def test_long_text_is_anew(place: Place, take: Run, embedder: CountingEmbedder) -> None:
     embedder.longest = 100
-    take(place.fill(name, {**TEXTS, "long": "x" * 101}, embedder))
+    take(place.fill({**TEXTS, "long": "x" * 101}))
     assert "x" * 101 in embedder.texts
 
 
-def test_no_model_no_word(place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
-    summary = take(place.fill(name, TEXTS, embedder), model=None)
+def test_no_model_no_word(place: Place, take: Run) -> None:
+    summary = take(place.fill(TEXTS), model=None)
     assert (summary.new, summary.warnings) == (len(TEXTS), ())
 
 
-def test_items_are_of_the_kind_that_they_name_or_look_like(
-    place: Place, name: str, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
-) -> None:
+def test_items_are_of_the_kind_that_they_name_or_look_like(place: Place, take: Run, records: Records) -> None:
     metadatas = [
         {"kind": "artifact", "context": "meeting", "importance": 0.7},
         {"conversation_id": "talk", "role": "user", "turn_index": 0},
@@ -120,7 +103,7 @@ def test_items_are_of_the_kind_that_they_name_or_look_like(
         {"title": "A text", "category": "network", "tags": "udp"},
     ]
     texts = {id: f"Text of {id}." for id in ("art", "turn", "decision", "list", "text")}
-    summary = take(place.fill(name, texts, embedder, metadatas))
+    summary = take(place.fill(texts, metadatas))
     assert summary.rejected == ()
     assert summary.kinds == {"artifact": 1, "turn": 1, "decision": 1, "chunk": 2}
     (decision,) = records.reads.by_ids(Kind.DECISION, ["decision"]).values()
@@ -128,21 +111,19 @@ def test_items_are_of_the_kind_that_they_name_or_look_like(
     assert _chunk(records, "list").metadata == {"type": "checklist", "kind": "pdf"}
 
 
-def test_metadata_that_cannot_be_a_field_stays_metadata(
-    place: Place, name: str, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
-) -> None:
+def test_metadata_that_cannot_be_a_field_stays_metadata(place: Place, take: Run, records: Records) -> None:
     metadata = {"chunk_index": 7, "created_at": "yesterday", "id": "other", "author": "Ana"}
-    assert take(place.fill(name, {"a": "Text."}, embedder, [metadata])).rejected == ()
+    assert take(place.fill({"a": "Text."}, [metadata])).rejected == ()
     chunk = _chunk(records, "a")
     assert chunk.metadata == {"chunk_index": 7, "created_at": "yesterday", "id": "other"}
     assert (chunk.author, chunk.chunk_index) == ("Ana", 0)
 
 
 @pytest.mark.long("fills collections of Chroma")
-def test_non_records_refused(place: Place, name: str, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
-    address = place.fill(name, {"a": "Text.", "b": "Text."}, embedder, [{"sensitivity": "secret"}, None])
-    place.fill(name, {"c": None}, embedder)
-    place.fill(name, {"d": "```\n" + "x = 1\n" * 200_000}, embedder, [{"kind": "artifact"}])
+def test_non_records_refused(place: Place, take: Run) -> None:
+    address = place.fill({"a": "Text.", "b": "Text."}, [{"sensitivity": "secret"}, None])
+    place.fill({"c": None})
+    place.fill({"d": "```\n" + "x = 1\n" * 200_000}, [{"kind": "artifact"}])
     summary = take(address)
     assert [(problem.file, problem.reason) for problem in summary.rejected] == [
         (address, "'a': sensitivity must be one of normal, sensitive, highly_sensitive"),
@@ -154,15 +135,10 @@ def test_non_records_refused(place: Place, name: str, take: Callable[..., Summar
 
 @pytest.mark.parametrize("more", [{}, {"conversation_id": "talk", "role": "user"}, {"kind": "artifact"}])
 def test_rights_in_another_case_refuse_the_item_whatever_its_kind(
-    place: Place,
-    name: str,
-    more: dict[str, str],
-    take: Callable[..., Summary],
-    records: Records,
-    embedder: CountingEmbedder,
+    place: Place, more: dict[str, str], take: Run, records: Records
 ) -> None:
     metadatas = [{"Sensitivity": "highly_sensitive", **more}, {"PROJECT": "alpha", "chunk_index": 7, **more}]
-    summary = take(place.fill(name, {"a": "Text.", "b": "Text."}, embedder, metadatas))
+    summary = take(place.fill({"a": "Text.", "b": "Text."}, metadatas))
     assert [problem.reason for problem in summary.rejected] == [
         "'a': Sensitivity must be written sensitivity",
         "'b': PROJECT must be written project",
@@ -170,22 +146,20 @@ def test_rights_in_another_case_refuse_the_item_whatever_its_kind(
     assert records.counts() == {}
 
 
-def test_prune_follows_the_collection(
-    place: Place, name: str, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
-) -> None:
-    address = place.fill(name, {"a": "One.", "b": "Two.", "c": "Three."}, embedder)
+def test_prune_follows_the_collection(place: Place, take: Run, records: Records) -> None:
+    address = place.fill({"a": "One.", "b": "Two.", "c": "Three."})
     take(address)
-    place.delete(name, "b")
-    place.fill(name, {"c": "Changed."}, embedder)
+    place.delete("b")
+    place.fill({"c": "Changed."})
     assert take(address, prune=True, dry_run=True).deleted == 1
     summary = take(address, prune=True)
     assert (summary.changed, summary.unchanged, summary.deleted) == (1, 1, 1)
     assert set(records.reads.by_ids(Kind.CHUNK, ["a", "b", "c"])) == {"a", "c"}
 
 
-def test_an_unknown_collection_is_refused(place: Place, name: str, embedder: CountingEmbedder) -> None:
-    place.fill(name, {"a": "One."}, embedder)
-    told = pytest.raises(ConfigurationError, match=f"no collection of this name; there are.*{name}")
+def test_an_unknown_collection_is_refused(place: Place, embedder: CountingEmbedder) -> None:
+    place.fill({"a": "One."})
+    told = pytest.raises(ConfigurationError, match=f"no collection of this name; there are.*{place.name}")
     with told, open_chroma(place.address("nothing"), embedder):
         pass
 
@@ -225,7 +199,7 @@ def test_the_address_of_a_folder_is_absolute(tmp_path: Path, monkeypatch: pytest
 
 
 def test_a_folder_is_read_by_several_threads_at_once(tmp_path: Path, embedder: CountingEmbedder) -> None:
-    address = Place(str(tmp_path / "chroma")).fill("notes", {"a": "First text."}, embedder)
+    address = Place(str(tmp_path / "chroma"), embedder).fill({"a": "First text."})
 
     def read(_: int) -> int:
         with open_chroma(address, None) as collection:

@@ -1,18 +1,16 @@
 """Members of decisions that are no fields: those that the text has a place for, and those of the metadata."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from cognition_engines.ingest.options import Summary
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
 from tests.ingest.decisions import read_file
-from tests.ingest.runs import json_lines, stored
+from tests.ingest.runs import Run, json_lines, stored
 
 OF_OTHERS: dict[str, Any] = {
     "title": "Keep the queue in PostgreSQL",
@@ -127,12 +125,6 @@ def test_what_stands_in_metadata_and_beside_it_is_refused() -> None:
     assert problem.reason == "'agent' is given in metadata and outside it"
 
 
-@pytest.mark.parametrize("name", ["Sensitivity", "PROJECT"])
-def test_a_right_in_another_case_is_refused_and_never_left_to_the_metadata(name: str) -> None:
-    (problem,) = read_file("decisions.json", json.dumps({"title": "A", "text": "b", name: "x"}).encode()).rejected
-    assert problem.reason == f"{name} must be written {name.lower()}"
-
-
 @pytest.mark.parametrize("value", ["a\ud800", 2**70, {"a": "b\0"}, 10**400])
 def test_what_no_store_holds_refuses_the_record_and_names_the_member(value: Any) -> None:
     (problem,) = read_file("decisions.json", json.dumps({"title": "A", "ticket": value}).encode()).rejected
@@ -157,7 +149,7 @@ def test_front_matter_that_is_no_field_is_in_the_metadata_too_with_a_warning() -
     assert problem.reason == "members kept in the metadata of decisions: decided_by, ticket"
 
 
-def test_an_edit_of_metadata_is_a_change(tmp_path: Path, run: Callable[..., Summary], records: Records) -> None:
+def test_an_edit_of_metadata_is_a_change(tmp_path: Path, run: Run, records: Records) -> None:
     file = json_lines(tmp_path / "decisions.jsonl", {"id": "a", "title": "A", "metadata": {"ticket": 1}, "agent": "b"})
     run(file)
     (found,) = stored(records, Kind.DECISION)
@@ -169,17 +161,12 @@ def test_an_edit_of_metadata_is_a_change(tmp_path: Path, run: Callable[..., Summ
 
 def test_all_bad_fields_of_a_decision_are_named_at_once() -> None:
     record = {
-        "kind": "decision",
-        "text": 5,
-        "confidence": 3,
-        "tags": {"a": 1},
-        "Project": "b",
-        "colour": 1,
-        "sensitivity": "x",
+        **{"kind": "decision", "text": 5, "confidence": 3, "date": "soon", "tags": {"a": 1}},
+        **{"Project": "b", "colour": 1, "sensitivity": "x"},
     }
     (problem,) = read_file("decisions.json", json.dumps(record).encode()).rejected
     assert [reason.split(" ", 1)[0] for reason in problem.reason.split("; ")] == [
-        "Project", "'colour'", "text", "confidence", "tags", "sensitivity", "title",
+        "Project", "'colour'", "text", "confidence", "date", "tags", "sensitivity", "title",
     ]  # fmt: skip
 
 

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.exchange.runs import export_lines, import_file
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.queries.knowledge import author
 from cognition_engines.store.records import Records
 from tests.ingest.runs import EACH, Run, counts, document, ids, json_lines, stored
-from tests.stored import changes_of
+from tests.stored import Quiet, changes_of
 
 
 def test_a_shorter_source_loses_its_old_chunks(run: Run, records: Records, tmp_path: Path) -> None:
@@ -117,3 +118,19 @@ def test_a_failed_document_is_not_half_stored(run: Run, records: Records, tmp_pa
     embedder.fails_at = None
     assert run(file).rejected == ()
     assert records.counts().get(Kind.SOURCE, 0) == 1
+
+
+def test_an_import_keeps_unchanged_vectors(run: Run, records: Records, embedder: Any, tmp_path: Path) -> None:
+    given = ({"kind": "chunk", "id": id, "content": f"About {id}."} for id in ("chk_a", "chk_b"))
+    json_lines(tmp_path / "docs/a.jsonl", *given)
+    run(tmp_path / "docs")
+    before = records.reads.vectors_of([row.key for row in records.origins.read_below(str(tmp_path))], embedder.model)
+    lines = b"".join(export_lines(records, list(Kind), Quiet()))
+    file = tmp_path / "lines"
+    file.write_bytes(lines.replace(b"a.jsonl", b"b.jsonl").replace(b"About chk_b.", b"More about chk_b."))
+    embedder.texts.clear()
+    assert import_file(file, records, embedder, 1, Quiet()).changed == 2
+    assert len(embedder.texts) == 1
+    assert "More about chk_b." in embedder.texts[0]
+    after = records.reads.vectors_of(list(before), embedder.model)
+    assert sum(bool((before[key] == after[key]).all()) for key in before) == 1

@@ -1,7 +1,8 @@
-"""Chroma collections that an engine follows while others write to them, in a folder and on a server."""
+"""Collections and folders that an engine follows while others write to them: Chroma's in a folder and on a server."""
 
 import asyncio
 import json
+import logging
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -19,11 +20,15 @@ from cognition_engines.models import EVERYTHING, Mode, Sensitivity, Viewer
 from cognition_engines.queries.knowledge import KnowledgeQuestion
 from tests.ingest.chroma_places import Place
 from tests.ingest.conftest import CountingEmbedder
+from tests.ingest.memories.mongo_server import Mongo, served
+from tests.ingest.runs import stored
 from tests.stored import changes_of
 from tests.stores import ChromaProgram, Stores, free_port
 
 QUICKLY = EngineOptions(source_seconds=0.05)
 Follow = Callable[..., Engine]
+Wait = Callable[..., None]
+PASSWORD = "a-secret-that-nothing-shows"
 
 
 @pytest.fixture
@@ -43,24 +48,22 @@ def follow(tmp_path: Path, stores: Stores, embedder: CountingEmbedder) -> Iterat
 
 @pytest.mark.long("waits for what a source reports")
 def test_what_others_add_change_and_delete_is_found_as_it_is_now(
-    place: Place, name: str, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+    place: Place, follow: Follow, wait_until: Wait
 ) -> None:
-    address = place.fill(name, {"a": "The heron waits.", "b": "The otter swims."}, embedder)
+    address = place.fill({"a": "The heron waits.", "b": "The otter swims."})
     engine = follow(FollowedSource(address))
     wait_until(lambda: found(engine, "heron") == ["a"])
-    place.fill(name, {"c": "The beaver builds.", "a": "The crane leaves."}, embedder)
+    place.fill({"c": "The beaver builds.", "a": "The crane leaves."})
     wait_until(lambda: found(engine, "beaver") == ["c"])
     wait_until(lambda: (found(engine, "crane"), found(engine, "heron")) == (["a"], []))
-    place.delete(name, "b")
+    place.delete("b")
     wait_until(lambda: found(engine, "otter") == [])
     assert found(engine, "crane") == ["a"]
 
 
-def test_fields_are_mapped_and_rights_given_as_ingest_does(
-    place: Place, name: str, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
-) -> None:
+def test_fields_are_mapped_and_rights_given_as_ingest_does(place: Place, follow: Follow, wait_until: Wait) -> None:
     metadatas = [{"title": "Birds", "author": "Ana", "page_number": 3}, {"sensitivity": "highly_sensitive"}]
-    address = place.fill(name, {"a": "The heron waits.", "b": "The heron sleeps."}, embedder, metadatas)
+    address = place.fill({"a": "The heron waits.", "b": "The heron sleeps."}, metadatas)
     engine = follow(FollowedSource(address, Options(project="fauna", sensitivity=Sensitivity.SENSITIVE)))
     wait_until(lambda: found(engine, "heron") == ["a", "b"])
     held = engine.records.reads.by_ids(Kind.CHUNK, ["a", "b"])
@@ -73,19 +76,19 @@ def test_fields_are_mapped_and_rights_given_as_ingest_does(
 
 @pytest.mark.long("waits for what a source reports")
 def test_nothing_is_deleted_while_a_server_is_away_and_it_is_read_when_it_is_back(
-    tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+    tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Wait
 ) -> None:
     running = ChromaProgram(tmp_path / "chroma")
-    place = Place(running.url, running)
+    place = Place(running.url, embedder, running)
     try:
         running.start()
-        engine = follow(FollowedSource(place.fill("notes", {"a": "The heron waits."}, embedder)))
+        engine = follow(FollowedSource(place.fill({"a": "The heron waits."})))
         wait_until(lambda: found(engine, "heron") == ["a"])
         running.kill()
         wait_until(lambda: state(engine).failure is not None)
         assert found(engine, "heron") == ["a"]
         running.start()
-        place.fill("notes", {"b": "The otter swims."}, embedder)
+        place.fill({"b": "The otter swims."})
         wait_until(lambda: found(engine, "otter") == ["b"])
         assert (state(engine).failure, found(engine, "heron")) == (None, ["a"])
     finally:
@@ -94,7 +97,7 @@ def test_nothing_is_deleted_while_a_server_is_away_and_it_is_read_when_it_is_bac
 
 @pytest.mark.long("waits for what a source reports")
 def test_a_folder_that_another_program_makes_and_fills_later_is_read_then(
-    tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+    tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Wait
 ) -> None:
     folder = tmp_path / "chroma"
     engine = follow(FollowedSource(parsed_address(f"chroma:{folder}/notes")))
@@ -108,7 +111,7 @@ def test_a_folder_that_another_program_makes_and_fills_later_is_read_then(
 
 @pytest.mark.long("waits for what a source reports")
 def test_a_folder_whose_tables_another_program_is_still_making_is_left_alone(
-    tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+    tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Wait
 ) -> None:
     folder = tmp_path / "chroma"
     folder.mkdir()
@@ -121,19 +124,19 @@ def test_a_folder_whose_tables_another_program_is_still_making_is_left_alone(
 
 
 def test_a_collection_that_is_gone_keeps_its_records_and_is_an_outage(
-    place: Place, name: str, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+    place: Place, follow: Follow, wait_until: Wait
 ) -> None:
-    place.fill(name, {"a": "The heron waits."}, embedder)
-    engine = follow(FollowedSource(place.address(name)), FollowedSource(place.address("nothing")))
+    place.fill({"a": "The heron waits."})
+    engine = follow(FollowedSource(place.address()), FollowedSource(place.address("nothing")))
     wait_until(lambda: found(engine, "heron") == ["a"])
     wait_until(lambda: "no collection of this name" in (engine.sources.states[1].failure or ""))  # type: ignore[union-attr]
     assert state(engine).failure is None
 
 
 def test_a_server_that_is_away_does_not_keep_an_engine_from_opening_nor_another_source_from_being_read(
-    tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+    tmp_path: Path, follow: Follow, embedder: CountingEmbedder, wait_until: Wait
 ) -> None:
-    address = Place(str(tmp_path / "chroma")).fill("notes", {"a": "The heron waits."}, embedder)
+    address = Place(str(tmp_path / "chroma"), embedder).fill({"a": "The heron waits."})
     away = parsed_address(f"chroma:http://127.0.0.1:{free_port()}/notes")
     engine = follow(FollowedSource(away), FollowedSource(address))
     wait_until(lambda: found(engine, "heron") == ["a"])
@@ -142,13 +145,13 @@ def test_a_server_that_is_away_does_not_keep_an_engine_from_opening_nor_another_
 
 @pytest.mark.long("waits for what a source reports")
 def test_every_item_that_stays_is_kept_while_others_are_deleted_during_a_read(
-    place: Place, name: str, follow: Follow, embedder: CountingEmbedder, wait_until: Callable[..., None]
+    place: Place, follow: Follow, wait_until: Wait
 ) -> None:
     texts = {f"i{n:04}": f"Text {n}." for n in range(1500)}
-    engine = follow(FollowedSource(place.fill(name, texts, embedder)))
+    engine = follow(FollowedSource(place.fill(texts)))
     wait_until(lambda: engine.records.counts().get(Kind.CHUNK) == 1500)
     last, before = engine.records.last_seq(), engine.records.counts()
-    place.delete(name, *(f"i{n:04}" for n in range(0, 1500, 3)))
+    place.delete(*(f"i{n:04}" for n in range(0, 1500, 3)))
     wait_until(lambda: engine.records.counts().get(Kind.CHUNK) == 1000)
     wait_until(lambda: read_again(engine))
     assert len(changes_of(engine.records, last, 10_000, None)) == 500
@@ -157,14 +160,46 @@ def test_every_item_that_stays_is_kept_while_others_are_deleted_during_a_read(
 
 @pytest.mark.long("waits for what a source reports")
 def test_an_engine_closes_while_it_reads_a_large_source(
-    tmp_path: Path, stores: Stores, embedder: CountingEmbedder, wait_until: Callable[..., None]
+    tmp_path: Path, stores: Stores, embedder: CountingEmbedder, wait_until: Wait
 ) -> None:
-    address = Place(str(tmp_path / "chroma")).fill("notes", {f"i{n}": f"Text {n}" for n in range(3000)}, embedder)
+    address = Place(str(tmp_path / "chroma"), embedder).fill({f"i{n}": f"Text {n}" for n in range(3000)})
     options = replace(QUICKLY, sources=(FollowedSource(address),))
     engine = Engine.open(stores.records(tmp_path), tmp_path / "indexes", embedder, options)
     wait_until(lambda: engine.records.last_seq() > 0)
     engine.close(60)
     assert not engine.sources._thread.is_alive()  # type: ignore[union-attr]
+
+
+@pytest.mark.long("reads many pages from a server")
+def test_what_others_add_change_and_delete_in_mongodb_is_found(follow: Follow, wait_until: Wait) -> None:
+    def texts(engine: Engine) -> dict[str, Any]:
+        return {one.id: one.content for one in stored(engine.records, Kind.ARTIFACT)}
+
+    documents: list[dict[str, Any]] = [{"_id": "a", "text": "The heron waits."}, {"_id": "b", "text": "Otters."}]
+    with served(Mongo({"harbour": {"notes": documents}})) as mongo:
+        address = parsed_address(f"mongodb://127.0.0.1:{mongo.port}/harbour.notes")
+        engine = follow(FollowedSource(address, Options(project="fauna", sensitivity=Sensitivity.SENSITIVE)))
+        wait_until(lambda: len(texts(engine)) == 2)
+        mongo.databases["harbour"]["notes"] = [
+            {"_id": "a", "text": "The crane leaves."},
+            {"_id": "c", "text": "Beavers."},
+        ]
+        wait_until(lambda: texts(engine) == {"art_a": "The crane leaves.", "art_c": "Beavers."})
+        assert {(one.project, one.sensitivity) for one in stored(engine.records, Kind.ARTIFACT)} == {
+            ("fauna", Sensitivity.SENSITIVE)
+        }
+
+
+@pytest.mark.long("reads many pages from a server")
+def test_no_password_in_logs(follow: Follow, wait_until: Wait, caplog: pytest.LogCaptureFixture) -> None:
+    address = f"mongodb://ana:{PASSWORD}@127.0.0.1:{free_port()}/harbour.notes?serverSelectionTimeoutMS=50"
+    with caplog.at_level(logging.INFO):
+        engine = follow(FollowedSource(parsed_address(address)))
+        assert engine.sources is not None
+        states = engine.sources
+        wait_until(lambda: states.states[0].failure is not None)
+    assert PASSWORD not in f"{states.states} {caplog.text}"
+    assert states.states[0].address.endswith("/harbour.notes")
 
 
 def read_again(engine: Engine) -> bool:
@@ -195,7 +230,7 @@ def write(folder: Path, name: str, texts: dict[str, str], embedder: CountingEmbe
     subprocess.run([sys.executable, "-c", program, str(folder), name, json.dumps(rows)], check=True, timeout=60)
 
 
-def test_an_absent_folder_keeps_its_records(follow: Follow, tmp_path: Path, wait_until: Callable[..., None]) -> None:
+def test_an_absent_folder_keeps_its_records(follow: Follow, tmp_path: Path, wait_until: Wait) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")
@@ -214,7 +249,7 @@ def test_an_absent_folder_keeps_its_records(follow: Follow, tmp_path: Path, wait
     wait_until(lambda: all(state.failure is None for state in engine.sources.states))
 
 
-def test_a_folder_without_prune_keeps_all(follow: Follow, tmp_path: Path, wait_until: Callable[..., None]) -> None:
+def test_a_folder_without_prune_keeps_all(follow: Follow, tmp_path: Path, wait_until: Wait) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "a.md").write_text("# Herons\n\nThe heron waits.\n")

@@ -1,16 +1,14 @@
 """What front matter says about rights counts, however it is written; what cannot be read refuses the file."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from cognition_engines.ingest.options import Summary
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
 from tests.ingest.decisions import read_file
-from tests.ingest.runs import stored
+from tests.ingest.runs import Run, stored
 
 TEXTS = {
     "document": "# Salaries\n\nWhat each of us earns.\n",
@@ -40,7 +38,7 @@ def body(request: pytest.FixtureRequest) -> str:
     ],
 )
 def test_a_sensitivity_counts_however_yaml_writes_it(
-    front: str, body: str, tmp_path: Path, run: Callable[..., Summary], records: Records
+    front: str, body: str, tmp_path: Path, run: Run, records: Records
 ) -> None:
     (tmp_path / "pay.md").write_text(front + body, encoding="utf-8")
     summary = run(tmp_path)
@@ -79,7 +77,7 @@ def test_a_sensitivity_counts_however_yaml_writes_it(
     ],
 )
 def test_front_matter_that_cannot_be_read_refuses_the_file_and_names_the_line(
-    front: str, line: int, reason: str, body: str, tmp_path: Path, run: Callable[..., Summary], records: Records
+    front: str, line: int, reason: str, body: str, tmp_path: Path, run: Run, records: Records
 ) -> None:
     (tmp_path / "pay.md").write_text(front + body, encoding="utf-8")
     (problem,) = run(tmp_path).rejected
@@ -98,7 +96,7 @@ def test_front_matter_that_cannot_be_read_refuses_the_file_and_names_the_line(
         "---\n---\n\nMore.\n",
     ],
 )
-def test_a_rule_at_the_top(path: str, text: str, tmp_path: Path, run: Callable[..., Summary]) -> None:
+def test_a_rule_at_the_top(path: str, text: str, tmp_path: Path, run: Run) -> None:
     (tmp_path / path).write_text(text, encoding="utf-8")
     assert run(tmp_path).rejected == ()
 
@@ -114,7 +112,7 @@ def test_a_rule_at_the_top(path: str, text: str, tmp_path: Path, run: Callable[.
         "---\n\nNote: barnacles.\n\nMore.\n",
     ],
 )
-def test_text_between_two_rules(text: str, tmp_path: Path, run: Callable[..., Summary], records: Records) -> None:
+def test_text_between_two_rules(text: str, tmp_path: Path, run: Run, records: Records) -> None:
     (tmp_path / "slides.md").write_text(text, encoding="utf-8")
     assert run(tmp_path).rejected == ()
     assert any("Note: barnacles." in chunk.content for chunk in stored(records, Kind.CHUNK))
@@ -123,7 +121,7 @@ def test_text_between_two_rules(text: str, tmp_path: Path, run: Callable[..., Su
 
 
 @pytest.mark.parametrize("right", ["sensitivity: highly_sensitive", "project: hr", "tags: [pay]"])
-def test_rights_between_two_rules_refuse(right: str, body: str, tmp_path: Path, run: Callable[..., Summary]) -> None:
+def test_rights_between_two_rules_refuse(right: str, body: str, tmp_path: Path, run: Run) -> None:
     front = f"---\ntitle: Pay\n---\n\n---\n\nThis slide has words.\n{right}\n\n---\n"
     (tmp_path / "pay.md").write_text(front + body, encoding="utf-8")
     assert [problem.line for problem in run(tmp_path).rejected] == [7]
@@ -143,7 +141,7 @@ def test_a_decision_record_with_broken_front_matter_is_refused_with_its_line() -
 TALK = "\nAna: Who earns most?\nBen: I do not say.\nAna: Say it.\nBen: Ana does.\n"
 
 
-def test_transcript_front_matter_is_for_all(tmp_path: Path, run: Callable[..., Summary], records: Records) -> None:
+def test_transcript_front_matter_is_for_all(tmp_path: Path, run: Run, records: Records) -> None:
     front = "---\ntitle: Pay\ndate: 2025-03-14\nsensitivity: highly_sensitive\nproject: hr\n---\n"
     (tmp_path / "pay.txt").write_text(front + TALK)
     assert run(tmp_path).rejected == ()
@@ -165,14 +163,14 @@ def test_transcript_front_matter_is_for_all(tmp_path: Path, run: Callable[..., S
     ],
 )
 def test_front_matter_of_a_transcript_that_cannot_be_read_refuses_it(
-    front: str, line: int, tmp_path: Path, run: Callable[..., Summary], records: Records
+    front: str, line: int, tmp_path: Path, run: Run, records: Records
 ) -> None:
     (tmp_path / "pay.txt").write_text(front + TALK)
     assert [problem.line for problem in run(tmp_path).rejected] == [line]
     assert sum(records.counts().values()) == 0
 
 
-def test_turns_between_two_rules_are_turns(tmp_path: Path, run: Callable[..., Summary], records: Records) -> None:
+def test_turns_between_two_rules_are_turns(tmp_path: Path, run: Run, records: Records) -> None:
     (tmp_path / "talk.txt").write_text("---\n" + TALK.replace("\n", "\n\n") + "---\n")
     assert run(tmp_path).rejected == ()
     assert len(stored(records, Kind.TURN)) == 4

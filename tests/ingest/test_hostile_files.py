@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from cognition_engines.ingest.discover import walk
 from cognition_engines.ingest.follow import ChangeEvents
 from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.ingest.run import ingest
@@ -249,6 +250,15 @@ def test_a_file_of_any_name_is_read_or_refused(name: str, folder: Path, run: Run
     assert problem.file == f"{folder}/half-\\xe9.jsonl"
     assert problem.reason == "the name of the file must be UTF-8; rename it"
     assert ids(records, Kind.DECISION) == {"kept"}
+
+
+def test_files_are_found_by_extension_below_a_folder_in_a_fixed_order(tmp_path: Path) -> None:
+    names = ["a/b/c.jsonl", "a/z.yaml", "a.MD", "b.md", "c.ndjson", "d.markdown", "e.yml", "f.json", "g.mdx", "h.txt"]
+    names += ["i.text"]
+    for name in [*reversed(names), "y", "z.template", "a/LICENSE"]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert [found.path.relative_to(tmp_path).as_posix() for found in walk(tmp_path).files] == names
 
 
 def test_what_a_folder_holds_besides_is_counted_by_extension(folder: Path, run: Run) -> None:

@@ -20,6 +20,12 @@ DATA = [
 ]  # fmt: skip
 
 
+UNITS = [
+    "<!--", "<!-- x -->\n", "[", "[a](", "**a", "_a_", "`", "|a", "{", "- ", "&a ", "? ", "a: b\n", "2020-", "> ", "![",
+    "*", "<table>\n\n", "`<!--", "> - a\n",
+]  # fmt: skip
+
+
 @settings(max_examples=150, deadline=None)
 @given(PATHS, st.binary(max_size=300), st.booleans())
 def test_arbitrary_bytes_never_raise(path: str, content: bytes, explicit: bool) -> None:
@@ -62,27 +68,6 @@ def _seconds(path: str, content: str) -> float:
     ],
 )
 def test_repetition_takes_time_in_proportion(path: str, start: str) -> None:
-    for unit in [
-        "<!--",
-        "<!-- x -->\n",
-        "[",
-        "[a](",
-        "**a",
-        "_a_",
-        "`",
-        "|a",
-        "{",
-        "- ",
-        "&a ",
-        "? ",
-        "a: b\n",
-        "2020-",
-        "> ",
-        "![",
-        "*",
-        "<table>\n\n",
-        "`<!--",
-        "> - a\n",
-    ]:
+    for unit in UNITS:
         part, whole = (_seconds(path, start + unit * (size // len(unit))) for size in (10_000, 30_000))
         assert whole < 0.1 + 5 * part, unit  # three times as much, where nine times is quadratic

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +13,7 @@ from cognition_engines.ingest.options import TextKind, Texts
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.models import Decision
 from tests.ingest.ordinary import ordinary_texts
+from tests.ingest.runs import Run
 
 NOTES = "# Sync\n\nStatus: done\n\nDecision: we go on.\n"
 TALK = "Ana: Shall we?\nBen: We shall.\nAna: Then let us.\nBen: Yes.\n"
@@ -144,7 +144,7 @@ def test_examples_of_conflict_markers_are_read(text: str) -> None:
     assert [type(item) for item in _items("a.md", text, Texts()) or []] == [DocumentDraft]
 
 
-def test_other_folders_may_be_those_of_decisions(run: Callable[..., Any], tmp_path: Path) -> None:
+def test_other_folders_may_be_those_of_decisions(run: Run, tmp_path: Path) -> None:
     for folder in ("Rulings", "adr"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "0001-x.md").write_text("# X\n\nWords.\n")

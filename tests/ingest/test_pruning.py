@@ -66,7 +66,7 @@ def test_other_checkouts_are_kept(run: Run, adr: Adr, records: Records, checkout
     assert titles(records) == ["Both"]
 
 
-def test_pruning_a_part_keeps_the_rest(run: Run, adr: Adr, records: Records, checkout: Callable[..., Path]) -> None:
+def test_pruning_a_part_keeps_the_rest(run: Run, adr: Adr, checkout: Callable[..., Path]) -> None:
     repo = checkout("a", "https://h.example/shop")
     gone = [adr(repo / name, name) for name in ("docs/0001-a.md", "docs2/0001-b.md", "docs.md")]
     run(repo)

@@ -14,7 +14,6 @@ from pydantic.alias_generators import to_camel
 
 from cognition_engines.ingest.detect import read
 from cognition_engines.ingest.items import DocumentDraft, Item, RecordDraft, RejectedRecord, Warned
-from cognition_engines.ingest.options import Summary
 from cognition_engines.ingest.structured.aliases import own_names
 from cognition_engines.ingest.structured.json_schema import record_schema
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES, Extraction, content_names
@@ -24,24 +23,12 @@ from cognition_engines.kinds.knowledge import KnowledgeCard, Place
 from cognition_engines.kinds.registry import kind_of, validate_record
 from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.store.records import Records
+from tests.ingest.runs import EACH, Run
 
-Run = Callable[..., Summary]
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "record-files.md").read_text(encoding="utf-8")
 LINES = [line for block in re.findall(r"```jsonl\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
 EXAMPLES: list[dict[str, Any]] = list(map(json.loads, LINES))
-SMALL: dict[str, dict[str, Any]] = {
-    "source": {"title": "t"},
-    "chunk": {"content": "c"},
-    "cluster": {"name": "n"},
-    "extraction": {"type": "pattern", "content": {"name": "n", "solution": "s"}, "source_id": "s"},
-    "episode": {"query": "q", "reward": 1},
-    "artifact": {"content": "c"},
-    "artifact_chunk": {"artifact_id": "a", "content": "c"},
-    "turn": {"conversation_id": "v", "content": "c"},
-    "event": {"category": "c", "narrative": "n"},
-    "entity": {"name": "n"},
-    "edge": {"source_id": "a", "target_id": "b", "type": "t"},
-}
+SMALL = {str(one["kind"]): {name: one[name] for name in one if name != "kind"} for one in EACH}
 
 
 def items(*members: dict[str, Any], path: str = "r.jsonl") -> list[Item]:
@@ -60,8 +47,7 @@ def one(**members: Any) -> Any:
 def tags(value: Any, path: str) -> list[tuple[str, ...]]:
     """What one value is read as, as the tags of all kinds of records."""
     kinds = [kind for kind in SMALL if own_names(KINDS[kind]) & {"tags", "topics"}]
-    given: list[dict[str, Any]] = [{"kind": "decision", "title": "t", "tags": value}]
-    given += [{"kind": kind} | SMALL[kind] | {"topics" if kind == "extraction" else "tags": value} for kind in kinds]
+    given = [{"kind": kind} | SMALL[kind] | {"topics" if kind == "extraction" else "tags": value} for kind in kinds]
     card = {"summary": "s", "takeaways": ["a", "b", "c"], "tags": value}
     given.append({"kind": "chunk", "content": "c", "knowledge_card": card})
     if path.endswith(".jsonl"):
@@ -240,6 +226,7 @@ EVENT = {"kind": "event", "category": "c", "narrative": "n"}
 DECISION: dict[str, Any] = {"kind": "decision", "title": "t"}
 TURN = {"kind": "turn", "conversation_id": "v", "content": "c"}
 EPISODE = {"kind": "episode", "query": "q", "reward": 1}
+PATTERN, WARNING = {"name": "n", "solution": "s"}, {"title": "t", "description": "d"}
 TIMES = (
     "2025-03-05",
     "20250305",
@@ -349,28 +336,12 @@ def test_a_text_whose_code_block_no_chunk_can_hold_is_refused(members: dict[str,
 @pytest.mark.parametrize(
     ("members", "reason"),
     [
-        ({"type": "pattern", "content": {"name": "n"}}, "content.solution is required"),
-        (
-            {"type": "pattern", "content": {"name": "n", "solution": "s", "code_example": {"a": 1}}},
-            "content.code_example must be text",
-        ),
-        (
-            {"type": "pattern", "content": {"name": "n", "solution": "s", "colour": "red"}},
-            "'colour' is not a member of content",
-        ),
-        ({"type": "pattern", "content": ["a"]}, "content must be an object"),
-        (
-            {"type": "warning", "content": {"title": "t", "description": "d", "prevention": ["a"]}},
-            "content.prevention must be text",
-        ),
-        (
-            {"kind": "edge", "source_id": "Ana", "target_id": "ana", "type": "KNOWS"},
-            "targetId must be another entity than sourceId",
-        ),
-        (
-            {"kind": "edge", "source_id": "a", "target_id": "b", "type": "t", "confidence": 1.1},
-            "confidence must be at most 1",
-        ),
+        ({"content": {"name": "n"}}, "content.solution is required"),
+        ({"content": PATTERN | {"code_example": {"a": 1}}}, "content.code_example must be text"),
+        ({"content": PATTERN | {"colour": "red"}}, "'colour' is not a member of content"),
+        ({"content": ["a"]}, "content must be an object"),
+        ({"type": "warning", "content": WARNING | {"prevention": ["a"]}}, "content.prevention must be text"),
+        ({"kind": "edge", **SMALL["edge"], "target_id": "A"}, "targetId must be another entity than sourceId"),
         ({"kind": "chunk", "chunk_id": "a", "chunkId": "b", "content": "c"}, "chunk_id is given in both spellings"),
         (
             {"type": "checklist", "content": {"items": "- a"}, "extraction_title": "a", "extractionTitle": "b"},
@@ -379,7 +350,8 @@ def test_a_text_whose_code_block_no_chunk_can_hold_is_refused(members: dict[str,
     ],
 )
 def test_content_and_members_that_cannot_be_are_refused(members: dict[str, Any], reason: str) -> None:
-    assert refusal(**{"kind": "extraction", **members}) == reason
+    kind = {} if "kind" in members else {"kind": "extraction", "type": "pattern"}
+    assert refusal(**kind | members) == reason
 
 
 def test_a_member_beside_metadata_and_in_it_is_refused() -> None:

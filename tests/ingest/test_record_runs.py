@@ -16,7 +16,7 @@ from cognition_engines.kinds.spec import KINDS, Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
 from tests.ingest.conftest import Silent
-from tests.ingest.runs import EACH, Run, counts, document, ids, json_lines, stored
+from tests.ingest.runs import EACH, SENTENCE, Run, counts, document, ids, json_lines, stored
 from tests.stored import models
 
 
@@ -162,15 +162,11 @@ def test_the_options_give_project_and_sensitivity_to_all_kinds(run: Run, records
         assert {(one.project, one.sensitivity) for one in stored(records, kind)} == {("alpha", Sensitivity.SENSITIVE)}
 
 
-def test_prune_dry_run_and_strict_hold_for_all_kinds(run: Run, records: Records, tmp_path: Path) -> None:
+def test_prune_and_dry_run_hold_for_all_kinds(run: Run, records: Records, tmp_path: Path, embedder: Any) -> None:
     folder = tmp_path / "docs"
     file = json_lines(folder / "a.jsonl", *EACH)
     assert counts(run(folder, dry_run=True)) == (len(EACH) + 1, 0, 0, 0)
-    assert sum(records.counts().values()) == 0
-    strict = json_lines(folder / "z.jsonl", {"kind": "entity"})
-    assert counts(run(folder, strict=True)) == (0, 0, 0, 0)
-    assert records.last_seq() == 0
-    strict.unlink()
+    assert (sum(records.counts().values()), embedder.texts) == (0, [])
     run(folder, strict=True)
     json_lines(file, *EACH[:3])
     # the source that stood for the extraction's file is gone too
@@ -192,7 +188,7 @@ def test_edited_records_are_reported_until_pruned(run: Run, records: Records, tm
     assert sorted(one.name for one in stored(records, Kind.ENTITY)) == ["one", "three"]
 
 
-def test_what_was_read_with_another_project_is_told_of(run: Run, records: Records, tmp_path: Path) -> None:
+def test_what_was_read_with_another_project_is_told_of(run: Run, tmp_path: Path) -> None:
     file = json_lines(tmp_path / "a.jsonl", {"kind": "entity", "name": "one"})
     run(file)
     (warning,) = run(file, project="alpha").warnings
@@ -223,7 +219,7 @@ def test_dangling_references_are_warned_of_once_a_kind(run: Run, records: Record
     assert run(file, dry_run=True).warnings == ()
 
 
-def test_what_is_less_sensitive_than_its_source_is_told_of(run: Run, records: Records, tmp_path: Path) -> None:
+def test_what_is_less_sensitive_than_its_source_is_told_of(run: Run, tmp_path: Path) -> None:
     book = {"kind": "source", "id": "s", "title": "t", "sensitivity": "sensitive", "content": "Cut into a chunk."}
     drawn = EACH[4] | {"source_id": "s"}
     file = json_lines(tmp_path / "a.jsonl", book, EACH[2] | {"source_id": "s"}, drawn, drawn | {"chunk_id": "k"})
@@ -292,3 +288,38 @@ def test_a_strict_run_with_a_refusal_counts_no_copies(run: Run, records: Records
     json_lines(tmp_path / "r.jsonl", same, same, same, {"kind": "artifact"})
     summary = run(tmp_path / "r.jsonl", strict=True)
     assert (summary.read, counts(summary), summary.kinds, sum(records.counts().values())) == (4, (0, 0, 0, 0), {}, 0)
+
+
+# read with a project for those that state none
+OF_AN_ARTIFACT = (Kind.ARTIFACT_CHUNK, Kind.EVENT, Kind.EDGE)
+CHILDREN = [one | {"artifact_id": "m"} for one in (EACH[7], EACH[9], EACH[11])]
+
+
+@pytest.mark.parametrize("parent", [EACH[6], EACH[6] | {"content": SENTENCE * 200}, EACH[8]])
+@pytest.mark.parametrize("first", [True, False], ids=["artifact first", "artifact last"])
+def test_children_inherit(run: Run, records: Records, tmp_path: Path, parent: dict[str, Any], first: bool) -> None:
+    stating = [parent | {"id": "m", "project": "alpha"}]
+    file = json_lines(tmp_path / "a.jsonl", *(stating + CHILDREN if first else CHILDREN + stating))
+    summary = run(file, project="beta")
+    assert summary.rejected == ()
+    found = records.reads.find([(kind, id) for kind in OF_AN_ARTIFACT for id in ids(records, kind)], None)
+    assert len(found) == summary.new - 1 >= len(CHILDREN)
+    assert {one.facets.project for one in found} == {"alpha"}
+    assert None not in {one.facets.parent for one in found}
+    assert counts(run(file, project="beta")) == (0, 0, summary.new, 0)
+
+
+def test_a_child_keeps_the_project_that_it_states(run: Run, records: Records, tmp_path: Path) -> None:
+    artifact = EACH[6] | {"id": "m", "project": "alpha"}
+    run(json_lines(tmp_path / "a.jsonl", artifact, *(one | {"project": "gamma"} for one in CHILDREN)), project="beta")
+    for kind in OF_AN_ARTIFACT:
+        assert [one.project for one in stored(records, kind)] == ["gamma"]
+
+
+def test_children_without_a_stated_project_take_the_option(run: Run, records: Records, tmp_path: Path) -> None:
+    elsewhere = json_lines(tmp_path / "a.jsonl", EACH[6] | {"id": "m", "project": "alpha"})
+    run(elsewhere, json_lines(tmp_path / "b.jsonl", *CHILDREN), project="beta")
+    other = [one | {"artifact_id": "n"} for one in CHILDREN]
+    run(json_lines(tmp_path / "c.jsonl", *other, EACH[6] | {"id": "n"}), project="beta")
+    for kind in OF_AN_ARTIFACT:
+        assert [one.project for one in stored(records, kind)] == ["beta", "beta"]

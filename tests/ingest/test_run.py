@@ -1,16 +1,19 @@
 """Whole runs: what is new, changed, unchanged, gone or refused, and what is in the store afterwards."""
 
 import json
-import os
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 
+from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.options import Options, Silent
-from cognition_engines.ingest.run import ingest
+from cognition_engines.ingest.run import BATCH, ingest
 from cognition_engines.models import Decision
 from cognition_engines.store.records import Records
 from tests.ingest.runs import Run, counts, json_lines
@@ -38,20 +41,6 @@ def titles(records: Records) -> list[str]:
     return sorted(decision.title for decision in stored(records).values())
 
 
-@pytest.mark.long("reads many or large files")
-def test_a_second_run_changes_nothing(run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any) -> None:
-    folder = tmp_path / "docs"
-    for number in range(70):  # more than one batch
-        adr(folder / f"{number:04}-a.md", f"Decision {number}")
-    summary = run(folder)
-    assert (summary.read, counts(summary), summary.rejected, summary.warnings) == (70, (70, 0, 0, 0), (), ())
-    assert sum(records.counts().values()) == 70
-    assert models(records) == {"counting-4": 70}
-    seq, embedded = records.last_seq(), len(embedder.texts)
-    assert counts(run(folder)) == (0, 0, 70, 0)
-    assert (records.last_seq(), len(embedder.texts)) == (seq, embedded)
-
-
 def test_an_edited_file_is_embedded_again(run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any) -> None:
     for name in "abc":
         adr(tmp_path / f"docs/{name}.md", f"Title {name}")
@@ -64,41 +53,12 @@ def test_an_edited_file_is_embedded_again(run: Run, adr: Adr, records: Records, 
     assert "Another reason." in embedder.texts[0]
 
 
-def test_a_change_of_a_field_that_is_not_embedded_is_a_change(run: Run, records: Records, tmp_path: Path) -> None:
-    for confidence, expected in ((0.5, (1, 0, 0, 0)), (0.6, (0, 1, 0, 0)), (0.6, (0, 0, 1, 0))):
-        file = json_lines(tmp_path / "d.jsonl", {"kind": "decision", "id": "d", "title": "t", "confidence": confidence})
-        assert counts(run(file)) == expected
-        assert stored(records)["d"].confidence == confidence
-
-
 def test_an_id_given_twice_in_one_file_is_refused_also_on_one_line(run: Run, records: Records, tmp_path: Path) -> None:
-    lines = json_lines(
-        tmp_path / "lines.jsonl",
-        {"kind": "decision", "id": "a", "title": "first"},
-        {"kind": "decision", "id": "a", "title": "second"},
-    )
-    one_line = tmp_path / "list.json"
     one = '{"kind": "decision", "id": "b", "title": "first of list"}'
-    one_line.write_text(f"[{one}, {one}]")
-    summary = run(lines, one_line)
-    assert (summary.read, counts(summary)) == (4, (2, 0, 0, 0))
-    assert [(one.file, one.line) for one in summary.rejected] == [(str(lines), 2), (str(one_line), 1)]
-    assert titles(records) == ["first", "first of list"]
-
-
-def test_an_id_given_in_two_files_stays_with_the_first(run: Run, records: Records, tmp_path: Path) -> None:
-    first = json_lines(tmp_path / "a.jsonl", {"kind": "decision", "id": "x", "title": "first"})
-    second = json_lines(tmp_path / "b.jsonl", {"kind": "decision", "id": "x", "title": "second"})
-    for paths in ([first, second], [second], [second, first]):
-        summary = run(*paths)
-        if paths == [second, first]:
-            # the second file is refused because the first one holds the record; the first is the second to be read
-            assert {one.file for one in summary.rejected} == {str(first), str(second)}
-        else:
-            ((problem),) = summary.rejected
-            assert problem.file == str(second)
-            assert str(first) in problem.reason
-        assert titles(records) == ["first"]
+    (tmp_path / "list.json").write_text(f"[{one}, {one}]")
+    summary = run(tmp_path / "list.json")
+    assert (counts(summary), [problem.line for problem in summary.rejected]) == ((1, 0, 0, 0), [1])
+    assert titles(records) == ["first of list"]
 
 
 def test_an_equal_record_in_a_second_file_is_no_conflict(run: Run, records: Records, tmp_path: Path) -> None:
@@ -118,12 +78,7 @@ def test_a_made_id_is_a_digest(run: Run, adr: Adr, records: Records, checkout: C
     outside = adr(tmp_path / "outside/a.md", "Outside")
     run(repo, outside)
     run(repo, project="alpha")
-    assert {decision.title: set() for decision in stored(records).values()} == {
-        "In a checkout": set(),
-        "Zeroth": set(),
-        "First": set(),
-        "Outside": set(),
-    }
+    assert set(titles(records)) == {"In a checkout", "Zeroth", "First", "Outside"}
     assert set(stored(records)) == {
         made_id(shop, "docs/adr/0001-a.md"),
         made_id(shop, "two.json", ordinal=0),
@@ -149,21 +104,6 @@ def test_the_id_does_not_depend_on_where_the_checkout_is_or_which_path_was_named
     assert set(stored(records)) == {id}
 
 
-@pytest.mark.parametrize("together", [True, False], ids=["in one run", "one after the other"])
-@pytest.mark.parametrize("remotes", [("https://a.example/one", "https://a.example/two"), (None, None)])
-def test_two_repositories_with_the_same_path_never_overwrite_each_other(
-    run: Run, adr: Adr, records: Records, checkout: Checkout, together: bool, remotes: tuple[str | None, str | None]
-) -> None:
-    one, other = (checkout(name, remote) for name, remote in zip(("one", "other"), remotes, strict=True))
-    adr(one / "docs/0001.md", "From one")
-    adr(other / "docs/0001.md", "From the other")
-    first = run(one, other) if together else run(one)
-    assert (counts(first)[0], first.rejected) == (2 if together else 1, ())
-    assert counts(run(other)) == ((0, 0, 1, 0) if together else (1, 0, 0, 0))
-    assert titles(records) == ["From one", "From the other"]
-    assert counts(run(other, one)) == (0, 0, 2, 0)
-
-
 def test_differing_checkouts_are_refused_in_one_run(run: Run, adr: Adr, records: Records, checkout: Checkout) -> None:
     one, other = (checkout(name, "https://a.example/shop") for name in ("one", "other"))
     first, second = adr(one / "docs/0001.md", "From one"), adr(other / "docs/0001.md", "From the other")
@@ -181,16 +121,6 @@ def test_a_moved_file_with_an_id_of_its_own_stays_one_record(run: Run, records: 
     assert counts(run(repo / "docs", prune=True)) == (0, 1, 0, 0)
     assert set(stored(records)) == {"x"}
     assert [row.origin.source for row in records.origins.read_below(str(repo))] == [str(repo / "docs/b.jsonl")]
-
-
-def test_prune_removes_the_old_record_of_a_moved_file(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
-    file = adr(tmp_path / "docs/old.md", "A")
-    run(tmp_path / "docs")
-    file.rename(tmp_path / "docs/new.md")
-    assert counts(run(tmp_path / "docs")) == (1, 0, 0, 0)
-    assert sum(records.counts().values()) == 2
-    assert counts(run(tmp_path / "docs", prune=True)) == (0, 0, 1, 1)
-    assert set(stored(records)) == {made_id(tmp_path / "docs", "new.md")}
 
 
 def test_prune_deletes_only_within_the_named_folder(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
@@ -214,17 +144,6 @@ def test_prune_deletes_only_within_the_named_folder(run: Run, adr: Adr, records:
     assert counts(run(tmp_path / "docs", prune=True)) == (0, 0, 2, 0)
 
 
-def test_prune_keeps_what_stood_in_a_file_that_cannot_be_read_now(run: Run, records: Records, tmp_path: Path) -> None:
-    file = tmp_path / "docs/list.jsonl"
-    file.parent.mkdir()
-    json_lines(file, {"kind": "decision", "id": "x", "title": "x"}, {"kind": "decision", "id": "y", "title": "y"})
-    run(tmp_path / "docs")
-    json_lines(file, {"kind": "decision", "id": "x", "title": ""}, {"kind": "decision", "id": "y", "title": "y"})
-    summary = run(tmp_path / "docs", prune=True)
-    assert (len(summary.rejected), counts(summary)) == (1, (0, 0, 1, 0))
-    assert set(stored(records)) == {"x", "y"}
-
-
 def test_prune_is_of_one_project(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
     adr(tmp_path / "docs/a.md", "a")
     run(tmp_path / "docs", project="alpha")
@@ -232,19 +151,6 @@ def test_prune_is_of_one_project(run: Run, adr: Adr, records: Records, tmp_path:
     assert sorted(decision.project or "" for decision in stored(records).values()) == ["alpha", "beta"]
     (tmp_path / "docs/a.md").unlink()
     assert counts(run(tmp_path / "docs", project="beta", prune=True)) == (0, 0, 0, 2)
-
-
-def test_a_dry_run_changes_nothing(run: Run, adr: Adr, records: Records, tmp_path: Path, embedder: Any) -> None:
-    adr(tmp_path / "docs/a.md", "a")
-    adr(tmp_path / "docs/b.md", "b")
-    run(tmp_path / "docs")
-    before, embedder.texts[:] = records.last_seq(), []
-    adr(tmp_path / "docs/a.md", "a", "Edited.")
-    adr(tmp_path / "docs/c.md", "c")
-    json_lines(tmp_path / "docs/bad.jsonl", {"kind": "decision", "id": "x", "title": 5})
-    summary = run(tmp_path / "docs", dry_run=True)
-    assert (counts(summary), len(summary.rejected)) == ((1, 1, 1, 0), 1)
-    assert (records.last_seq(), embedder.texts) == (before, [])
 
 
 def test_strict_is_all_or_nothing(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
@@ -261,16 +167,10 @@ def test_strict_is_all_or_nothing(run: Run, adr: Adr, records: Records, tmp_path
     json_lines(bad, {"kind": "decision", "id": "x", "title": "x"})
     assert counts(run(tmp_path / "docs", strict=True)) == (41, 0, 0, 0)
     assert sum(records.counts().values()) == 41
-
-
-def test_strict_with_a_refusal_prunes_nothing(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
-    file = adr(tmp_path / "docs/a.md", "a")
-    adr(tmp_path / "docs/b.md", "b")
-    run(tmp_path / "docs")
-    file.unlink()
-    json_lines(tmp_path / "docs/z.jsonl", {"kind": "decision", "id": "x", "title": 5})
+    json_lines(bad, {"kind": "decision", "id": "y", "title": 5})
+    (tmp_path / "docs/00.md").unlink()
     assert run(tmp_path / "docs", strict=True, prune=True).deleted == 0
-    assert titles(records) == ["a", "b"]
+    assert sum(records.counts().values()) == 41
 
 
 def test_an_unreadable_file_is_rejected_alone(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
@@ -284,19 +184,7 @@ def test_an_unreadable_file_is_rejected_alone(run: Run, adr: Adr, records: Recor
     assert titles(records) == ["b"]
 
 
-def test_a_file_whose_name_is_not_utf8_is_rejected(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
-    adr(tmp_path / "docs/b.md", "b")
-    os.rename(tmp_path / "docs/b.md", os.fsencode(tmp_path) + b"/docs/\xff.md")
-    adr(tmp_path / "docs/c.md", "c")
-    summary = run(tmp_path / "docs")
-    ((problem),) = summary.rejected
-    assert "UTF-8" in problem.reason
-    assert json.dumps(problem.file).isascii()
-    problem.file.encode()
-    assert titles(records) == ["c"]
-
-
-def test_nested_and_overlapping_paths_are_read_once(run: Run, adr: Adr, records: Records, tmp_path: Path) -> None:
+def test_nested_and_overlapping_paths_are_read_once(run: Run, adr: Adr, tmp_path: Path) -> None:
     adr(tmp_path / "docs/a.md", "a")
     inner = adr(tmp_path / "docs/sub/b.md", "b")
     docs = tmp_path / "docs"
@@ -324,3 +212,31 @@ def test_without_a_model_records_are_stored_without_vectors(adr: Adr, records: R
     adr(tmp_path / "docs/a.md", "a")
     assert ingest([tmp_path / "docs"], Options(), records, None, Silent()).new == 1
     assert (sum(records.counts().values()), models(records)) == (1, {})
+
+
+def test_a_large_file_is_committed_in_batches(records: Records, tmp_path: Path, embedder: Any, run: Run) -> None:
+    lines = [json.dumps({"title": f"number {number:02}", "status": "accepted"}) for number in range(80)]
+    (tmp_path / "all.jsonl").write_text("\n".join(lines))
+    embedder.fails_at = "number 40"
+    with pytest.raises(ComponentFailed):
+        run(tmp_path / "all.jsonl")
+    assert sum(records.counts().values()) == 32
+    embedder.fails_at = None
+    assert counts(run(tmp_path / "all.jsonl")) == (48, 0, 32, 0)
+
+
+@pytest.mark.embedded_only("locks an SQLite file")
+def test_the_next_batch_is_embedded_while_one_is_being_written(
+    adr: Adr, records: Records, tmp_path: Path, embedder: Any, run: Run, wait_until: Callable[..., None]
+) -> None:
+    for number in range(3 * BATCH):
+        adr(tmp_path / f"docs/{number:02}.md", f"number {number:02}")
+    with closing(sqlite3.connect(tmp_path / "store/records.sqlite3", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        running = Thread(target=run, args=(tmp_path / "docs",))
+        running.start()
+        wait_until(lambda: len(embedder.texts) == 2 * BATCH)
+        assert sum(records.counts().values()) == 0
+        other.execute("ROLLBACK")
+    running.join()
+    assert sum(records.counts().values()) == len(embedder.texts) == 3 * BATCH

@@ -35,7 +35,7 @@ def test_a_turn_alone_has_the_id_that_it_always_had(run: Run, records: Records, 
     assert ids(records, Kind.TURN) == {"art_38b6c9c37719dec6", "art_c89f4bc3a513678b"}
 
 
-def test_equal_turns_of_two_files_are_kept_once(run: Run, records: Records, tmp_path: Path) -> None:
+def test_equal_turns_of_two_files_are_kept_once(run: Run, tmp_path: Path) -> None:
     first = json_lines(tmp_path / "a.jsonl", *(EACH[8] | {"content": word} for word in ("hello", "hi", "ok")))
     second = json_lines(tmp_path / "b.jsonl", *(EACH[8] | {"content": word} for word in ("hello", "what now", "ok")))
     told = f"2 turns say the same as those of {first}, which are kept as they are there"

@@ -58,13 +58,6 @@ def both(stores: Stores, tmp_path: Path) -> Iterator[Callable[[Path, Path], tupl
         records.close()
 
 
-@pytest.fixture
-def records(stores: Stores, tmp_path: Path) -> Iterator[Records]:
-    store = open_records(stores.records(tmp_path / "store"))
-    yield store
-    store.close()
-
-
 def decision(title: str) -> dict[str, Any]:
     return {"kind": "decision", "id": "d", "title": title}
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from random import Random
 from threading import Event, Thread
 from typing import Any
 
@@ -15,8 +14,6 @@ from tests.kinds import entry
 from tests.serving import Serving
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
-TAGS = ("rag", "RAG", "eval", "ops")
-CATEGORIES = ("coding", "Coding", "cod%", "c_ding")
 Serve = Callable[..., Serving]
 
 
@@ -128,51 +125,3 @@ def test_any_page_takes_two_store_calls(serve: Serve) -> None:
         before = serving.calls.count
         assert serving.ask("listEpisodes", **params)["episodes"]
         assert serving.calls.count - before == 2
-
-
-@pytest.mark.long("makes many records")
-def test_random_filters_and_callers_give_what_every_episode_says_of_itself(serve: Serve) -> None:
-    serving, random = serve(), Random(5)
-    made = []
-    for number in range(1, 201):
-        members: dict[str, Any] = {
-            "created_at": random.choice([None, day(random.randrange(5)), day(random.randrange(5), 7)]),
-            "tags": random.sample(TAGS, random.randrange(4)),
-            "category": random.choice([None, *CATEGORIES]),
-            "project": random.choice([None, "alpha", "beta"]),
-            "sensitivity": random.choice(["normal", "sensitive", "highly_sensitive"]),
-        }
-        made.append((number, members))
-    serving.put([episode(number, **{k: v for k, v in one.items() if v is not None}) for number, one in made])
-    levels = ["normal", "sensitive", "highly_sensitive"]
-    sizes = set()
-    for _ in range(60):
-        clearance, projects = random.choice(levels), random.choice([None, ["alpha"], ["alpha", "beta"], ["gamma"]])
-        token = serving.token(clearance=clearance, projects=projects)
-        params: dict[str, Any] = {}
-        if random.random() < 0.5:
-            params["dateFrom"] = day(random.randrange(3))
-        if random.random() < 0.3:
-            params["dateTo"] = day(random.randrange(3, 5))
-        if random.random() < 0.4:
-            params["tags"] = random.sample(TAGS, random.choice([1, 2]))
-        if random.random() < 0.4:
-            params["category"] = random.choice(CATEGORIES)
-
-        def fits(one: Any, params: Any = params, clearance: str = clearance, projects: Any = projects) -> bool:
-            at = one["created_at"]
-            return (
-                levels.index(one["sensitivity"]) <= levels.index(clearance)
-                and (projects is None or one["project"] in projects)
-                and ("dateFrom" not in params or (at is not None and at >= params["dateFrom"]))
-                and ("dateTo" not in params or (at is not None and at <= params["dateTo"]))
-                and set(params.get("tags", ())) <= set(one["tags"])
-                and params.get("category") in (None, one["category"])
-            )
-
-        fitting = [(one["created_at"] or "", number) for number, one in made if fits(one)]
-        expected = [number for _, number in sorted(fitting, reverse=True)]
-        found = serving.ask("listEpisodes", token, limit=100, **params)
-        assert (ids(found), found["totalCount"]) == (expected[:100], len(expected))
-        sizes.add(len(expected))
-    assert len(sizes) > 8

@@ -1,7 +1,6 @@
 """cstp.getDecisions, cstp.getPatterns, cstp.getWarnings: shape, topics, sources, pages, isolation."""
 
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 import pytest
@@ -142,32 +141,3 @@ def test_a_page_of_500_makes_three_store_calls(serve: Serve, type: str) -> None:
         result = serving.ask(METHODS[type], **params)
         assert serving.calls.count - before == 3
         assert len(result["metadata"]["sourcesCited"]) == result["metadata"]["resultCount"] > 0
-
-
-@ALL
-def test_callers_see_and_count_what_their_tokens_allow(serve: Serve, type: str) -> None:
-    serving, random = serve(), Random(3)
-    levels = ["normal", "sensitive", "highly_sensitive"]
-    made: list[dict[str, Any]] = [
-        {
-            "id": f"e-{number:03}",
-            "topics": random.sample(["rag", "ops"], random.randrange(3)),
-            "project": random.choice([None, "alpha", "beta"]),
-            "sensitivity": random.choice(levels),
-        }
-        for number in range(120)
-    ]
-    serving.put([extraction(type=type, **{k: v for k, v in one.items() if v is not None}) for one in made])
-    for clearance in levels:
-        for projects in (None, ["alpha"], ["alpha", "beta"], ["gamma"]):
-            token = serving.token(clearance=clearance, projects=projects)
-            for topic in (None, "rag"):
-                expected = [
-                    one["id"]
-                    for one in made
-                    if levels.index(one["sensitivity"]) <= levels.index(clearance)
-                    and (projects is None or one["project"] in projects)
-                    and (topic is None or topic in one["topics"])
-                ]
-                found = serving.ask(METHODS[type], token, topic=topic, limit=500)
-                assert (ids(found), found["metadata"]["totalCount"]) == (expected, len(expected))

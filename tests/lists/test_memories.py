@@ -11,6 +11,7 @@ from tests.serving import Serving
 
 Serve = Callable[..., Serving]
 CUT = "plum_cut"
+HARVEST = {"title": "The harvest"}
 
 
 @pytest.fixture
@@ -23,14 +24,7 @@ def serving(serve: Serve) -> Serving:
             entry(Kind.ARTIFACT, "cut", content="Plums, whole.", title="Plums", chunked=True, author="Di"),
             entry(Kind.ARTIFACT_CHUNK, CUT, artifact_id="art_cut", content="Plums in a passage."),
             entry(Kind.EVENT, "late", artifact_id="art_plums", category="Risk", narrative="Plums may rot."),
-            entry(
-                Kind.TURN,
-                "said",
-                conversation_id="c-7",
-                content="Plums?",
-                speaker="Bo",
-                metadata={"title": "The harvest"},
-            ),
+            entry(Kind.TURN, "said", conversation_id="c-7", content="Plums?", speaker="Bo", metadata=HARVEST),
         ]
     )
     serving.caught_up()

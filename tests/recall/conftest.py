@@ -53,6 +53,10 @@ class Remembering(Serving):
         self.records.delete(kind, ids)
         self.caught_up()
 
+    def answer(self, method: str, **params: Any) -> dict[str, Any]:
+        """The whole answer to one who may see what is normal."""
+        return self.send(method, self.token(), **params)
+
     def recall(self, token: str, **params: Any) -> dict[str, Any]:
         """The result; an error fails the test."""
         return self.ask("recall", token, **params)
@@ -93,3 +97,9 @@ def remembering(
     yield run
     for stop in stops:
         stop()
+
+
+@pytest.fixture(scope="module")
+def token(memory: Remembering) -> str:
+    """A token for the server that the test's module has as `memory`."""
+    return memory.token()

@@ -14,11 +14,11 @@ from cognition_engines.relevance import Relevance, least_cosine_of
 from tests.kinds import entry
 
 LISTS = {
-    "cstp.search": "results",
-    "cstp.queryDecisions": "decisions",
-    "cstp.searchKnowledge": "results",
-    "cstp.findEpisodes": "episodes",
-    "cstp.recall": "results",
+    "search": "results",
+    "queryDecisions": "decisions",
+    "searchKnowledge": "results",
+    "findEpisodes": "episodes",
+    "recall": "results",
 }
 
 
@@ -37,19 +37,12 @@ def memory(remembering: Callable[..., Any]) -> Any:
     return remembering(some(), search={"least_cosine": 0.6})
 
 
-def send(memory: Any, method: str, **params: Any) -> dict[str, Any]:
-    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    fields = {"Authorization": f"Bearer {memory.token()}"}
-    reply: dict[str, Any] = memory.client.post(memory.url, json=request, headers=fields).json()
-    return reply
-
-
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
 @pytest.mark.parametrize("method", list(LISTS))
 def test_what_has_an_answer_is_answered_as_without(memory: Any, method: str, mode: str) -> None:
     asked = {"query": "buy a crane lifts the mast", "mode": mode}
-    found = send(memory, method, **asked, abstain=True)["result"]
-    plain = send(memory, method, **asked)["result"]
+    found = memory.answer(method, **asked, abstain=True)["result"]
+    plain = memory.answer(method, **asked)["result"]
     assert found[LISTS[method]] == plain[LISTS[method]] != []
     assert found["noGoodMatch"] is False
     assert "nearest" not in found
@@ -58,14 +51,14 @@ def test_what_has_an_answer_is_answered_as_without(memory: Any, method: str, mod
 
 @pytest.mark.parametrize("method", list(LISTS))
 def test_what_has_none_is_not_answered_and_the_nearest_visible_record_is_named(memory: Any, method: str) -> None:
-    found = send(memory, method, query="zebra walrus quagga", abstain=True)["result"]
+    found = memory.answer(method, query="zebra walrus quagga", abstain=True)["result"]
     assert found[LISTS[method]] == []
     assert found["noGoodMatch"] is True
     nearest = found["nearest"]
     assert nearest["id"] in {"dec-1", "chunk-1", 1, "art_note"}
     assert -1 <= nearest["cosine"] < 0.6
-    assert set(nearest) == {"id", "cosine"} | ({"type"} if method == "cstp.search" else set())
-    assert send(memory, method, query="zebra walrus quagga")["result"][LISTS[method]] != []
+    assert set(nearest) == {"id", "cosine"} | ({"type"} if method == "search" else set())
+    assert memory.answer(method, query="zebra walrus quagga")["result"][LISTS[method]] != []
 
 
 OF_KINDS = {
@@ -83,27 +76,27 @@ OF_KINDS = {
 @pytest.mark.parametrize("kind", OF_KINDS)
 def test_a_search_over_all_kinds_names_the_nearest_record(remembering: Callable[..., Any], kind: str) -> None:
     memory = remembering(OF_KINDS[kind], search={"least_cosine": 0.6})
-    (found,) = send(memory, "cstp.search", query="crane", limit=1)["result"]["results"]
-    nearest = send(memory, "cstp.search", query="zebra walrus quagga", abstain=True)["result"]["nearest"]
+    (found,) = memory.answer("search", query="crane", limit=1)["result"]["results"]
+    nearest = memory.answer("search", query="zebra walrus quagga", abstain=True)["result"]["nearest"]
     assert (nearest["type"], nearest["id"]) == (found["type"], found["id"])
     assert found["type"] == kind
 
 
 def test_the_nearest_episode_is_named_by_the_number_that_it_is_read_by(memory: Any) -> None:
-    for method in ("cstp.findEpisodes", "cstp.search"):
+    for method in ("findEpisodes", "search"):
         given = {"query": "zebra walrus quagga", "abstain": True}
-        only = {"kinds": ["episode"]} if method == "cstp.search" else {}
-        nearest = send(memory, method, **given, **only)["result"]["nearest"]
-        read = send(memory, "cstp.getEpisode", id=nearest["id"])["result"]
+        only = {"kinds": ["episode"]} if method == "search" else {}
+        nearest = memory.answer(method, **given, **only)["result"]["nearest"]
+        read = memory.answer("getEpisode", id=nearest["id"])["result"]
         assert (read["id"], read["query"]) == (nearest["id"], "Buy a crane")
 
 
-@pytest.mark.parametrize("method", ["cstp.queryDecisions", "cstp.searchKnowledge"])
+@pytest.mark.parametrize("method", ["queryDecisions", "searchKnowledge"])
 def test_an_answer_without_results_says_how_long_it_took(memory: Any, method: str) -> None:
     # the model of these tests takes microseconds for a word, so hundreds of them take milliseconds
     query = f"{method} " + " ".join(f"z{number}" for number in range(1000))
     began = perf_counter()
-    found = send(memory, method, query=query, abstain=True)["result"]
+    found = memory.answer(method, query=query, abstain=True)["result"]
     assert found["noGoodMatch"] is True
     assert 0 < found["queryTimeMs"] <= (perf_counter() - began) * 1000 + 1
 
@@ -111,18 +104,18 @@ def test_an_answer_without_results_says_how_long_it_took(memory: Any, method: st
 def test_an_expired_record_is_not_named(remembering: Callable[..., Any]) -> None:
     gone = replace(some()[0], expires_at=datetime(2020, 1, 1, tzinfo=UTC))
     memory = remembering([gone], search={"least_cosine": 0.6})
-    found = send(memory, "cstp.queryDecisions", query="zebra walrus quagga", abstain=True)["result"]
+    found = memory.answer("queryDecisions", query="zebra walrus quagga", abstain=True)["result"]
     assert found["noGoodMatch"] is True
     assert "nearest" not in found
 
 
 def test_an_answer_within_tokens_says_that_nothing_was_omitted(memory: Any) -> None:
-    found = send(memory, "cstp.recall", query="zebra walrus quagga", abstain=True, maxTokens=500)["result"]
+    found = memory.answer("recall", query="zebra walrus quagga", abstain=True, maxTokens=500)["result"]
     assert (found["noGoodMatch"], found["omitted"]) == (True, 0)
 
 
 def test_where_there_is_no_record_none_is_named(memory: Any) -> None:
-    found = send(memory, "cstp.queryDecisions", query="crane", filters={"category": "tooling"}, abstain=True)["result"]
+    found = memory.answer("queryDecisions", query="crane", filters={"category": "tooling"}, abstain=True)["result"]
     assert (found["noGoodMatch"], found["total"]) == (True, 0)
     assert "nearest" not in found
 
@@ -157,7 +150,7 @@ OF_SPEAKERS = {
 }
 
 
-@pytest.mark.parametrize("method", ["cstp.recall", "cstp.search"])
+@pytest.mark.parametrize("method", ["recall", "search"])
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
 @pytest.mark.parametrize("case", OF_SPEAKERS)
 def test_a_question_about_a_speaker_is_refused_if_turns_say_it_of_another_one(
@@ -165,36 +158,36 @@ def test_a_question_about_a_speaker_is_refused_if_turns_say_it_of_another_one(
 ) -> None:
     turns, query, refused = OF_SPEAKERS[case]
     memory = remembering(turns, search={"least_cosine": 0.2})
-    found = send(memory, method, query=query, mode=mode, abstain=True)["result"]
+    found = memory.answer(method, query=query, mode=mode, abstain=True)["result"]
     assert found["noGoodMatch"] is refused
     if refused:
         assert found["results"] == []
         assert found["nearest"]["cosine"] >= 0.2
     else:
-        assert found["results"] == send(memory, method, query=query, mode=mode)["result"]["results"] != []
+        assert found["results"] == memory.answer(method, query=query, mode=mode)["result"]["results"] != []
 
 
 def test_speakers_of_other_conversations_do_not_count(remembering: Callable[..., Any]) -> None:
     elsewhere = entry(Kind.TURN, "far", conversation_id="other", content=PAINTED, speaker="Eve", turn_index=0)
     memory = remembering([*said(ana="I sing.", ben="I dance."), elsewhere], search={"least_cosine": 0.2})
-    assert send(memory, "cstp.recall", query=ASKED, abstain=True)["result"]["noGoodMatch"] is False
+    assert memory.answer("recall", query=ASKED, abstain=True)["result"]["noGoodMatch"] is False
 
 
 @pytest.mark.parametrize("method", list(LISTS))
 def test_words_alone_cannot_abstain(memory: Any, method: str) -> None:
-    error = send(memory, method, query="crane", mode="keyword", abstain=True)["error"]
+    error = memory.answer(method, query="crane", mode="keyword", abstain=True)["error"]
     message = "needs a search by meaning, which the mode keyword is not"
     assert error["data"]["violations"] == [{"field": "abstain", "message": message}]
 
 
 def test_a_model_of_which_nothing_is_known_needs_the_setting(remembering: Callable[..., Any]) -> None:
-    error = send(remembering(some()), "cstp.recall", query="crane", abstain=True)["error"]
+    error = remembering(some()).answer("recall", query="crane", abstain=True)["error"]
     message = "needs search.least_cosine, which is not known of this model"
     assert error["data"]["violations"] == [{"field": "abstain", "message": message}]
 
 
 def test_to_abstain_needs_a_query(memory: Any) -> None:
-    error = send(memory, "cstp.recall", context="note", abstain=True)["error"]
+    error = memory.answer("recall", context="note", abstain=True)["error"]
     assert error["data"]["violations"] == [{"field": "abstain", "message": "means nothing without query"}]
 
 

@@ -11,10 +11,10 @@ from cognition_engines.models import Sensitivity
 from tests.kinds import entry
 
 LISTS = {
-    "cstp.queryDecisions": "decisions",
-    "cstp.searchKnowledge": "results",
-    "cstp.findEpisodes": "episodes",
-    "cstp.recall": "results",
+    "queryDecisions": "decisions",
+    "searchKnowledge": "results",
+    "findEpisodes": "episodes",
+    "recall": "results",
 }
 MAY = datetime(2023, 5, 7, 10, tzinfo=UTC)
 JULY = datetime(2024, 7, 1, tzinfo=UTC)
@@ -44,13 +44,6 @@ def memory(remembering: Callable[..., Any]) -> Any:
     return remembering(some())
 
 
-def send(memory: Any, method: str, **params: Any) -> dict[str, Any]:
-    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    fields = {"Authorization": f"Bearer {memory.token()}"}
-    reply: dict[str, Any] = memory.client.post(memory.url, json=request, headers=fields).json()
-    return reply
-
-
 def dates(answer: dict[str, Any], method: str) -> list[float | None]:
     return [one["explain"]["boosts"]["date"] for one in answer["result"][LISTS[method]]]
 
@@ -58,19 +51,19 @@ def dates(answer: dict[str, Any], method: str) -> list[float | None]:
 @pytest.mark.parametrize("method", list(LISTS))
 def test_an_explained_answer_shows_the_time_that_was_read(memory: Any, method: str) -> None:
     asked = {"query": "a crane in May 2023", "asOf": "2024-12-31"}
-    assert "interpreted" not in send(memory, method, **asked)["result"]
-    assert "interpreted" not in send(memory, method, query="a crane we may buy", explain=True)["result"]
-    found = send(memory, method, **asked, explain=True)
+    assert "interpreted" not in memory.answer(method, **asked)["result"]
+    assert "interpreted" not in memory.answer(method, query="a crane we may buy", explain=True)["result"]
+    found = memory.answer(method, **asked, explain=True)
     assert found["result"]["interpreted"] == INTERPRETED
     assert {1.0, 0.0} == set(dates(found, method))
-    open_ended = send(memory, method, query="a crane since May 2023", explain=True)["result"]["interpreted"]
+    open_ended = memory.answer(method, query="a crane since May 2023", explain=True)["result"]["interpreted"]
     assert open_ended == INTERPRETED | {"dateTo": None}
 
 
 @pytest.mark.parametrize("mode", ["semantic", "keyword"])
 @pytest.mark.parametrize("method", list(LISTS))
 def test_other_modes_show_the_time_and_rank_without_it(memory: Any, method: str, mode: str) -> None:
-    found = send(memory, method, query="a crane in May 2023", mode=mode, explain=True)
+    found = memory.answer(method, query="a crane in May 2023", mode=mode, explain=True)
     assert found["result"]["interpreted"] == INTERPRETED
     assert set(dates(found, method)) == {None}
 
@@ -79,33 +72,33 @@ def test_other_modes_show_the_time_and_rank_without_it(memory: Any, method: str,
 def test_a_time_is_seen_from_the_moment_that_is_given(memory: Any, method: str) -> None:
     read = {}
     for as_of in ("2023-05-01", "2023-04-30T23:59:59Z", "2024-05-01T01:00:00+05:00"):
-        answer = send(memory, method, query="a crane in May", asOf=as_of, explain=True)
+        answer = memory.answer(method, query="a crane in May", asOf=as_of, explain=True)
         read[as_of] = answer["result"]["interpreted"]["dateFrom"][:7], 1.0 in dates(answer, method)
     assert list(read.values()) == [("2023-05", True), ("2022-05", False), ("2023-05", True)]
 
 
 @pytest.mark.parametrize("method", list(LISTS))
 def test_a_moment_that_is_none_is_refused(memory: Any, method: str) -> None:
-    error = send(memory, method, query="a crane", asOf="in May")["error"]
+    error = memory.answer(method, query="a crane", asOf="in May")["error"]
     assert [one["field"] for one in error["data"]["violations"]] == ["asOf"]
 
 
 def test_an_answer_without_a_good_match_shows_the_time(remembering: Callable[..., Any]) -> None:
     memory = remembering(some(), search={"least_cosine": 0.9})
     for method in LISTS:
-        found = send(memory, method, query="zebra quagga in May 2023", abstain=True, explain=True)["result"]
+        found = memory.answer(method, query="zebra quagga in May 2023", abstain=True, explain=True)["result"]
         assert found["noGoodMatch"]
         assert found["interpreted"] == INTERPRETED
 
 
 def test_what_fits_into_tokens_comes_with_the_time(memory: Any) -> None:
-    for method in ("cstp.queryDecisions", "cstp.searchKnowledge", "cstp.recall"):
-        found = send(memory, method, query="a crane in May 2023", maxTokens=8000, explain=True)["result"]
+    for method in ("queryDecisions", "searchKnowledge", "recall"):
+        found = memory.answer(method, query="a crane in May 2023", maxTokens=8000, explain=True)["result"]
         assert found["interpreted"] == INTERPRETED
 
 
 def test_a_moment_without_a_query_means_nothing(memory: Any) -> None:
-    error = send(memory, "cstp.recall", context="note", asOf="2024-01-01")["error"]
+    error = memory.answer("recall", context="note", asOf="2024-01-01")["error"]
     assert error["data"]["violations"] == [{"field": "asOf", "message": "means nothing without query"}]
-    by_id = send(memory, "cstp.recall", id="art_may", query="in May 2023", explain=True)["result"]
+    by_id = memory.answer("recall", id="art_may", query="in May 2023", explain=True)["result"]
     assert "interpreted" not in by_id

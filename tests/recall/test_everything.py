@@ -14,83 +14,36 @@ DAYS = [datetime(2024, 5, day, tzinfo=UTC) for day in range(1, 8)]
 SETTINGS = {"least_cosine": 0.5}
 LONG = "The yard is quiet in winter. " * 40
 WHOLE = {
-    "decision": ("cstp.getDecision", "id"),
-    "chunk": ("cstp.getChunk", "chunkId"),
-    "episode": ("cstp.getEpisode", "id"),
-    "artifact": ("cstp.recall", "id"),
-    "turn": ("cstp.recall", "id"),
-    "event": ("cstp.recall", "id"),
+    "decision": ("getDecision", "id"),
+    "chunk": ("getChunk", "chunkId"),
+    "episode": ("getEpisode", "id"),
+    "artifact": ("recall", "id"),
+    "turn": ("recall", "id"),
+    "event": ("recall", "id"),
 }
 
 
 def some() -> list[Any]:
+    mast = "It lifts the mast."
     return [
         entry(Kind.SOURCE, "src-1", title="The Yard"),
-        entry(
-            Kind.DECISION,
-            "dec-1",
-            title="Buy a crane",
-            text="It lifts the mast.",
-            tags=("Tools",),
-            date=DAYS[0],
-            project="p",
-        ),
-        entry(
-            Kind.CHUNK,
-            "chunk-1",
-            content="A crane lifts the mast.",
-            source_id="src-1",
-            tags=("tools",),
-            created_at=DAYS[1],
-        ),
-        entry(
-            Kind.EXTRACTION,
-            "ext-1",
-            type="warning",
-            content={"title": "A crane may fall", "description": "It lifts the mast."},
-            topics=("tools",),
-            source_id="src-1",
-            extracted_at=DAYS[2],
-        ),
-        entry(
-            Kind.EPISODE,
-            1,
-            query="Buy a crane",
-            reward=0.5,
-            reflection="The mast.",
-            tags=("tools",),
-            created_at=DAYS[3],
-        ),
-        entry(
-            Kind.ARTIFACT,
-            "art_note",
-            content="Buy a crane: it lifts the mast.",
-            title="Crane",
-            context="email",
-            source_system="Slack",
-            importance=0.9,
-            ts=DAYS[4],
-        ),
+        entry(Kind.DECISION, "dec-1", title="Buy a crane", text=mast, tags=("Tools",), date=DAYS[0], project="p"),
+        entry(Kind.CHUNK, "chunk-1", content="A crane lifts the mast.", source_id="src-1", tags=("tools",),
+              created_at=DAYS[1]),
+        entry(Kind.EXTRACTION, "ext-1", type="warning", content={"title": "A crane may fall", "description": mast},
+              topics=("tools",), source_id="src-1", extracted_at=DAYS[2]),
+        entry(Kind.EPISODE, 1, query="Buy a crane", reward=0.5, reflection="The mast.", tags=("tools",),
+              created_at=DAYS[3]),
+        entry(Kind.ARTIFACT, "art_note", content="Buy a crane: it lifts the mast.", title="Crane", context="email",
+              source_system="Slack", importance=0.9, ts=DAYS[4]),
         entry(Kind.TURN, "art_say", conversation_id="c-1", speaker="Ana", content="Who buys the crane?", ts=DAYS[5]),
-        entry(
-            Kind.EVENT,
-            "evt_buy",
-            artifact_id="art_note",
-            category="Commitment",
-            narrative="Ana buys the crane",
-            event_time=DAYS[6],
-        ),
+        entry(Kind.EVENT, "evt_buy", artifact_id="art_note", category="Commitment", narrative="Ana buys the crane",
+              event_time=DAYS[6]),
         entry(Kind.ARTIFACT, "art_long", content=LONG, title="Winter", chunked=True, context="note"),
         entry(Kind.ARTIFACT_CHUNK, "long-0", artifact_id="art_long", content=LONG, chunk_index=0, total_chunks=2),
-        entry(
-            Kind.ARTIFACT_CHUNK,
-            "long-1",
-            artifact_id="art_long",
-            content="The crane rusts. " + LONG,
-            chunk_index=1,
-            total_chunks=2,
-        ),
-    ]
+        entry(Kind.ARTIFACT_CHUNK, "long-1", artifact_id="art_long", content="The crane rusts. " + LONG, chunk_index=1,
+              total_chunks=2),
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -98,17 +51,8 @@ def memory(remembering: Callable[..., Any]) -> Any:
     return remembering(some(), search=SETTINGS)
 
 
-def ask(
-    memory: Any, method: str = "cstp.search", rights: dict[str, Any] | None = None, **params: Any
-) -> dict[str, Any]:
-    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-    fields = {"Authorization": f"Bearer {memory.token(**(rights or {}))}"}
-    reply: dict[str, Any] = memory.client.post(memory.url, json=request, headers=fields).json()
-    return reply
-
-
 def found(memory: Any, **params: Any) -> list[dict[str, Any]]:
-    reply = ask(memory, **{"query": QUERY, "limit": 50, **params})
+    reply = memory.answer("search", **{"query": QUERY, "limit": 50, **params})
     assert "result" in reply, reply
     results: list[dict[str, Any]] = reply["result"]["results"]
     return results
@@ -132,7 +76,7 @@ def test_an_id_is_one_that_the_method_for_the_whole_takes(memory: Any) -> None:
     for each in found(memory):
         if each["type"] in WHOLE:
             method, name = WHOLE[each["type"]]
-            assert "result" in ask(memory, method, **{name: each["id"]}), each
+            assert "result" in memory.answer(method, **{name: each["id"]}), each
 
 
 def test_an_artifact_and_its_chunks_are_one_result_with_the_id_of_the_artifact(memory: Any) -> None:
@@ -171,7 +115,7 @@ def test_dates_hold_for_every_kind(memory: Any) -> None:
 def test_limit_bounds_the_results_of_all_kinds_together(memory: Any) -> None:
     every = found(memory)
     assert found(memory, limit=3) == every[:3]
-    assert len(ask(memory, query=QUERY)["result"]["results"]) == min(10, len(every))
+    assert len(memory.answer("search", query=QUERY)["result"]["results"]) == min(10, len(every))
 
 
 def test_content_and_explanations_come_when_they_are_asked_for(memory: Any) -> None:
@@ -185,7 +129,7 @@ def test_content_and_explanations_come_when_they_are_asked_for(memory: Any) -> N
 
 def test_an_answer_fits_the_tokens_that_it_may_have(memory: Any) -> None:
     params = {"query": "the crane rusts in the quiet yard", "limit": 50, "include": ["content"], "maxTokens": 500}
-    result = ask(memory, **params)["result"]
+    result = memory.answer("search", **params)["result"]
     assert len(str(result).encode()) <= 500 * 3
     assert len(result["results"]) + result["omitted"] == len(found(memory, query=params["query"]))
     cut = [each for each in result["results"] if each["truncated"]]
@@ -219,21 +163,21 @@ def test_a_time_in_the_query_raises_the_scores_of_its_records_and_is_returned(me
     asked = {"query": "who buys the crane, the month before", "explain": True}
     spoken = {"query": "who buys the crane, last month", "explain": True}
 
-    result = ask(memory, **spoken, asOf="2024-06-10")["result"]
+    result = memory.answer("search", **spoken, asOf="2024-06-10")["result"]
     dates = {each["id"]: each["explain"]["boosts"]["date"] for each in result["results"]}
     assert result["interpreted"] == {"dateFrom": "2024-05-01T00:00:00Z", "dateTo": "2024-05-31T23:59:59.999999Z"}
     assert (dates["art_say"], dates["art_long"]) == (1.0, 0.0)
 
-    later = ask(memory, **spoken, asOf="2024-08-10")["result"]
+    later = memory.answer("search", **spoken, asOf="2024-08-10")["result"]
     scores = [{each["id"]: each["score"] for each in one["results"]} for one in (result, later)]
     assert scores[0]["art_say"] > scores[1]["art_say"]
     assert scores[0]["art_long"] == scores[1]["art_long"]
-    assert "interpreted" not in ask(memory, **asked)["result"]
-    words = ask(memory, **spoken, asOf="2024-06-10", mode="keyword")["result"]
+    assert "interpreted" not in memory.answer("search", **asked)["result"]
+    words = memory.answer("search", **spoken, asOf="2024-06-10", mode="keyword")["result"]
     assert {each["explain"]["boosts"]["date"] for each in words["results"]} == {None}
 
 
 def test_a_write_is_found_by_a_search_that_waits_for_it(memory: Any) -> None:
     seq = memory.records.last_seq()
     assert found(memory, minSeq=seq) == found(memory)
-    assert ask(memory, query=QUERY, minSeq=seq + 10**12)["error"]["code"] == -32003
+    assert memory.answer("search", query=QUERY, minSeq=seq + 10**12)["error"]["code"] == -32003

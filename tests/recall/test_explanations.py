@@ -8,7 +8,7 @@ import pytest
 from cognition_engines.kinds.spec import Kind
 from tests.kinds import entry
 
-LISTS = {"cstp.recall": "results", "cstp.searchKnowledge": "results", "cstp.findEpisodes": "episodes"}
+LISTS = {"recall": "results", "searchKnowledge": "results", "findEpisodes": "episodes"}
 
 
 @pytest.fixture(scope="module", params=["model", "words"])
@@ -25,9 +25,7 @@ def memory(request: pytest.FixtureRequest, remembering: Callable[..., Any]) -> A
 
 
 def found(memory: Any, method: str, **params: Any) -> list[dict[str, Any]]:
-    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"query": "grease crane", **params}}
-    fields = {"Authorization": f"Bearer {memory.token()}"}
-    reply = memory.client.post(memory.url, json=request, headers=fields).json()
+    reply = memory.answer(method, query="grease crane", **params)
     assert "result" in reply, reply
     listed: list[dict[str, Any]] = reply["result"][LISTS[method]]
     return listed

@@ -49,12 +49,6 @@ def memory(remembering: Callable[..., Any]) -> Any:
     return remembering(graph())
 
 
-@pytest.fixture(scope="module")
-def token(memory: Any) -> str:
-    text: str = memory.token()
-    return text
-
-
 def reasons(answer: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {item["id"]: (item["reason"], item["via"]) for item in answer["related"]}
 

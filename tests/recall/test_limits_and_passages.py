@@ -46,12 +46,6 @@ def memory(remembering: Callable[..., Any]) -> Any:
     return remembering(entries)
 
 
-@pytest.fixture(scope="module")
-def token(memory: Any) -> str:
-    text: str = memory.token()
-    return text
-
-
 @pytest.mark.parametrize("limit", [1, 2, 3, 10, 11, 50])
 @pytest.mark.parametrize("selector", [{"query": "launch report"}, {"context": "meeting"}, {"id": "doc0"}])
 def test_limit_counts_results_and_events(memory: Any, token: str, selector: dict[str, Any], limit: int) -> None:

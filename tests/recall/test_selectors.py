@@ -38,12 +38,6 @@ def memory(remembering: Callable[..., Any]) -> Any:
     return remembering(small())
 
 
-@pytest.fixture(scope="module")
-def token(memory: Any) -> str:
-    text: str = memory.token()
-    return text
-
-
 @pytest.mark.parametrize(
     ("id", "stored", "type"),
     [

@@ -94,24 +94,31 @@ def test_a_row_with_another_value_in_any_column_is_altered(records: Records, alt
     assert ("altered", 3) in problems(records)
 
 
-@pytest.mark.parametrize("change", ["kind = 'chunk'", "id = 'd-9'", "written = 1"])
-def test_a_row_that_names_another_record_is_altered(records: Records, alter: Alter, change: str) -> None:
+RECORD = "UPDATE audit_records SET {} WHERE number = 3 AND place = 0"
+BREAKS: dict[str, tuple[tuple[str, ...], list[tuple[str, int]]]] = {
+    "another kind": ((RECORD.format("kind = 'chunk'"),), [("altered", 3)]),
+    "another id": ((RECORD.format("id = 'd-9'"),), [("altered", 3)]),
+    "a write instead of a read": ((RECORD.format("written = 1"),), [("altered", 3)]),
+    "a record less": (("DELETE FROM audit_records WHERE number = 3 AND place = 1",), [("altered", 3)]),
+    "a record more": (("INSERT INTO audit_records VALUES (5, 2, 'decision', 'd-9', 0)",), [("altered", 5)]),
+    "rows less": (
+        ("DELETE FROM audit_records WHERE number IN (1, 4)", "DELETE FROM audit_rows WHERE number IN (1, 4)"),
+        [("missing", 1), ("missing", 4)],
+    ),
+    "no end": (
+        ("DELETE FROM audit_records WHERE number > 4", "DELETE FROM audit_rows WHERE number > 4"),
+        [("truncated", 5)],
+    ),
+    "another head": ((f"UPDATE audit_head SET hash = '{START}'",), [("head", 6)]),
+}
+
+
+@pytest.mark.parametrize("case", BREAKS)
+def test_each_break_of_a_chain_is_found(records: Records, alter: Alter, case: str) -> None:
+    statements, found = BREAKS[case]
     fill(records, 1, 6)
-    alter(f"UPDATE audit_records SET {change} WHERE number = 3 AND place = 0")
-    assert problems(records) == [("altered", 3)]
-
-
-def test_a_row_that_names_a_record_less_or_one_more_is_altered(records: Records, alter: Alter) -> None:
-    fill(records, 1, 6)
-    alter("DELETE FROM audit_records WHERE number = 3 AND place = 1")
-    alter("INSERT INTO audit_records VALUES (5, 2, 'decision', 'd-9', 0)")
-    assert problems(records) == [("altered", 3), ("altered", 5)]
-
-
-def test_a_row_that_is_missing_is_found(records: Records, alter: Alter) -> None:
-    fill(records, 1, 6)
-    alter("DELETE FROM audit_records WHERE number IN (1, 4)", "DELETE FROM audit_rows WHERE number IN (1, 4)")
-    assert problems(records) == [("missing", 1), ("missing", 4)]
+    alter(*statements)
+    assert problems(records) == found
 
 
 def test_rows_whose_places_were_exchanged_are_reordered(records: Records, alter: Alter) -> None:
@@ -134,16 +141,8 @@ def test_a_row_that_was_taken_out_with_the_rest_renumbered_is_found(records: Rec
     assert ("truncated", 6) in problems(records)
 
 
-def test_rows_that_are_missing_at_the_end_are_found_by_the_head(records: Records, alter: Alter) -> None:
+def test_a_row_above_the_head_is_found(records: Records, alter: Alter) -> None:
     fill(records, 1, 6)
-    alter("DELETE FROM audit_records WHERE number > 4", "DELETE FROM audit_rows WHERE number > 4")
-    assert problems(records) == [("truncated", 5)]
-
-
-def test_a_head_that_was_changed_is_found(records: Records, alter: Alter) -> None:
-    fill(records, 1, 6)
-    alter(f"UPDATE audit_head SET hash = '{START}'")
-    assert problems(records) == [("head", 6)]
     alter("UPDATE audit_head SET number = 5")
     assert ("extra", 6) in problems(records)
 

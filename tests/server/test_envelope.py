@@ -107,22 +107,6 @@ def test_too_many_values_are_refused_and_commas_in_texts_are_free(live_server: A
     assert (over.status, over.code, over.json["id"]) == (200, -32600, None)
 
 
-def test_elements_of_a_batch_run_at_the_same_time_and_answer_in_order(live_server: Any) -> None:
-    server = live_server({"server.batch_concurrency": 3, "limits.default": "1000000/minute"})
-    batch = [
-        {
-            "jsonrpc": "2.0",
-            "method": "cstp.queryDecisions" if n % 3 else "cstp.whoami",
-            "id": n,
-            "params": {"query": "x"} if n % 3 else {},
-        }
-        for n in range(60)
-    ]
-    reply = server.post(batch, server.token())
-    assert [one["id"] for one in reply.json] == list(range(60))
-    assert all("result" in one for one in reply.json)
-
-
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

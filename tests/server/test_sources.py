@@ -18,8 +18,8 @@ SEARCH = {"query": "heron", "mode": "keyword"}
 def test_a_server_answers_from_the_collections_that_its_settings_name(
     live_server: Any, request_bytes: Any, tmp_path: Path, wait_until: Callable[..., None]
 ) -> None:
-    place = Place(str(tmp_path / "chroma"))
-    address = place.fill("notes", {"a": "The heron waits."}, CountingEmbedder())
+    place = Place(str(tmp_path / "chroma"), CountingEmbedder())
+    address = place.fill({"a": "The heron waits."})
     away = f"chroma:http://127.0.0.1:{free_port()}/notes"
     sources = [{"url": address, "project": "fauna", "sensitivity": "sensitive"}, {"url": away}]
     server = live_server({"sources": sources})

@@ -131,15 +131,6 @@ async def test_a_receipt_counts_what_is_still_there(engine: Engine) -> None:
     assert (found.receipt.records, found.receipt.keywords) == (4, 1)  # a row of records, decisions, links, revisions
 
 
-async def test_a_dry_run_says_what_would_go_and_leaves_it(engine: Engine) -> None:
-    id = await recorded(engine, "Sell the oven")
-    done = await engine.write(ANN, Forget(id=id), None, True)
-    assert isinstance(done, Forgotten)
-    assert (done.cascade.revisions, done.receipt) == (1, None)
-    assert len(engine.records.reads.find([(Kind.DECISION, id)], None)) == 1
-    assert engine.records.forgetting.erasures() == []
-
-
 async def test_who_may_forget_what(engine: Engine, tmp_path: Path) -> None:
     id = await recorded(engine, "Sell the oven")
     with pytest.raises(ScopeNeeded, match="admin"):

@@ -79,18 +79,6 @@ async def test_storing_again_changes_what_differs_and_nothing_else(engine: Engin
     assert engine.records.counts().get(Kind.CHUNK, 0) == 2
 
 
-async def test_one_mistake_and_nothing_is_stored(engine: Engine) -> None:
-    with pytest.raises(WritesRefused) as refused:
-        read_given([CHUNK, {"kind": "chunk"}, {"kind": "turn", "content": "a"}])
-    assert [path for path, _ in refused.value.faults] == ["records[1].content", "records[2].kind"]
-    with pytest.raises(RecordNotFound):
-        await store(engine, ANN, {"kind": "chunk", "content": "a"}, CHUNK)  # its source is not there
-    with pytest.raises(WritesRefused) as refused:
-        await store(engine, PUBLIC, SOURCE, CHUNK | {"sensitivity": "sensitive"})
-    assert [path for path, _ in refused.value.faults] == ["records[1].sensitivity"]
-    assert sum(engine.records.counts().values()) == 0
-
-
 async def test_what_is_longer_than_a_call_may_send_is_refused_by_its_path() -> None:
     with pytest.raises(WritesRefused) as refused:
         read_given([{"kind": "chunk", "content": "a" * 32_769, "tags": ["t"] * 101}])

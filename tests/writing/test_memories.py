@@ -232,13 +232,6 @@ async def test_two_calls_of_one_turn_at_once_remember_one(engine: Engine) -> Non
     assert sorted(one.status for one in done) == ["created", *["unchanged"] * 5]
 
 
-async def test_a_dry_run_remembers_nothing(engine: Engine) -> None:
-    done = await engine.write(ANN, page(LONG), "key", dry_run=True)
-    assert isinstance(done, Remembered)
-    assert (done.status, done.chunks > 1, sum(engine.records.counts().values())) == ("created", True, 0)
-    assert (await remembered(engine, ANN, page("Other."), "key")).status == "created", "the key was not spent"
-
-
 async def test_the_events_of_a_memory_stay_its_owners_when_another_agent_amends_it(engine: Engine) -> None:
     await remembered(engine, ANN, page("Two tides", events=(Event(category="Seen", narrative="Two tides."),)))
     amended = await remembered(

@@ -8,9 +8,8 @@ from typing import Any, Self, TypeVar
 import httpx
 
 from cstp.call import Call, raw_call
-from cstp.client.bounded_transport import TimeLeft
 from cstp.client.change_iterators import Cursor, Following, wait_milliseconds
-from cstp.client.connections import options_for
+from cstp.client.connections import TimeLeft, options_for
 from cstp.client.messages import HttpAnswer, batch_body, read_answer, read_batch, request_body
 from cstp.client.methods import AsyncMethods
 from cstp.client.target import Targeted

@@ -6,7 +6,6 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, WithJson
 from pydantic_core import PydanticCustomError
 
 from cstp.contract import ANSWER_TOKENS, DecisionIds, Method, PublishedNames, ToolText, Wire, WireResult
-from cstp.errors import QueryFailed
 from cstp.fields import WHOLE, Label, LowerInstant, Share, UpperInstant, each_once, in_order
 from cstp.methods.decision_links import DecisionEdge, DecisionInShort
 from cstp.reads import (
@@ -190,7 +189,6 @@ QUERY_DECISIONS = Method(
     summary="Search the agent's decisions by meaning and by words, with filters.",
     params=QueryDecisionsParams,
     result=QueryDecisionsResult,
-    errors=(QueryFailed,),
     cost=2,
     tool=ToolText(
         title="Search decisions",

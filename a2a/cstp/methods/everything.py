@@ -5,7 +5,6 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 from pydantic import AfterValidator, Field
 
 from cstp.contract import ANSWER_TOKENS, DecisionIds, Method, Names, ToolText, WireResult, by_type
-from cstp.errors import QueryFailed
 from cstp.fields import WHOLE, InstantOut, Label, Level, LowerInstant, Share, UpperInstant, each_once, in_order
 from cstp.reads import (
     Abstain,
@@ -156,7 +155,6 @@ SEARCH = Method(
     summary="Search records of all kinds in one order, by meaning and by words, with filters.",
     params=SearchParams,
     result=SearchResult,
-    errors=(QueryFailed,),
     cost=2,
     tool=ToolText(
         title="Search everything",

@@ -5,7 +5,6 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from cstp.contract import Method, Names, ToolText, WireResult
-from cstp.errors import QueryFailed
 from cstp.fields import WHOLE, Offset, Topic
 from cstp.reads import Present, ReadParams
 
@@ -200,7 +199,6 @@ GET_DECISIONS = Method(
     summary="List the decisions extracted from sources, by topic.",
     params=ExtractionsParams,
     result=GetDecisionsResult,
-    errors=(QueryFailed,),
     from_records=True,
     tool=ToolText(
         title="List decision points of documents",
@@ -217,7 +215,6 @@ GET_PATTERNS = Method(
     summary="List the patterns extracted from sources, by topic.",
     params=ExtractionsParams,
     result=GetPatternsResult,
-    errors=(QueryFailed,),
     from_records=True,
     tool=ToolText(
         title="List patterns from sources",
@@ -233,7 +230,6 @@ GET_WARNINGS = Method(
     summary="List the warnings extracted from sources, by topic.",
     params=ExtractionsParams,
     result=GetWarningsResult,
-    errors=(QueryFailed,),
     from_records=True,
     tool=ToolText(
         title="List warnings from sources",

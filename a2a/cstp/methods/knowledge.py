@@ -231,7 +231,6 @@ SEARCH_KNOWLEDGE = Method(
     summary="Search chunks and extractions by meaning and by words, with filters.",
     params=SearchKnowledgeParams,
     result=SearchKnowledgeResult,
-    errors=(QueryFailed,),
     cost=2,
     tool=ToolText(
         title="Search documents",

@@ -103,7 +103,6 @@ LIST_MEMORIES = Method(
     summary="List what was said and written page by page, newest first, with filters.",
     params=ListMemoriesParams,
     result=ListMemoriesResult,
-    errors=(QueryFailed,),
     from_records=True,
     tool=ToolText(
         title="List memories",

@@ -5,7 +5,6 @@ from typing import Annotated
 from pydantic import Field, JsonValue
 
 from cstp.contract import Method, Wire, WireResult
-from cstp.errors import QueryFailed
 from cstp.fields import WHOLE, InstantOut, Label, Level, LowerInstant, UpperInstant, in_order
 from cstp.writes import RecordId
 
@@ -47,6 +46,7 @@ WHOAMI = Method(
     summary="Return which agent the token belongs to, its scopes, clearance, projects and limits.",
     params=WhoamiParams,
     result=WhoamiResult,
+    errors=(),
     scope=None,
     audited=False,
 )
@@ -74,6 +74,7 @@ DISCOVER = Method(
     summary="Describe every method: parameters, bounds, results, errors, examples, as an OpenRPC document.",
     params=DiscoverParams,
     result=DiscoverResult,
+    errors=(),
     scope=None,
     audited=False,
 )
@@ -150,6 +151,5 @@ AUDIT = Method(
     summary="List who has read or written which records, newest first, with filters.",
     params=AuditParams,
     result=AuditResult,
-    errors=(QueryFailed,),
     scope="admin",
 )

@@ -68,7 +68,7 @@ _GROUPS: Final[Mapping[str, Mapping[str, _Entry]]] = {
     "Open the folder": {
         "ingest": _Entry("Read records of all kinds", "cstp ingest docs notes.jsonl"),
         "watch": _Entry("Read folders and files, and again when they change, until stopped", "cstp watch docs"),
-        "move": _Entry("Move the records of a folder that was moved", "cstp move notes archive/notes"),
+        "move": _Entry("Move the records of a folder that was moved", "cstp move notes archive/notes", "backup"),
         "map": _Entry("Propose a map that turns objects of another system into records", "cstp map dump.jsonl"),
         "show": _Entry("Print one complete record", "cstp show dec_3f2a", "records"),
         "delete": _Entry("Delete records from everything", "cstp delete src_notes", "records"),

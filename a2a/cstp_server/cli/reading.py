@@ -31,7 +31,6 @@ from cognition_engines.ingest.patterns import BadPattern, parse_patterns
 from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
-from cognition_engines.store.records import Records
 from cstp_server.cli.remote import connect
 from cstp_server.cli.remote_records import RemoteRecords
 from cstp_server.cli.spooling import copy_to_file
@@ -213,16 +212,11 @@ def run_here(
         collections = stack.enter_context(_collections(sources, options.texts, embedder, formats))
         store = compared_records(loaded) if options.dry_run else opened_records(loaded, named=named)
         records = stack.enter_context(store)
-        _require_records_of(sources.files, records)
+        for path in sources.files:
+            if not os.path.lexists(path) and not records.origins.read_below(os.path.abspath(path)):
+                raise typer.BadParameter(f"{path} does not exist, and has no records", param_hint="PATH")
         threads = loaded.settings.embedding.threads
         return ingest(sources.files, options, records, embedder, shown, threads, collections, formats)
-
-
-def _require_records_of(files: Sequence[Path], records: Records) -> None:
-    """Raise BadParameter for a path that is not there and that no record is from."""
-    for path in files:
-        if not os.path.lexists(path) and not records.origins.read_below(os.path.abspath(path)):
-            raise typer.BadParameter(f"{path} does not exist, and has no records", param_hint="PATH")
 
 
 def run_elsewhere(sources: Sources, options: Options, target: Target, shown: Progress) -> Summary:

@@ -7,7 +7,6 @@ from cognition_engines.indexes.columns.listing import RECORDED, Order
 from cognition_engines.kinds.decisions import Review
 from cognition_engines.models import Decision, DecisionDetails, Filters, Overdue, Sensitivity
 from cognition_engines.queries.decisions import joined_links
-from cognition_engines.queries.lists import DecisionStatistics
 from cognition_engines.store.reads.decisions import DecisionHistory, GraphEdge as FoundEdge, GraphRequest
 from cognition_engines.store.values import Revision, StoredRecord
 from cognition_engines.writing.decisions import ratified_by
@@ -16,6 +15,7 @@ from cstp.errors import NotFound
 from cstp.methods import decision_links as graph, decision_reads as wire
 from cstp_server.handlers.conversion import LEVELS, provenance_of, to_wire
 from cstp_server.handlers.decision_records import edge_of, ended_edge_of
+from cstp_server.handlers.searches import decision_members
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 _COLUMNS = {name: name for name in ("confidence", "category", "stakes", "status")} | {
@@ -49,7 +49,16 @@ def decision_read_methods(engine: Engine) -> tuple[AnyBound, ...]:
 
     async def get_stats(params: wire.GetStatsParams, call: Call) -> wire.GetStatsResult:
         filters = Filters(project=params.project, date_after=params.date_from, date_before=params.date_to)
-        return _counts(await engine.count_decisions(filters, call.viewer, call.agent))
+        found = await engine.count_decisions(filters, call.viewer, call.agent)
+        return to_wire(
+            wire.GetStatsResult,
+            found,
+            by_day=[wire.DayCount(date=day, count=count) for day, count in found.by_day],
+            top_tags=[wire.TagCount(tag=tag, count=count) for tag, count in found.tags],
+            recent_activity=wire.RecentActivity(
+                last_24h=found.last_day, last_7d=found.last_week, last_30d=found.last_month
+            ),
+        )
 
     async def get_graph(params: graph.GetGraphParams, call: Call) -> graph.GetGraphResult:
         types = None if params.edge_types is None else frozenset(params.edge_types)
@@ -95,13 +104,7 @@ def _to_listed(stored: StoredRecord) -> wire.ListedDecision:
     assert isinstance(decision, Decision)
     return wire.ListedDecision(
         id=str(decision.id),
-        title=decision.title,
-        category=decision.category,
-        confidence=decision.confidence,
-        stakes=decision.stakes,
-        status=decision.status,
-        outcome=decision.outcome,
-        date=decision.date,
+        **decision_members(decision),
         review_by=decision.review_by,
         tags=list(decision.tags),
         project=decision.project,
@@ -141,36 +144,12 @@ def _revision(one: Revision) -> wire.RecordedRevision:
     return to_wire(wire.RecordedRevision, one, one.record, revision=one.number, by=one.agent)
 
 
-def _counts(found: DecisionStatistics) -> wire.GetStatsResult:
-    return wire.GetStatsResult(
-        total=found.total,
-        current=found.current,
-        superseded=found.superseded,
-        overdue=found.overdue,
-        by_category=dict(found.by_category),
-        by_stakes=dict(found.by_stakes),
-        by_status=dict(found.by_status),
-        by_agent=dict(found.by_agent),
-        by_day=[wire.DayCount(date=day, count=count) for day, count in found.by_day],
-        top_tags=[wire.TagCount(tag=tag, count=count) for tag, count in found.tags],
-        recent_activity=wire.RecentActivity(
-            last_24h=found.last_day, last_7d=found.last_week, last_30d=found.last_month
-        ),
-    )
-
-
 def _node(stored: StoredRecord, depth: int) -> graph.GraphNode:
     decision = stored.record
     assert isinstance(decision, Decision)
     return graph.GraphNode(
         id=str(decision.id),
-        title=decision.title,
-        category=decision.category,
-        confidence=decision.confidence,
-        stakes=decision.stakes,
-        status=decision.status,
-        outcome=decision.outcome,
-        date=decision.date,
+        **decision_members(decision),
         depth=depth,
     )
 

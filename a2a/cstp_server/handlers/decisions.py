@@ -12,7 +12,17 @@ from cognition_engines.models import Decision, Filters
 from cognition_engines.queries.decisions import FoundLinks, Match, Part as IncludedPart, Question
 from cstp.methods import decisions as wire
 from cstp_server.handlers.decision_records import edge_of
-from cstp_server.handlers.searches import NO_TIME, Asked, Cutting, Part, explain_result, fit, no_match, read_search
+from cstp_server.handlers.searches import (
+    NO_TIME,
+    Asked,
+    Cutting,
+    Part,
+    decision_members,
+    explain_result,
+    fit,
+    no_match,
+    read_search,
+)
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
 
@@ -21,7 +31,12 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
 
     async def query_decisions(params: wire.QueryDecisionsParams, call: Call) -> wire.QueryDecisionsResult:
         asked = read_search(engine, params)
-        include = _included_parts(params)
+        switches: dict[IncludedPart, bool] = {
+            "edges": params.include_links,
+            "provenance": params.include_provenance,
+            "explain": params.explain,
+        }
+        include = frozenset((*(params.include or ()), *(name for name, wanted in switches.items() if wanted)))
         filters = _filters(params.filters)
         question = Question(
             params.query, filters, call.viewer, params.limit, asked.mode, include, params.abstain, asked.as_of
@@ -40,15 +55,6 @@ def decision_methods(engine: Engine, agent_id: str) -> tuple[AnyBound, ...]:
         return answer
 
     return (BoundMethod(wire.QUERY_DECISIONS, query_decisions),)
-
-
-def _included_parts(params: wire.QueryDecisionsParams) -> frozenset[IncludedPart]:
-    switches: dict[IncludedPart, bool] = {
-        "edges": params.include_links,
-        "provenance": params.include_provenance,
-        "explain": params.explain,
-    }
-    return frozenset((*(params.include or ()), *(name for name, wanted in switches.items() if wanted)))
 
 
 def _answer(
@@ -117,13 +123,7 @@ def _summary(match: Match, include: frozenset[IncludedPart], *, reasons: bool) -
     decision = match.decision
     return wire.DecisionSummary(
         id=str(decision.id),
-        title=decision.title,
-        category=decision.category,
-        confidence=decision.confidence,
-        stakes=decision.stakes,
-        status=decision.status,
-        outcome=decision.outcome,
-        date=decision.date,
+        **decision_members(decision),
         distance=match.distance,
         origin=match.origin.made_by,
         recorded_by=match.origin.recorded_by,

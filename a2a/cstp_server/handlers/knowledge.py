@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from pydantic_core import to_json
 
@@ -35,15 +35,9 @@ from cstp_server.handlers.conversion import refusals, to_wire, writer_of
 from cstp_server.handlers.searches import NO_TIME, Asked, Part, explain_result, fit, no_match, read_search, shown_place
 from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
 
-_CONTENTS: Final[Mapping[str, type[extractions.AnyContent]]] = {
-    "decision": extractions.DecisionContent,
-    "pattern": extractions.PatternContent,
-    "warning": extractions.WarningContent,
-    "methodology": extractions.MethodologyContent,
-    "checklist": extractions.ChecklistContent,
-    "persona": extractions.PersonaContent,
-    "workflow": extractions.WorkflowContent,
-}
+_CONTENTS: Final[Mapping[str, type[extractions.AnyContent]]] = dict(
+    zip(EXTRACTION_TYPES, get_args(extractions.AnyContent), strict=True)
+)
 
 
 def knowledge_methods(engine: Engine) -> tuple[AnyBound, ...]:

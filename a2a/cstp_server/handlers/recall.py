@@ -28,6 +28,7 @@ from cstp_server.handlers.searches import (
     Asked,
     Cutting,
     Part,
+    decision_members,
     explain_result,
     fit,
     no_match,
@@ -268,7 +269,11 @@ def _metadata(stored: StoredRecord, source: SourceName | None = None) -> wire.Re
         case Event() as event:
             return _event_metadata(event)
         case Decision() as decision:
-            return _decision_metadata(decision)
+            return wire.DecisionMetadata(
+                **decision_members(decision),
+                tags=list(decision.tags),
+                given=decision.metadata,
+            )
         case ArtifactChunk() as chunk:
             return _passage_metadata(chunk, stored)
         case Chunk() as chunk:
@@ -313,20 +318,6 @@ def _event_metadata(event: Event) -> wire.EventMetadata:
             for each in event.evidence
         ],
         artifact_id=None if event.artifact_id is None else add_prefix(Kind.ARTIFACT, event.artifact_id),
-    )
-
-
-def _decision_metadata(decision: Decision) -> wire.DecisionMetadata:
-    return wire.DecisionMetadata(
-        title=decision.title,
-        category=decision.category,
-        confidence=decision.confidence,
-        stakes=decision.stakes,
-        status=decision.status,
-        outcome=decision.outcome,
-        date=decision.date,
-        tags=list(decision.tags),
-        given=decision.metadata,
     )
 
 

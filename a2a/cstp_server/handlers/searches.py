@@ -17,7 +17,7 @@ from cognition_engines.errors import NoGoodMatch
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import Record
 from cognition_engines.kinds.spec import Origin
-from cognition_engines.models import Mode
+from cognition_engines.models import Decision, Mode
 from cognition_engines.queries.passages import PassageRequest
 from cognition_engines.retrieval.scores import Explanation
 from cognition_engines.retrieval.snippets import Room, Window
@@ -77,6 +77,19 @@ def read_search(engine: Engine, params: AnySearch) -> Asked:
     found = engine.read_dates(params.query, as_of) if params.explain and params.query is not None else None
     dates = None if found is None else Interpreted(date_from=found.first, date_to=found.last)
     return Asked(mode, as_of, dates, began)
+
+
+def decision_members(decision: Decision) -> dict[str, Any]:
+    """Return the members that every answer has of a decision, but for its id."""
+    return {
+        "title": decision.title,
+        "category": decision.category,
+        "confidence": decision.confidence,
+        "stakes": decision.stakes,
+        "status": decision.status,
+        "outcome": decision.outcome,
+        "date": decision.date,
+    }
 
 
 def no_match(found: NoGoodMatch) -> dict[str, Any]:

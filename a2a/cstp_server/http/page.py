@@ -168,7 +168,7 @@ class PageSessions:
         """Return the token of a code and its text; None if the code is invalid.
 
         Raise TokenRefused if the agent can have no other token, and ConfigurationError, ComponentFailed or OSError if
-        files or threads fail. The code is used up then.
+        files or threads fail. The code cannot be used again then.
         """
         return await self._pool.run(Caller(network, float("inf")), _claim, self._links, self._tokens, code)
 

@@ -123,7 +123,7 @@ def object_of(entry: Entry, at: datetime) -> dict[str, Any]:
 
 
 def origin_object(origin: Origin) -> dict[str, Any]:
-    """Return an origin as lines have it, with its digest."""
+    """Return an origin in the form of lines, with its digest."""
     dumped: dict[str, Any] = _ORIGIN.dump_python(_origin_line(origin), mode="json", by_alias=True)
     return {**dumped, "digest": origin.digest}
 

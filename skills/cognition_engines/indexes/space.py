@@ -1,7 +1,9 @@
 """The index of one search space: columns, keywords and neighbours that follow the records in the background."""
 
 import logging
+import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
@@ -14,7 +16,6 @@ from cognition_engines.indexes.columns.builder import Columns
 from cognition_engines.indexes.columns.saved import ColumnsFile, Identity
 from cognition_engines.indexes.columns.snapshot import Floats, Snapshot
 from cognition_engines.indexes.keywords.index import KeywordIndex, ViewerKeywords
-from cognition_engines.indexes.keywords.live import LiveKeywords
 from cognition_engines.indexes.keywords.text_documents import add_label_terms, columns_of
 from cognition_engines.indexes.vectors.collection import VectorChoice
 from cognition_engines.indexes.vectors.live import LiveVectors
@@ -43,6 +44,52 @@ class HeldKeys:
     texts: int
     windows: int
     all_vectors: bool
+
+
+class LiveKeywords:
+    """The owner of the keyword index of one store. One thread applies, checks and closes; any may ask.
+
+    A damaged folder is set aside, and its index is rebuilt while queries are answered.
+    """
+
+    index: KeywordIndex
+
+    def __init__(self, folder: Path, store_id: str, columns: str, last_seq: int, relevance: Relevance) -> None:
+        """Open the index in `folder`, or begin a new one there if it is damaged or ahead of `last_seq`.
+
+        Raise FolderInUse, ConfigurationError or ComponentFailed.
+        """
+        self._folder = folder
+        self._asked = store_id, columns, relevance
+        self._open()
+        if self.index.seq > last_seq:
+            self.start_over()  # the records were replaced by older ones
+
+    def start_over(self) -> None:
+        """Begin a new index, which is empty."""
+        self.index.close()
+        shutil.rmtree(self._folder)
+        self._open()
+
+    def check(self) -> None:
+        """Begin a new index if the files of this one are not as they were written.
+
+        Raise ConfigurationError, ComponentFailed or OSError if that fails; then try again.
+        """
+        try:
+            if self.index.is_open:
+                self.index.check()
+                return
+        except ComponentFailed as error:
+            _log.warning("%s; rebuilding", error)
+            with suppress(ComponentFailed):
+                self.index.close()
+        self._open()
+
+    def _open(self) -> None:
+        self.index = KeywordIndex.open(self._folder, *self._asked)
+        if (left := self.index.set_aside) is not None:
+            _log.warning("the keyword index was set aside at %s (%s)", left.folder, left.reason)
 
 
 class SpaceIndex:
@@ -97,11 +144,14 @@ class SpaceIndex:
     def keywords_state(self) -> str:
         """`ready`, or `down` while the keyword index cannot follow the records or is being rebuilt."""
         ended = self._thread.ident is not None and not self._thread.is_alive()
-        return "down" if ended or self._failure == "keywords" or self._words.seq < self.snapshot.seq else "ready"
+        return "down" if ended or self._failure == "keywords" or self.keywords.seq < self.snapshot.seq else "ready"
 
     def words(self, viewer: Viewer, snapshot: Snapshot) -> ViewerKeywords:
         """Return a keyword searcher as fresh as `snapshot`. Raise ComponentFailed if it would not find all."""
-        return self._words.searcher_for(viewer, snapshot.seq)
+        index = self.keywords
+        if index.seq < snapshot.seq:
+            raise ComponentFailed("keywords", "the index is being rebuilt")
+        return ViewerKeywords(index, viewer)
 
     def start(self) -> None:
         """Catch up with the store, then continue in the background. Raise ComponentFailed if that fails.
@@ -168,7 +218,7 @@ class SpaceIndex:
         rows = [row for key in keys if key < len(shown.row_of) and (row := int(shown.row_of[key])) >= 0]
         windows = sum(int(shown.counts[row]) for row in rows if shown.alive[row])
         near = 0 if self.vectors is None else self.vectors.count_held(keys)
-        return HeldKeys(self._words.index.count_held(keys), windows + (near or 0), all_vectors=near is not None)
+        return HeldKeys(self.keywords.count_held(keys), windows + (near or 0), all_vectors=near is not None)
 
     def compact_words(self) -> None:
         """Let the thread that follows write the words again without the words of deleted records."""
@@ -190,7 +240,7 @@ class SpaceIndex:
         if self.vectors is not None:
             self.vectors.close(max(0.0, deadline - monotonic()))
         if not self._thread.is_alive():
-            self._words.close()
+            self.keywords.close()
 
     def _follow(self) -> None:
         following = Outage(f"the indexes cannot follow the records ({self.space.name})")
@@ -209,7 +259,7 @@ class SpaceIndex:
             try:
                 # changes that a failed attempt has applied are published by the next one
                 if self._records.last_seq() > self.snapshot.seq:
-                    while self._step(skip_words=self._words.seq < self._columns.seq) and not self._stop.is_set():
+                    while self._step(skip_words=self.keywords.seq < self._columns.seq) and not self._stop.is_set():
                         pass
                     self._publish()
                 self._write_words_again()
@@ -249,17 +299,17 @@ class SpaceIndex:
 
     def _rebuild_words(self) -> bool:
         """Apply one page to a keyword index that is behind the columns; return whether it still is."""
-        if self._words.seq >= self._columns.seq:
+        if self.keywords.seq >= self._columns.seq:
             return False
-        self._apply_words(self._records.changes.page(self.space, self._words.seq, PAGE, None))
-        return self._words.seq < self._columns.seq
+        self._apply_words(self._records.changes.page(self.space, self.keywords.seq, PAGE, None))
+        return self.keywords.seq < self._columns.seq
 
     def _write_words_again(self) -> None:
         """Replace the files of the words if that was requested and nothing is being rebuilt."""
-        if not self._compact or self._words.seq < self._columns.seq:
+        if not self._compact or self.keywords.seq < self._columns.seq:
             return
-        seq = self._words.seq
-        self._words.index.rewrite(self._all_texts())
+        seq = self.keywords.seq
+        self.keywords.rewrite(self._all_texts())
         self.words_compacted = seq
         self._compact = False
 
@@ -285,18 +335,16 @@ class SpaceIndex:
 
     def _apply_words(self, page: Page) -> None:
         """Add the page's texts, or newer ones, to the keyword index; skip texts that it has already."""
-        if page.seq <= self._words.seq:
+        if page.seq <= self.keywords.seq:
             return
-        newer: list[int] = page.keys[page.seqs > self._words.seq].tolist()
+        newer: list[int] = page.keys[page.seqs > self.keywords.seq].tolist()
         if not newer and not len(page.removed):
-            self._words.index.skip(page.seq)
+            self.keywords.skip(page.seq)
             return
         texts = self._records.reads.texts(newer)
         # a record may have lost its text
         gone = set(newer) - {text.key for text in texts}
-        self._words.index.apply(
-            add_label_terms(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq
-        )
+        self.keywords.apply(add_label_terms(texts, page, self.snapshot.read), [*gone, *page.removed.tolist()], page.seq)
 
 
 def open_space(

@@ -82,7 +82,7 @@ def walk(folder: Path, selection: Selection = ALL_FILES) -> Walked:
 
 
 def may_be_listed(name: str) -> bool:
-    """Return whether a folder of this name is looked into."""
+    """Return whether to list a folder of this name."""
     return name not in _LEFT_OUT and not name.startswith(".")
 
 

@@ -107,7 +107,9 @@ class KnownFiles:
     def _note(self, one: StoredFile) -> None:
         """Store the location of a file that differs from its place, for example because of a link."""
         folder, _, name = one.source.rpartition("/")
-        real = f"{self._without_links(folder)}/{name}"
+        if folder not in self._resolved:
+            self._resolved[folder] = str(Path(folder).resolve())
+        real = f"{self._resolved[folder]}/{name}"
         ending, of_folder = f"/{one.path}", one.repository.startswith("/")
         if real.endswith(ending):
             root = real.removesuffix(ending) or "/"
@@ -124,11 +126,6 @@ class KnownFiles:
             count += 1
             name = f"{folder}~{count}"
         return name
-
-    def _without_links(self, folder: str) -> str:
-        if folder not in self._resolved:
-            self._resolved[folder] = str(Path(folder).resolve())
-        return self._resolved[folder]
 
 
 class Recognised(NamedTuple):

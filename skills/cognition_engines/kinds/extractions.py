@@ -1,8 +1,9 @@
 """Extractions from sources: seven types, each with its own content."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from functools import cache
+from dataclasses import dataclass, fields, make_dataclass
+from functools import cache, reduce
+from operator import or_
 from typing import Annotated, Any, Final, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from pydantic import Field
@@ -133,7 +134,7 @@ Content: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction(Base):
-    """A statement extracted from a source. Each type has its own class, below."""
+    """A statement extracted from a source. Each type has its own class, in `CLASSES`."""
 
     type: ExtractionType
     content: Content
@@ -149,71 +150,21 @@ class Extraction(Base):
     extracted_at: Instant | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecisionExtraction(Extraction):
-    """An extraction of the type decision."""
-
-    type: Literal["decision"] = "decision"
-    content: DecisionContent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatternExtraction(Extraction):
-    """An extraction of the type pattern."""
-
-    type: Literal["pattern"] = "pattern"
-    content: PatternContent
+def _class_of(type: str, content: type[Model]) -> type[Extraction]:
+    """Return the class of the extractions of a type."""
+    return make_dataclass(
+        f"{type.capitalize()}Extraction",
+        [("type", Literal[type], type), ("content", content)],
+        bases=(Extraction,),
+        namespace={"__doc__": f"An extraction of the type {type}.", "__module__": __name__},
+        frozen=True,
+        slots=True,
+        kw_only=True,
+    )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WarningExtraction(Extraction):
-    """An extraction of the type warning."""
-
-    type: Literal["warning"] = "warning"
-    content: WarningContent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MethodologyExtraction(Extraction):
-    """An extraction of the type methodology."""
-
-    type: Literal["methodology"] = "methodology"
-    content: MethodologyContent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChecklistExtraction(Extraction):
-    """An extraction of the type checklist."""
-
-    type: Literal["checklist"] = "checklist"
-    content: ChecklistContent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonaExtraction(Extraction):
-    """An extraction of the type persona."""
-
-    type: Literal["persona"] = "persona"
-    content: PersonaContent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkflowExtraction(Extraction):
-    """An extraction of the type workflow."""
-
-    type: Literal["workflow"] = "workflow"
-    content: WorkflowContent
-
-
-AnyExtraction: TypeAlias = (
-    DecisionExtraction
-    | PatternExtraction
-    | WarningExtraction
-    | MethodologyExtraction
-    | ChecklistExtraction
-    | PersonaExtraction
-    | WorkflowExtraction
-)
+CONTENTS: Final[Mapping[str, type[Model]]] = dict(zip(EXTRACTION_TYPES, get_args(Content), strict=True))
+CLASSES: Final[Mapping[str, type[Extraction]]] = {name: _class_of(name, content) for name, content in CONTENTS.items()}
 HEADINGS: Final = ("question", "name", "title", "role")  # an extraction's content has one of them
 
 
@@ -225,12 +176,11 @@ def heading(extraction: Extraction) -> str:
 
 @cache
 def _content_hints(type: str) -> Mapping[str, Any]:
-    for extraction in get_args(AnyExtraction):
-        hints = get_type_hints(extraction)
-        if type in get_args(hints["type"]):
-            content = hints["content"]
-            return {name: hint for name, hint in get_type_hints(content).items() if name in content.__slots__}
-    return {}
+    content = CONTENTS.get(type)
+    if content is None:
+        return {}
+    hints = get_type_hints(content)
+    return {field.name: hints[field.name] for field in fields(content)}
 
 
 def content_names(type: str) -> frozenset[str]:
@@ -275,7 +225,7 @@ def _is_extraction(names: frozenset[str], value: Mapping[str, Any]) -> bool:
 EXTRACTION: Final = KindSpec(
     kind=Kind.EXTRACTION,
     model=Extraction,
-    given=Annotated[AnyExtraction, Field(discriminator="type")],
+    given=Annotated[reduce(or_, CLASSES.values()), Field(discriminator="type")],
     table="extractions",
     made_prefix="ext_",
     spaces=("knowledge", "extractions"),

@@ -82,7 +82,7 @@ class Match:
 
 
 class Decisions:
-    """Searches the decisions and reads those that were found."""
+    """The search of decisions, and reads of decisions by id."""
 
     def __init__(self, records: Records, searching: Search, passages: Passages, pools: Pools) -> None:
         self._records = records
@@ -125,6 +125,26 @@ class Decisions:
         stored = [hit.stored for hit in hits]
         return await self._pools.records.run(caller, links_of, self._records, stored, question.viewer)
 
+    async def get(
+        self, id: str, viewer: Viewer = Viewer(), known_at: datetime | None = None, agent: Agent = None
+    ) -> DecisionHistory | None:
+        """Return a decision as known at `known_at`, by default now; None if unseen by the viewer or recorded later.
+
+        Raise ComponentFailed when the records do not answer.
+        """
+        caller = self._pools.caller(agent)
+        found = await self._pools.records.run(caller, self._records.decisions.history, id, viewer)
+        return found if found is None or known_at is None else known_until(found, known_at)
+
+    async def graph(
+        self, request: GraphRequest, viewer: Viewer = Viewer(), agent: Agent = None
+    ) -> DecisionGraph | None:
+        """Return the decisions linked with one; None if the viewer sees no such decision.
+
+        Raise ComponentFailed when the records do not answer.
+        """
+        return await self._pools.records.run(self._pools.caller(agent), self._records.decisions.graph, request, viewer)
+
 
 def _match(hit: CurrentHit, snippet: str | None, links: FoundLinks | None) -> Match:
     return Match(_decision(hit), hit.stored, hit.hit.distance, snippet, links, hit.explanation, hit.window)
@@ -151,34 +171,6 @@ def joined_links(id: str, stated: Supersession, made: Sequence[DecisionLink]) ->
         tuple(dict.fromkeys([*stated.superseded_by, *(one.source for one in effective if one.target == id)])),
         edges[:MOST_EDGES],
     )
-
-
-class DecisionRecords:
-    """Reads decisions by id."""
-
-    def __init__(self, records: Records, pools: Pools) -> None:
-        self._records = records
-        self._pools = pools
-
-    async def get(
-        self, id: str, viewer: Viewer = Viewer(), known_at: datetime | None = None, agent: Agent = None
-    ) -> DecisionHistory | None:
-        """Return a decision as known at `known_at`, by default now; None if unseen by the viewer or recorded later.
-
-        Raise ComponentFailed when the records do not answer.
-        """
-        caller = self._pools.caller(agent)
-        found = await self._pools.records.run(caller, self._records.decisions.history, id, viewer)
-        return found if found is None or known_at is None else known_until(found, known_at)
-
-    async def graph(
-        self, request: GraphRequest, viewer: Viewer = Viewer(), agent: Agent = None
-    ) -> DecisionGraph | None:
-        """Return the decisions linked with one; None if the viewer sees no such decision.
-
-        Raise ComponentFailed when the records do not answer.
-        """
-        return await self._pools.records.run(self._pools.caller(agent), self._records.decisions.graph, request, viewer)
 
 
 def known_until(found: DecisionHistory, moment: datetime) -> DecisionHistory | None:

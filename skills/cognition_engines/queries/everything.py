@@ -1,7 +1,7 @@
 """One search over records of all kinds that have a text, in one order, by scores that mean the same for each kind."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -99,7 +99,7 @@ class Everything:
         snippets = await self._snippets(caller, request.text, hits)
         successors = await self._successors(caller, [hit.stored for hit in hits], request.viewer)
         results = [
-            replace(_found_record(hit, read, snippet), superseded_by=successors.get(hit.stored.key, ()))
+            _found_record(hit, read, snippet, successors.get(hit.stored.key, ()))
             for hit, snippet in zip(hits, snippets, strict=True)
         ]
         return sorted(results, key=lambda each: (-each.score, each.id))
@@ -173,10 +173,11 @@ def _shown_as(stored: StoredRecord) -> tuple[Kind, str]:
     return Kind.ARTIFACT, id if stored.facets.parent is None else add_prefix(Kind.ARTIFACT, record.artifact_id)
 
 
-def _found_record(found: CurrentHit, read: WithSources, snippet: str) -> FoundRecord:
+def _found_record(found: CurrentHit, read: WithSources, snippet: str, superseded_by: tuple[str, ...]) -> FoundRecord:
     stored, record = found.stored, found.stored.record
     text = text_of(record, stored.kind)
     kind, id = _shown_as(stored)
     source_id = record.source_id if isinstance(record, Chunk | Extraction) else None
     source = None if source_id is None else read.sources.get(source_id)
-    return FoundRecord(kind, id, stored, found.hit.score, text, snippet, source, found.window, found.explanation)
+    score, window, reason = found.hit.score, found.window, found.explanation
+    return FoundRecord(kind, id, stored, score, text, snippet, source, window, reason, superseded_by)

@@ -68,36 +68,6 @@ class KnowledgeMatch:
     explanation: Explanation | None = None
 
 
-class KnowledgeSearch:
-    """Searches chunks and extractions and reads those that were found."""
-
-    def __init__(self, records: Records, searching: Search, pools: Pools) -> None:
-        self._records = records
-        self._searching = searching
-        self._pools = pools
-
-    async def query(self, question: KnowledgeQuestion, agent: Agent = None) -> list[KnowledgeMatch]:
-        """Return the best records for `agent`, best first. Raise ComponentFailed naming the part that fails."""
-        caller = self._pools.caller(agent)
-        conditions = (*one_of("type", question.types), *about(question.topic))
-        if question.source is not None:
-            find = self._records.knowledge.source_ids
-            ids = await self._pools.records.run(caller, find, question.source, question.viewer)
-            conditions += one_of("source_id", (question.source, *ids))
-        mode = question.mode or self._searching.modes[0]
-        sought = (SearchScope(KNOWLEDGE, conditions),)
-        query = Query(question.text, question.viewer, mode, sought, question.abstain, question.as_of)
-
-        def reading(found: SearchHits) -> WithSources:
-            return self._records.knowledge.with_sources(found.keys(), query.viewer, KNOWLEDGE.kinds)
-
-        found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
-        hits = await self._searching.current_hits(
-            caller, found, query, read.stored, windows=True, explain=question.explain
-        )
-        return [_match(hit, read) for hit in hits]
-
-
 def _match(found: CurrentHit, read: WithSources) -> KnowledgeMatch:
     record, hit = found.stored.record, found.hit
     assert isinstance(record, Chunk | Extraction)
@@ -199,15 +169,40 @@ def snippet(text: str) -> str:
     return text if len(text) <= SNIPPET else text[:SNIPPET] + "..."
 
 
-class Chunks:
-    """Reads chunks with related ones. Raises ComponentFailed naming the part that did not answer."""
+class Knowledge:
+    """The search of chunks and extractions, and reads of chunks with related ones.
 
-    def __init__(self, records: Records, indexes: Indexes, pools: Pools) -> None:
+    Methods raise ComponentFailed naming the part that did not answer.
+    """
+
+    def __init__(self, records: Records, indexes: Indexes, searching: Search, pools: Pools) -> None:
         self._records = records
-        self._index = indexes[KNOWLEDGE]
+        self._chunks = indexes[KNOWLEDGE]
+        self._searching = searching
         self._pools = pools
 
-    async def read(
+    async def query(self, question: KnowledgeQuestion, agent: Agent = None) -> list[KnowledgeMatch]:
+        """Return the best records for `agent`, best first."""
+        caller = self._pools.caller(agent)
+        conditions = (*one_of("type", question.types), *about(question.topic))
+        if question.source is not None:
+            find = self._records.knowledge.source_ids
+            ids = await self._pools.records.run(caller, find, question.source, question.viewer)
+            conditions += one_of("source_id", (question.source, *ids))
+        mode = question.mode or self._searching.modes[0]
+        sought = (SearchScope(KNOWLEDGE, conditions),)
+        query = Query(question.text, question.viewer, mode, sought, question.abstain, question.as_of)
+
+        def reading(found: SearchHits) -> WithSources:
+            return self._records.knowledge.with_sources(found.keys(), query.viewer, KNOWLEDGE.kinds)
+
+        found, read = await self._searching.search_and_read(caller, query, question.limit, reading)
+        hits = await self._searching.current_hits(
+            caller, found, query, read.stored, windows=True, explain=question.explain
+        )
+        return [_match(hit, read) for hit in hits]
+
+    async def chunk(
         self, id: str, viewer: Viewer = Viewer(), related_limit: int = 5, agent: Agent = None
     ) -> tuple[ChunkFound, list[NearChunk]] | None:
         """Return a chunk and at most `related_limit` related ones, best first, for `agent`; None without such a chunk.
@@ -215,14 +210,14 @@ class Chunks:
         The vectors are not searched if the limit is 0 or the chunk has none.
         """
         caller = self._pools.caller(agent)
-        model = self._index.model if related_limit else None
+        model = self._chunks.model if related_limit else None
         found = await self._pools.records.run(caller, self._records.knowledge.chunk, id, viewer, model)
         if found is None:
             return None
         if found.vectors is None:
             return found, []
         near = await self._pools.vectors.run(
-            caller, nearest_chunks, self._index, found.key, found.vectors, viewer, related_limit
+            caller, nearest_chunks, self._chunks, found.key, found.vectors, viewer, related_limit
         )
         if not near:
             return found, []

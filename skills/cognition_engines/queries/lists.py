@@ -158,6 +158,62 @@ def titles(citations: Iterable[Citation]) -> list[str]:
     return sorted({each.title for each in citations if each.title is not None})
 
 
+@dataclass(frozen=True, slots=True)
+class DecisionStatistics:
+    """Counts of decisions. Names are in lower case, except those of agents; the most frequent come first, ties by name.
+
+    A decision without a label (such as a category) is not in its counts. Days are in UTC, the earliest first;
+    `last_day`, `last_week` and `last_month` (30 days) count by the decision's date, up to the moment of the call.
+    `current` and `overdue` are those that these filters accept at that moment, `superseded` those of that status.
+    """
+
+    total: int
+    current: int
+    superseded: int
+    overdue: int
+    by_category: Mapping[str, int]
+    by_stakes: Mapping[str, int]
+    by_status: Mapping[str, int]
+    by_agent: Mapping[str, int]
+    by_day: Sequence[tuple[date, int]]
+    tags: Sequence[tuple[str, int]]
+    last_day: int
+    last_week: int
+    last_month: int
+
+
+def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: datetime) -> DecisionStatistics:
+    """Count the decisions that the viewer sees and the filters accept. Raise ComponentFailed as the listing does."""
+    snapshot = listing.follow().snapshot
+    conditions = filters.conditions()
+    mask = snapshot.mask(conditions, viewer)
+    at = snapshot.numbers["at"][mask]
+    dated = at[at != NO_NUMBER]
+    until = microseconds(now)
+    day, week, month = (int(np.count_nonzero((dated > until - days * _DAY) & (dated <= until))) for days in (1, 7, 30))
+    return DecisionStatistics(
+        total=int(np.count_nonzero(mask)),
+        current=snapshot.count((*conditions, *in_force("until", now)), viewer),
+        superseded=snapshot.count((*conditions, *one_of("status", SUPERSEDED)), viewer),
+        overdue=snapshot.count((*conditions, *Overdue(now).conditions()), viewer),
+        by_category=dict(count_labels(snapshot, mask, "category", MOST_NAMES)),
+        by_stakes=dict(count_labels(snapshot, mask, "stakes", MOST_NAMES)),
+        by_status=dict(count_labels(snapshot, mask, "status", MOST_NAMES)),
+        by_agent=dict(count_labels(snapshot, mask, "recorded_by", MOST_NAMES)),
+        by_day=_of_days(dated),
+        tags=count_members(snapshot, mask, "tags", MOST_TAGS),
+        last_day=day,
+        last_week=week,
+        last_month=month,
+    )
+
+
+def _of_days(at: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> list[tuple[date, int]]:
+    days, counts = np.unique(at // _DAY, return_counts=True)
+    latest = zip(days[-MOST_DAYS:].tolist(), counts[-MOST_DAYS:].tolist(), strict=True)
+    return [(_EPOCH + timedelta(days=day), count) for day, count in latest]
+
+
 class Lists:
     """Reads pages of lists. Methods raise ComponentFailed when the records do not answer."""
 
@@ -222,73 +278,11 @@ class Lists:
             caller, extraction_page, listing, self._records, type, topic, viewer, offset, limit
         )
 
-
-@dataclass(frozen=True, slots=True)
-class DecisionStatistics:
-    """Counts of decisions. Names are in lower case, except those of agents; the most frequent come first, ties by name.
-
-    A decision without a label (such as a category) is not in its counts. Days are in UTC, the earliest first;
-    `last_day`, `last_week` and `last_month` (30 days) count by the decision's date, up to the moment of the call.
-    `current` and `overdue` are those that these filters accept at that moment, `superseded` those of that status.
-    """
-
-    total: int
-    current: int
-    superseded: int
-    overdue: int
-    by_category: Mapping[str, int]
-    by_stakes: Mapping[str, int]
-    by_status: Mapping[str, int]
-    by_agent: Mapping[str, int]
-    by_day: Sequence[tuple[date, int]]
-    tags: Sequence[tuple[str, int]]
-    last_day: int
-    last_week: int
-    last_month: int
-
-
-def count_decisions(listing: Listing, filters: Filters, viewer: Viewer, now: datetime) -> DecisionStatistics:
-    """Count the decisions that the viewer sees and the filters accept. Raise ComponentFailed as the listing does."""
-    snapshot = listing.follow().snapshot
-    conditions = filters.conditions()
-    mask = snapshot.mask(conditions, viewer)
-    at = snapshot.numbers["at"][mask]
-    dated = at[at != NO_NUMBER]
-    until = microseconds(now)
-    day, week, month = (int(np.count_nonzero((dated > until - days * _DAY) & (dated <= until))) for days in (1, 7, 30))
-    return DecisionStatistics(
-        total=int(np.count_nonzero(mask)),
-        current=snapshot.count((*conditions, *in_force("until", now)), viewer),
-        superseded=snapshot.count((*conditions, *one_of("status", SUPERSEDED)), viewer),
-        overdue=snapshot.count((*conditions, *Overdue(now).conditions()), viewer),
-        by_category=dict(count_labels(snapshot, mask, "category", MOST_NAMES)),
-        by_stakes=dict(count_labels(snapshot, mask, "stakes", MOST_NAMES)),
-        by_status=dict(count_labels(snapshot, mask, "status", MOST_NAMES)),
-        by_agent=dict(count_labels(snapshot, mask, "recorded_by", MOST_NAMES)),
-        by_day=_of_days(dated),
-        tags=count_members(snapshot, mask, "tags", MOST_TAGS),
-        last_day=day,
-        last_week=week,
-        last_month=month,
-    )
-
-
-def _of_days(at: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> list[tuple[date, int]]:
-    days, counts = np.unique(at // _DAY, return_counts=True)
-    latest = zip(days[-MOST_DAYS:].tolist(), counts[-MOST_DAYS:].tolist(), strict=True)
-    return [(_EPOCH + timedelta(days=day), count) for day, count in latest]
-
-
-class Statistics:
-    """Counts decisions for an event loop."""
-
-    def __init__(self, listing: Listing, pools: Pools) -> None:
-        self._listing = listing
-        self._pools = pools
-
-    async def decisions(
+    async def statistics(
         self, filters: Filters = Filters(), viewer: Viewer = Viewer(), agent: Agent = None
     ) -> DecisionStatistics:
-        """Count the decisions for `agent`. Raise ComponentFailed when the records do not answer."""
+        """Count the decisions for `agent`."""
         caller = self._pools.caller(agent)
-        return await self._pools.lists.run(caller, count_decisions, self._listing, filters, viewer, datetime.now(UTC))
+        return await self._pools.lists.run(
+            caller, count_decisions, self._listings.decisions, filters, viewer, datetime.now(UTC)
+        )

@@ -7,7 +7,7 @@ from typing import Final
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Agent
-from cognition_engines.store.audit.chain import AuditChain, AuditFilters, AuditPage
+from cognition_engines.store.audit.chain import AuditFilters, AuditPage
 from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import GuardedFile, KnownRecord
@@ -32,12 +32,13 @@ class FoundBefore:
     seq: int
 
 
-class Imports:
+class OperatorReads:
     """Answers for the operator, without regard to rights. Raises ComponentFailed when the records do not answer."""
 
-    def __init__(self, records: Records, pools: Pools) -> None:
-        self._records = records
-        self._pools = pools
+    def __init__(self, records: Records, trail: AuditTrail, pools: Pools) -> None:
+        self._records: Final = records
+        self._trail: Final = trail
+        self._pools: Final = pools
 
     async def look_up(self, asked: LookUp, agent: Agent = None) -> FoundBefore:
         """Look up all that `asked` names, in one call of the pool."""
@@ -51,25 +52,13 @@ class Imports:
             known += origins.of_place(place)
         return FoundBefore(known, origins.guarded_files() if asked.guards else [], seq)
 
-
-class AuditPages:
-    """Reads the audit. Raises ComponentFailed when the records do not answer or take no rows."""
-
-    def __init__(self, chain: AuditChain, trail: AuditTrail, pools: Pools) -> None:
-        self._chain: Final = chain
-        self._trail: Final = trail
-        self._pools: Final = pools
-
-    async def page(
-        self,
-        filters: AuditFilters,
-        before: int | None = None,
-        limit: int = 50,
-        agent: str | None = None,
+    async def audit_page(
+        self, filters: AuditFilters, before: int | None = None, limit: int = 50, agent: Agent = None
     ) -> AuditPage:
         """Return the `limit` newest rows that meet the conditions, of those with a number below `before`.
 
         They include every call that this process answered before, and calls of another process after 0.1 s.
         """
         await self._trail.flush()
-        return await self._pools.records.run(self._pools.caller(agent), self._chain.page, filters, before, limit)
+        page = self._records.audit.page
+        return await self._pools.records.run(self._pools.caller(agent), page, filters, before, limit)

@@ -142,15 +142,11 @@ class Phrases:
     def _read_best(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[ReadText]:
         if not self._weight or not any(len(part.keyword.rows) for part in parts):
             return []
-        pairs = self._pairs_of(query)
-        return self._texts_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]]) if pairs else []
-
-    def _pairs_of(self, query: str) -> tuple[str, ...]:
-        found = self._pairs.get(query)
-        if found is None:
+        pairs = self._pairs.get(query)
+        if pairs is None:
             _make_room(self._pairs, QUERIES)
-            found = self._pairs[query] = pairs_of(query, self._queries.is_content)
-        return found
+            pairs = self._pairs[query] = pairs_of(query, self._queries.is_content)
+        return self._texts_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]]) if pairs else []
 
     def _texts_of(self, pairs: tuple[str, ...], viewer: Viewer, records: Sequence[tuple[int, int]]) -> list[ReadText]:
         """Return what is in the text of each record, given by key and seq; NOTHING for one that has changed since."""

@@ -25,7 +25,7 @@ TIE: Final = 1e-5  # cosines closer than this are compared again in double preci
 DECIMALS: Final = 6  # of a cosine: as many as single precision can distinguish
 BLOCK: Final = 2048  # vectors gathered at a time
 
-# Costs in microseconds, as docs/benchmarks.md has them at 100,000 vectors; only their proportions matter.
+# Costs in microseconds, measured once at 100,000 vectors; only their proportions matter.
 GATHERED_VECTOR: Final = 0.14
 FETCHED_VECTOR: Final = 4.0
 STREAMED_VECTOR: Final = 0.045

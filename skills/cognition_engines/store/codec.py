@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.kinds.artifacts import Turn
-from cognition_engines.kinds.extractions import AnyExtraction
+from cognition_engines.kinds.extractions import CLASSES, CONTENTS
 from cognition_engines.kinds.registry import SPECS, Record, kind_of, spec_of
 from cognition_engines.kinds.spec import Facets, Kind, Origin, short_key
 from cognition_engines.models import Reason, Sensitivity, microseconds
@@ -136,7 +136,7 @@ def _record_of(kind: Kind, id: str, project: str | None, sensitivity: int | None
             values[name] = read(values[name])
     model = SPECS[kind].model
     if kind is Kind.EXTRACTION:
-        model = _EXTRACTIONS[values["type"]]
+        model = CLASSES[values["type"]]
         values["content"] = _CONTENTS[values["type"]].validate_json(values["content"])
     values["id"] = int(id) if kind is Kind.EPISODE else id
     values["project"] = project
@@ -206,14 +206,9 @@ def _columns(kind: Kind) -> tuple[Column, ...]:
 
 
 _SENSITIVITIES: Final = tuple(Sensitivity)
-_EXTRACTIONS: Final[Mapping[str, type[Any]]] = {
-    get_args(get_type_hints(model)["type"])[0]: model for model in get_args(AnyExtraction)
-}
-_CONTENTS: Final[Mapping[str, TypeAdapter[Any]]] = {
-    type_: TypeAdapter(get_type_hints(model)["content"]) for type_, model in _EXTRACTIONS.items()
-}
+_CONTENTS: Final[Mapping[str, TypeAdapter[Any]]] = {type_: TypeAdapter(model) for type_, model in CONTENTS.items()}
 _CONTENT_OF: Final[Mapping[type[Any], TypeAdapter[Any]]] = {
-    get_type_hints(model)["content"]: _CONTENTS[type_] for type_, model in _EXTRACTIONS.items()
+    model: _CONTENTS[type_] for type_, model in CONTENTS.items()
 }
 
 # In the order of the table of each kind.

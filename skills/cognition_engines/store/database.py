@@ -87,7 +87,7 @@ class RecordCache:
         self._lock = Lock()
 
     def get(self, key: int, seq: int) -> StoredRecord | None:
-        """Return the record as of its `seq`; None if it is not cached so."""
+        """Return the record if it is cached with this `seq`, else None."""
         with self._lock:
             known = self._known.get(key)
             if known is None or known[0].seq != seq:

@@ -49,7 +49,7 @@ class Memory:
 
 
 def memory_from(asked: Remember, id: str = _NO_ID, project: str | None = None, at: datetime | None = None) -> Memory:
-    """Return the records of a request that was made `at` a time. Long texts are cut as documents are on ingest."""
+    """Return the records of a request at the time `at`. Long texts are cut like documents on ingest."""
     head: Turn | Artifact
     chunks: tuple[Chunk | ArtifactChunk, ...] = ()
     if asked.conversation_id is not None:

@@ -8,7 +8,7 @@ import pytest
 
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
-from tests.ingest.conversations.samples import mail, packed, slack, slack_message, unpacked, written
+from tests.ingest.conversations.samples import mail, packed, slack, slack_message, written
 from tests.ingest.runs import Run, counts, stored
 
 DAY = "general/2024-01-01"
@@ -89,14 +89,6 @@ def test_an_encrypted_member_is_refused(run: Run, tmp_path: Path) -> None:
     path.write_bytes(content[:at] + b"\x01" + content[at + 1 :])
     summary = run(path)
     assert (summary.new, [one.reason for one in summary.rejected]) == (1, ["is encrypted"])
-
-
-def test_no_link_is_followed_to_a_list_of_names(run: Run, records: Records, tmp_path: Path) -> None:
-    folder = unpacked(tmp_path / "export", EXPORT)
-    (folder / "users.json").rename(tmp_path / "users.json")
-    (folder / "users.json").symlink_to(tmp_path / "users.json")
-    run(folder)
-    assert [turn.speaker for turn in stored(records, Kind.TURN)] == ["U1"]
 
 
 def test_an_export_without_messages_is_read_as_one(run: Run, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import mailbox
 from base64 import b64encode
-from collections.abc import Sequence
 from email.message import EmailMessage
 from pathlib import Path
 from time import process_time
@@ -51,40 +50,11 @@ def test_an_mbox_that_the_standard_library_wrote_is_read_whole(run: Run, records
     assert (turn.metadata["subject"], turn.metadata["files"]) == ("Grüße 0", ["plan.pdf"])
 
 
-def test_a_sentence_that_begins_with_from_ends_no_mail(run: Run, records: Records, tmp_path: Path) -> None:
-    words = "We met.\n\nFrom noon to 14:30 in May 2024 it rained.\n\nThen we left."
-    run(written(tmp_path / "a.mbox", mbox(mail("1", words), mail("2", "Hello"))))
-    assert sorted(turn.content for turn in stored(records, Kind.TURN)) == ["Hello", words]
-
-
-def test_html_alone_is_read_as_text(run: Run, records: Records, tmp_path: Path) -> None:
-    page = "<html><head><title>x</title><style>p{}</style></head><body><p>High&nbsp;water<br>at noon</p><p>Bo</p>"
-    run(written(tmp_path / "m.eml", mail("1", page, "Content-Type: text/html; charset=utf-8")))
-    assert [turn.content for turn in stored(records, Kind.TURN)] == ["High water\nat noon\n\nBo"]
-
-
-def test_broken_html_is_read_as_text(run: Run, records: Records, tmp_path: Path) -> None:
-    page = '<p>High<![tide]> water</p><![if !x]>at<![endif]> noon <a href="x>here</a> and <b>there</b>'
-    run(written(tmp_path / "m.eml", mail("1", page, "Content-Type: text/html; charset=utf-8")))
-    words = 'High water\n\nat noon <a href="x>here and there'
-    assert [turn.content for turn in stored(records, Kind.TURN)] == [words]
-
-
 def test_html_that_closes_nothing_takes_no_longer_than_its_length(run: Run, tmp_path: Path) -> None:
     page = "<p>High water</p>" + "<a " * 10_000
     began = process_time()
     assert run(written(tmp_path / "m.eml", mail("1", page, "Content-Type: text/html; charset=utf-8"))).new == 1
     assert process_time() - began < 5  # of the processor: it took minutes
-
-
-def test_a_signature_and_the_quoted_end_of_a_reply_are_left_out(run: Run, records: Records, tmp_path: Path) -> None:
-    text = "> inside\nYes.\n\nOn Monday Ana wrote:\n> Berth four?\n> Ana\n\n-- \nBo, harbour office"
-    run(written(tmp_path / "2.eml", mail("2", text, *REPLY)))
-    run(written(tmp_path / "3.eml", mail("3", "> only\n> quoted", *REPLY)))
-    assert [turn.content for turn in stored(records, Kind.TURN)] == [
-        "> inside\nYes.\n\nOn Monday Ana wrote:",
-        "> only\n> quoted",
-    ]
 
 
 def test_automatic_answers_are_read_by_the_setting_for_bots(run: Run, tmp_path: Path) -> None:
@@ -101,6 +71,65 @@ def test_a_mail_without_an_id_is_the_same_in_a_longer_mbox(run: Run, tmp_path: P
 def raw_mail(label: str, content: bytes, *, subject: bytes = b"S", way: str = "8bit") -> bytes:
     top = mail("1", "", f"Content-Type: text/plain; charset={label}", f"Content-Transfer-Encoding: {way}", subject="@")
     return top.encode().replace(b"@\n", subject + b"\n", 1)[:-1] + content
+
+
+HTML = "Content-Type: text/html; charset=utf-8"
+WATER = "High water"
+MET = "We met.\n\nFrom noon to 14:30 in May 2024 it rained.\n\nThen we left."
+LATER = "We met.\n\nFrom x Mon Jan  1 10:00:00 2024"
+FAR = "Hello\n\nFrom here it is far.\n\n>From there, too."
+PAGE = "<html><head><title>x</title><style>p{}</style></head><body><p>High&nbsp;water<br>at noon</p><p>Bo</p>"
+BROKEN = '<p>High<![tide]> water</p><![if !x]>at<![endif]> noon <a href="x>here</a> and <b>there</b>'
+LONG = '"' + "a" * 1_200 + '"'
+YES = "> inside\nYes.\n\nOn Monday Ana wrote:"
+
+
+def mixed(*parts: tuple[str, str], kind: str = "mixed") -> str:
+    """A mail of parts, each a type and a text."""
+    body = "".join(f"--x\nContent-Type: {type}\n\n{text}\n" for type, text in parts) + "--x--"
+    return mail("1", body, f"Content-Type: multipart/{kind}; boundary=x")
+
+
+TEXTS: dict[str, tuple[str | bytes, str]] = {
+    "html alone": (mail("1", PAGE, HTML), "High water\nat noon\n\nBo"),
+    "broken html": (mail("1", BROKEN, HTML), 'High water\n\nat noon <a href="x>here and there'),
+    "a signature and a quoted end": (mail("1", f"{YES}\n> Berth four?\n\n-- \nBo, harbour office", *REPLY), YES),
+    "quoted lines alone": (mail("1", "> only\n> quoted", *REPLY), "> only\n> quoted"),
+    "blank plain text": (mixed(("text/plain", " "), ("text/html", f"<p>{WATER}"), kind="alternative"), WATER),
+    "html before plain text": (mixed(("text/html", "<p>No"), ("text/plain", WATER), kind="alternative"), WATER),
+    "two texts": (mixed(("text/plain", "High"), ("image/png", "x"), ("text/plain", "water")), "High\n\nwater"),
+    "a text file": (mixed(("text/plain", "High"), ("text/plain; name=list.txt", "a file")), "High"),
+    "a calendar": (mixed(("text/calendar", "BEGIN"), ("text/plain", "High")), "High"),
+    "a long name of a file": (
+        mixed(("text/plain", "High"), (f"text/plain\nContent-Disposition: attachment; filename={LONG}", "raw")),
+        "High",
+    ),
+    "windows characters in japanese": (raw_mail("iso-2022-jp", b"\x1b$B-!%/%l!<%s\x1b(B"), "①クレーン"),
+    "base64 cut": (raw_mail("utf-8", b64encode("High water ✓✓".encode()) + b"=!!x", way="base64"), "High water ✓✓"),
+    "half a letter": (raw_mail("gb2312", "高水位在中午到达".encode("gb18030") + b"\xff"), "高水位在中午到达\ufffd"),
+    "no boundary": (mail("1", WATER, "Content-Type: multipart/mixed; boundary=x"), WATER),
+    "an unknown type": (mail("1", WATER, "Content-Type: text/enriched"), WATER),
+    "long headers": (mail("1", WATER, "Content-Type: text/plain; x=" + '"' * 50_000, "Cc: " + "(" * 50_000), WATER),
+    "a subject alone": (mail("1", "", subject=WATER), WATER),
+    "empty lines first": ("\n\n" + mail("1", LATER), LATER),
+    "a From line first": ("From ana@x.example Mon Jan  1 10:00:00 2024\n" + mail("1", LATER), LATER),
+    "a short From line first": ("\ufeffFrom - Mon\r\n" + mail("1", LATER), LATER),
+    "a quoted From line first": ("\n>From x\n" + mail("1", LATER), LATER),
+}
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_the_text_of_a_mail_is_what_a_person_reads(run: Run, records: Records, tmp_path: Path, case: str) -> None:
+    content, words = TEXTS[case]
+    (tmp_path / "m.eml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert run(tmp_path / "m.eml").new == 1
+    assert [turn.content for turn in stored(records, Kind.TURN)] == [words]
+
+
+def test_sentences_that_begin_with_from_end_no_mail(run: Run, records: Records, tmp_path: Path) -> None:
+    run(written(tmp_path / "a.mbox", mbox(mail("1", MET), mail("2", FAR))))
+    assert sorted(turn.content for turn in stored(records, Kind.TURN)) == [FAR.replace(">", ""), MET]
+    assert run(written(tmp_path / "n.eml", "From the quay we saw\nnothing.\n")).new == 0
 
 
 @pytest.mark.parametrize(
@@ -160,69 +189,6 @@ def test_what_no_store_holds_is_replaced_in_texts_and_headers(run: Run, records:
     assert (turn.metadata["subject"], turn.metadata["from"]) == ("A\ufffd B", "a\ufffd@x.example")
 
 
-def test_parts_and_lines_that_break_the_rules_lose_no_words(run: Run, records: Records, tmp_path: Path) -> None:
-    mails = {
-        "cut": raw_mail("utf-8", b64encode("High water ✓✓".encode()) + b"=!!x", way="base64"),
-        "half": raw_mail("gb2312", "高水位在中午到达".encode("gb18030") + b"\xff"),
-        "unbound": mail("1", "High water", "Content-Type: multipart/mixed; boundary=x").encode(),
-        "noted": mail("1", "High water", "Content-Type: text/enriched").encode(),
-        "long": mail("1", "High water", "Content-Type: text/plain; x=" + '"' * 50_000, "Cc: " + "(" * 50_000).encode(),
-        "blank": mail("1", "", subject="High water").encode(),
-    }
-    found = {}
-    for name, content in mails.items():
-        (tmp_path / f"{name}.eml").write_bytes(content.replace(b"<1@", f"<{name}@".encode()))
-        assert run(tmp_path / f"{name}.eml").new == 1
-    for turn in stored(records, Kind.TURN):
-        found[turn.id.partition("email-")[2].partition("@")[0]] = turn.content
-    assert found == dict.fromkeys(mails, "High water") | {"cut": "High water ✓✓", "half": "高水位在中午到达\ufffd"}
-
-
-def _part(kind: str, text: str) -> str:
-    return f"--x\nContent-Type: {kind}\n\n{text}\n"
-
-
-@pytest.mark.parametrize(
-    ("kind", "parts", "words"),
-    [
-        ("alternative", (("text/plain", " "), ("text/html", "<p>High water")), "High water"),
-        ("alternative", (("text/html", "<p>No"), ("text/plain", "High water")), "High water"),
-        ("mixed", (("text/plain", "High"), ("image/png", "x"), ("text/plain", "water")), "High\n\nwater"),
-        ("mixed", (("text/plain", "High"), ("text/plain; name=list.txt", "a file")), "High"),
-        ("mixed", (("text/calendar", "BEGIN"), ("text/plain", "High")), "High"),
-    ],
-)
-def test_each_text_of_a_mail_is_read_and_the_best_of_alternatives(
-    run: Run, records: Records, tmp_path: Path, kind: str, parts: Sequence[tuple[str, str]], words: str
-) -> None:
-    body = "".join(_part(*part) for part in parts) + "--x--"
-    run(written(tmp_path / "m.eml", mail("1", body, f"Content-Type: multipart/{kind}; boundary=x")))
-    assert [turn.content for turn in stored(records, Kind.TURN)] == [words]
-
-
-def test_a_japanese_mail_may_have_windows_characters(run: Run, records: Records, tmp_path: Path) -> None:
-    (tmp_path / "m.eml").write_bytes(raw_mail("iso-2022-jp", b"\x1b$B-!%/%l!<%s\x1b(B"))
-    run(tmp_path / "m.eml")
-    assert [turn.content for turn in stored(records, Kind.TURN)] == ["①クレーン"]
-
-
-@pytest.mark.parametrize(
-    "first", ["\n\n", "From ana@x.example Mon Jan  1 10:00:00 2024\n", "\ufeffFrom - Mon\r\n", "\n>From x\n"]
-)
-def test_an_eml_may_begin_with_a_from_line(run: Run, records: Records, tmp_path: Path, first: str) -> None:
-    words = "We met.\n\nFrom x Mon Jan  1 10:00:00 2024"
-    run(written(tmp_path / "m.eml", first + mail("1", words)))
-    assert [turn.content for turn in stored(records, Kind.TURN)] == [words]
-    assert run(written(tmp_path / "n.eml", "From the quay we saw\nnothing.\n")).new == 0
-
-
-def test_a_line_that_begins_like_a_mail_is_part_of_its_text(run: Run, records: Records, tmp_path: Path) -> None:
-    run(written(tmp_path / "a.mbox", mbox(mail("1", "Hello\n\nFrom here it is far.\n\n>From there, too."))))
-    assert [turn.content for turn in stored(records, Kind.TURN)] == [
-        "Hello\n\nFrom here it is far.\n\nFrom there, too."
-    ]
-
-
 def test_mails_in_an_archive_are_read_and_other_texts_named_mbox_are_not(run: Run, tmp_path: Path) -> None:
     members = {"Takeout/Mail/All mail.mbox": mbox(mail("1", "Hello")), "Takeout/archive_browser.html": "<html>"}
     assert run(packed(tmp_path / "takeout.zip", members)).new == 1
@@ -244,12 +210,3 @@ def test_a_boundary_that_is_too_long_refuses_its_mail_alone(run: Run, records: R
     summary = run(written(tmp_path / "all.mbox", mbox(long, mail("2", "Berth five?"))))
     assert ["Content-Type" in one.reason for one in summary.rejected] == [True]
     assert [turn.content for turn in stored(records, Kind.TURN)] == ["Berth five?"]
-
-
-def test_a_long_name_of_a_file_keeps_it_an_attachment(run: Run, records: Records, tmp_path: Path) -> None:
-    parts = (
-        "--b\nContent-Type: text/plain\n\nBerth four?\n"
-        f'--b\nContent-Type: text/plain\nContent-Disposition: attachment; filename="{"a" * 1_200}"\n\nraw\n--b--\n'
-    )
-    run(written(tmp_path / "1.eml", mail("1", parts, "Content-Type: multipart/mixed; boundary=b")))
-    assert [turn.content for turn in stored(records, Kind.TURN)] == ["Berth four?"]

@@ -78,7 +78,7 @@ def test_pruning_the_older_export(run: Run, records: Records, exports: tuple[Pat
     assert said(records) == {"Before all", "One", "Two, edited"}
 
 
-def test_an_export_replaces_its_archive(run: Run, records: Records, exports: tuple[Path, Path], tmp_path: Path) -> None:
+def test_an_export_replaces_its_archive(run: Run, exports: tuple[Path, Path], tmp_path: Path) -> None:
     run(exports[0])
     exports[0].unlink()
     folder = changed_at(unpacked(tmp_path / "unpacked", OLD), 50)

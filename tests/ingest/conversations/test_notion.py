@@ -1,7 +1,5 @@
 """Exports of Notion as they arrive: pages of Markdown in an archive, or in archives within one."""
 
-import io
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,6 +7,7 @@ import pytest
 
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
+from tests.ingest.formats.samples import archive
 from tests.ingest.runs import Run, counts, stored
 
 PAGES = {
@@ -18,19 +17,11 @@ PAGES = {
 }
 
 
-def packed(members: Mapping[str, str | bytes]) -> bytes:
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return file.getvalue()
-
-
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_later_export_replaces_the_pages(run: Run, records: Records, tmp_path: Path, times: int) -> None:
     def export(pages: Mapping[str, str]) -> None:
-        content = packed(pages)
-        (tmp_path / "Export.zip").write_bytes(content if times == 1 else packed({"Export-Part-1.zip": content}))
+        content = archive(pages)
+        (tmp_path / "Export.zip").write_bytes(content if times == 1 else archive({"Export-Part-1.zip": content}))
 
     export(PAGES)
     done = run(tmp_path / "Export.zip")
@@ -53,8 +44,8 @@ def test_a_part_or_a_page_that_cannot_be_read_is_refused_alone(run: Run, records
         "Attic 7d2b6745dc68012930afe9bc14d27eb0.md": "x" * 3_000_000,
         "Latin 8d2b6745dc68012930afe9bc14d27eb0.md": b"\xe9",
     }
-    parts = {"a.zip": packed({**PAGES, **bomb}), "b.zip": b"none", "c.zip": packed({"d.zip": packed(PAGES)})}
-    (tmp_path / "Export.zip").write_bytes(packed(parts))
+    parts = {"a.zip": archive({**PAGES, **bomb}), "b.zip": b"none", "c.zip": archive({"d.zip": archive(PAGES)})}
+    (tmp_path / "Export.zip").write_bytes(archive(parts))
     done = run(tmp_path / "Export.zip")
     assert {one.file.rpartition("/")[2].split(" ")[0]: one.reason for one in done.rejected} == {
         "Attic": "is packed more than 200 to one",
@@ -65,6 +56,6 @@ def test_a_part_or_a_page_that_cannot_be_read_is_refused_alone(run: Run, records
 
 
 def test_an_archive_of_other_pages_is_none(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "site.zip").write_bytes(packed({"index.md": "# Site\n\nWelcome.\n"}))
+    (tmp_path / "site.zip").write_bytes(archive({"index.md": "# Site\n\nWelcome.\n"}))
     (problem,) = run(tmp_path / "site.zip").rejected
     assert "holds no record in a format that is known" in problem.reason

@@ -30,7 +30,7 @@ def test_messages_have_speakers_times_threads_and_names(run: Run, records: Recor
     assert {turn.conversation_id for turn in (asked, done, image)} == {"slack:general-C04GENERAL"}
 
 
-def test_a_folder_and_its_archive_are_the_same_messages(run: Run, records: Records, tmp_path: Path) -> None:
+def test_a_folder_and_its_archive_are_the_same_messages(run: Run, tmp_path: Path) -> None:
     export = slack({DAY: [slack_message(1, "Hello")], "D05PAIR/2024-01-01": [slack_message(2, "Between us")]})
     folder = unpacked(tmp_path / "export", export)
     summary = run(folder)

@@ -48,7 +48,7 @@ def test_a_chat_of_an_iphone(run: Run, records: Records, tmp_path: Path) -> None
     assert turns["Bo"].metadata["files"] == ["00000012-PHOTO-2023-12-31.jpg"]
 
 
-def test_a_longer_export_under_another_name_adds_what_is_new(run: Run, records: Records, tmp_path: Path) -> None:
+def test_a_longer_export_under_another_name_adds_what_is_new(run: Run, tmp_path: Path) -> None:
     run(written(tmp_path / "a/WhatsApp Chat with Bo.txt", ANDROID))
     longer = ANDROID + "1/2/24, 9:00\u202fAM - Ana: And now?\n"
     assert counts(run(written(tmp_path / "b/WhatsApp Chat with Bo (1).txt", longer))) == (1, 0, 4, 0)

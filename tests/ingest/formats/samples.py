@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from pptx import Presentation
+
 WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-DRAWING = "http://schemas.openxmlformats.org/drawingml/2006/main"
-SHOW = "http://schemas.openxmlformats.org/presentationml/2006/main"
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 CONTAINER = "urn:oasis:names:tc:opendocument:xmlns:container"
@@ -135,55 +135,14 @@ def paragraph(text: str, style: str = "") -> str:
 
 def pptx(slides: Sequence[tuple[str, Sequence[str]]], **more: str | bytes) -> bytes:
     """Slides of a title and the lines of a list."""
-    numbers = range(1, len(slides) + 1)
-    master, layout = "presentationml.slideMaster", "presentationml.slideLayout"
-    parts = {f"ppt/slides/slide{n}.xml": "presentationml.slide" for n in numbers}
-    of_show = [(f"rId{n}", f"{RELATIONS}/slide", f"slides/slide{n}.xml") for n in numbers]
-    of_show.append(("rId900", f"{RELATIONS}/slideMaster", "slideMasters/slideMaster1.xml"))
-    listed = "".join(f'<p:sldId id="{255 + n}" r:id="rId{n}"/>' for n in numbers)
-    listed = f"<p:sldIdLst>{listed}</p:sldIdLst>"
-    names = f'xmlns:a="{DRAWING}" xmlns:p="{SHOW}" xmlns:r="{RELATIONS}"'
-    masters = '<p:sldMasterIdLst><p:sldMasterId id="2147483648" r:id="rId900"/></p:sldMasterIdLst>'
-    empty = f"<p:cSld><p:spTree>{_GROUP}</p:spTree></p:cSld>"
-    files: dict[str, str | bytes] = {
-        "[Content_Types].xml": types(
-            **{
-                "ppt/presentation.xml": "presentationml.presentation.main",
-                "ppt/slideMasters/slideMaster1.xml": master,
-                "ppt/slideLayouts/slideLayout1.xml": layout,
-            },
-            **parts,
-        ),
-        "_rels/.rels": relations(("rId1", f"{RELATIONS}/officeDocument", "ppt/presentation.xml")),
-        "ppt/presentation.xml": f"{XML}<p:presentation {names}>{masters}{listed}</p:presentation>",
-        "ppt/_rels/presentation.xml.rels": relations(*of_show),
-        "ppt/slideMasters/slideMaster1.xml": f"{XML}<p:sldMaster {names}>{empty}</p:sldMaster>",
-        "ppt/slideMasters/_rels/slideMaster1.xml.rels": relations(
-            ("rId1", f"{RELATIONS}/slideLayout", "../slideLayouts/slideLayout1.xml")
-        ),
-        "ppt/slideLayouts/slideLayout1.xml": f"{XML}<p:sldLayout {names}>{empty}</p:sldLayout>",
-        "ppt/slideLayouts/_rels/slideLayout1.xml.rels": relations(
-            ("rId1", f"{RELATIONS}/slideMaster", "../slideMasters/slideMaster1.xml")
-        ),
-    }
-    for number, (title, lines) in enumerate(slides, 1):
-        shapes = _shape(2, "title", [title]) + _shape(3, "body", lines)
-        files[f"ppt/slides/slide{number}.xml"] = (
-            f"{XML}<p:sld {names}><p:cSld><p:spTree>{_GROUP}{shapes}</p:spTree></p:cSld></p:sld>"
-        )
-        files[f"ppt/slides/_rels/slide{number}.xml.rels"] = relations(
-            ("rId1", f"{RELATIONS}/slideLayout", "../slideLayouts/slideLayout1.xml")
-        )
-    return archive(files | more)
-
-
-_GROUP = '<p:nvGrpSpPr><p:cNvPr id="1" name=""/><p:cNvGrpSpPr/><p:nvPr/></p:nvGrpSpPr><p:grpSpPr/>'
-
-
-def _shape(id: int, kind: str, lines: Sequence[str]) -> str:
-    text = "".join(f"<a:p><a:r><a:t>{line}</a:t></a:r></a:p>" for line in lines)
-    of = f'<p:nvSpPr><p:cNvPr id="{id}" name="{kind}"/><p:cNvSpPr/><p:nvPr><p:ph type="{kind}"/></p:nvPr></p:nvSpPr>'
-    return f"<p:sp>{of}<p:spPr/><p:txBody><a:bodyPr/>{text}</p:txBody></p:sp>"
+    show, held = Presentation(), BytesIO()
+    for title, lines in slides:
+        slide = show.slides.add_slide(show.slide_layouts[1])
+        for shape, text in zip(slide.placeholders, (title, "\n".join(lines)), strict=True):
+            shape.text_frame.text = text  # type: ignore[attr-defined]
+    show.save(held)
+    with ZipFile(held) as made:
+        return archive({name: made.read(name) for name in made.namelist()} | more)
 
 
 def epub(chapters: Mapping[str, str], metadata: str = "<dc:title>Tides</dc:title>", **more: str | bytes) -> bytes:

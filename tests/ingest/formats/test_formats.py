@@ -120,39 +120,40 @@ def test_a_document_has_title_authors_and_text(run: Run, records: Records, tmp_p
     assert counts(run(tmp_path)) == (0, 0, summary.new, 0)
 
 
-def test_a_page_is_its_main_part_with_headings_tables_and_code(run: Run, records: Records, tmp_path: Path) -> None:
-    (tmp_path / "tides.html").write_text(PAGE, encoding="utf-8")
+CODE = "```python\ndef depth():\n    return 9\n```"
+TABLE = "| Berth | Depth |\n| --- | --- |\n| four | 9 m |"
+TEXTS: dict[str, tuple[bytes, str]] = {
+    "page.html": (PAGE.encode(), f"# Tides\n\n{NEAP}\n\n## The berth_plan table\n\n{TABLE}\n\n{CODE}"),
+    "marks.html": (
+        b"<h1>Tides</h1><p>&lt;script&gt; opens</p><p># no heading</p><h2>Next</h2><p>a &lt; b</p>",
+        "# Tides\n\n\\<script> opens\n\n\\# no heading\n\n## Next\n\na < b",
+    ),
+    "directives_and_roles.rst": (
+        RST.encode(),
+        f"# Tides\n\n{NEAP} See the plan and harbour.Berth.\n\n## Depths\n\n{CODE}\n\ndepth\n\nOf a berth, in metres.",
+    ),
+    "code_and_tables.adoc": (ADOC.encode(), f"# Tides\n\n{NEAP}\n\n## Depths\n\n{CODE}\n\n{TABLE}"),
+    "underlined.adoc": (
+        f"Tides\n=====\n\n{NEAP}\n\nDepths\n------\n\n----\ncode\n----\n\nBerths\n~~~~~~\n\nFour.\n".encode(),
+        f"# Tides\n\n{NEAP}\n\n## Depths\n\n```\ncode\n```\n\n### Berths\n\nFour.",
+    ),
+    "fence.ipynb": (
+        samples.notebook(("code", 'text = """\n```\n# no heading\n"""')),
+        '````python\ntext = """\n```\n# no heading\n"""\n````\n\n```\nprinted\n```',
+    ),
+    "lines.pdf": (
+        samples.pdf([["Words", "# no heading", "| no table", "> no quotation", "==="]]),
+        "Words\n\\# no heading\n\\| no table\n\\> no quotation\n\\===",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_text_of_a_document_is_markdown(run: Run, records: Records, tmp_path: Path, name: str) -> None:
+    content, text = TEXTS[name]
+    (tmp_path / name).write_bytes(content)
     run(tmp_path)
-    assert text_of(records) == (
-        f"# Tides\n\n{NEAP}\n\n## The berth_plan table\n\n| Berth | Depth |\n| --- | --- |\n| four | 9 m |\n\n"
-        "```python\ndef depth():\n    return 9\n```"
-    )
-
-
-def test_directives_and_roles_of_sphinx_are_what_they_hold(run: Run, records: Records, tmp_path: Path) -> None:
-    (tmp_path / "tides.rst").write_text(RST, encoding="utf-8")
-    run(tmp_path)
-    text = text_of(records)
-    assert f"{NEAP} See the plan and harbour.Berth." in text
-    assert "## Depths\n\n```python\ndef depth():\n    return 9\n```" in text
-    assert "Of a berth, in metres." in text
-    assert "other" not in text
-
-
-def test_asciidoc_has_headings_code_and_tables(run: Run, records: Records, tmp_path: Path) -> None:
-    (tmp_path / "tides.adoc").write_text(ADOC, encoding="utf-8")
-    run(tmp_path)
-    assert text_of(records) == (
-        f"# Tides\n\n{NEAP}\n\n## Depths\n\n```python\ndef depth():\n    return 9\n```\n\n"
-        "| Berth | Depth |\n| --- | --- |\n| four | 9 m |"
-    )
-
-
-def test_asciidoc_titles_may_be_underlined(run: Run, records: Records, tmp_path: Path) -> None:
-    text = f"Tides\n=====\n\n{NEAP}\n\nDepths\n------\n\n----\ncode\n----\n\nBerths\n~~~~~~\n\nFour.\n"
-    (tmp_path / "tides.adoc").write_text(text)
-    run(tmp_path)
-    assert text_of(records) == f"# Tides\n\n{NEAP}\n\n## Depths\n\n```\ncode\n```\n\n### Berths\n\nFour."
+    assert text_of(records) == text
 
 
 def test_a_passage_of_a_pdf_has_page_and_headings(run: Run, records: Records, tmp_path: Path) -> None:
@@ -183,12 +184,6 @@ def test_a_passage_has_its_slide_and_its_cell(run: Run, records: Records, tmp_pa
         ("First", Place(section="First", cell=1, headings=("First",))),
         ("First", Place(section="Second", cell=3, headings=("First", "Second"))),
     }
-
-
-def test_cells_are_fenced_so_that_no_cell_ends_its_fence(run: Run, records: Records, tmp_path: Path) -> None:
-    (tmp_path / "a.ipynb").write_bytes(samples.notebook(("code", 'text = """\n```\n# no heading\n"""')))
-    run(tmp_path)
-    assert text_of(records) == '````python\ntext = """\n```\n# no heading\n"""\n````\n\n```\nprinted\n```'
 
 
 RIGHTS: dict[str, Callable[[str], bytes]] = {
@@ -307,23 +302,7 @@ def test_what_was_scanned_is_reported_and_not_guessed(run: Run, records: Records
     assert len(stored(records, Kind.SOURCE)) == 1
 
 
-def test_lines_of_a_pdf_are_text_whatever_they_begin_with(run: Run, records: Records, tmp_path: Path) -> None:
-    (tmp_path / "a.pdf").write_bytes(samples.pdf([["Words", "# no heading", "| no table", "> no quotation", "==="]]))
-    run(tmp_path)
-    (chunk,) = passages(records)
-    assert chunk.place == Place(page=1)
-    assert chunk.content == "Words\n\\# no heading\n\\| no table\n\\> no quotation\n\\==="
-
-
-def test_text_of_a_page_that_looks_like_marks_stays_text(run: Run, records: Records, tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_text(
-        "<h1>Tides</h1><p>&lt;script&gt; opens</p><p># no heading</p><h2>Next</h2><p>a &lt; b</p>"
-    )
-    run(tmp_path)
-    assert text_of(records) == "# Tides\n\n\\<script> opens\n\n\\# no heading\n\n## Next\n\na < b"
-
-
-def test_empty_documents_and_lists_of_links_are_no_documents(run: Run, records: Records, tmp_path: Path) -> None:
+def test_empty_documents_and_lists_of_links_are_no_documents(run: Run, tmp_path: Path) -> None:
     links = "".join(f'<li><a href="https://a.example/{n}">page {n}</a></li>' for n in range(9))
     (tmp_path / "a.html").write_text(f"<h1>All</h1><ul>{links}</ul>")
     (tmp_path / "b.html").write_text("<html></html>")

@@ -34,6 +34,9 @@ class Mongo:
     payloads: list[bytes] = field(default_factory=list)  # of saslStart
     _open: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
 
+    def address(self, name: str = "notes", user: str = "", options: str = "") -> str:
+        return f"mongodb://{user}127.0.0.1:{self.port}/harbour.{name}{options}"
+
     def answer(self, command: dict[str, Any]) -> dict[str, Any] | None:
         """The answer to a command; None to end the connection."""
         name = next(iter(command))

@@ -1,7 +1,6 @@
 """What other memory stores write into files, read without being named."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,8 @@ from cognition_engines.ingest.options import Summary
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
-from tests.ingest.runs import counts, json_lines, stored
+from tests.ingest.runs import Run, counts, json_lines, stored
 
-Run = Callable[..., Summary]
 OID = "65a1b2c3d4e5f60718293a4b"
 UUID = "6f1c1d52-6a0e-4c5e-9a53-0a8f3c1d2e3"
 
@@ -81,12 +79,6 @@ def test_an_answer_of_qdrant_is_read_by_the_texts_of_its_payloads(run: Run, reco
     assert chunk.metadata == {"page": 3}
     assert (artifact.content, artifact.context, artifact.participants) == ("Ana likes tea", "fact", ("ana",))
     assert "members of artifacts that are not read: vector" in [warning.reason for warning in summary.warnings]
-
-
-def test_points_may_stand_in_lines_and_in_lists(run: Run, tmp_path: Path) -> None:
-    json_lines(tmp_path / "lines.json", *POINTS)
-    assert run(tmp_path / "lines.json").new == 2
-    assert counts(run(whole(tmp_path / "list.json", POINTS))) == (0, 0, 2, 0)
 
 
 def test_a_page_that_others_follow_is_said_to_be_one(run: Run, tmp_path: Path) -> None:
@@ -285,15 +277,6 @@ def test_reading_a_dump_twice_changes_nothing(run: Run, tmp_path: Path, system: 
     assert counts(run(path, prune=True)) == (0, 0, first.new, 0)
 
 
-@pytest.mark.parametrize("system", FILES)
-def test_what_a_dump_has_lost_is_pruned(run: Run, tmp_path: Path, system: str) -> None:
-    path = json_lines(tmp_path / f"{system}.jsonl", *FILES[system])
-    first = run(path)
-    json_lines(path, {"kind": "artifact", "content": "Another"})
-    assert counts(run(path, prune=True, dry_run=True)) == (1, 0, 0, first.new)
-    assert counts(run(path, prune=True)) == (1, 0, 0, first.new)
-
-
 @pytest.mark.parametrize(
     ("given", "project", "sensitivity"),
     [
@@ -348,14 +331,6 @@ def test_a_broken_line_is_refused_alone(run: Run, tmp_path: Path) -> None:
     summary = run(path)
     assert [(problem.line, problem.reason) for problem in summary.rejected] == [(2, "not valid JSON at column 1")]
     assert summary.new == 2
-
-
-def test_two_dumps_may_give_one_id_to_two_records(run: Run, records: Records, tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        whole(tmp_path / name / "p.json", [{"id": 1, "payload": {"text": f"Text of {name}."}}])
-        assert run(tmp_path / name).new == 1
-    assert [chunk.content for chunk in stored(records, Kind.CHUNK)] == ["Text of one.", "Text of two."]
 
 
 ORDINARY: list[Any] = [

@@ -1,6 +1,5 @@
 """Collections of Firestore, with answers as its REST interface and its emulator give them."""
 
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -10,13 +9,10 @@ import respx
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.ingest.collections.addresses import checked_address
 from cognition_engines.ingest.collections.open_collection import open_collection
-from cognition_engines.ingest.options import Options, Summary
-from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.records import Records
-from tests.ingest.conftest import CountingEmbedder, Silent
-from tests.ingest.memories.collected import stored
-from tests.ingest.runs import counts
+from tests.ingest.conftest import CountingEmbedder
+from tests.ingest.runs import Run, counts, stored
 
 EMULATOR = "firestore:http://127.0.0.1:8080/harbour/notes"
 REAL = "firestore:https://firestore.googleapis.com/harbour/users/ana/notes"
@@ -33,23 +29,12 @@ def document(id: str, text: str, path: str = "notes") -> dict[str, Any]:
     }
 
 
-@pytest.fixture
-def take(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
-    """`take(address, prune=True)`: reads a collection."""
-
-    def once(address: str, **options: Any) -> Summary:
-        with open_collection(checked_address(address), embedder, 5) as collection:
-            return ingest([], Options(**options), records, embedder, Silent(), collections=[collection])
-
-    return once
-
-
 def pages(*answers: httpx.Response) -> respx.Route:
     return respx.get(host="127.0.0.1", path=f"{ROOT}/notes").mock(side_effect=answers)
 
 
 @respx.mock
-def test_documents_arrive_page_by_page(take: Callable[..., Summary], records: Records) -> None:
+def test_documents_arrive_page_by_page(take: Run, records: Records) -> None:
     route = pages(
         httpx.Response(200, json={"documents": [document("n1", "One.")], "nextPageToken": "after-n1"}),
         httpx.Response(200, json={"documents": [document("n2", "Two.")]}),
@@ -63,7 +48,7 @@ def test_documents_arrive_page_by_page(take: Callable[..., Summary], records: Re
 
 
 @respx.mock
-def test_a_nested_collection_needs_a_token(take: Callable[..., Summary], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_nested_collection_needs_a_token(take: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSTP_FIRESTORE_TOKEN", TOKEN)
     answer = httpx.Response(200, json={"documents": [document("n1", "One.", "users/ana/notes")]})
     route = respx.get(f"https://firestore.googleapis.com{ROOT}/users/ana/notes").mock(return_value=answer)
@@ -72,7 +57,7 @@ def test_a_nested_collection_needs_a_token(take: Callable[..., Summary], monkeyp
 
 
 @respx.mock
-def test_reading_twice_changes_nothing_and_what_is_gone_is_pruned(take: Callable[..., Summary]) -> None:
+def test_reading_twice_changes_nothing_and_what_is_gone_is_pruned(take: Run) -> None:
     both = {"documents": [document("n1", "One."), document("n2", "Two.")]}
     one = {"documents": [document("n1", "One.")]}
     pages(*(httpx.Response(200, json=answer) for answer in (both, both, one, one, {})))
@@ -96,6 +81,7 @@ def test_reading_twice_changes_nothing_and_what_is_gone_is_pruned(take: Callable
         (httpx.Response(302, headers={"Location": "http://127.0.0.1:1/"}), "HTTP 302"),
         (httpx.Response(404), "there is no such project or database"),
         (httpx.Response(200, text="{"), "the answer is not JSON"),
+        (httpx.Response(200, json=[]), "the answer is no object"),
         (httpx.Response(200, json={"documents": [{"name": "x"}]}), "the answer has no documents"),
         (httpx.Response(200, json={"documents": [], "nextPageToken": "again"}), "a page leads to itself"),
         (httpx.ConnectError("refused"), "ConnectError; check that it is up"),
@@ -103,7 +89,7 @@ def test_reading_twice_changes_nothing_and_what_is_gone_is_pruned(take: Callable
     ],
 )
 def test_a_failure_midway_names_the_collection_and_keeps_what_was_read(
-    take: Callable[..., Summary], records: Records, answer: httpx.Response | Exception, reason: str
+    take: Run, records: Records, answer: httpx.Response | Exception, reason: str
 ) -> None:
     documents = [document(f"n{number}", f"Text {number}.") for number in range(200)]
     first = httpx.Response(200, json={"documents": documents, "nextPageToken": "again"})
@@ -115,7 +101,7 @@ def test_a_failure_midway_names_the_collection_and_keeps_what_was_read(
 
 
 @respx.mock
-def test_a_document_that_cannot_be_a_record_is_refused_by_its_id(take: Callable[..., Summary]) -> None:
+def test_a_document_that_cannot_be_a_record_is_refused_by_its_id(take: Run) -> None:
     bare = document("bare", "x") | {"fields": {}}
     binary = document("blob", "One.")
     binary["fields"]["data"] = {"bytesValue": "AA=="}

@@ -13,13 +13,13 @@ from cognition_engines.ingest.options import Summary, Texts
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
-from tests.ingest.runs import counts, json_lines, stored
+from tests.ingest.runs import Run, json_lines, stored
 
 ByMap = Callable[..., Summary]
 
 
 @pytest.fixture
-def by_map(run: Callable[..., Summary], tmp_path: Path) -> ByMap:
+def by_map(run: Run, tmp_path: Path) -> ByMap:
     """`by_map(text, *objects)`: reads objects by the map that a text is."""
 
     def once(text: str, *objects: dict[str, Any]) -> Summary:
@@ -96,14 +96,14 @@ def test_sections_come_below_the_text(by_map: ByMap, records: Records) -> None:
     assert (decision.title, decision.text) == ("Go", "## Why\n\nHigh water.")
 
 
-def test_objects_are_found_under_a_path(run: Callable[..., Summary], records: Records, tmp_path: Path) -> None:
+def test_objects_are_found_under_a_path(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "export.json"
     path.write_text(json.dumps({"data": {"items": [{"key": "a", "said": "One."}, {"key": "b"}]}, "version": 2}))
     summary = run(path, texts=Texts(map=parsed_map(f"objects: data.items\n{NOTES}", "m.yaml")))
     assert (summary.new, [problem.reason for problem in summary.rejected]) == (1, ["content is required"])
 
 
-def test_a_map_reads_yaml_too(run: Callable[..., Summary], tmp_path: Path) -> None:
+def test_a_map_reads_yaml_too(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "notes.yaml"
     path.write_text("- {key: a, said: One.}\n- {key: b, said: Two.}\n")
     assert run(path, texts=Texts(map=parsed_map(NOTES, "m.yaml"))).new == 2
@@ -169,13 +169,7 @@ def test_no_map_loses_a_sensitivity(
         assert [one.sensitivity for one in stored(records, Kind.ARTIFACT)] == [Sensitivity.SENSITIVE]
 
 
-def test_reading_by_a_map_twice_changes_nothing(by_map: ByMap) -> None:
-    objects = [{"key": "a", "said": "One."}, {"said": "Two."}]
-    assert counts(by_map(NOTES, *objects)) == (2, 0, 0, 0)
-    assert counts(by_map(NOTES, *objects)) == (0, 0, 2, 0)
-
-
-def test_the_server_map_puts_reviews_into_text(run: Callable[..., Summary], records: Records, tmp_path: Path) -> None:
+def test_the_server_map_puts_reviews_into_text(run: Run, records: Records, tmp_path: Path) -> None:
     path = tmp_path / "d.yaml"
     path.write_text(
         "id: 0a1b2c3d\nsummary: Keep SQLite\ndecision: Keep SQLite\nstatus: reviewed\noutcome: success\n"

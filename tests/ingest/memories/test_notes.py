@@ -1,15 +1,12 @@
 """Notes of basic-memory: documents whose relations are edges."""
 
-from collections.abc import Callable
 from pathlib import Path
 
-from cognition_engines.ingest.options import Summary
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.store.records import Records
-from tests.ingest.runs import counts, stored
+from tests.ingest.runs import Run, counts, stored
 
-Run = Callable[..., Summary]
 NOTE = """---
 title: Tide tables
 type: note

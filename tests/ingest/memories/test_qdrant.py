@@ -1,7 +1,7 @@
 """Collections of Qdrant, read from a server whose points are in the local mode of the client for it."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,16 +12,13 @@ from qdrant_client import QdrantClient, models
 from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.ingest.collections.addresses import checked_address
 from cognition_engines.ingest.collections.open_collection import open_collection
-from cognition_engines.ingest.options import Options, Summary
-from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Sensitivity
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.records import Records
 from tests.http_servers import Handler, HttpServer
-from tests.ingest.conftest import CountingEmbedder, Silent
-from tests.ingest.memories.collected import stored
-from tests.ingest.runs import counts
+from tests.ingest.conftest import CountingEmbedder
+from tests.ingest.runs import Run, counts, stored
 from tests.stores import free_port
 
 KEY = "a-key-that-nothing-shows"
@@ -32,6 +29,7 @@ class Qdrant:
     """The REST interface of Qdrant, as far as reading goes, over the client's local mode."""
 
     client: QdrantClient
+    embedder: CountingEmbedder
     server: HttpServer | None = None
     key: str | None = None
     asked: list[dict[str, Any]] = field(default_factory=list)
@@ -41,12 +39,13 @@ class Qdrant:
         assert self.server is not None
         return checked_address(f"qdrant:http://127.0.0.1:{self.server.server_port}/{name}")
 
-    def fill(self, payloads: dict[Any, dict[str, Any]], embedder: CountingEmbedder, name: str = "notes") -> str:
+    def fill(self, payloads: dict[Any, dict[str, Any]], embedder: CountingEmbedder | None = None) -> str:
+        model, name = embedder or self.embedder, "notes"
         if not self.client.collection_exists(name):
-            vectors = models.VectorParams(size=embedder.dim, distance=models.Distance.COSINE)
+            vectors = models.VectorParams(size=model.dim, distance=models.Distance.COSINE)
             self.client.create_collection(name, vectors_config=vectors)
         points = [
-            models.PointStruct(id=id, payload=payload, vector=embedder.embed_query(str(payload.get("text"))).tolist())
+            models.PointStruct(id=id, payload=payload, vector=model.embed_query(str(payload.get("text"))).tolist())
             for id, payload in payloads.items()
         ]
         self.client.upsert(name, points)
@@ -84,8 +83,8 @@ def _answered(result: Any) -> bytes:
 
 
 @pytest.fixture
-def qdrant() -> Iterator[Qdrant]:
-    made = Qdrant(QdrantClient(":memory:"))
+def qdrant(embedder: CountingEmbedder) -> Iterator[Qdrant]:
+    made = Qdrant(QdrantClient(":memory:"), embedder)
 
     class Answers(Handler):
         def do_GET(self) -> None:
@@ -108,28 +107,15 @@ def qdrant() -> Iterator[Qdrant]:
     made.client.close()
 
 
-@pytest.fixture
-def take(records: Records, embedder: CountingEmbedder) -> Callable[..., Summary]:
-    """`take(address, prune=True)`: reads a collection."""
-
-    def once(address: str, model: CountingEmbedder | None = embedder, **options: Any) -> Summary:
-        with open_collection(address, model, 5) as collection:
-            return ingest([], Options(**options), records, model, Silent(), collections=[collection])
-
-    return once
-
-
 TEXTS = {number: {"text": f"Queue number {number} holds what waits."} for number in range(40)}
 
 
-def test_points_arrive_with_their_payloads(
-    qdrant: Qdrant, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
-) -> None:
+def test_points_arrive_with_their_payloads(qdrant: Qdrant, take: Run, records: Records) -> None:
     payloads = {
         1: {"text": "First.", "title": "One", "page": 3, "project": "alpha", "sensitivity": "sensitive"},
         2: {"kind": "entity", "name": "Ana Reyes", "type": "person"},
     }
-    address = qdrant.fill(payloads, embedder)
+    address = qdrant.fill(payloads)
     summary = take(address)
     assert (summary.kinds, summary.rejected) == ({"chunk": 1, "entity": 1}, ())
     (chunk,) = stored(records, Kind.CHUNK)
@@ -139,16 +125,16 @@ def test_points_arrive_with_their_payloads(
 
 
 @pytest.mark.long("reads many pages from a server")
-def test_all_pages_are_read(qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
-    address = qdrant.fill({number: {"text": f"Text {number}"} for number in range(600)}, embedder)
+def test_all_pages_are_read(qdrant: Qdrant, take: Run) -> None:
+    address = qdrant.fill({number: {"text": f"Text {number}"} for number in range(600)})
     assert take(address).new == 600
     assert [body.get("offset") for body in qdrant.asked] == [None, 256, 512]
 
 
 def test_vectors_of_the_model_in_use_are_reused(
-    qdrant: Qdrant, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
+    qdrant: Qdrant, take: Run, records: Records, embedder: CountingEmbedder
 ) -> None:
-    summary = take(qdrant.fill(TEXTS, embedder))
+    summary = take(qdrant.fill(TEXTS))
     assert [warning.reason for warning in summary.warnings] == ["the vectors are those of counting-4: they are reused"]
     assert len(embedder.texts) == 16
     page = records.changes.page(KNOWLEDGE, 0, 100, embedder.model)
@@ -158,7 +144,7 @@ def test_vectors_of_the_model_in_use_are_reused(
 
 
 @pytest.mark.parametrize("dim", [4, 6])
-def test_other_model_unread(qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder, dim: int) -> None:
+def test_other_model_unread(qdrant: Qdrant, take: Run, embedder: CountingEmbedder, dim: int) -> None:
     class Reversed(CountingEmbedder):
         def embed_query(self, text: str, wanted: Any = None) -> Any:
             return -super().embed_query(text)
@@ -171,34 +157,14 @@ def test_other_model_unread(qdrant: Qdrant, take: Callable[..., Summary], embedd
     assert set(embedder.texts) >= {payload["text"] for payload in texts.values()}
 
 
-def test_vectors_need_a_model(qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder) -> None:
-    summary = take(qdrant.fill(TEXTS, embedder), model=None)
+def test_vectors_need_a_model(qdrant: Qdrant, take: Run) -> None:
+    summary = take(qdrant.fill(TEXTS), model=None)
     assert (summary.new, summary.warnings) == (40, ())
     assert [body["with_vector"] for body in qdrant.asked] == [False]
 
 
-def test_prune_follows_the_collection(
-    qdrant: Qdrant, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
-) -> None:
-    address = qdrant.fill({1: {"text": "One."}, 2: {"text": "Two."}, 3: {"text": "Three."}}, embedder)
-    take(address)
-    qdrant.client.delete("notes", [2])
-    qdrant.fill({3: {"text": "Changed."}}, embedder)
-    assert take(address, prune=True, dry_run=True).deleted == 1
-    assert counts(take(address, prune=True)) == (0, 1, 1, 1)
-    assert {chunk.id for chunk in stored(records, Kind.CHUNK)} == {"1", "3"}
-
-
-def test_two_collections_may_give_one_id_to_two_records(
-    qdrant: Qdrant, take: Callable[..., Summary], records: Records, embedder: CountingEmbedder
-) -> None:
-    take(qdrant.fill({1: {"text": "Of notes."}}, embedder))
-    take(qdrant.fill({1: {"text": "Of others."}}, embedder, "others"))
-    assert sorted(chunk.content for chunk in stored(records, Kind.CHUNK)) == ["Of notes.", "Of others."]
-
-
 def test_an_unknown_collection_is_refused_with_the_names_there_are(qdrant: Qdrant, embedder: CountingEmbedder) -> None:
-    qdrant.fill({1: {"text": "One."}}, embedder)
+    qdrant.fill({1: {"text": "One."}})
     with (
         pytest.raises(ConfigurationError, match="no collection of this name; there are notes"),
         open_collection(qdrant.address("nothing"), embedder, 5),
@@ -210,25 +176,15 @@ def test_an_unknown_collection_is_refused_with_the_names_there_are(qdrant: Qdran
 @pytest.mark.parametrize(
     ("status", "content", "reason"),
     [
-        (500, b"{}", r"HTTP 500"),
-        (429, b"{}", r"HTTP 429: it wants fewer calls"),
-        (200, b"<html>", r"the answer is not JSON"),
-        (200, b"[]", r"the answer is no object"),
         (200, b'{"result": {"points": [{"payload": {}}]}}', r"the answer has no points"),
         (200, b'{"result": {"points": [], "next_page_offset": 256}}', r"a page leads to itself"),
         (404, b"{}", r"the collection is gone"),
     ],
 )
 def test_a_failure_midway_keeps_what_was_read_and_the_next_run_finishes(
-    qdrant: Qdrant,
-    take: Callable[..., Summary],
-    records: Records,
-    embedder: CountingEmbedder,
-    status: int,
-    content: bytes,
-    reason: str,
+    qdrant: Qdrant, take: Run, records: Records, status: int, content: bytes, reason: str
 ) -> None:
-    address = qdrant.fill({number: {"text": f"Text {number}"} for number in range(300)}, embedder)
+    address = qdrant.fill({number: {"text": f"Text {number}"} for number in range(300)})
     qdrant.broken[2] = status, content
     with pytest.raises(ComponentFailed, match=rf"collection: {address} cannot be read \({reason}"):
         take(address, prune=True)
@@ -244,9 +200,9 @@ def test_a_server_that_is_away_is_named(embedder: CountingEmbedder) -> None:
 
 
 def test_the_key_comes_from_the_environment_and_is_in_no_message(
-    qdrant: Qdrant, take: Callable[..., Summary], embedder: CountingEmbedder, monkeypatch: pytest.MonkeyPatch
+    qdrant: Qdrant, take: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = qdrant.fill({1: {"text": "One."}}, embedder)
+    address = qdrant.fill({1: {"text": "One."}})
     qdrant.key = KEY
     monkeypatch.setenv("CSTP_QDRANT_API_KEY", KEY[::-1])
     with pytest.raises(ComponentFailed, match="it wants a key, or another one, in CSTP_QDRANT_API_KEY") as refused:
@@ -262,10 +218,10 @@ def test_the_digest_changes_with_a_payload_alone(qdrant: Qdrant, embedder: Count
             assert collection.count() == 2
             return collection.digest()
 
-    address = qdrant.fill({1: {"text": "One."}, 2: {"text": "Two."}}, embedder)
+    address = qdrant.fill({1: {"text": "One."}, 2: {"text": "Two."}})
     first = digest(address)
     assert digest(address) == first
-    qdrant.fill({2: {"text": "Changed."}}, embedder)
+    qdrant.fill({2: {"text": "Changed."}})
     assert digest(address) != first
 
 

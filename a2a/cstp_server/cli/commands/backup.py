@@ -1,4 +1,4 @@
-"""`cstp copy`, `cstp backup`, `cstp restore`: the records somewhere else, and back."""
+"""`cstp copy`, `cstp backup`, `cstp restore` and `cstp move`: the records somewhere else, and back."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -11,6 +11,7 @@ import typer
 
 import cstp
 from cognition_engines.errors import ComponentFailed, ConfigurationError, EngineError
+from cognition_engines.ingest.moved_files import move_records
 from cognition_engines.store.erasure.ledger import read_ledger
 from cognition_engines.store.inspection import sqlite_file
 from cognition_engines.store.records import Records, open_records
@@ -133,6 +134,32 @@ def restore_command(
         say(json.dumps({**members, **_members(done.contents), "tokens": restored, **_live(live)}))
         return
     _say_restored(done, backup.notes.created_at, restored, live)
+
+
+@app.command()
+def move(
+    ctx: typer.Context,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Old path of the folder or file.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="New path.")],
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Delete existing records of the same files at NEW.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Report the changes and write nothing.")] = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> int:
+    """Move the records of a folder that was moved: ids, reviews, links and rights stay.
+
+    `cstp ingest NEW` does this by itself if the files are equal and the old folder does not exist. This command also
+    moves edited files; run `cstp ingest NEW` afterwards. Exit code 2 if OLD still exists or NEW does not.
+    """
+    with existing_records(settings_for(ctx, data_dir, config)) as records:
+        moved, deleted = move_records(records, Path(old), Path(new), over=replace, dry_run=dry_run)
+    would = "would be " if dry_run else ""
+    say(f"{would}moved: {moved:,} records of {old} to {new}")
+    if deleted:
+        say(f"{would}deleted: {deleted:,} records that {new} had")
+    return 0
 
 
 def _say_restored(done: TransferSummary, created_at: str, restored: int | None, live: Sequence[Token]) -> None:

@@ -225,17 +225,12 @@ def _print(results: list[SearchedRecord]) -> None:
     for number, found in enumerate(results):
         if number:
             say()
-        say(_heading(found))
+        title = found.title or found.source or str(found.id)
+        section = None if found.place is None else found.place.section
+        say(title if section in (None, title) else f"{title} › {section}")
         say(f"  {', '.join(_facts(found))}")
         for line in _lines(found.snippet):
             say(f"  {line}")
-
-
-def _heading(found: SearchedRecord) -> str:
-    """Return the title, for a passage with its section."""
-    title = found.title or found.source or str(found.id)
-    section = None if found.place is None else found.place.section
-    return title if section in (None, title) else f"{title} › {section}"
 
 
 def _facts(found: SearchedRecord) -> Iterator[str]:

@@ -163,10 +163,6 @@ def find_id_terms(query: str) -> list[str]:
     return [each for each in ids if each is not None]
 
 
-def _is_invisible(character: str) -> bool:
-    return category(character) == "Cf" or character == JOINER or "\ufe00" <= character <= "\ufe0f"
-
-
 def _join(split: Sequence[Words]) -> Words:
     if len(split) == 1:
         return split[0]

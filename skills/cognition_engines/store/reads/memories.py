@@ -1,22 +1,80 @@
-"""Reads of conversations and texts with their neighbours, and of the graph: entities, and the ends of edges."""
+"""Reads of conversations and texts with their neighbours, and of the graph: entities, and the ends of edges.
+
+Conditions on the facets of every record become SQL over `records` here, in addition to columns and single records.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, assert_never
 
+import orjson
 import sqlalchemy as sa
 
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge, Entity
 from cognition_engines.kinds.registry import add_prefix
-from cognition_engines.kinds.spec import Kind, Role
-from cognition_engines.models import Conditions, Viewer
+from cognition_engines.kinds.spec import KINDS, Kind, Role
+from cognition_engines.models import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf, Viewer
 from cognition_engines.store.database import Store, begin_read, pages
-from cognition_engines.store.filters_sql import where
 from cognition_engines.store.reads.by_key import found_by_keys, visible
 from cognition_engines.store.schema import TABLES, links, place_of, records
 from cognition_engines.store.values import StoredRecord
+from cognition_engines.unicode_forms import fold_text
+
+_LABELS: Final[Mapping[str, bool]] = {
+    "project": False,
+    "context": True,
+    "system": True,
+    "author": True,
+}  # whether stored folded
+_NUMBERS: Final = ("at", "importance", "parent", "sensitivity")
+
+
+def where(conditions: Conditions) -> list[sa.ColumnElement[bool]]:
+    """Return conditions on a row of `records`. Raise ValueError for a column that not every record has."""
+    return [_read(condition) for condition in conditions]
+
+
+def _read(condition: Condition) -> sa.ColumnElement[bool]:
+    match condition:
+        case OneOf(columns, texts):
+            return sa.or_(*(_one_of(column, texts) for column in columns))
+        case AtLeast(column, value):
+            return _number(column) >= value
+        case AtMost(column, value):
+            return _number(column) <= value
+        case HasAll(name, texts):
+            return sa.and_(sa.true(), *(_holds(name, text) for text in texts))
+        case HasAny(name, texts):
+            return sa.or_(sa.false(), *(_holds(name, text) for text in texts))
+        case Not(conditions):
+            # NOT of unknown, if a number is missing, would be unknown as well
+            return sa.case((sa.and_(sa.true(), *where(conditions)), sa.false()), else_=sa.true())
+        case _:
+            assert_never(condition)
+
+
+def _one_of(column: str, texts: tuple[str, ...]) -> sa.ColumnElement[bool]:
+    if column == "kind":
+        return records.c.kind.in_([int(KINDS[text]) for text in texts if text in KINDS])
+    if column not in _LABELS:
+        raise ValueError(f"{column}: not every record has this column")
+    return records.c[column].in_([fold_text(text) if _LABELS[column] else text for text in texts])
+
+
+def _holds(name: str, text: str) -> sa.ColumnElement[bool]:
+    if name != "people":
+        raise ValueError(f"{name}: not every record has this set")
+    # a list as JSON, in which a whole text is between quotation marks
+    return records.c.people.contains(orjson.dumps(fold_text(text)).decode(), autoescape=True)
+
+
+def _number(column: str) -> sa.ColumnElement[Any]:
+    if column not in _NUMBERS:
+        raise ValueError(f"{column}: not every record has this column")
+    return records.c[column]
+
 
 # A passage: CHUNK with the id of its source or ARTIFACT_CHUNK with that of its artifact, and its index.
 Place: TypeAlias = tuple[Kind, str, int]

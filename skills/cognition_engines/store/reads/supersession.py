@@ -217,7 +217,12 @@ def stated_ends(connection: sa.Connection, keys: Iterable[int]) -> dict[int, lis
     for viewer, its in readers.items():
         named |= supersessions_of(connection, its, viewer, expired=True)  # until a server forgets it
     successors = _successors(connection, {id for each in named.values() for id in each.superseded_by})
-    own = _own_statuses(connection, [one.key for one in found])
+    statement = sa.select(_decisions.c.key, _decisions.c.own_status)
+    own = {
+        key: status
+        for page in pages([one.key for one in found])
+        for key, status in connection.execute(statement.where(_decisions.c.key.in_(page)))
+    }
     return {
         one.key: list(_ends(named[one.key], own[one.key], successors, microseconds(one.updated_at))) for one in found
     }
@@ -275,15 +280,6 @@ def _successors(connection: sa.Connection, ids: Iterable[str]) -> dict[str, _Suc
         for id, status, since, updated_at, reviewed in connection.execute(
             statement.where(records.c.kind == int(Kind.DECISION), records.c.id.in_(page))
         )
-    }
-
-
-def _own_statuses(connection: sa.Connection, keys: Sequence[int]) -> dict[int, str | None]:
-    statement = sa.select(_decisions.c.key, _decisions.c.own_status)
-    return {
-        key: status
-        for page in pages(keys)
-        for key, status in connection.execute(statement.where(_decisions.c.key.in_(page)))
     }
 
 

@@ -141,7 +141,13 @@ def opened_backup(file: Path, watcher: Watcher) -> Iterator[Backup]:
     if it cannot be read.
     """
     file = file.absolute()
-    _check_header(file)
+    if _application_id(file) != _APPLICATION_ID:
+        raise ConfigurationError(f"{file} is no backup of this program; cstp backup makes them")
+    with file.open("rb") as opened:
+        opened.seek(60)
+        version = int.from_bytes(opened.read(4))
+    if version > FORMAT:
+        raise ConfigurationError(f"{file} was written by a newer version of this program: upgrade the program")
     with ExitStack() as undo:
         store = _open_copy(file, _READ_ONLY)
         undo.callback(store.reader.dispose)
@@ -218,16 +224,6 @@ def _fill(
     finally:
         target.writer.dispose()
     return notes
-
-
-def _check_header(file: Path) -> None:
-    if _application_id(file) != _APPLICATION_ID:
-        raise ConfigurationError(f"{file} is no backup of this program; cstp backup makes them")
-    with file.open("rb") as opened:
-        opened.seek(60)
-        version = int.from_bytes(opened.read(4))
-    if version > FORMAT:
-        raise ConfigurationError(f"{file} was written by a newer version of this program: upgrade the program")
 
 
 def _application_id(file: Path) -> int:
