@@ -141,12 +141,9 @@ class Search:
         speakers: Speakers | None = None,
         asked: QuestionSpeakers | None = None,
     ) -> None:
-        self._dates = dates
-        self._speakers = speakers
-        self._asked = asked
+        self._dates, self._speakers, self._asked = dates, speakers, asked
         self._calibration = calibration or calibration_of(None, None)
-        self._phrases = phrases
-        self._least_cosine = least_cosine
+        self._phrases, self._least_cosine = phrases, least_cosine
         self._indexes = indexes
         self._embeddings = embeddings
         self._pools = pools
@@ -221,9 +218,12 @@ class Search:
 
         The vector is None without a model, and in keyword mode also if the model does not answer.
         """
-        asked = await self._asked_speakers(caller, query)
-        vector = await self._embed(caller, query if not asked or query.abstain else replace(query, text=asked.question))
-        parts = await run_through(caller, self._legs, query, vector, candidates)
+        if (asked := await self._asked_speakers(caller, query)) is not None and query.abstain:
+            # by the whole question, for which the least cosine was measured
+            await run_through(caller, self._legs, query, await self._embed(caller, query), candidates)
+        compared = query if asked is None else replace(query, text=asked.question, abstain=False)
+        vector = await self._embed(caller, compared)
+        parts = await run_through(caller, self._legs, replace(compared, text=query.text), vector, candidates)
         return [replace(part, speakers=asked) for part in parts], vector
 
     async def _asked_speakers(self, caller: Caller, query: Query) -> SpeakerBoost | None:
