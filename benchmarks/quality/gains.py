@@ -25,7 +25,14 @@ from cognition_engines.relevance import RELEVANCE, Relevance
 from cognition_engines.sync_engine import SyncEngine
 
 PLAIN: Final = Relevance(
-    stop_words=False, title_weight=1, adjacent=(1.0,), dates_in_words=False, phrase_weight=0.0, date_weight=0.0
+    stop_words=False,
+    title_weight=1,
+    adjacent=(1.0,),
+    dates_in_words=False,
+    phrase_weight=0.0,
+    date_weight=0.0,
+    speaker_weight=0.0,
+    statement_weight=0.0,
 )
 PARTS: Final[Mapping[str, Relevance]] = {
     "none": PLAIN,
@@ -35,7 +42,10 @@ PARTS: Final[Mapping[str, Relevance]] = {
     "dates in words": replace(PLAIN, dates_in_words=True),
     "phrases": replace(PLAIN, phrase_weight=RELEVANCE.phrase_weight),
     "times in questions": replace(PLAIN, date_weight=RELEVANCE.date_weight),
+    "speakers in questions": replace(PLAIN, speaker_weight=RELEVANCE.speaker_weight),
     "all without times in questions": replace(RELEVANCE, date_weight=0.0),
+    "all without speakers in questions": replace(RELEVANCE, speaker_weight=0.0),
+    "all without statements": replace(RELEVANCE, statement_weight=0.0),
     "all": RELEVANCE,
 }
 _DRAWS: Final = 2000  # of the bootstrap

@@ -36,6 +36,7 @@ from cognition_engines.queries.search import Search
 from cognition_engines.queries.speakers import Speakers
 from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
+from cognition_engines.retrieval.asked_speakers import QuestionSpeakers
 from cognition_engines.retrieval.fusion import QuestionDates
 from cognition_engines.retrieval.scores import calibration_of
 from cognition_engines.store.audit.trail import AuditOptions, AuditTrail
@@ -131,15 +132,15 @@ class Engine:
         cache = QueryCache(embedder, options.cache_size, options.embedding.seconds) if embedder else None
         self.embeddings: Final = cache
         self.pools: Final = _pools(options)
-        self._embedder = embedder
-        self._threads = options.embedding.threads
+        self._embedder, self._threads = embedder, options.embedding.threads
         self.sources: Final = _follower(options, records, embedder)
         model = None if embedder is None else embedder.model
         self.least_cosine: Final = least_cosine_of(options.relevance, model)
         phrases, speakers = Phrases(records, options.relevance), Speakers(records, options.relevance)
-        dates, calibration = QuestionDates(options.relevance), calibration_of(model, self.least_cosine)
+        dates, asked = QuestionDates(options.relevance), QuestionSpeakers(options.relevance)
+        calibration = calibration_of(model, self.least_cosine)
         self.read_dates: Final = dates.read
-        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration, speakers)
+        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration, speakers, asked)
         passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes

@@ -27,8 +27,10 @@ class Relevance:
     context itself, they count less by the square. With `dates_in_words` a turn is also found by its day, the name of
     its month, and its year. Of the best results of a hybrid search, those with adjacent words of the query get up to
     `phrase_weight` on their scores of 0 to 1. In the same way records of the time that a query names, such as `in May
-    2023`, get `date_weight`. `least_cosine` is the cosine of the nearest record from which on a question counts as
-    answered; None is the model's.
+    2023`, get `date_weight`, and turns of the speakers that it asks about get `speaker_weight`. Of the best results of
+    a query that asks for advice, turns that state a preference or an instruction get `statement_weight` of what their
+    scores lack to 1. `least_cosine` is the cosine of the nearest record from which on a question counts as answered;
+    None is the model's.
     """
 
     language: Language = "en"
@@ -39,6 +41,8 @@ class Relevance:
     dates_in_words: bool = True
     phrase_weight: float = 0.2
     date_weight: float = 0.1
+    speaker_weight: float = 0.15
+    statement_weight: float = 0.3
     least_cosine: float | None = None
 
     def __post_init__(self) -> None:

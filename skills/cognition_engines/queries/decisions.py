@@ -13,11 +13,11 @@ from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import SUPERSEDED, Decision, Filters, Mode, Viewer
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.successors import FoundLinks, links_of
 from cognition_engines.queries.turns import Agent, Caller
 from cognition_engines.retrieval.legs import semantic_leg
-from cognition_engines.retrieval.scores import Explanation
+from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
 from cognition_engines.store.decision_state import REVIEWED, SUPERSEDES

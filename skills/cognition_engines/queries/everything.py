@@ -15,10 +15,10 @@ from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Decision, HasAll, MemoryFilters, Mode, OneOf, Viewer, one_of
 from cognition_engines.queries.passages import PassageRequest, Passages
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.successors import links_of
 from cognition_engines.queries.turns import Agent, Caller
-from cognition_engines.retrieval.scores import Explanation
+from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import SEARCHED, Space
 from cognition_engines.store.reads.knowledge import SourceName, WithSources

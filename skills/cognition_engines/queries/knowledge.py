@@ -17,10 +17,10 @@ from cognition_engines.kinds.spec import Kind, Origin
 from cognition_engines.models import Mode, OneOf, Viewer, one_of
 from cognition_engines.queries.lists import about
 from cognition_engines.queries.pools import Pools
-from cognition_engines.queries.search import CurrentHit, Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.turns import Agent
 from cognition_engines.retrieval.legs import semantic_leg
-from cognition_engines.retrieval.scores import Explanation
+from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import KNOWLEDGE
 from cognition_engines.store.reads.knowledge import ChunkFound, SourceName, WithSources

@@ -64,5 +64,5 @@ def _having(
     if item.startswith("="):
         return [(number, row) for number, row in held if fold_text(parts[number].snapshot.ids[row]) == item[1:]]
     records = [(int(parts[number].snapshot.keys[row]), int(parts[number].snapshot.seqs[row])) for number, row in held]
-    shares = phrases.shares_of((fold_text(item),), viewer, records)
-    return [each for each, share in zip(held, shares, strict=True) if share]
+    texts = phrases.texts_of((fold_text(item),), viewer, records)
+    return [each for each, text in zip(held, texts, strict=True) if text.share]

@@ -1,15 +1,18 @@
 """Phrases: the best results are reordered, those first that have words of the query next to each other, in order.
 
-The index has no positions of words; the texts of a few results are read from the snapshot of the search.
+If the query asks for advice, turns that state a preference or an instruction come first, too. The index has no
+positions of words; the texts of a few results are read from the snapshot of the search.
 """
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from cognition_engines.indexes.keywords.language import QueryAnalyzer
 from cognition_engines.indexes.keywords.words import is_phrase
-from cognition_engines.kinds.registry import embedding_text
+from cognition_engines.kinds.artifacts import Turn
+from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.models import Viewer
 from cognition_engines.relevance import Relevance
 from cognition_engines.retrieval.fusion import Hit, Part
@@ -24,6 +27,51 @@ K = TypeVar("K")
 V = TypeVar("V")
 QUERIES: Final = 512  # whose pairs are cached
 SHARES: Final = 8192  # of pairs in a record that are cached
+
+LOOKED_AT: Final = 600  # characters of a text or a question: a long message begins with what is asked and wanted
+_ADVICE: Final = re.compile(
+    r"\bhow (?:should|can|could|do|would|might|to)\b"
+    r"|\bwhat (?:should|would|kind|type|are some|are the|is the best|steps|tools)\b"
+    r"|\b(?:which|where|can you|could you|would you|should i|suggest|recommend|help me)\b",
+    re.IGNORECASE,
+)
+_STATEMENT: Final = re.compile(
+    r"\bi(?:['’]d| would| really| still| usually| always| generally)? (?:prefer|rather)\b"
+    r"|\bmy preference\b|\bwhen i ask\b|\bfrom now on\b"
+    r"|(?:^|[.!?]\s)(?:please )?(?:always|never)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """What is in the text of a record: a share of a query's pairs of words, 0 to 1, and whether it is a statement."""
+
+    share: float
+    states: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a score, 0 to 1, gains by all pairs of words of a query, and by a statement: a share of what lacks to 1."""
+
+    phrase: float
+    statement: float
+
+
+NOTHING: Final = ReadText(0.0, False)
+
+
+def asks_for_advice(question: str) -> bool:
+    """Return whether a question asks how, what or where something should be done, in English."""
+    return _ADVICE.search(question[:LOOKED_AT]) is not None
+
+
+def is_statement(record: Record) -> bool:
+    """Return whether a record is a turn in which a person states a preference or an instruction, in English."""
+    if not isinstance(record, Turn) or "assistant" in (record.role, record.speaker):
+        return False
+    return _STATEMENT.search(record.content[:LOOKED_AT]) is not None
 
 
 def pairs_of(query: str, is_content: Callable[[str], bool]) -> tuple[str, ...]:
@@ -46,59 +94,72 @@ def share_of(pairs: Sequence[str], text: str) -> float:
     return sum(pair in flat for pair in pairs) / len(pairs)
 
 
-def lift_hits(hits: Sequence[Hit], shares: Sequence[float], weight: float, ids: Callable[[Hit], str]) -> list[Hit]:
-    """Return the hits in a new order, best first: the first ones gain `weight` times their share of pairs.
+def lift_hits(hits: Sequence[Hit], read: Sequence[ReadText], weights: Weights, ids: Callable[[Hit], str]) -> list[Hit]:
+    """Return the hits in a new order, best first: the first ones gain by what was read in their texts.
 
-    `shares` are those of the first hits. The scores stay within 0 to 1: all are divided by 1 + `weight`.
+    `read` are those of the first hits. The scores stay within 0 to 1: all are divided by 1 + the weight of phrases.
     """
-    first = [
-        replace(hit, score=round((hit.score + weight * share) / (1 + weight), 9), phrase=share)
-        for hit, share in zip(hits, shares, strict=False)
-    ]
+    first = []
+    for hit, text in zip(hits, read, strict=False):
+        score = (hit.score + weights.phrase * text.share) / (1 + weights.phrase)
+        if text.states:
+            score += weights.statement * (1 - score)
+        first.append(replace(hit, score=round(score, 9), phrase=text.share))
     first.sort(key=lambda hit: (-hit.score, ids(hit)))
-    others = [replace(hit, score=round(hit.score / (1 + weight), 9)) for hit in hits[len(first) :]]
+    others = [replace(hit, score=round(hit.score / (1 + weights.phrase), 9)) for hit in hits[len(first) :]]
     return [*first, *others]
 
 
 class Phrases:
     """Reads the texts of the best results. Any thread of the pool of records may ask.
 
-    The share of pairs in a text is cached by the text's `seq`, so a repeated query reads no text.
+    What was read in a text is cached by the text's `seq`, so a repeated query reads no text.
     """
 
     def __init__(self, records: Records, relevance: Relevance) -> None:
         self.records: Final = records
         self._weight: Final = relevance.phrase_weight
+        self._statement_weight: Final = relevance.statement_weight if relevance.language == "en" else 0.0
         self._queries: Final = QueryAnalyzer(relevance)
         self._pairs: dict[str, tuple[str, ...]] = {}
-        self._shares: dict[tuple[tuple[str, ...], int, int], float] = {}  # by pairs, key and seq
+        self._read: dict[tuple[tuple[str, ...], int, int], ReadText] = {}  # by pairs, key and seq
 
     def lift(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[Hit]:
-        """Return the hits, raising those with adjacent words of the query; unchanged if none could have any."""
-        shares = self.shares(query, viewer, parts, hits)
-        if not shares:
+        """Return the hits, raising those with adjacent words of the query; unchanged if none could have any.
+
+        If the query asks for advice, raise turns that state a preference or an instruction, too.
+        """
+        read = self._read_best(query, viewer, parts, hits)
+        if not read:
             return [*hits]
-        return lift_hits(hits, shares, self._weight, lambda hit: parts[hit.part].snapshot.ids[hit.row])
+        weights = Weights(self._weight, self._statement_weight if asks_for_advice(query) else 0.0)
+        return lift_hits(hits, read, weights, lambda hit: parts[hit.part].snapshot.ids[hit.row])
 
     def shares(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[float]:
         """Return the share of the query's word pairs in each of the BEST first hits; empty if none could have one."""
+        return [text.share for text in self._read_best(query, viewer, parts, hits)]
+
+    def _read_best(self, query: str, viewer: Viewer, parts: Sequence[Part], hits: Sequence[Hit]) -> list[ReadText]:
         if not self._weight or not any(len(part.keyword.rows) for part in parts):
             return []
         pairs = self._pairs.get(query)
         if pairs is None:
             _make_room(self._pairs, QUERIES)
             pairs = self._pairs[query] = pairs_of(query, self._queries.is_content)
-        return self.shares_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]]) if pairs else []
+        return self.texts_of(pairs, viewer, [_record(parts, hit) for hit in hits[:BEST]]) if pairs else []
 
-    def shares_of(self, pairs: tuple[str, ...], viewer: Viewer, records: Sequence[tuple[int, int]]) -> list[float]:
-        """Return the share of the pairs in each record, given by key and seq; 0 for a record that has changed since."""
-        known = [self._shares.get((pairs, *record)) for record in records]
-        lacking = {key: seq for (key, seq), share in zip(records, known, strict=True) if share is None}
+    def texts_of(self, pairs: tuple[str, ...], viewer: Viewer, records: Sequence[tuple[int, int]]) -> list[ReadText]:
+        """Return what is in the text of each record, given by key and seq; NOTHING for one that has changed since."""
+        known = [self._read.get((pairs, *record)) for record in records]
+        lacking = {key: seq for (key, seq), text in zip(records, known, strict=True) if text is None}
         read = self.records.reads.as_of(lacking, viewer) if lacking else {}
-        new = {key: share_of(pairs, embedding_text(stored.record) or "") for key, stored in read.items()}
-        _make_room(self._shares, SHARES)
-        self._shares.update({(pairs, key, lacking[key]): share for key, share in new.items()})
-        return [new.get(key, 0.0) if share is None else share for (key, _), share in zip(records, known, strict=True)]
+        new = {
+            key: ReadText(share_of(pairs, embedding_text(stored.record) or ""), is_statement(stored.record))
+            for key, stored in read.items()
+        }
+        _make_room(self._read, SHARES)
+        self._read.update({(pairs, key, lacking[key]): text for key, text in new.items()})
+        return [new.get(key, NOTHING) if text is None else text for (key, _), text in zip(records, known, strict=True)]
 
     def sees(self, key: int, viewer: Viewer) -> bool:
         """Return whether a viewer sees a record now."""

@@ -4,7 +4,7 @@ The steps of a search are a generator that yields the pool in which the next ste
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import TypeVar
@@ -26,6 +26,7 @@ from cognition_engines.queries.pools import Pools, Work, run_through
 from cognition_engines.queries.speakers import Speakers, near_turns
 from cognition_engines.queries.successors import is_about_the_past, prefer_successors
 from cognition_engines.queries.turns import Caller
+from cognition_engines.retrieval.asked_speakers import QuestionSpeakers, SpeakerBoost
 from cognition_engines.retrieval.fusion import (
     CANDIDATES,
     DateBoost,
@@ -45,7 +46,14 @@ from cognition_engines.retrieval.fusion import (
     with_highest,
 )
 from cognition_engines.retrieval.legs import EMPTY
-from cognition_engines.retrieval.scores import UNMEASURED, Calibration, Explanation, explanations, raise_scores
+from cognition_engines.retrieval.scores import (
+    UNMEASURED,
+    Calibration,
+    CurrentHit,
+    Explanation,
+    explanations,
+    raise_scores,
+)
 from cognition_engines.retrieval.snippets import Window
 from cognition_engines.spaces import Space
 from cognition_engines.store.values import StoredRecord
@@ -123,19 +131,6 @@ class _View:
 
 
 @dataclass(frozen=True, slots=True)
-class CurrentHit:
-    """A found record in its current state. `window` is None if its text no longer matches its vectors.
-
-    `window` and `explanation` are None, too, if not requested.
-    """
-
-    hit: Hit
-    stored: StoredRecord
-    window: Window | None
-    explanation: Explanation | None
-
-
-@dataclass(frozen=True, slots=True)
 class Search:
     """Searches one space or several. Methods raise ComponentFailed naming the part that did not answer."""
 
@@ -147,6 +142,7 @@ class Search:
     dates: QuestionDates | None = None
     calibration: Calibration = UNMEASURED
     speakers: Speakers | None = None
+    asked: QuestionSpeakers | None = None
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -163,15 +159,14 @@ class Search:
     def _search_and_read(
         self, query: Query, vector: Floats | None, limit: int, read: Callable[[SearchHits], T]
     ) -> Work[tuple[SearchHits, T]]:
-        hybrid = query.mode is Mode.HYBRID
-        parts = yield from self._legs(query, vector, CANDIDATES if hybrid else limit)
-        hits: Sequence[Hit]
+        hybrid, most = query.mode is Mode.HYBRID, max(limit, BEST)
+        parts = yield from self._legs(query, vector, CANDIDATES if hybrid else most)
         if hybrid:
             yield self.pools.vectors
-            hits = fuse_parts(parts, vector, max(limit, BEST))
+            hits: Sequence[Hit] = fuse_parts(parts, vector, most)
         else:
             legs = [part.semantic if query.mode is Mode.SEMANTIC else part.keyword for part in parts]
-            hits = best_of(parts, legs, vector, limit)
+            hits = best_of(parts, legs, vector, most)
         yield self.pools.records
         lifted = self._put_first(query, parts, self._lift_phrases(query, parts, hits), vector, range(len(parts)))
         best = SearchHits(parts, lifted[:limit], vector)
@@ -221,8 +216,22 @@ class Search:
 
         The vector is None without a model, and in keyword mode also if the model does not answer.
         """
-        vector = await self._embed(caller, query)
-        return await run_through(caller, self._legs, query, vector, candidates), vector
+        if (asked := await self._asked_speakers(caller, query)) is not None and query.abstain:
+            # by the whole question, for which the least cosine was measured
+            await run_through(caller, self._legs, query, await self._embed(caller, query), candidates)
+        compared = query if asked is None else replace(query, text=asked.question, abstain=False)
+        vector = await self._embed(caller, compared)
+        parts = await run_through(caller, self._legs, replace(compared, text=query.text), vector, candidates)
+        return [replace(part, speakers=asked) for part in parts], vector
+
+    async def _asked_speakers(self, caller: Caller, query: Query) -> SpeakerBoost | None:
+        """Return the boost of the speakers that a hybrid search asks about; None if it asks about none."""
+        if query.mode is not Mode.HYBRID or self.asked is None:
+            return None
+        views = [(self.indexes[sought.space].snapshot, sought.conditions) for sought in query.sought]
+        if self.asked.may_name(query.text, views):
+            return await self.pools.vectors.run(caller, self.asked.boost, query.text, views, query.viewer)
+        return self.asked.boost(query.text, (), query.viewer)
 
     def _legs(self, query: Query, vector: Floats | None, limit: int) -> Work[list[Part]]:
         """Apply the masks and run the legs of the mode; end in the pool of the last leg."""
@@ -245,9 +254,8 @@ class Search:
         if query.mode is Mode.SEMANTIC:
             return parts
         yield self.pools.keywords
-        labelled = [textual(each.conditions) for each in query.sought]
-        found = zip(parts, labelled, strict=True)
-        return [with_bm25(more_words(part, limit, query.text, among), query.text) for part, among in found]
+        found = zip(parts, [textual(each.conditions) for each in query.sought], strict=True)
+        return [with_bm25(more_words(part, limit, query.text, labelled), query.text) for part, labelled in found]
 
     def _check_nearest(self, query: Query, parts: Sequence[Part], least: float) -> Work[None]:
         """Raise NoGoodMatch if no record is near enough; it names no deleted or expired record.
@@ -331,12 +339,10 @@ class Search:
 
     def _widen_candidates(self, parts: Sequence[Part], query: str, vector: Floats | None) -> Work[list[Part]]:
         """Return the parts with legs of up to twice as many rows; end in the pool of keywords."""
-        limits = [wide(part) for part in parts]
         yield self.pools.vectors
-        nearer = [more_meaning(part, limit, vector) for part, limit in zip(parts, limits, strict=True)]
+        nearer = [more_meaning(part, wide(part), vector) for part in parts]
         yield self.pools.keywords
-        wider = [more_words(part, limit, query) for part, limit in zip(nearer, limits, strict=True)]
-        return [with_bm25(part, query) for part in wider]
+        return [with_bm25(more_words(near, wide(part), query), query) for near, part in zip(nearer, parts, strict=True)]
 
     async def current_hits(
         self,
@@ -349,9 +355,8 @@ class Search:
         explain: bool,
     ) -> list[CurrentHit]:
         """Return the hits whose records are in `read`, by key, and still meet the conditions."""
-        absent = [None] * len(found.hits)
-        nearest: Sequence[Window | None] = absent
-        reasons: Sequence[Explanation | None] = absent
+        nearest: Sequence[Window | None] = [None] * len(found.hits)
+        reasons: Sequence[Explanation | None] = [None] * len(found.hits)
         if windows:
             nearest = await self._nearest_windows(caller, found, query.mode)
         if explain:

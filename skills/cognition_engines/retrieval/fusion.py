@@ -11,6 +11,7 @@ from cognition_engines.indexes.columns.snapshot import Bools, Floats, Ints, Snap
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Conditions, Viewer, microseconds
 from cognition_engines.relevance import Language, Relevance
+from cognition_engines.retrieval.asked_speakers import SpeakerBoost
 from cognition_engines.retrieval.legs import (
     EMPTY,
     Doubles,
@@ -28,7 +29,6 @@ from cognition_engines.spaces import NO_NUMBER
 
 COLUMN: Final = "at"
 CANDIDATES: Final = 100  # of each leg
-_STEP: Final = 1e-9  # the least difference of two scores
 # Takes cosines (NaN for none), shares of BM25, and 1 for a record of the time that the query speaks of, else 0.
 Scoring: TypeAlias = Callable[[Doubles, Doubles, Doubles], Doubles]
 
@@ -94,9 +94,10 @@ class Part:
 
     `words` is None if no words are searched; then `keyword` is empty. `viewer` is the reader that searches. `worded`
     are the rows that the semantic leg alone found, with their BM25, once `with_bm25` has asked for it. `dates` is the
-    boost for rows of the time that the query speaks of; None if it speaks of none. `highest` is the highest BM25 that
-    the query could reach, once `with_highest` has asked for it. `known` are the rows that alone have an id, a version,
-    a symbol or a quoted phrase of the query.
+    boost for rows of the time that the query speaks of; None if it speaks of none. `speakers` is the boost for turns of
+    the speakers that it asks about; None if it asks about none. `highest` is the highest BM25 that the query could
+    reach, once `with_highest` has asked for it. `known` are the rows that alone have an id, a version, a symbol or a
+    quoted phrase of the query.
     """
 
     viewer: Viewer
@@ -108,6 +109,7 @@ class Part:
     worded: RankedRows = EMPTY
     dates: DateBoost | None = None
     highest: float = 0.0
+    speakers: SpeakerBoost | None = None
     known: tuple[int, ...] = ()
 
 
@@ -190,7 +192,8 @@ def fused_apart(
     A row that has none of the query's words scores 0, a row without a vector takes the lowest cosine of the union.
     If no row has a word of the query, cosines alone are the scores; without `vector`, BM25 alone, scaled.
     With `groups`, an artifact and its chunks are one hit, the best of them. Rows of the time that the query speaks of
-    get the weight of `dates`; then all scores are divided by 1 + the weight, and stay within 0 to 1.
+    get the weight of `dates`; then all scores are divided by 1 + the weight, and stay within 0 to 1. So do turns of the
+    speakers that it asks about, with the weight of `speakers`.
     """
     union = _union(parts, vector)
     scores = union.cosines
@@ -202,6 +205,8 @@ def fused_apart(
     union, boost = _with_dates(parts, union), parts[0].dates
     if boost is not None and union.dates is not None:
         scores = np.round((scores + boost.weight * union.dates) / (1 + boost.weight), 9)
+    if (asked := parts[0].speakers) is not None and (said := _mark_rows(parts, union, asked)).any():
+        scores = np.round((scores + asked.weight * said) / (1 + asked.weight), 9)
     if len(sets) == 1:
         return [_best_hits(parts, union, scores, limit, groups)]
     chosen = [np.flatnonzero(np.isin(union.parts, list(numbers))) for numbers in sets]
@@ -213,8 +218,13 @@ def _with_dates(parts: Sequence[Part], union: _Union) -> _Union:
     boost = parts[0].dates
     if boost is None:
         return union
+    return replace(union, dates=_mark_rows(parts, union, boost))
+
+
+def _mark_rows(parts: Sequence[Part], union: _Union, boost: DateBoost | SpeakerBoost) -> Doubles:
+    """Return 1 for each row that the boost is for, else 0."""
     inside = [boost.holds(part.snapshot, union.rows[union.parts == number]) for number, part in enumerate(parts)]
-    return replace(union, dates=np.concatenate(inside).astype(np.float64))
+    return np.concatenate(inside).astype(np.float64)
 
 
 def wide(part: Part) -> int:
@@ -279,7 +289,7 @@ def put_known_first(
         (away,) = distances(_cosines_of([parts[number]], [np.array([row])], vector))
         first.append(replace(found.get(key) or Hit(number, row, best, away), score=best, exact=True))
     others = [hit for hit in hits if hit not in found.values()]
-    lower = [replace(hit, score=round(hit.score - _STEP, 9)) if hit.score == best else hit for hit in others]
+    lower = [replace(hit, score=round(best - 1e-9, 9)) if hit.score == best else hit for hit in others]
     return sorted([*first, *lower], key=lambda hit: (-hit.score, parts[hit.part].snapshot.ids[hit.row]))
 
 

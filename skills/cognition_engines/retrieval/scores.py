@@ -16,6 +16,8 @@ import numpy as np
 from cognition_engines.models import Mode
 from cognition_engines.retrieval.fusion import Hit, Part, with_bm25
 from cognition_engines.retrieval.legs import Doubles, RankedRows
+from cognition_engines.retrieval.snippets import Window
+from cognition_engines.store.values import StoredRecord
 
 DECIMALS: Final = 9
 _LEAST: Final = 1e-9  # of a score, so that its odds are a number
@@ -129,6 +131,19 @@ class Explanation:
     keyword_rank: int | None
     exact: bool = False
     current: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentHit:
+    """A found record in its current state. `window` is None if its text no longer matches its vectors.
+
+    `window` and `explanation` are None, too, if not requested.
+    """
+
+    hit: Hit
+    stored: StoredRecord
+    window: Window | None
+    explanation: Explanation | None
 
 
 def explanations(parts: Sequence[Part], hits: Sequence[Hit], query: str) -> list[Explanation]:
