@@ -74,7 +74,7 @@ def prefer_successors(
     named = {_key(parts, hit): hit for hit in ended}
     stored = records.reads.by_keys(list(named), viewer, DECISIONS.kinds)
     links = links_of(records, list(stored.values()), viewer)
-    return _exchange(parts, hits, {key: its.superseded_by for key, its in links.items()})
+    return _exchange(parts, hits, {key: links[key].superseded_by for key in named if key in links})  # the best first
 
 
 def _exchange(parts: Sequence[Part], hits: Sequence[Hit], successors: Mapping[int, Sequence[str]]) -> list[Hit]:
