@@ -126,7 +126,8 @@ async def test_a_receipt_counts_what_is_still_there(engine: Engine) -> None:
     await engine.reached(engine.records.last_seq(), seconds=60.0)
     (stored,) = engine.records.reads.find([(Kind.DECISION, again)], None)
     wrong = replace(done, gone=(replace(done.gone[0], key=stored.key, id=again),))
-    found = await engine.writing._erasures.verify(engine.pools.caller("ann"), wrong)
+    writer: Any = engine.write
+    found = await writer.__self__._erasures.verify(engine.pools.caller("ann"), wrong)
     assert found.receipt is not None
     assert (found.receipt.records, found.receipt.keywords) == (4, 1)  # a row of records, decisions, links, revisions
 
