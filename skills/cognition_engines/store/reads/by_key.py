@@ -90,14 +90,10 @@ class Reads:
         looked for among those that files give; it means a record if the viewer sees no other with that id.
         """
         wanted = list(dict.fromkeys((kind, add_prefix(kind, id)) for kind, id in ids))
-        found: dict[tuple[Kind, str], StoredRecord] = {}
         with begin_read(self._store) as connection:
-            for kind, names in _group_by_kind(wanted).items():
-                named = found_by_ids(connection, kind, names, viewer)
-                found |= {(kind, id): one for id, one in named.items()}
-                given = only_given(connection, kind, [id for id in names if id not in named], viewer)
-                found |= {(kind, id): one for id, one in given.items()}
-        return [found[name] for name in wanted if name in found]
+            keys = _keys_named(connection, wanted, viewer)
+            found = found_by_keys(connection, list(keys.values()), viewer) if keys else {}
+        return [found[key] for name in wanted if (key := keys.get(name)) is not None]
 
     def by_keys(
         self, keys: Sequence[int], viewer: Viewer | None, kinds: Sequence[Kind] | None = None
@@ -228,6 +224,23 @@ def found_by_ids(
         for row in connection.execute(SELECT_STORED[kind].where(*chosen, *visible(viewer))):
             one = stored_record(kind, row)
             found[str(one.record.id)] = one
+    return found
+
+
+def _keys_named(
+    connection: sa.Connection, wanted: Sequence[tuple[Kind, str]], viewer: Viewer | None
+) -> dict[tuple[Kind, str], int]:
+    """Return the key of each record by kind and id, or by the id that files give it if the viewer sees just one."""
+    found: dict[tuple[Kind, str], int] = {}
+    for column in (records.c.id, records.c.given):
+        lacking = [name for name in wanted if name not in found]
+        keys: dict[tuple[Kind, str], list[int]] = defaultdict(list)
+        for page in pages(lacking):
+            named = column.in_([id for _, id in page]), records.c.kind.in_({int(kind) for kind, _ in page})
+            statement = sa.select(records.c.key, records.c.kind, column).where(*named, *visible(viewer))
+            for key, kind, id in connection.execute(statement):
+                keys[Kind(kind), id].append(key)
+        found |= {name: keys[name][0] for name in lacking if len(keys[name]) == 1}
     return found
 
 
