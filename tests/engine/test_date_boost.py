@@ -163,3 +163,12 @@ def test_a_time_of_other_months_is_seen_from_the_moment_that_is_given(store: Pat
                 f"For caching we choose in {last}", viewer=EVERYTHING, limit=1, mode=Mode.HYBRID, as_of=as_of
             )
             assert engine.query_decisions(question)[0].decision.id == id
+
+
+def test_a_moment_without_a_time_zone_is_in_utc(store: Path, embedder: Embedder) -> None:
+    with opened(store, embedder, 0.4) as engine:
+        found = [
+            engine.query_decisions(Question("For caching we choose", viewer=EVERYTHING, limit=1, as_of=as_of))
+            for as_of in (datetime(2023, 12, 31), datetime(2023, 12, 31, tzinfo=UTC))
+        ]
+        assert found[0] == found[1] != []

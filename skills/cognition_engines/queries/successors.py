@@ -66,7 +66,8 @@ def prefer_successors(
     Such a decision gets the score of the other one. Only the first LOOKED_AT hits count; without a decision out of
     force among them, nothing is read.
     """
-    moment = microseconds(as_of or datetime.now(UTC))
+    seen = as_of or datetime.now(UTC)
+    moment = microseconds(seen if seen.tzinfo is not None else seen.replace(tzinfo=UTC))
     first = hits[:LOOKED_AT]
     ended = [hit for hit in first if _has_ended(parts[hit.part], hit.row, moment)]
     if not ended:
