@@ -11,6 +11,7 @@ from tests.kinds import entry
 
 MODES = ("hybrid", "semantic", "keyword")
 MEMBER = {"queryDecisions": "decisions", "search": "results", "recall": "results"}
+LONG = "/".join(f"part{number}" for number in range(40)) + ".py"  # longer than an item may be
 OTHERS = "the crane brake and the crane timeout of the harbour desk, which we decided about"
 ITEMS = {
     "ticket": "Paint was ordered with QD-4711.",
@@ -19,6 +20,7 @@ ITEMS = {
     "code": "A stuck anchor gives E1003 on the bridge.",
     "symbol": "Sails are set by fetchTideTable each noon.",
     "path": "Maps lie under tides/reader.py these days.",
+    "long-path": f"Tides lie under {LONG} as well.",
     "phrase": "They berth by moonlight only on Sundays.",
     "words-of-the-phrase": "By moonlight only, on Sundays, they berth.",
 }
@@ -63,7 +65,7 @@ def test_the_only_record_with_an_item_comes_first(memory: Any, method: str, mode
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("item", ["E2002", "E9999", "24/7", "10:30pm", "20th", "2024-02-13", '"a crane"', "e.g."])
+@pytest.mark.parametrize("item", ["E2002", "E9999", LONG, "24/7", "10:30pm", "20th", "2024-02-13", '"a crane"', "e.g."])
 def test_no_record_is_put_first_if_several_or_none_have_the_item(memory: Any, mode: str, item: str) -> None:
     results = found(memory, "queryDecisions", f"{item} of {OTHERS}", mode=mode)
     assert not any("exact" in one["explain"]["boosts"] for one in results)

@@ -19,6 +19,7 @@ from cognition_engines.retrieval.legs import KeywordSource, accepted_hits
 from cognition_engines.unicode_forms import fold_text
 
 MOST_ITEMS: Final = 8  # of a query
+LONGEST: Final = 200  # characters of an item, which bounds the terms to look up
 MOST_HOLDERS: Final = 32  # texts with all words of an item, beyond which it is no known item
 _QUOTED: Final = re.compile(r'"([^"]{2,200})"|“([^“”]{2,200})”|«([^«»]{2,200})»|`([^`]{2,200})`')
 _LIKE_ID: Final = re.compile(r"[\d\-_.:/#@]")
@@ -29,7 +30,7 @@ def read_items(query: str) -> tuple[str, ...]:
     alone = len(query.split()) == 1
     ids = (term for term in find_id_terms(query) if alone or _LIKE_ID.search(term[1:]))
     quoted = (" ".join(next(filter(None, each.groups())).split()) for each in _QUOTED.finditer(query))
-    exact = filter(is_exact, find_tokens(compose_words(query)))
+    exact = (token for token in find_tokens(compose_words(query)) if len(token) <= LONGEST and is_exact(token))
     return tuple(dict.fromkeys(chain(ids, quoted, exact)))[:MOST_ITEMS]
 
 
