@@ -119,7 +119,7 @@ class SpaceIndex:
         self._failure: str | None = None  # the component that kept it from following
         self._stop = Event()
         self._wake = Event()  # set when there is something to follow, or to stop
-        self._compact = False  # whether the keyword index must be written again
+        self._compact = False  # true if the keyword index must be written again
         self.words_compacted = 0  # no file has words of records that were deleted up to this seq
         self._published: Callable[[], object] = lambda: None
         self._thread = Thread(target=self._follow, name=f"{space.name}-follower", daemon=True)

@@ -27,7 +27,7 @@ class TextKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """How to read texts: all as one `kind`, or each by its marks.
+    """The way to read texts: all as one `kind`, or each by its marks.
 
     Numbered files in `decision_folders` (named as by `bare_name`) are decisions. Files of records, by their extension
     JSON or YAML, do not depend on these options, except on `map`. With `bots`, exported conversations include messages

@@ -45,7 +45,7 @@ _STATEMENT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """What is in the text of a record: a share of a query's pairs of words, 0 to 1, and whether it is a statement."""
+    """The share of a query's pairs of words in the text of a record, 0 to 1, and whether the text is a statement."""
 
     share: float
     states: bool
@@ -53,7 +53,7 @@ class ReadText:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a score, 0 to 1, gains by all pairs of words of a query, and by a statement: a share of what lacks to 1."""
+    """The gain of a score, 0 to 1, by all pairs of words of a query, and by a statement as a share of its rest to 1."""
 
     phrase: float
     statement: float

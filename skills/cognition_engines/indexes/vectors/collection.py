@@ -83,7 +83,7 @@ class CollectionNeed:
         self._spec = spec
         self._is_left = is_left
         self.seq = 0  # up to here no record has a vector
-        self.few = few  # whether memory holds all vectors
+        self.few = few  # true if memory holds all vectors
 
     def look(self) -> bool:
         """Look one page further; return whether a collection is needed from now on. Raise ComponentFailed."""
