@@ -33,6 +33,7 @@ from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
+from cognition_engines.queries.session_context import Sessions
 from cognition_engines.queries.speakers import Speakers
 from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
@@ -141,8 +142,7 @@ class Engine:
         calibration = calibration_of(model, self.least_cosine)
         self.read_dates: Final = dates.read
         searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration, speakers, asked)
-        passages = Passages(cache, self.pools, options.relevance)
-        lists = Lists(records, self.listings, self.pools)
+        passages, lists = Passages(cache, self.pools, options.relevance), Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes
         decisions = Decisions(records, searching, passages, self.pools)
         self.query_decisions: Final = decisions.query
@@ -169,6 +169,8 @@ class Engine:
         published = PublishedSeq(indexes, options.others)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
+        briefed = records, self.listings, searching, passages, self.following, self.pools
+        self.session_context: Final = Sessions(*briefed).read
         ledger = LedgerFile(options.ledger)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)
         self.write: Final = Writer(records, indexes, embedder, self.pools, published, ledger, self.audit).write
