@@ -135,13 +135,10 @@ class Engine:
         self.pools: Final = _pools(options)
         self._embedder, self._threads = embedder, options.embedding.threads
         self.sources: Final = _follower(options, records, embedder)
-        model = None if embedder is None else embedder.model
-        self.least_cosine: Final = least_cosine_of(options.relevance, model)
-        phrases, speakers = Phrases(records, options.relevance), Speakers(records, options.relevance)
-        dates, asked = QuestionDates(options.relevance), QuestionSpeakers(options.relevance)
-        calibration = calibration_of(model, self.least_cosine)
+        dates, model = QuestionDates(options.relevance), None if embedder is None else embedder.model
         self.read_dates: Final = dates.read
-        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration, speakers, asked)
+        searching = _search(records, indexes, cache, self.pools, dates, options.relevance, model)
+        self.least_cosine: Final = searching.least_cosine
         passages, lists = Passages(cache, self.pools, options.relevance), Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes
         decisions = Decisions(records, searching, passages, self.pools)
@@ -253,6 +250,20 @@ def _follower(options: EngineOptions, records: Records, embedder: Embedder | Non
         return None
     make: type[SourceFollower] = import_module(_FOLLOW).SourceFollower
     return make(options.sources, records, embedder, options.embedding.threads, options.source_seconds)
+
+
+def _search(
+    records: Records,
+    indexes: Indexes,
+    cache: QueryCache | None,
+    pools: Pools,
+    dates: QuestionDates,
+    relevance: Relevance,
+    model: str | None,
+) -> Search:
+    phrases, speakers, asked = Phrases(records, relevance), Speakers(records, relevance), QuestionSpeakers(relevance)
+    least = least_cosine_of(relevance, model)
+    return Search(indexes, cache, pools, phrases, least, dates, calibration_of(model, least), speakers, asked)
 
 
 def _pools(options: EngineOptions) -> Pools:
