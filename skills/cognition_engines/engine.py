@@ -25,6 +25,7 @@ from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
 from cognition_engines.queries.following import Following, ReachedSeq
+from cognition_engines.queries.governing import Governing
 from cognition_engines.queries.knowledge import Knowledge
 from cognition_engines.queries.lists import Listings, Lists
 from cognition_engines.queries.operator_reads import OperatorReads
@@ -136,11 +137,9 @@ class Engine:
         self.sources: Final = _follower(options, records, embedder)
         model = None if embedder is None else embedder.model
         self.least_cosine: Final = least_cosine_of(options.relevance, model)
-        phrases, speakers = Phrases(records, options.relevance), Speakers(records, options.relevance)
-        dates, asked = QuestionDates(options.relevance), QuestionSpeakers(options.relevance)
-        calibration = calibration_of(model, self.least_cosine)
+        dates = QuestionDates(options.relevance)
         self.read_dates: Final = dates.read
-        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration, speakers, asked)
+        searching = _search(records, indexes, cache, self.pools, dates, options.relevance, model)
         passages = Passages(cache, self.pools, options.relevance)
         lists = Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes
@@ -156,6 +155,7 @@ class Engine:
         self.get_episode: Final = episodes.get
         self.find_episodes: Final = episodes.find
         self.list_decisions: Final = lists.decisions
+        self.decision_context: Final = Governing(records, self.listings, self.pools).context
         self.list_episodes: Final = lists.episodes
         self.list_memories: Final = lists.memories
         self.list_extractions: Final = lists.extractions
@@ -244,6 +244,21 @@ class Engine:
         self.indexes.close(wait_seconds)
         self.listings.close(max(0.0, deadline - monotonic()))
         self.records.close()
+
+
+def _search(
+    records: Records,
+    indexes: Indexes,
+    cache: QueryCache | None,
+    pools: Pools,
+    dates: QuestionDates,
+    relevance: Relevance,
+    model: str | None,
+) -> Search:
+    least = least_cosine_of(relevance, model)
+    phrases, speakers = Phrases(records, relevance), Speakers(records, relevance)
+    asked, calibration = QuestionSpeakers(relevance), calibration_of(model, least)
+    return Search(indexes, cache, pools, phrases, least, dates, calibration, speakers, asked)
 
 
 def _follower(options: EngineOptions, records: Records, embedder: Embedder | None) -> "SourceFollower | None":

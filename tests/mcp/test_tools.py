@@ -47,6 +47,7 @@ def calls(world: World) -> Mapping[str, list[dict[str, Any]]]:
             {"conversation_id": "talk-1", "limit": 2},
             {"context": "meeting", "include_events": False},
         ],
+        "get_decision_context": [{"files": ["src/a.py"], "include": ["snippet"]}],
         "list_memories": [{}, {"participants": ["Ana"], "limit": 2}],
         "changes": [{"since": 0, "limit": 1000}, {"since": "now"}],
         "search": [{"query": "graph vector", "kinds": ["chunk", "decision"], "include": ["content"]}],
@@ -65,6 +66,7 @@ OVER_STDIO: Mapping[str, dict[str, Any]] = {
     "list_episodes": {"tags": ["filters"], "limit": 2},
     "find_episodes": {"query": "measure a filter", "limit": 1},
     "recall": {"context": "meeting", "limit": 1},
+    "get_decision_context": {"files": ["skills/cognition_engines/engine.py"]},
     "list_memories": {"limit": 1},
     "search": {"query": "crash index", "limit": 1},
     "search_knowledge": {"query": "crash index", "limit": 1},
@@ -114,7 +116,7 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
             assert not result.is_error, result
             Draft202012Validator(listed[name].output_schema).validate(result.structured_content)
             found = body_of(result)
-            held = ("decisions", "results", "episodes", "content", "total", "changes", "memories")
+            held = ("decisions", "results", "episodes", "content", "total", "changes", "memories", "governing")
             assert any(found.get(key) for key in held), name
 
 
