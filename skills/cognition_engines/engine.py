@@ -34,6 +34,7 @@ from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
+from cognition_engines.queries.session_context import Sessions
 from cognition_engines.queries.speakers import Speakers
 from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
@@ -135,13 +136,11 @@ class Engine:
         self.pools: Final = _pools(options)
         self._embedder, self._threads = embedder, options.embedding.threads
         self.sources: Final = _follower(options, records, embedder)
-        model = None if embedder is None else embedder.model
-        self.least_cosine: Final = least_cosine_of(options.relevance, model)
-        dates = QuestionDates(options.relevance)
+        dates, model = QuestionDates(options.relevance), None if embedder is None else embedder.model
         self.read_dates: Final = dates.read
         searching = _search(records, indexes, cache, self.pools, dates, options.relevance, model)
-        passages = Passages(cache, self.pools, options.relevance)
-        lists = Lists(records, self.listings, self.pools)
+        self.least_cosine: Final = searching.least_cosine
+        passages, lists = Passages(cache, self.pools, options.relevance), Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes
         decisions = Decisions(records, searching, passages, self.pools)
         self.query_decisions: Final = decisions.query
@@ -169,6 +168,8 @@ class Engine:
         published = PublishedSeq(indexes, options.others)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
+        briefed = records, self.listings, searching, passages, self.following, self.pools
+        self.session_context: Final = Sessions(*briefed).read
         ledger = LedgerFile(options.ledger)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)
         self.write: Final = Writer(records, indexes, embedder, self.pools, published, ledger, self.audit).write
@@ -246,6 +247,13 @@ class Engine:
         self.records.close()
 
 
+def _follower(options: EngineOptions, records: Records, embedder: Embedder | None) -> "SourceFollower | None":
+    if not options.sources or not options.worker.writes:
+        return None
+    make: type[SourceFollower] = import_module(_FOLLOW).SourceFollower
+    return make(options.sources, records, embedder, options.embedding.threads, options.source_seconds)
+
+
 def _search(
     records: Records,
     indexes: Indexes,
@@ -255,17 +263,9 @@ def _search(
     relevance: Relevance,
     model: str | None,
 ) -> Search:
+    phrases, speakers, asked = Phrases(records, relevance), Speakers(records, relevance), QuestionSpeakers(relevance)
     least = least_cosine_of(relevance, model)
-    phrases, speakers = Phrases(records, relevance), Speakers(records, relevance)
-    asked, calibration = QuestionSpeakers(relevance), calibration_of(model, least)
-    return Search(indexes, cache, pools, phrases, least, dates, calibration, speakers, asked)
-
-
-def _follower(options: EngineOptions, records: Records, embedder: Embedder | None) -> "SourceFollower | None":
-    if not options.sources or not options.worker.writes:
-        return None
-    make: type[SourceFollower] = import_module(_FOLLOW).SourceFollower
-    return make(options.sources, records, embedder, options.embedding.threads, options.source_seconds)
+    return Search(indexes, cache, pools, phrases, least, dates, calibration_of(model, least), speakers, asked)
 
 
 def _pools(options: EngineOptions) -> Pools:

@@ -129,7 +129,7 @@ def some_conditions(random: Random, space: Space) -> Conditions:
     numbers = ["sensitivity", *(each.name for each in space.numbers if each.name != "parent")]
     bounds = (AtLeast, AtMost)
     held = (HasAll, HasAny)
-    rare = {"governs": 0.05}
+    rare = {"governs": 0.1}
     return (
         *(OneOf((each.name,), two_of(each.name)) for each in space.labels if random.random() < 0.15),
         *(random.choice(bounds)(name, random.choice(NUMBERS[name])) for name in numbers if random.random() < 0.3),
@@ -138,7 +138,7 @@ def some_conditions(random: Random, space: Space) -> Conditions:
             for each in space.sets
             if random.random() < rare.get(each.name, 0.4)
         ),
-        *((Governs("governs", (random.choice(FILES),)),) if space is DECISIONS and random.random() < 0.1 else ()),
+        *((Governs("governs", (random.choice(FILES),)),) if space is DECISIONS and random.random() < 0.05 else ()),
     )
 
 
