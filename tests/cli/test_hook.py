@@ -287,7 +287,9 @@ def test_a_hook_imports_little() -> None:
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert {"pydantic", "httpx", "typer", "rich", "asyncio", "dataclasses", "http", "pathlib", "yaml"} & set(found) == set()
+    assert {"pydantic", "httpx", "typer", "rich", "asyncio", "dataclasses", "http", "pathlib", "yaml"} & set(
+        found
+    ) == set()
 
 
 def test_the_help_names_the_events(cstp: Callable[..., Any]) -> None:

@@ -9,7 +9,6 @@ import json
 import os
 import socket
 from collections.abc import Mapping
-from contextlib import closing
 from datetime import UTC, datetime
 from importlib import import_module
 from time import monotonic, sleep
