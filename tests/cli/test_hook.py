@@ -182,6 +182,19 @@ def test_before_an_edit_the_decisions_that_govern_the_file_come_once(recorded: A
     assert context_of(hook("before-edit", edit("src/orders/book.py")), "PreToolUse") == context
 
 
+def test_the_page_shows_the_context(asked: Callable[..., Any], cstp: Callable[..., Any]) -> None:
+    asked({}, scopes=["read", "write"])
+    pattern = 'affects:=[{"type": "path", "pattern": "src/orders/**"}]'
+    done = cstp("call", "cstp.recordDecision", "decision=Keep orders in PostgreSQL", "confidence:=0.8", pattern)
+    assert done.code == 0
+    context = context_of(hook("before-edit", edit("src/orders/book.py")), "PreToolUse")
+    page = (Path(__file__).parents[2] / "docs/agents-setup.md").read_text()
+    shown = re.search(r"^```text\n(.*?)\n```$", page, re.MULTILINE | re.DOTALL)
+    assert shown is not None
+    made = r"dec_[0-9a-f]{16} \| \d{4}-\d\d-\d\d"
+    assert re.sub(made, "", context) == re.sub(made, "", shown[1])
+
+
 def test_a_file_that_nothing_governs_is_no_matter_and_is_asked_for_once(recorded: Any, caches: Path) -> None:
     for _ in range(2):
         done = hook("before-edit", edit("src/bills/book.py"))
