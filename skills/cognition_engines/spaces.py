@@ -59,9 +59,12 @@ _LABELS: Final = (
     *(Label("context"), Label("system"), Label("author")),
 )
 _SETS: Final = (Label("people"),)
-_NUMBERS: Final = (Number("at", whole=True), Number("importance"), Number("parent", whole=True))
+_NUMBERS: Final = (
+    *(Number("at", whole=True), Number("importance")),
+    *(Number("parent", whole=True), Number("until", whole=True)),
+)
 
-# `has_outcome` is "yes" or "no"; `since` and `until` are when a decision is in force, `review_by` when to review it
+# `has_outcome` is "yes" or "no"; `since` is when a decision came into force, `review_by` when to review it
 DECISIONS: Final = Space(
     "decisions",
     _kinds("decisions"),
@@ -80,7 +83,6 @@ DECISIONS: Final = Space(
         *_NUMBERS,
         Number("confidence"),
         Number("since", whole=True),
-        Number("until", whole=True),
         Number("review_by", whole=True),
     ),
     (*_SETS, Label("tags")),
