@@ -64,7 +64,8 @@ _NUMBERS: Final = (
     *(Number("parent", whole=True), Number("until", whole=True)),
 )
 
-# `has_outcome` is "yes" or "no"; `since` is when a decision came into force, `review_by` when to review it
+# `has_outcome` is "yes" or "no"; `since` is when a decision came into force, `review_by` when to review it, `governs`
+# the parts that it affects: see kinds.affects
 DECISIONS: Final = Space(
     "decisions",
     _kinds("decisions"),
@@ -78,6 +79,7 @@ DECISIONS: Final = Space(
         Label("pr"),
         Label("recorded_by", keep_text),
         Label("has_outcome", keep_text),
+        Label("repository", keep_text),
     ),
     (
         *_NUMBERS,
@@ -85,7 +87,7 @@ DECISIONS: Final = Space(
         Number("since", whole=True),
         Number("review_by", whole=True),
     ),
-    (*_SETS, Label("tags")),
+    (*_SETS, Label("tags"), Label("governs", keep_text)),
     texts=True,
 )
 # `type` is "chunk" or the extraction's, `topics` an extraction's topics or a chunk's tags

@@ -14,9 +14,8 @@ from cognition_engines.errors import ComponentFailed, ConfigurationError
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.store.opening import open_store
 from cognition_engines.store.records import Records, open_records
-from cognition_engines.store.schema import BEFORE, HEAD, metadata
+from cognition_engines.store.schema import HEAD, metadata
 from cognition_engines.store.values import Entry
-from tests.kinds import entry as kind_entry
 from tests.stores import PostgreSQL
 
 Make = Callable[..., Entry]
@@ -101,23 +100,6 @@ def test_a_store_of_a_newer_version_is_refused_and_left_alone(url: str, entry: M
     engine.dispose()
     records = open_records(url)
     assert sum(records.counts().values()) == 1
-    records.close()
-
-
-def test_a_store_of_the_schema_before_is_migrated_and_keeps_its_records(url: str) -> None:
-    records = open_records(url)
-    records.put([kind_entry(Kind.ARTIFACT, "old", content="Pier two.")], None)
-    records.close()
-    engine = sa.create_engine(url)
-    with engine.begin() as connection:
-        for table in ("artifacts", "turns"):
-            connection.execute(sa.text(f"ALTER TABLE {table} DROP COLUMN supersedes"))
-        connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{BEFORE}'"))
-    engine.dispose()
-    records = open_records(url)
-    records.put([kind_entry(Kind.ARTIFACT, "new", content="Pier three.", supersedes=["old"])], None)
-    (old,) = records.reads.find([(Kind.ARTIFACT, "art_old")], None)
-    assert old.facets.until is not None
     records.close()
 
 

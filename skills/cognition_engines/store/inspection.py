@@ -17,7 +17,7 @@ from cognition_engines.store.codec import stored_record
 from cognition_engines.store.database import Store, begin_read, count_rows, failures
 from cognition_engines.store.opening import SETTING, parse_url, refuse_unknown, schema_of
 from cognition_engines.store.reads.by_key import EMBEDDED, SELECT_STORED, Reads, counts_of, models_of, stored_dimension
-from cognition_engines.store.schema import BEFORE, HEAD, counter, meta, metadata, records, tombstones, vectors
+from cognition_engines.store.schema import HEAD, counter, meta, metadata, records, tombstones, vectors
 
 T = TypeVar("T")
 
@@ -86,8 +86,6 @@ def schema_at(url: str) -> str | None:
 
 def other_schema(schema: str) -> tuple[str, str]:
     """Return a message for a schema that is not HEAD, with the remedy."""
-    if schema == BEFORE:
-        return f"the schema is {schema}, of an older version", f"start cstp serve, which brings it to {HEAD}"
     if schema < HEAD:
         return f"the schema is {schema}, of a time before the first release", "ingest into a new data folder"
     return f"the schema is {schema}, newer than this program's ({HEAD})", "upgrade the program"

@@ -16,9 +16,8 @@ import sqlalchemy as sa
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from cognition_engines.errors import ConfigurationError
-from cognition_engines.kinds.registry import PARENTS
 from cognition_engines.store.database import WAIT, Store, begin, failures, without_deadline
-from cognition_engines.store.schema import BEFORE, HEAD, TABLES, audit_head, counter, meta, metadata, schema_version
+from cognition_engines.store.schema import HEAD, audit_head, counter, meta, metadata, schema_version
 
 SETTING: Final = "store.url"  # the default name of a URL in errors
 CALLS: Final = 8  # that use a store at a time, by default
@@ -168,14 +167,12 @@ def _ready(store: Store, named: str) -> Store:
 
 
 def create_tables(connection: sa.Connection, named: str = SETTING) -> None:
-    """Create the tables of a database that has none, or migrate them. Raise ConfigurationError for a newer schema."""
+    """Create the tables of a database that has none. Raise ConfigurationError for those of another program version."""
     without_deadline(connection)
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_CREATION_LOCK)))
         if connection.execute(sa.text("SHOW server_encoding")).scalar_one() != "UTF8":
             raise ConfigurationError(f"{named}: the PostgreSQL database must have the encoding UTF8")
-    if schema_of(connection) == BEFORE:
-        _migrate(connection)
     refuse_unknown(connection, named)
     if schema_of(connection) == HEAD:  # another process made them
         return
@@ -185,12 +182,6 @@ def create_tables(connection: sa.Connection, named: str = SETTING) -> None:
     connection.execute(meta.insert().values(name="store_id", value=uuid4().hex))
     connection.execute(counter.insert().values(seq=0, key=0))
     connection.execute(audit_head.insert().values(number=0, hash="0" * 64, pruned=0, pruned_hash="0" * 64))
-
-
-def _migrate(connection: sa.Connection) -> None:
-    for kind in PARENTS:
-        connection.exec_driver_sql(f"ALTER TABLE {TABLES[kind].name} ADD COLUMN supersedes TEXT DEFAULT '[]' NOT NULL")
-    connection.execute(schema_version.update().values(version_num=HEAD))
 
 
 def schema_of(connection: sa.Connection) -> str | None:
@@ -206,10 +197,8 @@ def refuse_unknown(connection: sa.Connection, named: str) -> None:
     schema = schema_of(connection)
     if schema not in (None, HEAD):
         raise ConfigurationError(
-            f"{named}: an older version of this program wrote the database (its schema is {schema}): start cstp serve"
-            if schema == BEFORE
-            else f"{named}: a newer version of this program wrote the database (its schema is {schema}, the newest "
-            f"known here is {HEAD}): upgrade the program"
+            f"{named}: a newer version of this program wrote the database (its schema is {schema}, the newest known "
+            f"here is {HEAD}): upgrade the program"
         )
 
 
