@@ -128,6 +128,7 @@ def search(
 def get_session_context(
     *,
     task_description: str | None = None,
+    files: list[str] | None = None,
     project: str | None = None,
     since: int | Literal["now"] | None = None,
     include: list[str] | None = None,
