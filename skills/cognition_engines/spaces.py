@@ -62,7 +62,7 @@ _SETS: Final = (Label("people"),)
 _NUMBERS: Final = (Number("at", whole=True), Number("importance"), Number("parent", whole=True))
 
 # `has_outcome` is "yes" or "no"; `since` and `until` are when a decision is in force, `review_by` when to review it,
-# `governs` the parts that it affects: see kinds.affects
+# `governs` the parts that it affects, `mentions` the paths in its text: see kinds.affects
 DECISIONS: Final = Space(
     "decisions",
     _kinds("decisions"),
@@ -85,7 +85,7 @@ DECISIONS: Final = Space(
         Number("until", whole=True),
         Number("review_by", whole=True),
     ),
-    (*_SETS, Label("tags"), Label("governs", keep_text)),
+    (*_SETS, Label("tags"), Label("governs", keep_text), Label("mentions", keep_text)),
     texts=True,
 )
 # `type` is "chunk" or the extraction's, `topics` an extraction's topics or a chunk's tags
