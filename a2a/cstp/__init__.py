@@ -146,6 +146,7 @@ __all__ = [
     "PassagePlace",
     "PatternContent",
     "PersonaContent",
+    "PossibleConflict",
     "Provenance",
     "PutRecordsResult",
     "Quality",

@@ -210,6 +210,7 @@ def search(ask: Asker) -> Params:
     filters = ask.given(
         0.15,
         **_people(ask),
+        current=lambda: True,
         tags=lambda: [ask.one(*TOPICS, "rag")],
         context=lambda: ask.one(*CONTEXTS, "conversation", "decision"),
         source=lambda: ask.one(*SYSTEMS),
@@ -241,6 +242,7 @@ def recall(ask: Asker) -> Params:
     )
     filters = ask.given(
         0.2,
+        current=lambda: True,
         **_people(ask),
         context=lambda: ask.one(*CONTEXTS, "conversation", "decision"),
         source=lambda: ask.one(*SYSTEMS),
@@ -278,6 +280,7 @@ def list_memories(ask: Asker) -> Params:
         0.3,
         limit=lambda: ask.one(1, 5, 100),
         offset=lambda: ask.one(1, 3),
+        current=lambda: True,
         context=lambda: ask.one(*CONTEXTS, "conversation"),
         source=lambda: ask.one(*SYSTEMS),
         sensitivity=lambda: ask.one("normal", "sensitive"),
@@ -306,6 +309,7 @@ def session_context(ask: Asker) -> Params:
     since = ask.given(since=lambda: ask.one(0, 0, "now"))
     rest = ask.given(
         taskDescription=ask.query,
+        files=lambda: ask.some(*PATHS),
         project=lambda: ask.one("alpha", "beta", "none"),
         include=lambda: ask.some("decisions", "ready", "changes", "patterns", "warnings", "episodes"),
         decisionsLimit=lambda: ask.one(1, 50),
