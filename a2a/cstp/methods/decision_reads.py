@@ -208,7 +208,7 @@ class ListDecisionsParams(ReadParams):
 
 
 class ListedDecision(DecisionInShort):
-    """One decision of a list."""
+    """One decision of a list; `affects` is present if it states what it governs."""
 
     review_by: InstantOut | None
     tags: list[str]
@@ -216,6 +216,7 @@ class ListedDecision(DecisionInShort):
     recorded_by: str | None
     recorded_at: InstantOut
     revision: int
+    affects: Present[list[AffectedPart]] = None
 
 
 class ListDecisionsResult(WireResult):

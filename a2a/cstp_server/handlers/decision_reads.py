@@ -112,6 +112,7 @@ def _to_listed(stored: StoredRecord) -> wire.ListedDecision:
         recorded_by=stored.origin.recorded_by,
         recorded_at=stored.recorded_at,
         revision=stored.revision,
+        affects=[wire.AffectedPart(type=one.type, pattern=one.pattern) for one in decision.affects] or None,
     )
 
 

@@ -1,0 +1,116 @@
+"""What git knows of a work tree: its root, changed and tracked files, and trailers of commits.
+
+Git runs as a program without a shell, with bounds of time and output; names come with NUL after each.
+"""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+DECISION: Final = "Decision"  # the trailer of a commit that names a decision
+_SECONDS: Final = 30.0
+_LARGEST: Final = 64 * 1024 * 1024  # bytes that git may print
+_MOST_FILES: Final = 100_000
+_QUIET: Final = ("-c", "core.quotePath=false", "-c", "core.fsmonitor=false", "--no-optional-locks")
+
+
+class GitFailed(Exception):
+    """Git gave no answer; the message says the reason and the remedy."""
+
+
+def find_root(folder: Path) -> Path:
+    """Return the top folder of the work tree that a folder is in. Raise GitFailed outside of one."""
+    try:
+        return Path(os.fsdecode(_run(folder, "rev-parse", "--show-toplevel")).rstrip("\n"))
+    except GitFailed as error:
+        remedy = "run it in a repository, or name one with -C"
+        raise GitFailed(f"{folder} is in no git work tree: {remedy} ({error})") from None
+
+
+def changed_files(root: Path, base: str | None, *, staged: bool) -> list[str]:
+    """Return the changed files, deleted ones too: in the index, since the merge base with `base`, or since HEAD.
+
+    Without a commit, those of the index. Raise GitFailed for an unknown `base`.
+    """
+    options = ("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules")
+    if staged:
+        return _names(_run(root, *options, "--cached"))
+    if base is not None:
+        return _names(_run(root, *options, f"{_commit(root, base)}...HEAD", "--"))
+    if not _is_commit(root, "HEAD"):
+        return _names(_run(root, *options, "--cached"))
+    return _names(_run(root, *options, "HEAD", "--"))
+
+
+def tracked_files(root: Path) -> list[str]:
+    """Return the files in the index. Raise GitFailed for more than may be compared."""
+    return _names(_run(root, "ls-files", "-z"))
+
+
+def files_of(root: Path, folder: Path, paths: Sequence[str]) -> list[str]:
+    """Return the named files, and the tracked files of named folders, from the root. Raise GitFailed outside of it."""
+    found: dict[str, None] = {}
+    for path in paths:
+        place = Path(os.path.normpath(folder / path))
+        if not place.is_relative_to(root):
+            raise GitFailed(f"{path} is outside of the repository {root}")
+        name = place.relative_to(root).as_posix()
+        if place.is_dir():
+            found |= dict.fromkeys(_names(_run(root, "ls-files", "-z", "--", f":(literal){name}")))
+        else:
+            found[name] = None
+    return list(found)
+
+
+def named_decisions(root: Path, base: str) -> frozenset[str]:
+    """Return the values of the trailers `Decision` of the commits since `base`: ids, numbers or paths."""
+    form = f"%(trailers:key={DECISION},valueonly,separator=%x2C)"
+    text = os.fsdecode(_run(root, "log", f"--format={form}", f"{_commit(root, base)}..HEAD", "--"))
+    return frozenset(name.strip() for line in text.splitlines() for name in line.split(",") if name.strip())
+
+
+def _commit(root: Path, name: str) -> str:
+    try:
+        found = _run(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    except GitFailed:
+        raise GitFailed(f"{name!r} names no commit here: fetch it first (in a workflow: fetch-depth: 0)") from None
+    return os.fsdecode(found).strip()
+
+
+def _is_commit(root: Path, name: str) -> bool:
+    try:
+        _commit(root, name)
+    except GitFailed:
+        return False
+    return True
+
+
+def _names(output: bytes) -> list[str]:
+    names = [os.fsdecode(name) for name in output.split(b"\0") if name]
+    if len(names) > _MOST_FILES:
+        raise GitFailed(f"{len(names):,} files are more than {_MOST_FILES:,}: name some")
+    return names
+
+
+def _run(folder: Path, *words: str) -> bytes:
+    """Return what git prints. Raise GitFailed if it fails, takes too long or prints too much."""
+    command = ["git", *_QUIET, *words]
+    try:
+        with subprocess.Popen(
+            command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            try:
+                output, errors = process.communicate(timeout=_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise GitFailed(f"git {words[0]} took more than {_SECONDS:.0f} s") from None
+    except FileNotFoundError:
+        raise GitFailed("git is not installed") from None
+    if process.returncode:
+        reason = os.fsdecode(errors).strip().splitlines()
+        raise GitFailed(reason[-1] if reason else f"git {words[0]} ended with {process.returncode}")
+    if len(output) > _LARGEST:
+        raise GitFailed(f"git {words[0]} printed more than {_LARGEST >> 20} MiB")
+    return output

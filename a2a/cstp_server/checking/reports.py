@@ -1,0 +1,120 @@
+"""A verdict as text, JSON, annotations of a workflow, or a comment on a pull request.
+
+Titles are data of others: no line break or mark of theirs reaches a format.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from cognition_engines.escapes import one_line
+from cstp.fields import format_instant
+from cstp_server.checking.verdicts import Governed, StatedPatterns, Verdict
+
+Format: TypeAlias = Literal["text", "json", "github", "markdown"]
+_MOST_ANNOTATIONS: Final = 50  # that a workflow shows of a step, and a comment of a pull request
+_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>()#+!|~@&-])")
+_REMEDY: Final = "name it in a commit of the range, as in `Decision: {id}`, or change its own file"
+
+
+def report_lines(verdict: Verdict, form: Format, *, required: bool) -> Iterator[str]:
+    """Yield the lines of a verdict in a format other than JSON; with `required`, name what is not acknowledged."""
+    if form == "github":
+        yield from _annotations(verdict, required=required)
+    elif form == "markdown":
+        yield from _comment(verdict, required=required)
+    else:
+        yield from _text(verdict, required=required)
+
+
+def report_members(verdict: Verdict, *, required: bool) -> dict[str, Any]:
+    """Return the members of a verdict as JSON."""
+    return {
+        "checked": verdict.checked,
+        "governing": [_members(one) | {"acknowledged": one.acknowledged} for one in verdict.governing],
+        "proposals": [_members(one) for one in verdict.proposals],
+        "required": required,
+        "missing": [one.id for one in verdict.missing] if required else [],
+    }
+
+
+def stale_members(found: Sequence[StatedPatterns]) -> dict[str, Any]:
+    """Return the members of patterns without a file as JSON."""
+    return {"stale": [{"id": one.id, "title": one.title, "patterns": [*one.patterns]} for one in found]}
+
+
+def stale_line(one: StatedPatterns) -> str:
+    """Return the line of a decision whose patterns match no file."""
+    return f"{one.id}  {one_line(one.title)}: no tracked file matches {', '.join(map(one_line, one.patterns))}"
+
+
+def _members(one: Governed) -> dict[str, Any]:
+    day = None if one.date is None else format_instant(one.date)
+    own = {"id": one.id, "title": one.title, "status": one.status, "date": day}
+    return own | {"matched": [*one.matched], "files": [*one.files], "path": one.path}
+
+
+def _text(verdict: Verdict, *, required: bool) -> Iterator[str]:
+    for label, group in (("in force", verdict.governing), ("proposed", verdict.proposals)):
+        for one in group:
+            yield f"{one.id}  {_day(one)}  {label}  {one_line(one.title)}"
+            yield from (f"    {one_line(file)}" for file in one.files)
+    if required:
+        yield from (f"not acknowledged: {one.id}; {_REMEDY.format(id=one.id)}" for one in verdict.missing)
+
+
+def _annotations(verdict: Verdict, *, required: bool) -> Iterator[str]:
+    """Yield workflow commands; see docs.github.com/actions/reference/workflows-and-actions/workflow-commands."""
+    missing = {one.id for one in verdict.missing} if required else set()
+    left = _MOST_ANNOTATIONS
+    for label, group in (("Decision", verdict.governing), ("Proposed decision", verdict.proposals)):
+        for one in group:
+            id, title = one.id, one_line(one.title)
+            level = "error" if id in missing else "notice"
+            remedy = f" Not acknowledged: {_REMEDY.format(id=id)}." if id in missing else ""
+            for file in one.files[:left]:
+                yield f"::{level} file={_property(file)},title={_property(f'{label} {id}')}::{_data(title + remedy)}"
+            left -= len(one.files[:left])
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _comment(verdict: Verdict, *, required: bool) -> Iterator[str]:
+    if not verdict.governing and not verdict.proposals:
+        yield f"No decision governs the {verdict.checked} changed files."
+        return
+    yield "**Decisions that govern the changed files**"
+    yield ""
+    yield "| Decision | Status | Files |" + (" Acknowledged |" if required else "")
+    yield "| --- | --- | --- |" + (" --- |" if required else "")
+    for one in (*verdict.governing, *verdict.proposals):
+        files = ", ".join(map(_escaped, one.files[:_MOST_ANNOTATIONS]))
+        more = f" and {len(one.files) - _MOST_ANNOTATIONS} more" if len(one.files) > _MOST_ANNOTATIONS else ""
+        cells = [f"{_escaped(one.title)} ({_escaped(one.id)}, {_day(one)})"]
+        cells += [_escaped(one.status or "none"), f"{files}{more}"]
+        cells += [_answer(one, verdict)] if required else []
+        yield f"| {' | '.join(cells)} |"
+    if required and verdict.missing:
+        yield ""
+        yield f"To acknowledge one, {_REMEDY.format(id='ID')}."
+
+
+def _answer(one: Governed, verdict: Verdict) -> str:
+    if one not in verdict.governing:
+        return "not needed"
+    return "yes" if one.acknowledged else "**no**"
+
+
+def _escaped(text: str) -> str:
+    """Return a text of one line that Markdown shows as it is, without links, mentions and HTML."""
+    return _MARKDOWN.sub(r"\\\1", one_line(text))
+
+
+def _day(one: Governed) -> str:
+    return "no date" if one.date is None else f"{one.date:%Y-%m-%d}"

@@ -1,0 +1,132 @@
+"""The decisions that govern files, and those that commits acknowledge."""
+
+import posixpath
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Protocol
+
+from cognition_engines.kinds.affects import matched_parts
+from cognition_engines.models import AffectedPart
+from cognition_engines.path_patterns import by_anchor
+
+_BATCH: Final = 256  # files of a question
+_NUMBER: Final = re.compile(r"0*(\d+)[-_. ]")
+
+
+class TooMany(Exception):
+    """More decisions govern one file than an answer may hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Governed:
+    """A decision, its patterns that match, and the files that they choose; `proposed` if it is not decided yet.
+
+    `path` is its own file from the root of its repository, None for one that an agent wrote.
+    """
+
+    id: str
+    title: str
+    status: str | None
+    date: datetime | None
+    matched: Sequence[str]
+    files: Sequence[str]
+    path: str | None
+    proposed: bool = False
+    acknowledged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StatedPatterns:
+    """A decision in force, the paths that it states, and its own file."""
+
+    id: str
+    title: str
+    patterns: Sequence[str]
+    path: str | None
+
+
+class DecisionSource(Protocol):
+    """A server or a data folder. Questions raise CstpError, Unreachable or ComponentFailed without an answer."""
+
+    def govern(self, files: Sequence[str]) -> tuple[Sequence[Governed], int]:
+        """Return what governs at most 256 files, and how many decisions had no room in the answer."""
+        ...
+
+    def stated(self) -> Iterator[StatedPatterns]:
+        """Yield the decisions in force that state paths."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The number of checked files, and what governs them: decisions in force, and proposals."""
+
+    checked: int
+    governing: Sequence[Governed]
+    proposals: Sequence[Governed]
+
+    @property
+    def missing(self) -> Sequence[Governed]:
+        return [one for one in self.governing if not one.acknowledged]
+
+
+def check_files(
+    source: DecisionSource, files: Sequence[str], named: Collection[str], changed: Collection[str]
+) -> Verdict:
+    """Return what governs the files; `named` are the trailers of commits, `changed` the files that they change.
+
+    Raise TooMany, and the errors of the source.
+    """
+    found: dict[str, Governed] = {}
+    for start in range(0, len(files), _BATCH):
+        for one in _ask(source, files[start : start + _BATCH]):
+            known = found.get(one.id)
+            found[one.id] = one if known is None else _joined(known, one)
+    judged = [replace(one, acknowledged=_is_acknowledged(one, named, changed)) for one in found.values()]
+    return Verdict(len(files), [one for one in judged if not one.proposed], [one for one in judged if one.proposed])
+
+
+def _ask(source: DecisionSource, files: Sequence[str]) -> Iterable[Governed]:
+    """Return what governs the files; ask about fewer of them at a time if an answer has no room for all."""
+    found, omitted = source.govern(files)
+    if not omitted:
+        return found
+    if len(files) == 1:
+        raise TooMany(f"{files[0]}: {omitted} of its decisions have no room in an answer; narrow their patterns")
+    half = len(files) // 2
+    return [*_ask(source, files[:half]), *_ask(source, files[half:])]
+
+
+def _joined(one: Governed, other: Governed) -> Governed:
+    matched = tuple(dict.fromkeys([*one.matched, *other.matched]))
+    return replace(one, matched=matched, files=tuple(dict.fromkeys([*one.files, *other.files])))
+
+
+def _is_acknowledged(one: Governed, named: Collection[str], changed: Collection[str]) -> bool:
+    if one.id in named:
+        return True
+    return one.path is not None and (one.path in changed or any(name in named for name in _names_of(one.path)))
+
+
+def _names_of(path: str) -> Iterator[str]:
+    """Yield the path of a record, and the number that its name begins with, as written and without zeros."""
+    yield path
+    name = posixpath.basename(path)
+    if found := _NUMBER.match(name):
+        yield from (found[1], found[0][:-1])
+
+
+def stale_patterns(source: DecisionSource, tracked: Sequence[str]) -> Iterator[StatedPatterns]:
+    """Yield the decisions of this repository and of agents with the patterns that match no tracked file."""
+    files, known = by_anchor(tracked), frozenset(tracked)
+    for one in source.stated():
+        if one.path is None or one.path in known:
+            lacking = [pattern for pattern in one.patterns if not _matches(pattern, files)]
+            if lacking:
+                yield replace(one, patterns=lacking)
+
+
+def _matches(pattern: str, files: dict[str, list[str]]) -> bool:
+    return pattern.startswith("!") or bool(matched_parts([AffectedPart("path", pattern)], files, ())[1])
