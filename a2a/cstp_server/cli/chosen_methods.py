@@ -1,4 +1,4 @@
-"""The methods of a server or of a data folder, as the options of a reading command choose."""
+"""A server or a data folder, as the options of a reading command choose, and the methods of the server."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -8,17 +8,10 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from cognition_engines.errors import EngineError, FolderInUse
 from cognition_engines.models import SENSITIVITIES
 from cstp.call import Call
 from cstp.client.methods import Methods
-from cstp_server.cli.options import name_store
 from cstp_server.cli.remote import Remote, base_of, connect, required_token
-from cstp_server.cli.store import require_records
-from cstp_server.folder_methods import folder_methods
-from cstp_server.loaded_settings import LoadedSettings
-from cstp_server.observe.log import configure_logging, write_rest
-from cstp_server.tokens import Token
 
 R = TypeVar("R")
 ServerOption = Annotated[
@@ -68,18 +61,3 @@ def server_methods(url: str, token: str | None, timeout: float) -> Iterator[Meth
     """Yield the methods of a server. Raise BadParameter without a token."""
     with connect(base_of(url, "--url"), required_token(token), timeout) as remote:
         yield _RemoteMethods(remote)
-
-
-@contextmanager
-def opened_methods(ctx: typer.Context, loaded: LoadedSettings, reader: Token) -> Iterator[Methods]:
-    """Yield the methods over the data folder, with the rights of `reader`. Raise EngineError if a server holds it."""
-    name_store(loaded)
-    require_records(loaded)
-    # each call would have a line
-    configure_logging(loaded.settings.log.model_copy(update={"level": "warning"}))
-    ctx.call_on_close(write_rest)
-    try:
-        with folder_methods(loaded.settings, reader) as methods:
-            yield methods
-    except FolderInUse as error:
-        raise EngineError(f"{error}; ask that server instead, with --url and a token") from error

@@ -13,12 +13,12 @@ from cstp_server.cli.chosen_methods import (
     ClearanceOption,
     ServerOption,
     level_of,
-    opened_methods,
     refuse_with_server,
     server_methods,
     server_of,
 )
 from cstp_server.cli.commands.changes import parse_cursor
+from cstp_server.cli.opened_folder import opened_methods
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.remote import TimeoutOption, TokenOption, print_error, show
 from cstp_server.folder_methods import reading_token

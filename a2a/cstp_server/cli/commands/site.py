@@ -15,11 +15,11 @@ from cstp_server.cli.chosen_methods import (
     ClearanceOption,
     ServerOption,
     level_of,
-    opened_methods,
     refuse_with_server,
     server_methods,
     server_of,
 )
+from cstp_server.cli.opened_folder import opened_methods
 from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.progress import record_bars
 from cstp_server.cli.remote import TimeoutOption, TokenOption, print_error

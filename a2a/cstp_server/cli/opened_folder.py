@@ -1,0 +1,30 @@
+"""The methods over a data folder, for commands that ask one; it loads the server, which others do without."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from cognition_engines.errors import EngineError, FolderInUse
+from cstp.client.methods import Methods
+from cstp_server.cli.options import name_store
+from cstp_server.cli.store import require_records
+from cstp_server.folder_methods import folder_methods
+from cstp_server.loaded_settings import LoadedSettings
+from cstp_server.observe.log import configure_logging, write_rest
+from cstp_server.tokens import Token
+
+
+@contextmanager
+def opened_methods(ctx: typer.Context, loaded: LoadedSettings, reader: Token) -> Iterator[Methods]:
+    """Yield the methods over the data folder, with the rights of `reader`. Raise EngineError if a server holds it."""
+    name_store(loaded)
+    require_records(loaded)
+    # each call would have a line
+    configure_logging(loaded.settings.log.model_copy(update={"level": "warning"}))
+    ctx.call_on_close(write_rest)
+    try:
+        with folder_methods(loaded.settings, reader) as methods:
+            yield methods
+    except FolderInUse as error:
+        raise EngineError(f"{error}; ask that server instead, with --url and a token") from error
