@@ -5,7 +5,18 @@ from typing import Annotated, Final, Literal, TypeAlias, get_args
 from pydantic import AfterValidator, Field
 
 from cstp.contract import ANSWER_TOKENS, Method, Names, ToolText, WireResult, by_type
-from cstp.fields import WHOLE, InstantOut, Label, Level, LowerInstant, Share, UpperInstant, each_once, in_order
+from cstp.fields import (
+    WHOLE,
+    FilePaths,
+    InstantOut,
+    Label,
+    Level,
+    LowerInstant,
+    Share,
+    UpperInstant,
+    each_once,
+    in_order,
+)
 from cstp.reads import (
     Abstain,
     AsOf,
@@ -66,6 +77,7 @@ class SearchParams(ReadParams):
     )
     sensitivity: Level | None = Field(default=None, description="Records of this level alone, of any kind.")
     min_importance: Share = Field(default=0.0, description="0 is no condition. Artifacts, turns and events have one.")
+    paths: FilePaths | None = None
     date_from: LowerInstant = None
     date_to: UpperInstant = None
     min_score: MinScore = None

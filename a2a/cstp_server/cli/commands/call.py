@@ -199,6 +199,10 @@ def search(
     current: Annotated[
         bool, typer.Option("--current", help="Leave out superseded memories, and decisions that are not in force.")
     ] = False,
+    paths: Annotated[
+        list[str] | None,
+        typer.Option("--path", metavar="FILE", help="Only decisions that govern this file; repeatable."),
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Maximum number of records, 1 to 50.")] = 10,
     url: Annotated[str, typer.Option(envvar="CSTP_URL", metavar="URL", help="URL of the server.")] = DEFAULT_URL,
     token: TokenOption = None,
@@ -215,6 +219,7 @@ def search(
         "kinds": kinds or None,
         "project": project,
         "current": current or None,
+        "paths": paths or None,
     }
     try:
         with connect(base_of(url, "--url"), required_token(token), timeout) as remote:
