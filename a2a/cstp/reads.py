@@ -14,6 +14,7 @@ Present: TypeAlias = Annotated[T | None, Field(exclude_if=lambda value: value is
 RecordOrigin: TypeAlias = Literal["file", "agent", "import"]
 RankingMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
 SNIPPET_BYTES: Final = 600  # of a text that is cut, as JSON
+MADE_TITLE: Final = 80  # characters of a title that is the beginning of a text
 
 QUERY_DESCRIPTION: Final = (
     "In plain words. By meaning, at most four windows of the embedding model count: of a longer query its first, its "
@@ -74,6 +75,14 @@ Participants = Annotated[
         "chunks; in events, in their artifact."
     ),
 ]
+
+
+def title_from(text: str, otherwise: str) -> str:
+    """Return the whole words at the beginning of a text, up to 80 characters of its first line, as a title."""
+    line = text.strip().partition("\n")[0].rstrip()
+    if len(line) > MADE_TITLE:
+        line = line[:MADE_TITLE].rpartition(" ")[0].rstrip() or line[:MADE_TITLE]
+    return line or otherwise
 
 
 class ReadParams(Wire):

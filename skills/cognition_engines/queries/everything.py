@@ -104,6 +104,12 @@ class Everything:
         ]
         return sorted(results, key=lambda each: (-each.score, each.id))
 
+    async def fetch(self, id: str, kind: Kind | None, viewer: Viewer, agent: Agent = None) -> list[StoredRecord]:
+        """Return the records of an id that the viewer sees, for `agent`; several if kinds have it in common."""
+        named = [(one, id) for one in (Kind if kind is None else (kind,))]
+        found = await self._pools.records.run(self._pools.caller(agent), self._records.reads.find, named, viewer)
+        return [one for one in found if str(one.record.id) == id] or found  # before those that have a prefix
+
     async def _name_nearest(self, caller: Caller, none: NoGoodMatch, viewer: Viewer) -> NoGoodMatch:
         """Return the error with the kind and the id that the nearest record would have as a result."""
         if none.key is None:
