@@ -95,6 +95,18 @@ class WriteWarning(WireResult):
     message: str
 
 
+class PossibleConflict(WireResult):
+    """A record in force that may contradict the new one; nothing is done about it.
+
+    `why` is alternative if another choice is made about the same thing, negation if one of both denies it, and number
+    if another number, date or version is stated.
+    """
+
+    id: str
+    title: str
+    why: Literal["alternative", "negation", "number"]
+
+
 class WriteResult(WireResult):
     """The members of every write's answer.
 

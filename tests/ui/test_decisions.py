@@ -45,6 +45,7 @@ def test_rows_of_a_phone_grow_and_the_first_stays(library: Serving, visits: Visi
     page.set_viewport_size({"width": 375, "height": 800})
     table = page.locator(".table")
     expect(page.locator(".table.narrow")).to_be_visible()
+    expect(page.get_by_role("link", name=names[0])).to_be_visible()  # a table without rows is too short to scroll
     before = table.evaluate("table => table.scrollHeight")
     table.evaluate("table => { table.scrollTop = 84 * 118 }")
     page.wait_for_function("before => document.querySelector('.table').scrollHeight > before", arg=before)

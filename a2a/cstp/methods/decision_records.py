@@ -19,7 +19,19 @@ from cstp.fields import (
     not_blank,
     not_over,
 )
-from cstp.writes import MOST, Account, LongText, Name, Names, Period, RecordId, WriteParams, WriteResult, WriteWarning
+from cstp.writes import (
+    MOST,
+    Account,
+    LongText,
+    Name,
+    Names,
+    Period,
+    PossibleConflict,
+    RecordId,
+    WriteParams,
+    WriteResult,
+    WriteWarning,
+)
 
 Stakes = Literal["low", "medium", "high", "critical"]
 Outcome = Literal["success", "partial", "failure", "abandoned"]
@@ -151,7 +163,8 @@ class Duplicate(WireResult):
 class RecordDecisionResult(WriteResult):
     """The decision as it was stored; `created` is false if an earlier call with the same key did that.
 
-    `path` is always null: a decision written by an agent is in no file.
+    `path` is always null: a decision written by an agent is in no file. `possibleConflicts` are decisions in force that
+    may contradict it, at most three.
     """
 
     path: None = None
@@ -162,6 +175,7 @@ class RecordDecisionResult(WriteResult):
     content_hash: str
     quality: Quality
     possible_duplicates: list[Duplicate]
+    possible_conflicts: list[PossibleConflict]
     warnings: list[WriteWarning]
 
 

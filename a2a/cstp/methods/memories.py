@@ -32,6 +32,7 @@ from cstp.writes import (
     Line500,
     Line2000,
     LongText,
+    PossibleConflict,
     WriteParams,
     storable,
 )
@@ -244,7 +245,7 @@ class RememberResult(WireResult):
     """The outcome; `status` is unchanged if the text was stored before with equal members.
 
     `isChunked` says that it was cut into `numChunks` passages, which are searched in its place; `tokenCount` is an
-    estimate of its tokens.
+    estimate of its tokens. `possibleConflicts` are memories in force that may say otherwise, at most three.
     """
 
     id: str
@@ -253,6 +254,7 @@ class RememberResult(WireResult):
     num_chunks: int
     token_count: int
     events: list[StoredEvent]
+    possible_conflicts: list[PossibleConflict]
     indexed: bool
     seq: int
 

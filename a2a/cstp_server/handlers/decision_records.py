@@ -41,6 +41,7 @@ def decision_record_methods(engine: Engine) -> tuple[AnyBound, ...]:
             done,
             timestamp=done.at,
             possible_duplicates=done.duplicates,
+            possible_conflicts=done.conflicts,
         )
 
     async def update_decision(params: wire.UpdateDecisionParams, call: Call) -> wire.UpdateDecisionResult:

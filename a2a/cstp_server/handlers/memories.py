@@ -34,7 +34,7 @@ def memory_methods(engine: Engine) -> tuple[AnyBound, ...]:
         request = from_wire(Remember, params, sensitivity=level, events=events)
         done = await write(engine, call, params, request)
         chunks = {"is_chunked": done.chunks > 0, "num_chunks": done.chunks}
-        return to_wire(wire.RememberResult, done, token_count=done.tokens, **chunks)
+        return to_wire(wire.RememberResult, done, token_count=done.tokens, possible_conflicts=done.conflicts, **chunks)
 
     return (BoundMethod(wire.LIST_MEMORIES, list_memories), BoundMethod(wire.REMEMBER, remember))
 

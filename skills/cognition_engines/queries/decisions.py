@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
-from cognition_engines.indexes.columns.snapshot import Floats
-from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.kinds.decisions import ENDED, DecisionLink
 from cognition_engines.kinds.spec import Origin
 from cognition_engines.models import SUPERSEDED, Decision, Filters, Mode, Viewer
@@ -16,7 +14,6 @@ from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
 from cognition_engines.queries.successors import FoundLinks, links_of
 from cognition_engines.queries.turns import Agent, Caller
-from cognition_engines.retrieval.legs import semantic_leg
 from cognition_engines.retrieval.scores import CurrentHit, Explanation
 from cognition_engines.retrieval.snippets import Room, Window
 from cognition_engines.spaces import DECISIONS
@@ -28,8 +25,6 @@ from cognition_engines.store.values import StoredRecord
 SNIPPET: Final = Room(600)  # characters
 Part: TypeAlias = Literal["snippet", "links", "edges", "provenance", "explain"]
 _KEPT = ("accepted", *ENDED)  # the statuses that a review does not change
-MOST: Final = 3
-NEAR: Final = 0.12  # cosine distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,16 +174,3 @@ def _ended_by(link: DecisionLink, decision: Decision, moment: datetime) -> bool:
     """Return whether a link supersedes the decision and was in effect then; all who see the decision see the link."""
     in_effect = link.effective_at is not None and link.effective_at <= moment
     return in_effect and link.type == SUPERSEDES and link.target == decision.id
-
-
-def nearest_decisions(indexes: Indexes, vector: Floats, viewer: Viewer) -> dict[int, float]:
-    """Return the distances of at most MOST decisions that the viewer sees, by key, none farther than NEAR."""
-    index = indexes[DECISIONS]
-    snapshot = index.snapshot
-    mask = snapshot.mask((), viewer)
-    ranked = semantic_leg(snapshot, mask, vector, MOST, index.vectors, viewer)
-    return {
-        int(snapshot.keys[row]): 1.0 - cosine
-        for row, cosine in zip(ranked.rows.tolist(), ranked.scores.tolist(), strict=True)
-        if 1.0 - cosine <= NEAR
-    }

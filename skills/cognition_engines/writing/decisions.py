@@ -24,6 +24,7 @@ from cognition_engines.writing.entries import (
     entry_of,
     identity_of,
     project_for,
+    seen_conflicts,
 )
 from cognition_engines.writing.requests import (
     ChangedStatus,
@@ -93,6 +94,7 @@ def record(
         content_hash=content_hash(decision),
         quality=completeness(decision, details),
         duplicates=made.duplicates,
+        conflicts=tuple(one for one in made.conflicts if one.id not in asked.supersedes),
         warnings=tuple(warnings),
     )
 
@@ -249,7 +251,8 @@ def _named(_: object, answer: Written, __: bool) -> tuple[AuditedRecord, ...]:
 
 def _named_new(_: object, answer: RecordedDecision, stored: bool) -> tuple[AuditedRecord, ...]:
     ids = [answer.id] if stored else []
-    return tuple(record_of(Kind.DECISION, id) for id in (*ids, *(one.id for one in answer.duplicates)))
+    named = dict.fromkeys([*ids, *(one.id for one in answer.duplicates), *(one.id for one in answer.conflicts)])
+    return tuple(record_of(Kind.DECISION, id) for id in named)
 
 
 def _named_ends(_: object, answer: LinkedDecisions, __: bool) -> tuple[AuditedRecord, ...]:
@@ -258,7 +261,8 @@ def _named_ends(_: object, answer: LinkedDecisions, __: bool) -> tuple[AuditedRe
 
 def _new_again(transaction: WriteTransaction, writer: WriteCaller, answer: RecordedDecision) -> RecordedDecision:
     seen = [one for one in answer.duplicates if transaction.find(Kind.DECISION, one.id, writer.viewer)]
-    return replace(answer, created=False, duplicates=tuple(seen))
+    conflicts = seen_conflicts(transaction, writer, answer.conflicts)
+    return replace(answer, created=False, duplicates=tuple(seen), conflicts=conflicts)
 
 
 def _link_again(transaction: WriteTransaction, writer: WriteCaller, answer: LinkedDecisions) -> LinkedDecisions | None:

@@ -15,6 +15,7 @@ from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
 from cognition_engines.writing.requests import (
     A,
+    PossibleConflict,
     PossibleDuplicate,
     RecordNotFound,
     Request,
@@ -87,7 +88,7 @@ def check_link_owner(link: DecisionLink, writer: WriteCaller) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Results computed before the transaction of a request: vectors by text, and decisions with similar texts.
+    """Results computed before the transaction of a request: vectors by text, similar decisions, and conflicts.
 
     `model` None is a server without one; `revision` is that of the decision whose texts these are, None for others.
     """
@@ -96,11 +97,19 @@ class Prepared:
     vectors: Mapping[str, FloatArray] = field(default_factory=dict)
     revision: int | None = None
     duplicates: tuple[PossibleDuplicate, ...] = ()
+    conflicts: tuple[PossibleConflict, ...] = ()
 
     def vectors_of(self, record: Record) -> FloatArray | None:
         """Return the vectors of a record; None if it has nothing to embed, or there is no model."""
         text = embedding_text(record)
         return None if text is None or self.model is None else self.vectors[text]
+
+
+def seen_conflicts(
+    transaction: WriteTransaction, writer: WriteCaller, conflicts: Iterable[PossibleConflict]
+) -> tuple[PossibleConflict, ...]:
+    """Return the conflicts with records that the writer still sees."""
+    return tuple(one for one in conflicts if transaction.find(one.kind, one.id, writer.viewer))
 
 
 def _no_records(*_: object) -> Sequence[Record]:

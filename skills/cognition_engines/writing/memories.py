@@ -16,7 +16,15 @@ from cognition_engines.kinds.spec import WRITTEN, Kind
 from cognition_engines.store.audit.audit_rows import AuditedRecord, record_of
 from cognition_engines.store.values import PART, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
-from cognition_engines.writing.entries import Handler, Prepared, check_owner, entry_of, owned_as, project_for
+from cognition_engines.writing.entries import (
+    Handler,
+    Prepared,
+    check_owner,
+    entry_of,
+    owned_as,
+    project_for,
+    seen_conflicts,
+)
 from cognition_engines.writing.requests import (
     Remember,
     Remembered,
@@ -73,13 +81,14 @@ def remember(transaction: WriteTransaction, writer: WriteCaller, asked: Remember
     if known is None:
         memory = memory_from(asked, ARTIFACT + token_hex(8), project, at)
         _put(transaction, writer, memory, made, None)
-        return _to_remembered(transaction, memory, "created", writer.agent)
+        return replace(_to_remembered(transaction, memory, "created", writer.agent), conflicts=made.conflicts)
     memory = _as_stored(memory_from(asked, str(known.record.id), project, at), known)
     if known.expires_at == memory.expires_at and _is_same(transaction, memory, known):
         return replace(_to_remembered(transaction, memory, "unchanged", known.origin.recorded_by), seq=known.seq)
     check_owner(known, writer)
     _put(transaction, writer, memory, made, known)
-    return _to_remembered(transaction, memory, "changed", known.origin.recorded_by)
+    others = tuple(one for one in made.conflicts if one.id != str(known.record.id))
+    return replace(_to_remembered(transaction, memory, "changed", known.origin.recorded_by), conflicts=others)
 
 
 def _find_known(
@@ -209,10 +218,15 @@ def store_episode(
     return StoredEpisode(id=str(id), seq=transaction.seq(), at=at)
 
 
+def _memory_again(transaction: WriteTransaction, writer: WriteCaller, answer: Remembered) -> Remembered:
+    return replace(answer, status="unchanged", conflicts=seen_conflicts(transaction, writer, answer.conflicts))
+
+
 def _named_memory(asked: Remember, answer: Remembered, stored: bool) -> tuple[AuditedRecord, ...]:
     kind = Kind.ARTIFACT if asked.conversation_id is None else Kind.TURN
+    conflicts = [record_of(one.kind, one.id) for one in answer.conflicts]
     events = (record_of(Kind.EVENT, one.id) for one in answer.events)
-    return (record_of(kind, answer.id), *events) if stored else ()
+    return (record_of(kind, answer.id), *events, *conflicts) if stored else (*conflicts,)
 
 
 HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
@@ -228,6 +242,6 @@ HANDLERS: Final[Mapping[type[Request[Any]], Handler[Any, Any]]] = {
         Remembered,
         _named_memory,
         lambda asked, _: memory_from(asked).records,
-        lambda _, __, answer: replace(answer, status="unchanged"),
+        _memory_again,
     ),
 }

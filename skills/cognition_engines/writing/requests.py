@@ -10,6 +10,7 @@ from cognition_engines.kinds.artifacts import Context, Role
 from cognition_engines.kinds.decisions import DecisionLink, LinkType, OutcomeName, ReviewContent
 from cognition_engines.kinds.graph import Event
 from cognition_engines.kinds.registry import OtherRecord
+from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision, Sensitivity, Viewer
 from cognition_engines.store.values import Entry, Outcome, Replaces
 
@@ -130,6 +131,16 @@ class PossibleDuplicate:
 
 
 @dataclass(frozen=True, slots=True)
+class PossibleConflict:
+    """A record in force that may contradict a new one; `why` is alternative, negation or number."""
+
+    kind: Kind
+    id: str
+    title: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Warning:
     """A warning about a write that succeeded."""
 
@@ -160,6 +171,7 @@ class RecordedDecision(Written):
     quality: CompletenessScore
     created: bool = True
     duplicates: tuple[PossibleDuplicate, ...] = ()
+    conflicts: tuple[PossibleConflict, ...] = ()
     warnings: tuple[Warning, ...] = ()
 
 
@@ -315,6 +327,7 @@ class Remembered(Written):
     chunks: int
     tokens: int
     events: tuple[RememberedEvent, ...]
+    conflicts: tuple[PossibleConflict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,13 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.errors import ComponentFailed
 from cognition_engines.indexes.indexes import Indexes
 from cognition_engines.indexes.published import PublishedSeq
+from cognition_engines.kinds.registry import Record, embedding_text
 from cognition_engines.kinds.spec import Kind
 from cognition_engines.models import Decision
-from cognition_engines.queries.decisions import nearest_decisions
+from cognition_engines.queries.conflicts import MOST, SIMILAR, find_conflicts, find_nearest, title_of
 from cognition_engines.queries.pools import Pools
 from cognition_engines.queries.turns import Caller
+from cognition_engines.spaces import DECISIONS, MEMORY
 from cognition_engines.store.audit.audit_rows import AuditEntry
 from cognition_engines.store.audit.trail import AuditTrail
 from cognition_engines.store.records import Records
@@ -31,13 +33,15 @@ from cognition_engines.store.write_transaction import (
 )
 from cognition_engines.writing import decisions, erasing, knowledge, memories
 from cognition_engines.writing.decisions import Outdated, own_content
-from cognition_engines.writing.entries import Prepared, check_owner, decision_of, texts_of
+from cognition_engines.writing.entries import Prepared, check_owner, decision_of, project_for, texts_of
 from cognition_engines.writing.erasing import ErasureCheck, Forget, Forgotten, LedgerFile
 from cognition_engines.writing.requests import (
     A,
+    PossibleConflict,
     PossibleDuplicate,
     PutRecords,
     RecordDecision,
+    Remember,
     Request,
     SetStatus,
     UpdateDecision,
@@ -140,22 +144,34 @@ class Writer:
         embed, pool = self._embedder.embed_text, self._pools.embedder
         found = await asyncio.gather(*(pool.run(caller, embed, text) for text in texts))
         made = Prepared(self._embedder.model, dict(zip(texts, found, strict=True)), revision)
-        if not isinstance(request, RecordDecision) or not found:
+        if not isinstance(request, RecordDecision | Remember) or not found:
             return made
-        return replace(made, duplicates=await self._duplicates(caller, writer, found[0][0]))
+        new = _HANDLERS[type(request)].stated(request, own)[0]
+        if embedding_text(new) != texts[0]:  # a text that is cut into passages is not compared
+            return made
+        project = project_for(writer, request.project, request.sensitivity)
+        return await self._compare(caller, writer, replace(new, project=project), found[0][0], made)
 
-    async def _duplicates(
-        self, caller: Caller, writer: WriteCaller, vector: FloatArray
-    ) -> tuple[PossibleDuplicate, ...]:
-        """Return the decisions with similar texts, the nearest first."""
-        found = await self._pools.vectors.run(caller, nearest_decisions, self._indexes, vector, writer.viewer)
+    async def _compare(
+        self, caller: Caller, writer: WriteCaller, new: Record, vector: FloatArray, made: Prepared
+    ) -> Prepared:
+        """Return `made` with the decisions of similar texts, the nearest first, and the records that say otherwise."""
+        kinds = (Kind.DECISION,) if isinstance(new, Decision) else (Kind.ARTIFACT, Kind.TURN)
+        index = self._indexes[DECISIONS if isinstance(new, Decision) else MEMORY]
+        distances = await self._pools.vectors.run(caller, find_nearest, index, kinds, vector, writer.viewer)
         read = self._records.reads.by_keys
-        stored = await self._pools.records.run(caller, read, list(found), writer.viewer, (Kind.DECISION,))
-        return tuple(
+        stored = await self._pools.records.run(caller, read, list(distances), writer.viewer, kinds)
+        near = [(stored[key], distance) for key, distance in distances.items() if key in stored]
+        duplicates = [
             PossibleDuplicate(str(one.record.id), one.record.title, round(distance, 4))
-            for key, distance in found.items()
-            if (one := stored.get(key)) is not None and isinstance(one.record, Decision)
-        )
+            for one, distance in near
+            if distance <= SIMILAR and isinstance(one.record, Decision)
+        ]
+        conflicts = [
+            PossibleConflict(one.kind, str(one.record.id), title_of(one.record), why)
+            for one, why in find_conflicts(new, near, utc_now())
+        ]
+        return replace(made, duplicates=tuple(duplicates[:MOST]), conflicts=tuple(conflicts[:MOST]))
 
     def _read(self, writer: WriteCaller, id: str) -> tuple[Decision, int]:
         """Return a decision's own content, and its revision."""

@@ -16,6 +16,7 @@ from cstp.errors import CstpError
 from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION, RecordDecisionResult, ReviewDecisionResult
 from cstp.methods.memories import REMEMBER, RememberResult
 from cstp.methods.records import FORGET, ForgetResult
+from cstp.writes import PossibleConflict
 from cstp_server.cli.commands.call import parse_params, read_params
 from cstp_server.cli.conventions import JsonOption, Unreachable, command_family
 from cstp_server.cli.forms import filled_form
@@ -304,6 +305,10 @@ def written_line(result: Wire, *, dry_run: bool) -> str | None:
             return None
 
 
+def _conflict_line(one: PossibleConflict) -> str:
+    return f"may contradict ({one.why}): {one.id} {one.title}"
+
+
 def _forget_lines(result: ForgetResult) -> Iterator[str]:
     """Yield the kind of the record, and the number of each kind deleted with it."""
     yield str(result.kind)
@@ -318,6 +323,9 @@ def warnings_of(result: Wire) -> Iterator[str]:
         case RecordDecisionResult():
             yield from (f"warning: {warning.message}" for warning in result.warnings)
             yield from (f"similar: {near.id} {near.title}" for near in result.possible_duplicates)
+            yield from map(_conflict_line, result.possible_conflicts)
+        case RememberResult():
+            yield from map(_conflict_line, result.possible_conflicts)
         case ForgetResult(receipt=receipt) if receipt is not None:
             yield from (f"{pending.part}: {pending.reason}" for pending in receipt.pending)
         case _:

@@ -213,7 +213,8 @@ def spend(connection: sa.Connection, gone: Sequence[Doomed]) -> None:
 def _drop_quotes(answer: str, id: str) -> str | None:
     """Return an answer about another record without its quotations of this one; None if more of it names this one."""
     members = json.loads(answer)
-    members["duplicates"] = [one for one in members.get("duplicates", ()) if one["id"] != id]
+    for quoted in {"duplicates", "conflicts"} & members.keys():
+        members[quoted] = [one for one in members[quoted] if one["id"] != id]
     left = json.dumps(members, ensure_ascii=False)
     return None if json.dumps(id, ensure_ascii=False) in left else left
 

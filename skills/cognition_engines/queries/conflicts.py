@@ -1,0 +1,248 @@
+"""Records near a new one: decisions with similar texts, and records in force that may contradict it.
+
+Two texts contradict each other by rules over their words, in English: one chooses an alternative that the other
+rejects, or another word in an otherwise equal sentence; only one of both negates; or they state different numbers.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Final, Literal, TypeAlias
+
+from cognition_engines.indexes.columns.snapshot import Floats
+from cognition_engines.indexes.keywords.language import ENGLISH_STOP_WORDS, Analyzer, make_analyzer
+from cognition_engines.indexes.keywords.words import compose_words
+from cognition_engines.indexes.space import SpaceIndex
+from cognition_engines.kinds.artifacts import Artifact, Turn
+from cognition_engines.kinds.registry import Record
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Decision, Viewer, one_of
+from cognition_engines.retrieval.legs import semantic_leg
+from cognition_engines.store.values import StoredRecord
+
+Why: TypeAlias = Literal["alternative", "negation", "number"]
+Sentences: TypeAlias = "Sequence[Sentence]"
+
+MOST: Final = 3  # duplicates and conflicts in an answer
+SIMILAR: Final = 0.12  # cosine distance of a duplicate
+_NEIGHBOURS: Final = 20  # records that are compared
+_SAME_SUBJECT: Final = 0.75  # cosine distance, up to which a rejected alternative counts
+_NEAR: Final = 0.6  # cosine distance, up to which other rules count
+_NEARER: Final = 0.3
+_NEAREST: Final = 0.25
+_LONGEST: Final = 4000  # characters of a text that are read
+_MOST_SENTENCES: Final = 20
+_TITLE: Final = 200  # characters of a memory without a title
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?;:])\s+|\n+")
+_CLAUSE_END: Final = re.compile(r"(?<=[.!?;:,])\s+|\n+")
+_WORD: Final = re.compile(r"\d[\d.,:]*|[^\W\d_]+(?:['’]t\b)?|%")
+_CLOCK: Final = re.compile(r"\d+:\d+")
+_OFTEN: Final = "user always please everything use used also"  # words that say little about the subject
+_NEGATING: Final = """
+no not never neither nor without cannot stop stops drop drops dropped remove removed delete deleted avoid avoids forbid
+forbids forbidden ban bans banned quit reject rejects disable disabled end ends cancel cancelled abandon abandoned
+prohibit prohibited
+"""
+_NAMES_OF_DAYS: Final = """
+monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october
+november december
+"""
+_COUNTED: Final = "zero one two three four five six seven eight nine ten eleven twelve"
+_MEASURES: Final = {
+    "time": "ms s sec second minute min h hour day night week month quarter year",
+    "size": "kb mb gb tb byte",
+    "share": "% percent",
+    "money": "euro dollar pound",
+}
+_STOP_WORDS: Final = frozenset(f"{ENGLISH_STOP_WORDS} {_OFTEN}".split())
+_NEGATIONS: Final = frozenset(_NEGATING.split())
+_DAYS: Final = frozenset(_NAMES_OF_DAYS.split())
+_UNITS: Final = {unit: measure for measure, units in _MEASURES.items() for unit in units.split()}
+_NUMBER_WORDS: Final = {word: str(number) for number, word in enumerate(_COUNTED.split())} | {
+    "twenty": "20",
+    "thirty": "30",
+    "forty": "40",
+    "sixty": "60",
+    "ninety": "90",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The stems of a sentence in their order, its numbers with their unit and measure, and if it negates.
+
+    The words are without stop words, numbers, units and negations.
+    """
+
+    stems: tuple[str, ...]
+    numbers: frozenset[tuple[str, str, str]]
+    negates: bool
+
+    @property
+    def terms(self) -> frozenset[str]:
+        return frozenset([*self.stems, *(number for number, _, _ in self.numbers)])
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The text of a record as it is compared: by sentences, by clauses, and the alternatives that it rejects."""
+
+    sentences: Sentences
+    clauses: Sentences
+    rejected: Sequence[frozenset[str]]
+
+    @property
+    def terms(self) -> frozenset[str]:
+        return frozenset().union(*(one.terms for one in self.sentences))
+
+
+def find_nearest(index: SpaceIndex, kinds: Sequence[Kind], vector: Floats, viewer: Viewer) -> dict[int, float]:
+    """Return the cosine distances of the nearest records of these kinds that the viewer sees, by key, nearest first."""
+    snapshot = index.snapshot
+    mask = snapshot.mask(one_of("kind", [kind.label for kind in kinds]), viewer)
+    ranked = semantic_leg(snapshot, mask, vector, _NEIGHBOURS, index.vectors, viewer)
+    places = zip(ranked.rows.tolist(), ranked.scores.tolist(), strict=True)
+    return {int(snapshot.keys[row]): 1.0 - cosine for row, cosine in places}
+
+
+def find_conflicts(
+    new: Record, near: Sequence[tuple[StoredRecord, float]], now: datetime
+) -> Iterator[tuple[StoredRecord, Why]]:
+    """Yield the records in force that may contradict the new one, and why; `near` has their cosine distances.
+
+    Only records of the same project count, or decisions about the same file or path.
+    """
+    statement = read_statement(new)
+    for stored, distance in near:
+        until = stored.facets.until
+        in_force = until is None or until > now
+        if in_force and distance <= _SAME_SUBJECT and _share_subject(new, stored.record):
+            why = contradiction(read_statement(stored.record), statement, distance)
+            if why is not None:
+                yield stored, why
+
+
+def title_of(record: Record) -> str:
+    """Return the title of a decision or a memory, or the beginning of its text."""
+    if isinstance(record, Decision):
+        return record.title
+    assert isinstance(record, Artifact | Turn)
+    title = record.title if isinstance(record, Artifact) else None
+    return title or record.content[:_TITLE]
+
+
+def _share_subject(new: Record, old: Record) -> bool:
+    if new.project == old.project:
+        return True
+    return isinstance(new, Decision) and isinstance(old, Decision) and bool(_files_of(new) & _files_of(old))
+
+
+def _files_of(decision: Decision) -> set[str]:
+    details = decision.details
+    if details is None:
+        return set()
+    paths = {one.pattern for one in details.affects if one.type == "path"}
+    return paths if details.file is None else paths | {details.file}
+
+
+def read_statement(record: Record) -> Statement:
+    """Return the statement of a decision or a memory, of its first _LONGEST characters."""
+    details = record.details if isinstance(record, Decision) else None
+    if isinstance(record, Decision):
+        text = record.title if details is None else details.statement
+    else:
+        assert isinstance(record, Artifact | Turn)
+        text = record.content
+    rejected = [_read_sentence(one.option[:_TITLE]).terms for one in details.alternatives] if details else []
+    cut = text[:_LONGEST]
+    return Statement(_read(cut, _SENTENCE_END), _read(cut, _CLAUSE_END), [one for one in rejected if one])
+
+
+def _read(text: str, end: re.Pattern[str]) -> Sentences:
+    return [_read_sentence(part) for part in end.split(text, _MOST_SENTENCES)[:_MOST_SENTENCES]]
+
+
+@cache
+def _english() -> Analyzer:
+    return make_analyzer("en")
+
+
+def _read_sentence(text: str) -> Sentence:
+    words = [word.lower().strip(".,:") for word in _WORD.findall(compose_words(text))]
+    stems = _english().stems_of(words) if words else []
+    kept: list[str] = []
+    numbers = set[tuple[str, str, str]]()
+    negates = False
+    for place, (word, stem) in enumerate(zip(words, stems, strict=True)):
+        number = word if word[:1].isdigit() else _NUMBER_WORDS.get(word)
+        day = word.removesuffix("s")
+        if number is not None:
+            unit = _unit_of(words[place + 1]) if place + 1 < len(words) else ""
+            measure = _UNITS.get(unit)
+            numbers.add((number, unit, measure or ("clock" if _CLOCK.match(word) else "count")))
+        elif day in _DAYS:
+            numbers.add((day, "", "day"))
+        elif word in _NEGATIONS or word.endswith(("'t", "’t")):
+            negates = True
+        elif word not in _STOP_WORDS and not _unit_of(word):
+            kept.append(stem)
+    return Sentence(tuple(kept), frozenset(numbers), negates)
+
+
+def _unit_of(word: str) -> str:
+    """Return the unit that a word names, in the singular; an empty text if it names none."""
+    return next((form for form in (word, word.removesuffix("s")) if form in _UNITS), "")
+
+
+def contradiction(old: Statement, new: Statement, distance: float) -> Why | None:
+    """Return why one of two statements at this cosine distance may contradict the other; None if nothing says so."""
+    if _chooses(new, old.rejected, old) or _chooses(old, new.rejected, new):
+        return "alternative"
+    if distance > _NEAR:
+        return None
+    pairs = [(one, other) for one in old.sentences for other in new.sentences]
+    if any(_differ_in_number(one, other, distance) for one, other in pairs):
+        return "number"
+    if any(_differ_in_polarity(one, other) for one in old.clauses for other in new.clauses):
+        return "negation"
+    return "alternative" if any(_differ_in_a_word(one, other) for one, other in pairs) else None
+
+
+def _chooses(one: Statement, rejected: Sequence[frozenset[str]], other: Statement) -> bool:
+    """Return whether a statement has all words of an alternative that the other one rejects and does not state."""
+    return any(option <= one.terms and not option <= other.terms for option in rejected)
+
+
+def _differ_in_number(one: Sentence, other: Sentence, distance: float) -> bool:
+    shared = len({*one.stems} & {*other.stems})
+    fewest = min(len({*one.stems}), len({*other.stems})) or 1
+    enough = shared >= 2 or (shared == 1 and (fewest == 1 or distance <= _NEARER))
+    if not (enough or distance <= _NEAREST) or 2 * shared < fewest:
+        return False
+    measures = {measure for _, _, measure in one.numbers} & {measure for _, _, measure in other.numbers}
+    return any(not _of(one, measure) & _of(other, measure) for measure in measures)
+
+
+def _of(sentence: Sentence, measure: str) -> set[tuple[str, str]]:
+    return {(number, unit) for number, unit, each in sentence.numbers if each == measure}
+
+
+def _differ_in_polarity(one: Sentence, other: Sentence) -> bool:
+    """Return whether just one clause negates, and most words of it are in the other one."""
+    if one.negates == other.negates:
+        return False
+    negated = {*(one if one.negates else other).stems}
+    shared = {*one.stems} & {*other.stems}
+    return len(shared) >= 2 and 5 * len(shared) >= 3 * len(negated)
+
+
+def _differ_in_a_word(one: Sentence, other: Sentence) -> bool:
+    """Return whether two sentences are equal but for one or two words at one place, with two equal ones at least."""
+    if one.negates != other.negates or one.numbers != other.numbers:
+        return False
+    fewest = min(len(one.stems), len(other.stems))
+    start = next((at for at in range(fewest) if one.stems[at] != other.stems[at]), fewest)
+    end = next((at for at in range(fewest - start) if one.stems[-1 - at] != other.stems[-1 - at]), fewest - start)
+    return start + end >= 2 and all(1 <= len(each.stems) - start - end <= 2 for each in (one, other))

@@ -1,0 +1,141 @@
+"""Records that may contradict a new one: told to its writer, within its rights, and never acted on."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from cognition_engines.embedding.base import Embedder
+from cognition_engines.embedding.open import EmbeddingChoice, open_embedder
+from cognition_engines.engine import Engine
+from cognition_engines.models import EVERYTHING, Alternative, Sensitivity, Viewer
+from cognition_engines.writing.erasing import Forget
+from cognition_engines.writing.requests import (
+    RecordDecision,
+    RecordedDecision,
+    Remember,
+    Remembered,
+    SetStatus,
+    WriteCaller,
+)
+from tests.stores import Stores
+from tests.writing.written import new
+
+ANN = WriteCaller("ann", EVERYTHING, frozenset({"read", "write", "review", "ratify", "admin"}))
+PAT = WriteCaller("pat", Viewer(), frozenset({"read", "write"}))
+PAIRS: Final = [
+    json.loads(line) for line in Path(__file__).with_name("conflicts.jsonl").read_text("utf-8").splitlines()
+]
+
+
+@pytest.fixture(scope="module")
+def model() -> Embedder:
+    return open_embedder(EmbeddingChoice())
+
+
+@pytest.fixture
+def engine(tmp_path: Path, stores: Stores, model: Embedder) -> Iterator[Engine]:
+    opened = Engine.open(stores.records(tmp_path), tmp_path / "indexes", model)
+    yield opened
+    opened.close()
+
+
+async def told(engine: Engine, asked: RecordDecision | Remember, writer: WriteCaller = ANN) -> list[tuple[str, str]]:
+    """Write it; return the title and the reason of each conflict."""
+    done = await engine.write(writer, asked)
+    assert isinstance(done, RecordedDecision | Remembered)
+    return [(one.title, one.why) for one in done.conflicts]
+
+
+@pytest.mark.parametrize(
+    ("old", "later", "why"),
+    [
+        ("Keep sessions in Redis", "Keep sessions in PostgreSQL", "alternative"),
+        ("Commit straight to the main branch", "Never commit straight to the main branch", "negation"),
+        ("Failed downloads are retried 3 times", "Failed downloads are retried five times", "number"),
+        ("Access tokens expire after 15 minutes", "An access token expires after one hour", "number"),
+        ("Keep sessions in Redis", "Keep avatars in object storage", None),
+        ("The web client has a timeout of 30 seconds", "The web client has at most 10 connections", None),
+        ("Keep sessions in Redis", "Sessions are kept in Redis", None),
+    ],
+)
+@pytest.mark.parametrize("write", [new, lambda text: Remember(content=text)], ids=["decision", "memory"])
+async def test_what_may_contradict_is_told_with_the_reason(
+    engine: Engine, old: str, later: str, why: str | None, write: Callable[[str], RecordDecision | Remember]
+) -> None:
+    assert await told(engine, write(old)) == []
+    assert await told(engine, write(later)) == ([] if why is None else [(old, why)])
+
+
+async def test_an_alternative_that_was_rejected_is_a_conflict(engine: Engine) -> None:
+    rejected = (Alternative("MongoDB"),)
+    await told(engine, new("Orders are stored in PostgreSQL", alternatives=rejected))
+    found = await told(engine, new("MongoDB stores all orders of the shop"))
+    assert found == [("Orders are stored in PostgreSQL", "alternative")]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "expected"),
+    [
+        ({"project": "mill"}, {"project": "mill"}, ["number"]),
+        ({"project": "mill"}, {"project": "bakery"}, []),
+        ({"project": "mill", "file": "get.py"}, {"project": "bakery", "file": "get.py"}, ["number"]),
+    ],
+)
+async def test_only_records_of_the_same_project_or_file_count(
+    engine: Engine, earlier: dict[str, Any], later: dict[str, Any], expected: list[str]
+) -> None:
+    await told(engine, new("Failed downloads are retried 3 times", **earlier))
+    found = await told(engine, new("Failed downloads are retried 5 times", **later))
+    assert [why for _, why in found] == expected
+
+
+async def test_a_decision_out_of_force_or_superseded_by_the_new_one_is_no_conflict(engine: Engine) -> None:
+    first = await engine.write(ANN, new("Failed downloads are retried 3 times"))
+    assert await told(engine, new("Failed downloads are retried 5 times", supersedes=(first.id,))) == []
+    await engine.write(ANN, SetStatus(id=first.id, status="rejected", reason="too few"))
+    found = await told(engine, new("Failed downloads are retried 7 times"))
+    assert found == [("Failed downloads are retried 5 times", "number")]
+
+
+async def test_a_hidden_record_is_told_to_no_one_and_a_repeated_call_forgets_what_is_forgotten(engine: Engine) -> None:
+    hidden = Remember(content="The gate opens at 7:00", sensitivity=Sensitivity.SENSITIVE)
+    old = await engine.write(ANN, hidden)
+    later = Remember(content="The gate opens at 9:00")
+    assert await told(engine, later, PAT) == []
+    first = await engine.write(ANN, Remember(content="The gate opens at 8:00"), "key")
+    assert isinstance(first, Remembered)
+    assert [one.id for one in first.conflicts if one.title == hidden.content] == [old.id]
+    await engine.write(ANN, Forget(id=old.id, reason="wrong"))
+    again = await engine.write(ANN, Remember(content="The gate opens at 8:00"), "key")
+    assert isinstance(again, Remembered)
+    assert again.id == first.id
+    assert old.id not in [one.id for one in again.conflicts]
+
+
+async def test_a_changed_memory_does_not_contradict_what_it_was(engine: Engine) -> None:
+    page = {"source": "wiki", "source_id": "gate"}
+    await told(engine, Remember(content="The gate opens at 7:00", **page))
+    assert await told(engine, Remember(content="The gate opens at 9:00", **page)) == []
+
+
+@pytest.mark.long("embeds two hundred texts")
+async def test_most_of_what_is_told_on_a_hundred_pairs_is_a_conflict(engine: Engine) -> None:
+    def request(pair: dict[str, Any], side: str) -> RecordDecision | Remember:
+        given = dict(pair[side])
+        if pair["kind"] == "memory":
+            return Remember(**given)
+        rejected = tuple(Alternative(one["option"], one.get("why")) for one in given.pop("alternatives", ()))
+        return new(given.pop("decision"), alternatives=rejected, **given)
+
+    ids = [(await engine.write(ANN, request(pair, "old"))).id for pair in PAIRS]
+    right, all_told = 0, 0
+    for id, pair in zip(ids, PAIRS, strict=True):
+        done = await engine.write(ANN, request(pair, "new"), dry_run=True)
+        assert isinstance(done, RecordedDecision | Remembered)
+        all_told += len(done.conflicts)
+        right += pair["conflict"] and id in [one.id for one in done.conflicts]
+    assert right >= 0.6 * all_told, f"{right} of {all_told}"
+    assert right >= 25  # of 50
