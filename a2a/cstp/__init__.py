@@ -80,6 +80,7 @@ __all__ = [
     "ExtractedWarning",
     "FilePlace",
     "Filters",
+    "FetchResult",
     "FindEpisodesResult",
     "Forbidden",
     "ForgetCascade",

@@ -94,7 +94,7 @@ def _whole(stored: StoredRecord) -> FetchResult:
     text = (keyword_text if spec.shown_text is None else spec.shown_text)(record) or ""
     title = spec.title(record) or getattr(record, "title", None) or getattr(record, "name", None)
 
-    def is_told(value: JsonValue) -> bool:
+    def is_shown(value: JsonValue) -> bool:
         return value in (None, "", [], {}) or (isinstance(value, str) and len(value) > MADE_TITLE and value in text)
 
     return FetchResult(
@@ -107,7 +107,7 @@ def _whole(stored: StoredRecord) -> FetchResult:
         metadata={
             name: value
             for name, value in record_members(record).items()
-            if name not in ("id", "title") and not is_told(value)
+            if name not in ("id", "title") and not is_shown(value)
         },
     )
 

@@ -70,8 +70,8 @@ def _in_short(schema: Schema) -> Schema:
 
 def _short(schema: Schema) -> Schema:
     """Return the members of a schema that say what a value is; not its text, nor schemas in it."""
-    told = {key: value for key, value in schema.items() if key in _TELLING and (value or key != "default")}
-    return {key: value for key, value in told.items() if not (key in _BOUNDS and abs(value) > _LARGEST_BOUND)}
+    shown = {key: value for key, value in schema.items() if key in _TELLING and (value or key != "default")}
+    return {key: value for key, value in shown.items() if not (key in _BOUNDS and abs(value) > _LARGEST_BOUND)}
 
 
 def _first_clause(text: str) -> str:
