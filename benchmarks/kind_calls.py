@@ -212,6 +212,7 @@ def _decision_calls(size: int) -> Iterator[Call]:
     yield Call("getStats, all", "cstp.getStats", {})
     yield Call("getGraph, two links", "cstp.getGraph", {}, {"nodeId": ids})
     yield Call(f"listDecisions, {_ONE_PROJECT}", "cstp.listDecisions", _TEN, limited=True)
+    yield Call("getSessionContext, no task", "cstp.getSessionContext", {})
 
 
 def _episode_calls(size: int, queries: Sequence[str]) -> Iterator[Call]:

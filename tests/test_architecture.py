@@ -55,6 +55,7 @@ SAME_NAMES = {  # of modules in several folders, and what the name means in each
     "registry": "all of them by name",
     "remote": "another server, through the client",
     "run": "does what its folder is for",
+    "session_context": "the family",
     "serve": "a server until it stops",
     "server": "the other side of a protocol",
     "system": "the family",

@@ -82,6 +82,7 @@ from cstp.methods.records import (
     PutRecordsResult,
     ReplacedDocument,
 )
+from cstp.methods.session_context import GET_SESSION_CONTEXT, GetSessionContextResult
 from cstp.methods.system import AUDIT, DISCOVER, WHOAMI, AuditResult, DiscoverResult, WhoamiResult
 
 
@@ -130,6 +131,27 @@ def fetch(
     The id of a record.
     """
     return typed_call(FETCH, locals(), timeout)
+
+
+def get_session_context(
+    *,
+    task_description: str | None = None,
+    project: str | None = None,
+    since: int | Literal["now"] | None = None,
+    include: list[str] | None = None,
+    decisions_limit: int = 10,
+    ready_limit: int = 5,
+    format: Literal["json", "markdown"] = "json",
+    max_tokens: int = 4000,
+    if_none_match: str | None = None,
+    min_seq: int | None = None,
+    timeout: float | None = None,
+) -> Call[GetSessionContextResult]:
+    """Brief an agent at the start of a session, within a budget of tokens.
+
+    The task of a session, the sections of its briefing, and how long it may be.
+    """
+    return typed_call(GET_SESSION_CONTEXT, locals(), timeout)
 
 
 def query_decisions(

@@ -35,6 +35,7 @@ from cstp.methods.knowledge import (
 from cstp.methods.memories import *
 from cstp.methods.recall import *
 from cstp.methods.records import *
+from cstp.methods.session_context import *
 from cstp.methods.system import *
 from cstp.reads import *
 from cstp.validation import parse_params

@@ -135,13 +135,16 @@ class Boosts(WireResult):
     pairs. `date` is 1 if its time is within `interpreted`, 0 if not or if it has none; null in the modes `semantic` and
     `keyword`, and for a query that names no time. `exact` is present, and true, if the result comes first as the only
     record with an id, a version, a code, a symbol, a path or a quoted phrase of the query; `current` if it comes before
-    a decision that it replaced and that matches about equally.
+    a decision that it replaced and that matches about equally; `speaker` if it gains as a turn of a speaker that the
+    query asks about; `statement` if it gains as a preference or an instruction, for a query that asks for advice.
     """
 
     phrase: float | None
     date: float | None
     exact: Present[bool] = None
     current: Present[bool] = None
+    speaker: Present[bool] = None
+    statement: Present[bool] = None
 
 
 class Explained(WireResult):

@@ -32,6 +32,7 @@ from cstp_server.handlers.knowledge import knowledge_methods
 from cstp_server.handlers.memories import memory_methods
 from cstp_server.handlers.recall import recall_methods
 from cstp_server.handlers.records import record_methods
+from cstp_server.handlers.session_context import session_context_methods
 from cstp_server.handlers.system import system_methods
 from cstp_server.holder.folder_calls import FolderCalls
 from cstp_server.http import discovery as documents, page as pages
@@ -240,6 +241,7 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
         *memory_methods(engine),
         *record_methods(engine, followers),
         *recall_methods(engine),
+        *session_context_methods(engine),
     )
     for bound in methods:  # here, and not on the loop in the first call of each
         bound.method.params.model_rebuild()

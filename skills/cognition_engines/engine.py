@@ -33,6 +33,7 @@ from cognition_engines.queries.phrase_lift import Phrases
 from cognition_engines.queries.pools import Pool, Pools
 from cognition_engines.queries.recall.recall import Recall
 from cognition_engines.queries.search import Search
+from cognition_engines.queries.session_context import Sessions
 from cognition_engines.queries.speakers import Speakers
 from cognition_engines.queries.turns import Caller, Threads
 from cognition_engines.relevance import RELEVANCE, Relevance, least_cosine_of
@@ -134,15 +135,11 @@ class Engine:
         self.pools: Final = _pools(options)
         self._embedder, self._threads = embedder, options.embedding.threads
         self.sources: Final = _follower(options, records, embedder)
-        model = None if embedder is None else embedder.model
-        self.least_cosine: Final = least_cosine_of(options.relevance, model)
-        phrases, speakers = Phrases(records, options.relevance), Speakers(records, options.relevance)
-        dates, asked = QuestionDates(options.relevance), QuestionSpeakers(options.relevance)
-        calibration = calibration_of(model, self.least_cosine)
+        dates, model = QuestionDates(options.relevance), None if embedder is None else embedder.model
         self.read_dates: Final = dates.read
-        searching = Search(indexes, cache, self.pools, phrases, self.least_cosine, dates, calibration, speakers, asked)
-        passages = Passages(cache, self.pools, options.relevance)
-        lists = Lists(records, self.listings, self.pools)
+        searching = _search(records, indexes, cache, self.pools, dates, options.relevance, model)
+        self.least_cosine: Final = searching.least_cosine
+        passages, lists = Passages(cache, self.pools, options.relevance), Lists(records, self.listings, self.pools)
         self.modes: Final = searching.modes
         decisions = Decisions(records, searching, passages, self.pools)
         self.query_decisions: Final = decisions.query
@@ -171,6 +168,8 @@ class Engine:
         published = PublishedSeq(indexes, options.others)
         self.following: Final = Following(records, self.pools, published)
         self.reached: Final = ReachedSeq(records, self.pools, published, options.waiting_reads).wait
+        briefed = records, self.listings, searching, passages, self.following, self.pools
+        self.session_context: Final = Sessions(*briefed).read
         ledger = LedgerFile(options.ledger)
         self.retention: Final = Retention(records, indexes, ledger, options.worker)
         self.write: Final = Writer(records, indexes, embedder, self.pools, published, ledger, self.audit).write
@@ -253,6 +252,20 @@ def _follower(options: EngineOptions, records: Records, embedder: Embedder | Non
         return None
     make: type[SourceFollower] = import_module(_FOLLOW).SourceFollower
     return make(options.sources, records, embedder, options.embedding.threads, options.source_seconds)
+
+
+def _search(
+    records: Records,
+    indexes: Indexes,
+    cache: QueryCache | None,
+    pools: Pools,
+    dates: QuestionDates,
+    relevance: Relevance,
+    model: str | None,
+) -> Search:
+    phrases, speakers, asked = Phrases(records, relevance), Speakers(records, relevance), QuestionSpeakers(relevance)
+    least = least_cosine_of(relevance, model)
+    return Search(indexes, cache, pools, phrases, least, dates, calibration_of(model, least), speakers, asked)
 
 
 def _pools(options: EngineOptions) -> Pools:

@@ -131,6 +131,8 @@ def test_a_row_names_exactly_the_records_in_the_answer(serving: Serving, world: 
         assert (row["method"], row["via"], row["query"]) == (method, "cstp", None)
         assert row["code"] == reply.get("error", {"code": 0})["code"]
         answered = set(named(reply.get("result"), ids))
+        for id in re.findall(r"(?m)^- \[(\S+?);", reply.get("result", {}).get("markdown", "")):
+            answered |= {(kind, id) for kind in ids[id]}
         listed = {(one["kind"], one["id"]) for one in row["records"]}
         assert {id for _, id in answered} == {id for _, id in listed if id in ids}
         # an event has an artifact or a turn, and its answer does not say which

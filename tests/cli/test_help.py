@@ -23,7 +23,7 @@ COMMANDS = (
     *("demo", "serve", "mcp", "ingest", "map", "show", "delete", "schema", "token", "call", "status", "config"),
     *("reindex", "compact", "audit", "record", "review", "remember", "forget", "changes"),
     *("copy", "backup", "restore", "doctor", "export", "import", "conform", "completion"),
-    *("ui", "search"),
+    *("ui", "search", "setup", "hook"),
 )
 WITHIN = [("token", word) for word in ("create", "list", "revoke", "rotate")]
 WITHIN += [("audit", word) for word in ("list", "verify")]

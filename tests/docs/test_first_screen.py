@@ -39,6 +39,7 @@ def test_the_first_screen_names_mcp_and_shows_ones_own_records() -> None:
     assert "MCP" in before
     assert "make demo" in before
     assert "cstp ingest" in after
+    assert "\ncstp setup claude-code " in after
     assert '"mcpServers"' in after
 
 

@@ -291,6 +291,21 @@ def changes(ask: Asker) -> Params:
     return {"since": ask.one(0, 0, 0, "now"), "limit": 1000, **rest}
 
 
+def session_context(ask: Asker) -> Params:
+    """With changes, all of them as JSON: what one transaction wrote comes in any order."""
+    since = ask.given(since=lambda: ask.one(0, 0, "now"))
+    rest = ask.given(
+        taskDescription=ask.query,
+        project=lambda: ask.one("alpha", "beta", "none"),
+        include=lambda: ask.some("decisions", "ready", "changes", "patterns", "warnings", "episodes"),
+        decisionsLimit=lambda: ask.one(1, 50),
+        readyLimit=lambda: ask.one(1, 50),
+        ifNoneMatch=lambda: "unknown",
+    )
+    bounds = ask.given(format=lambda: "markdown", maxTokens=lambda: ask.one(256, 1000, 32_000))
+    return {**rest, **since, **({"maxTokens": 32_000} if since else bounds)}
+
+
 def nothing(_: Asker) -> Params:
     return {}
 
@@ -298,6 +313,7 @@ def nothing(_: Asker) -> Params:
 _READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.search": search,
     "cstp.fetch": fetch,
+    "cstp.getSessionContext": session_context,
     "cstp.queryDecisions": query_decisions,
     "cstp.getDecision": get_decision,
     "cstp.listDecisions": list_decisions,

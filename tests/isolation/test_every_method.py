@@ -31,7 +31,7 @@ RIGHTS: Sequence[dict[str, Any]] = (
     {"clearance": "highly_sensitive", "projects": ["beta"]},
     {"clearance": "highly_sensitive", "projects": ["alpha", "unknown"]},
 )
-MASKED = {"queryTimeMs", "expiresAt", "agent", "recordedAt"}
+MASKED = {"queryTimeMs", "expiresAt", "agent", "recordedAt", "cursor"}
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class Pair:
     def answers(self, method: str, params: Mapping[str, Any]) -> tuple[Any, Any]:
         name = method.removeprefix("cstp.")
         whole, part = self.whole.send(name, self.tokens[0], **params), self.part.send(name, self.tokens[1], **params)
+        if method == "cstp.getSessionContext" and "since" in params:
+            return briefed(whole), briefed(part)
         return (told(whole), told(part)) if method == "cstp.changes" else (whole, part)
 
 
@@ -89,6 +91,13 @@ def told(answer: dict[str, Any]) -> dict[str, Any]:
     """An answer about changes without its times, which are those of the writes, and in one order."""
     changes = sorted((one["op"], one["kind"], one["id"]) for one in answer["result"]["changes"])
     return answer | {"result": {"changes": changes, "more": answer["result"]["more"]}}
+
+
+def briefed(answer: dict[str, Any]) -> dict[str, Any]:
+    """A briefing with changes, which are a part of all if there are more, without the times of the writes."""
+    result = {name: value for name, value in answer["result"].items() if name not in ("changes", "etag", "tokens")}
+    changes = sorted((one["op"], one["kind"], one["id"]) for one in answer["result"].get("changes", ()))
+    return answer | {"result": result | {"changes": len(changes) if result.get("more") else changes}}
 
 
 @contextmanager

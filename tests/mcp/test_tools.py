@@ -52,6 +52,10 @@ def calls(world: World) -> Mapping[str, list[dict[str, Any]]]:
             {"conversation_id": "talk-1", "limit": 2},
             {"context": "meeting", "include_events": False},
         ],
+        "get_session_context": [
+            {"task_description": "index record", "since": 0},
+            {"format": "json", "include": ["ready", "episodes"]},
+        ],
         "list_memories": [{}, {"participants": ["Ana"], "limit": 2}],
         "changes": [{"since": 0, "limit": 1000}, {"since": "now"}],
         "search": [{"query": "graph vector", "kinds": ["chunk", "decision"], "include": ["content"]}],
@@ -71,6 +75,7 @@ OVER_STDIO: Mapping[str, dict[str, Any]] = {
     "list_episodes": {"tags": ["filters"], "limit": 2},
     "find_episodes": {"query": "measure a filter", "limit": 1},
     "recall": {"context": "meeting", "limit": 1},
+    "get_session_context": {"task_description": "choose a database", "format": "json"},
     "list_memories": {"limit": 1},
     "search": {"query": "crash index", "limit": 1},
     "search_knowledge": {"query": "crash index", "limit": 1},

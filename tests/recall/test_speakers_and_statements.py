@@ -86,3 +86,14 @@ def test_a_question_that_asks_for_advice_finds_what_a_person_prefers_or_demands(
     assert advice.keys() == other.keys()
     assert {id for id in advice if advice[id] > other[id]} == {"art_wanted", "art_told"}
     assert {id for id in advice if advice[id] == other[id]} == advice.keys() - {"art_wanted", "art_told"}
+
+
+def test_explain_names_the_turns_that_gain_by_their_speaker_or_as_a_statement(memory: Any) -> None:
+    def gained(query: str, boost: str, **params: Any) -> set[str]:
+        found = recall(memory, query, explain=True, limit=20, **params)
+        return {one["id"].removeprefix("art_") for one in found if one["explain"]["boosts"].get(boost)}
+
+    assert gained("Where has Ben camped near the lake?", "speaker") == {"ben"}
+    assert gained("Where has Ben camped near the lake?", "speaker", mode="keyword") == set()
+    assert gained("What should I consider for the harbour report?", "statement") == {"wanted", "told"}
+    assert gained("What is in the harbour report?", "statement") == set()

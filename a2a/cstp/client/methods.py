@@ -12,6 +12,7 @@ class Methods(Sender):
 
     search = bind(calls.search)
     fetch = bind(calls.fetch)
+    get_session_context = bind(calls.get_session_context)
     query_decisions = bind(calls.query_decisions)
     get_decision = bind(calls.get_decision)
     list_decisions = bind(calls.list_decisions)
@@ -55,6 +56,7 @@ class AsyncMethods(AsyncSender):
 
     search = bind_async(calls.search)
     fetch = bind_async(calls.fetch)
+    get_session_context = bind_async(calls.get_session_context)
     query_decisions = bind_async(calls.query_decisions)
     get_decision = bind_async(calls.get_decision)
     list_decisions = bind_async(calls.list_decisions)

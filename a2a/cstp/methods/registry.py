@@ -14,11 +14,13 @@ from cstp.methods.knowledge import GET_CHUNK, SEARCH_KNOWLEDGE, STORE_KNOWLEDGE
 from cstp.methods.memories import LIST_MEMORIES, REMEMBER
 from cstp.methods.recall import RECALL
 from cstp.methods.records import CHANGES, FORGET, PUT_RECORDS
+from cstp.methods.session_context import GET_SESSION_CONTEXT
 from cstp.methods.system import AUDIT, DISCOVER, WHOAMI
 
 METHODS: tuple[Method[Any, Any], ...] = (
     SEARCH,
     FETCH,
+    GET_SESSION_CONTEXT,
     QUERY_DECISIONS,
     GET_DECISION,
     LIST_DECISIONS,

@@ -34,6 +34,11 @@ CALLS: Final[Sequence[Call]] = (
     ),
     Call("The whole record of an id, of any kind", "cstp.fetch", {"id": "art_power-cut"}),
     Call(
+        "A briefing for the start of a session, within a budget of tokens",
+        "cstp.getSessionContext",
+        {"taskDescription": "restore a damaged index", "include": ["decisions", "warnings"], "maxTokens": 400},
+    ),
+    Call(
         "Decisions page by page, newest first",
         "cstp.listDecisions",
         {"category": "reliability", "dateTo": "2026-11-30", "limit": 1},

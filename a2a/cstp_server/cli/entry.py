@@ -15,6 +15,7 @@ SERVER_PACKAGES = (
     *("mcp", "uvicorn"),
 )
 UNTIL_STOPPED = ("serve", "demo")  # commands whose usual end is a signal
+OF_HOOKS = "hook"  # the command that an agent waits for at each edit, so that it imports no command line
 OVER_PIPES = "mcp"  # the command that checks its standard files itself
 VALUED = ("--data-dir", "--config")  # options before a command's name that take a value
 COLLECT_AFTER = 10_000  # objects; with 700, Python's own, collections take a sixth of the time that imports take
@@ -28,6 +29,8 @@ def main() -> None:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
                 signal.signal(number, _end)
+    if sys.argv[1:2] == [OF_HOOKS] and not {"--help", "-h"} & set(sys.argv):
+        _leave(import_module("cstp_server.hook.run").answer_hook(sys.argv[2:]))
     try:
         # not above: it is slow, and signals must be handled before
         command_line = import_module("cstp_server.cli.main")

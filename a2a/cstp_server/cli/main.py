@@ -81,6 +81,8 @@ _GROUPS: Final[Mapping[str, Mapping[str, _Entry]]] = {
         "demo": _Entry("Serve the decisions and pages of this project and a sample", "cstp demo"),
         "serve": _Entry("Answer calls until stopped", "cstp serve --port 8200"),
         "mcp": _Entry("Serve MCP on standard input and output", "cstp mcp --agent claude"),
+        "setup": _Entry("Add CSTP to the configuration of an agent's program", "cstp setup claude-code"),
+        "hook": _Entry("Give an agent context at an event of its program", "cstp hook session-start", "setup"),
         "token": _Entry(
             "Create, list, revoke and rotate bearer tokens", "cstp token create --agent me --scope read --scope write"
         ),

@@ -64,7 +64,7 @@ def record_methods(engine: Engine, followers: FollowerPlaces) -> tuple[AnyBound,
         if params.wait_ms and call.batched:
             raise InvalidParams((Violation("waitMs", "must be 0 in a batch"),))
         kinds = kinds_of(params)
-        cursor = await cursor_of(params, call, following)
+        cursor = await checked_cursor(params.since, call, following)
         found = await following.read(call.viewer, cursor, kinds, params.limit, call.agent)
         if found.changes or not params.wait_ms:
             return _result(found)
@@ -132,11 +132,11 @@ def kinds_of(params: wire.ChangesParams) -> tuple[Kind, ...] | None:
     return None if params.kinds is None else tuple(KINDS[name] for name in params.kinds)
 
 
-async def cursor_of(params: wire.ChangesParams, call: Call, following: Following) -> int:
+async def checked_cursor(given: int | str, call: Call, following: Following) -> int:
     """Return the start. Raise Conflict for a cursor that is not from this store."""
-    if params.since == wire.NOW:
+    if given == wire.NOW:
         return await following.newest(call.viewer, call.agent)
-    since = int(params.since)
+    since = int(given)
     try:
         await following.check(call.viewer, since, call.agent)
     except UnknownCursor:

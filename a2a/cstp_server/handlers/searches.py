@@ -104,7 +104,14 @@ def explain_result(found: Explanation | None, window: Window | None) -> Explaine
         return None
     return Explained(
         score=found.score,
-        boosts=Boosts(phrase=found.phrase, date=found.date, exact=found.exact or None, current=found.current or None),
+        boosts=Boosts(
+            phrase=found.phrase,
+            date=found.date,
+            exact=found.exact or None,
+            current=found.current or None,
+            speaker=found.speaker or None,
+            statement=found.states or None,
+        ),
         bm25=found.bm25,
         cosine=found.cosine,
         ranks=LegRanks(semantic=found.semantic_rank, keyword=found.keyword_rank),

@@ -15,7 +15,7 @@ from cognition_engines.queries.following import Following
 from cstp.errors import Conflict, CstpError, Forbidden, InvalidParams, Overloaded, QueryFailed, RateLimited, Violation
 from cstp.methods.records import CHANGES, NOW, ChangesParams, ChangesResult, RecordChange
 from cstp.validation import parse_params
-from cstp_server.handlers.records import change_of, cursor_of, kinds_of
+from cstp_server.handlers.records import change_of, checked_cursor, kinds_of
 from cstp_server.http import endpoint
 from cstp_server.http.auth import Header, Refusal, authenticate
 from cstp_server.rpc.bound import Call
@@ -80,7 +80,7 @@ async def _follow(scope: Scope, send: Send, parts: endpoint.Parts, call: Call) -
         if refused := await parts.dispatcher.admit(CHANGES, call):
             raise refused
         params = parse_params(ChangesParams, _read_query(scope))
-        cursor = await cursor_of(params, call, stream.following)
+        cursor = await checked_cursor(params.since, call, stream.following)
         entered = parts.followers.enter(call.agent)
         if not entered:
             raise Overloaded(_RETRY_SECONDS)

@@ -102,9 +102,10 @@ def lift_hits(hits: Sequence[Hit], read: Sequence[ReadText], weights: Weights, i
     first = []
     for hit, text in zip(hits, read, strict=False):
         score = (hit.score + weights.phrase * text.share) / (1 + weights.phrase)
-        if text.states:
+        states = text.states and weights.statement > 0
+        if states:
             score += weights.statement * (1 - score)
-        first.append(replace(hit, score=round(score, 9), phrase=text.share))
+        first.append(replace(hit, score=round(score, 9), phrase=text.share, states=states))
     first.sort(key=lambda hit: (-hit.score, ids(hit)))
     others = [replace(hit, score=round(hit.score / (1 + weights.phrase), 9)) for hit in hits[len(first) :]]
     return [*first, *others]

@@ -120,7 +120,8 @@ class Hit:
     `phrase` is the share of the query's pairs of words that its text has side by side; None if none was looked for.
     `date` is 1 if the row is of the time that the query speaks of, else 0; None if that was not looked for. `exact` is
     whether the row comes first as the only one with an id, a version, a symbol or a quoted phrase of the query;
-    `current` is whether it comes before a decision that it replaced, which matched a little better.
+    `current` is whether it comes before a decision that it replaced, which matched a little better; `states` is whether
+    it gains as a statement, for a query that asks for advice.
     """
 
     part: int
@@ -131,6 +132,7 @@ class Hit:
     date: float | None = None
     exact: bool = False
     current: bool = False
+    states: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,9 +218,7 @@ def fused_apart(
 def _with_dates(parts: Sequence[Part], union: _Union) -> _Union:
     """Return the union with its rows of the time that the query speaks of marked; unchanged if it speaks of none."""
     boost = parts[0].dates
-    if boost is None:
-        return union
-    return replace(union, dates=_mark_rows(parts, union, boost))
+    return union if boost is None else replace(union, dates=_mark_rows(parts, union, boost))
 
 
 def _mark_rows(parts: Sequence[Part], union: _Union, boost: DateBoost | SpeakerBoost) -> Doubles:

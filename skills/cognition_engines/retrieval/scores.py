@@ -117,7 +117,8 @@ def _raise_score(score: float, by: float) -> float:
 class Explanation:
     """The scores of a hit, and its places among the rows of each leg, from 1.
 
-    `score` is the measure that the mode ranks by; the boosts are as in `Hit`. `bm25` is 0 if the record has none of the
+    `score` is the measure that the mode ranks by; the boosts are as in `Hit`, and `speaker` is whether the record gains
+    as a turn of a speaker that the query asks about. `bm25` is 0 if the record has none of the
     query's words, and None if words were not asked for; `cosine` is None without a vector. A place is None if the leg
     did not find the record, or was not asked.
     """
@@ -131,6 +132,8 @@ class Explanation:
     keyword_rank: int | None
     exact: bool = False
     current: bool = False
+    states: bool = False
+    speaker: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +159,11 @@ def _of(part: Part, hit: Hit) -> Explanation:
     bm25 = None if part.words is None else _score((part.keyword, part.worded), hit.row)
     cosine = None if hit.distance is None else round(1 - hit.distance, SHOWN_DECIMALS)
     ranks = _place(part.semantic, hit.row), _place(part.keyword, hit.row)
-    return Explanation(hit.score, hit.phrase, hit.date, bm25, cosine, *ranks, hit.exact, hit.current)
+    asked = part.speakers
+    speaker = asked is not None and bool(asked.holds(part.snapshot, np.array([hit.row])).any())
+    return Explanation(
+        hit.score, hit.phrase, hit.date, bm25, cosine, *ranks, hit.exact, hit.current, hit.states, speaker
+    )
 
 
 def _place(leg: RankedRows, row: int) -> int | None:

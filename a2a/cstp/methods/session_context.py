@@ -1,0 +1,164 @@
+"""The briefing for the start of a session: `cstp.getSessionContext`."""
+
+from typing import Annotated, Final, Literal, TypeAlias, get_args
+
+from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from cstp.contract import DecisionId, Method, Names, ToolText, WireResult
+from cstp.errors import Conflict, QueryFailed
+from cstp.fields import WHOLE, InstantOut, Label, each_once
+from cstp.methods.records import KindName, Since
+from cstp.reads import Present, Query, ReadParams, RecordOrigin
+
+Section: TypeAlias = Literal["decisions", "ready", "changes", "patterns", "warnings", "episodes"]
+SECTIONS: Final[tuple[Section, ...]] = get_args(Section)
+_PLANNED: Final = ("guardrails", "calibration")  # sections of the contract whose methods do not exist yet
+
+
+def _section(value: str) -> str:
+    if value in _PLANNED:
+        raise PydanticCustomError("type", f"{value} has no method on this server yet; leave it out")
+    if value not in SECTIONS:
+        raise PydanticCustomError("type", f"must be one of {', '.join(SECTIONS)}")
+    return value
+
+
+SectionName = Annotated[str, AfterValidator(_section), WithJsonSchema({"type": "string", "enum": [*SECTIONS]})]
+
+
+class GetSessionContextParams(ReadParams):
+    """The task of a session, the sections of its briefing, and how long it may be."""
+
+    task_description: Query | None = Field(
+        default=None, description="The task, in plain words. Without it, the newest decisions in force are shown."
+    )
+    project: Label | None = Field(default=None, description="Only records of this project.")
+    since: Since | None = Field(
+        default=None, description="The `cursor` of an earlier briefing, or of cstp.changes: adds the changes after it."
+    )
+    include: Annotated[list[SectionName], Field(min_length=1, max_length=8), AfterValidator(each_once)] | None = Field(
+        default=None, description="The sections. Absent: all."
+    )
+    decisions_limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 10
+    ready_limit: Annotated[int, Field(ge=1, le=50), WHOLE] = 5
+    format: Literal["json", "markdown"] = "json"
+    max_tokens: Annotated[int, Field(ge=256, le=32_000), WHOLE] = Field(
+        default=4000,
+        description="How long the answer may be, a token being three bytes; the rest is left out.",
+    )
+    if_none_match: Annotated[str, Field(min_length=1, max_length=64)] | None = Field(
+        default=None, description="The `etag` of an earlier answer: an equal one is not sent again."
+    )
+
+
+class BriefedRecord(WireResult):
+    """Members of every item. `origin` is its maker, `recordedBy` the agent that wrote it, `path` its file, if any.
+
+    Of a record that is gone, only its id is known.
+    """
+
+    id: str | int
+    title: str | None
+    date: InstantOut | None
+    recorded_by: str | None
+    origin: Present[RecordOrigin] = None
+    path: Present[str] = None
+
+
+class BriefedDecision(BriefedRecord):
+    """A decision in force; `text` are the sentences of it that are nearest to the task, at most 300 characters.
+
+    `why` it is here: it matches the task, or without a task it is one of the newest.
+    """
+
+    id: DecisionId
+    status: str | None
+    why: Literal["matches", "newest"]
+    text: str
+
+
+class ReadyAction(BriefedRecord):
+    """A decision that waits: its outcome is due for review since `reviewBy`, or the caller has not decided it yet."""
+
+    id: DecisionId
+    action: Literal["review_outcome", "draft_unratified"]
+    status: str | None
+    review_by: InstantOut | None
+
+
+class BriefedChange(BriefedRecord):
+    """A record appeared or changed (`put`), or it is out of the caller's sight (`delete`), at `at`."""
+
+    kind: KindName
+    id: Annotated[str, Names(lambda change: change.kind)]
+    op: Literal["put", "delete"]
+    at: InstantOut
+
+
+class BriefedExtraction(BriefedRecord):
+    """A pattern or a warning; `text` as that of a decision."""
+
+    id: Annotated[str, Names("extraction")]
+    text: str
+
+
+class BriefedEpisode(BriefedRecord):
+    """What was tried (`title`), how well it went (`reward`, -1 to 1) and what was learned (`text`)."""
+
+    id: Annotated[int, Names("episode")]
+    reward: float
+    text: str
+
+
+class NamedItem(WireResult):
+    """The kind and the id of a record."""
+
+    kind: KindName
+    id: Annotated[str, Names(lambda one: one.kind)]
+
+
+class GetSessionContextResult(WireResult):
+    """The sections, or `markdown` with all of them; with `notModified` nothing else.
+
+    Items are whole. `omitted` counts those of each section that did not fit in `maxTokens`, `expand` names the first of
+    them, as far as there is room. `tokens` is the size of this answer, never more than `maxTokens`. `cursor` is the
+    `since` of the next briefing; `more` says that changes between the two are left. The `etag` is equal for equal items
+    and parameters.
+    """
+
+    not_modified: Present[Literal[True]] = None
+    decisions: Present[list[BriefedDecision]] = None
+    ready: Present[list[ReadyAction]] = None
+    changes: Present[list[BriefedChange]] = None
+    patterns: Present[list[BriefedExtraction]] = None
+    warnings: Present[list[BriefedExtraction]] = None
+    episodes: Present[list[BriefedEpisode]] = None
+    markdown: Present[str] = None
+    cursor: Present[int] = None
+    more: Present[bool] = None
+    tokens: Present[int] = None
+    omitted: Present[dict[str, int]] = None
+    expand: Present[list[NamedItem]] = None
+    etag: Present[str] = None
+    # the records that `markdown` shows, for the audit
+    shown: list[NamedItem] = Field(default_factory=list, exclude=True)
+
+
+GET_SESSION_CONTEXT = Method(
+    name="cstp.getSessionContext",
+    summary="Brief an agent at the start of a session, within a budget of tokens.",
+    params=GetSessionContextParams,
+    result=GetSessionContextResult,
+    errors=(QueryFailed, Conflict),
+    cost=2,
+    tool=ToolText(
+        title="Brief me for a session",
+        description=(
+            "Use first in a session, with the task: it gives the decisions in force that match, due reviews, what "
+            "changed since the cursor of the last briefing, and patterns, warnings and episodes, within max_tokens. "
+            "With a question use query_decisions."
+        ),
+        defaults={"format": "markdown"},
+    ),
+)

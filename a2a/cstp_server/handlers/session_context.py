@@ -1,0 +1,131 @@
+"""Answers `cstp.getSessionContext`: the items of each section, in the order of their value."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from cognition_engines.engine import Engine
+from cognition_engines.kinds.knowledge import Episode
+from cognition_engines.kinds.registry import SPECS
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Decision
+from cognition_engines.queries.session_context import BriefChange, BriefRecord, SessionContext, SessionRequest
+from cognition_engines.store.codec import moment
+from cognition_engines.store.values import StoredRecord
+from cstp.methods import session_context as wire
+from cstp_server.handlers.briefing import Item, brief
+from cstp_server.handlers.records import checked_cursor
+from cstp_server.handlers.searches import shown_path
+from cstp_server.rpc.bound import AnyBound, BoundMethod, Call
+
+_LONGEST = 200  # characters of a title that is the beginning of a text
+
+
+def session_context_methods(engine: Engine) -> tuple[AnyBound, ...]:
+    """Return the family's method, bound to the engine."""
+
+    async def get_session_context(params: wire.GetSessionContextParams, call: Call) -> wire.GetSessionContextResult:
+        since = None if params.since is None else await checked_cursor(params.since, call, engine.following)
+        sections = tuple(name for name in wire.SECTIONS if params.include is None or name in params.include)
+        request = SessionRequest(
+            call.viewer,
+            call.agent,
+            datetime.now(UTC),
+            sections,
+            params.task_description,
+            params.project,
+            since,
+            params.decisions_limit,
+            params.ready_limit,
+        )
+        found = await engine.session_context(request, call.agent)
+        more = found.more if since is not None and "changes" in sections else None
+        answer = brief(params, sections, [*_items(found, params)], found.cursor, more)
+        if params.if_none_match is not None and params.if_none_match == answer.etag:
+            return wire.GetSessionContextResult(not_modified=True)
+        return answer
+
+    return (BoundMethod(wire.GET_SESSION_CONTEXT, get_session_context),)
+
+
+def _items(found: SessionContext, params: wire.GetSessionContextParams) -> Iterator[Item]:
+    """Yield the items by value: for the task, overdue, changed. Without a task, lessons come last."""
+    why: Literal["matches", "newest"] = "newest" if params.task_description is None else "matches"
+    yield from (_decision(one, why) for one in found.decisions)
+    if params.task_description is not None:
+        yield from _lessons(found)
+    yield from (_action(one, "review_outcome") for one in found.overdue)
+    yield from (_action(one, "draft_unratified") for one in found.undecided)
+    yield from map(_change, found.changes)
+    if params.task_description is None:
+        yield from _lessons(found)
+
+
+def _lessons(found: SessionContext) -> Iterator[Item]:
+    for name, records in found.lessons.items():
+        yield from (_episode(one) if name == "episodes" else _extraction(name, one) for one in records)
+
+
+def _decision(one: BriefRecord, why: Literal["matches", "newest"]) -> Item:
+    decision = one.stored.record
+    assert isinstance(decision, Decision)
+    id = str(decision.id)
+    item = wire.BriefedDecision(**_members(one.stored), id=id, status=decision.status, why=why, text=one.text)
+    return Item("decisions", "decision", id, item, _facts(decision.status), one.text)
+
+
+def _action(stored: StoredRecord, action: Literal["review_outcome", "draft_unratified"]) -> Item:
+    decision = stored.record
+    assert isinstance(decision, Decision)
+    id, due = str(decision.id), decision.review_by
+    item = wire.ReadyAction(**_members(stored), id=id, action=action, status=decision.status, review_by=due)
+    overdue = action == "review_outcome" and due is not None
+    return Item(
+        "ready", "decision", id, item, _facts(f"review due {due:%Y-%m-%d}" if overdue else f"still {decision.status}")
+    )
+
+
+def _change(one: BriefChange) -> Item:
+    change, at = one.change, moment(one.change.seq)
+    op: Literal["put", "delete"] = "delete" if change.gone else "put"
+    members = {"title": None, "date": None, "recorded_by": None} if one.stored is None else _members(one.stored)
+    item = wire.BriefedChange(**members, kind=change.kind.label, id=change.id, op=op, at=at)
+    word = "gone" if change.gone else "changed"
+    return Item("changes", change.kind.label, change.id, item, _facts(f"{change.kind.label} {word} {at:%Y-%m-%d}"))
+
+
+def _extraction(section: wire.Section, one: BriefRecord) -> Item:
+    id = str(one.stored.record.id)
+    item = wire.BriefedExtraction(**_members(one.stored), id=id, text=one.text)
+    return Item(section, "extraction", id, item, (), one.text)
+
+
+def _episode(one: BriefRecord) -> Item:
+    episode = one.stored.record
+    assert isinstance(episode, Episode)
+    assert episode.id is not None
+    item = wire.BriefedEpisode(**_members(one.stored), id=episode.id, reward=episode.reward, text=one.text)
+    return Item("episodes", "episode", str(episode.id), item, _facts(f"reward {episode.reward:g}"), one.text)
+
+
+def _facts(*texts: str | None) -> Sequence[str]:
+    return [text for text in texts if text]
+
+
+def _members(stored: StoredRecord) -> dict[str, Any]:
+    """Return the members of every item."""
+    return {
+        "title": _title(stored),
+        "date": stored.facets.at,
+        "recorded_by": stored.origin.recorded_by,
+        "origin": stored.origin.made_by,
+        "path": shown_path(stored.origin) if stored.origin.made_by == "file" else None,
+    }
+
+
+def _title(stored: StoredRecord) -> str | None:
+    record = stored.record
+    if isinstance(record, Episode):
+        text = " ".join(record.query[: 4 * _LONGEST].split())
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return getattr(record, "title", None) if stored.kind is Kind.SOURCE else SPECS[stored.kind].title(record)

@@ -1,0 +1,125 @@
+"""A call of a server, or of the process that holds a data folder, with the standard library alone.
+
+pydantic and httpx take longer to import than a hook may take in all.
+"""
+
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import socket
+from collections.abc import Mapping
+from contextlib import closing
+from datetime import UTC, datetime
+from time import monotonic, sleep
+from typing import Any, Final, NamedTuple
+
+LARGEST: Final = 4 * 1024 * 1024  # bytes of an answer, and of the tokens
+_SOCKET: Final = "calls.socket"  # in the folder of the indexes, see `cstp_server.holder.folder_socket`
+_PAUSE_SECONDS: Final = 0.05
+
+
+class NoAnswer(Exception):
+    """There is no result; the message says the reason and the remedy."""
+
+
+class Target(NamedTuple):
+    """A server at `url`, or a data folder; the caller is the newest token of `agent`, or the one in CSTP_TOKEN."""
+
+    url: str | None
+    folder: str
+    tokens: str
+    agent: str | None
+
+
+def call_method(target: Target, method: str, params: Mapping[str, Any], until: float, *, waiting: bool) -> Any:
+    """Return the result of a call that ends at `until`, of the monotonic clock. Raise NoAnswer.
+
+    With `waiting`, a holder of the data folder may start meanwhile.
+    """
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
+    try:
+        if target.url is not None:
+            answer = _ask_server(target.url, body, until)
+        else:
+            answer = _ask_holder(target, body, until, waiting=waiting)
+        document = json.loads(answer)
+        if "error" in document:
+            raise NoAnswer(f"{method}: {document['error']['message']}")
+        return document["result"]
+    except TimeoutError:
+        raise NoAnswer(f"{target.url or target.folder}: no answer in time") from None
+    except OSError as error:
+        raise NoAnswer(f"{target.url or target.folder}: {error.strerror or error}") from None
+    except (ValueError, LookupError, TypeError, RecursionError, http.client.HTTPException):
+        raise NoAnswer(f"{target.url or target.folder}: the answer is not one of CSTP") from None
+
+
+def _ask_server(url: str, body: bytes, until: float) -> bytes:
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    secret = os.environ.get("CSTP_TOKEN")
+    if not host or "@" in host or scheme not in ("http", "https"):
+        raise NoAnswer(f"{url} is not an address")
+    if not secret:
+        raise NoAnswer("an address needs CSTP_TOKEN")
+    kind = http.client.HTTPSConnection if scheme == "https" else http.client.HTTPConnection
+    with closing(kind(host, timeout=_left(until))) as connection:
+        headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+        connection.request("POST", f"{slash}{path.rstrip('/')}/cstp", body, headers)
+        response = connection.getresponse()
+        found = response.read(LARGEST + 1)
+    if len(found) > LARGEST:
+        raise NoAnswer(f"{url}: the answer is too large")
+    return found
+
+
+def _ask_holder(target: Target, body: bytes, until: float, *, waiting: bool) -> bytes:
+    line = json.dumps({"token": _token(target), "via": "cstp"}).encode() + b"\n"
+    while True:
+        try:
+            os.chdir(os.path.join(target.folder, "indexes"))  # as the path of a socket is short
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.settimeout(_left(until))
+                connection.connect(_SOCKET)
+                connection.sendall(line + body + b"\n")
+                found = b""
+                while part := connection.recv(65536):
+                    found += part
+                    if len(found) > LARGEST:
+                        raise NoAnswer(f"{target.folder}: the answer is too large")
+                    connection.settimeout(_left(until))
+            if found or not waiting:
+                return found
+        except (FileNotFoundError, ConnectionError):
+            if not waiting or monotonic() > until:
+                remedy = "start cstp serve, or a program with cstp mcp"
+                raise NoAnswer(f"no process answers for {target.folder}; {remedy}") from None
+        sleep(min(_PAUSE_SECONDS, _left(until)))
+
+
+def _left(until: float) -> float:
+    if (left := until - monotonic()) <= 0:
+        raise TimeoutError
+    return left
+
+
+def _token(target: Target) -> Mapping[str, Any]:
+    with open(target.tokens, "rb") as file:
+        tokens = json.loads(file.read(LARGEST))["tokens"]
+    now = datetime.now(UTC)
+    live = [one for one in tokens if one["revoked"] is None and now < datetime.fromisoformat(one["expires"])]
+    if target.agent is not None:
+        found = [one for one in live if one["agent"] == target.agent]
+    else:
+        _, _, rest = os.environ.get("CSTP_TOKEN", "").partition("_")
+        identity, _, secret = rest.partition("_")
+        digest = hashlib.sha256(secret.encode()).hexdigest()
+        found = [one for one in live if one["id"] == identity and hmac.compare_digest(one["digest"], digest)]
+    if not found:
+        whose = f"of {target.agent}" if target.agent is not None else "in CSTP_TOKEN"
+        raise NoAnswer(f"{target.tokens} has no live token {whose}; create one: cstp token create --agent NAME")
+    newest: Mapping[str, Any] = max(found, key=lambda one: datetime.fromisoformat(one["created"]))
+    return newest

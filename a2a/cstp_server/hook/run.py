@@ -1,0 +1,155 @@
+"""`cstp hook EVENT`: reads the JSON of an agent's program, and answers in its form.
+
+A fault ends with exit code 0 and a line on standard error: for Claude Code, 2 would refuse the edit.
+"""
+
+import json
+import os
+import select
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import Any, Final
+
+from cognition_engines.escapes import one_line
+from cstp_server.hook.asking import NoAnswer, Target, call_method
+from cstp_server.hook.sessions import REMINDED, add_mark, forget_files, is_full, mark_of, read_marks, remove_old
+from cstp_server.hook.texts import COMPACTION, REMINDER, explain_file
+
+EVENTS: Final = ("session-start", "before-edit", "before-compact", "session-end")
+_OPTIONS: Final = ("--url", "--data-dir", "--tokens", "--agent")
+_LARGEST: Final = 4 * 1024 * 1024  # bytes of the input, which has the whole text of a file that is written
+_INPUT_SECONDS: Final = 2.0
+_START_SECONDS: Final = 3.0  # a `cstp mcp` that starts together with the session takes some
+_EDIT_SECONDS: Final = 1.5
+_START_TOKENS: Final = 1500
+_EDIT_TOKENS: Final = 1000
+_DEEPEST: Final = 64  # folders above a file
+_FRESH: Final = ("compact", "clear")  # starts at which an agent has lost earlier explanations
+
+
+def answer_hook(words: Sequence[str]) -> int:
+    """Answer the event that the words name. Return 0, whatever happens."""
+    try:
+        event, target = _read_words(words)
+        given = _read_input()
+        text = _ANSWERS[event](given, target)
+        if text is not None:
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+    except (NoAnswer, OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        reason = str(error) if isinstance(error, NoAnswer | OSError) else f"unexpected input ({type(error).__name__})"
+        with suppress(OSError):
+            sys.stderr.write(f"cstp hook: {one_line(reason)}\n")
+    return 0
+
+
+def _read_words(words: Sequence[str]) -> tuple[str, Target]:
+    """Return the event and the target of the words after `hook`. Raise NoAnswer."""
+    given: dict[str, str] = {}
+    rest = iter(words)
+    event = None
+    for word in rest:
+        name, equals, value = word.partition("=")
+        if name in _OPTIONS:
+            given[name] = value if equals else next(rest, "")
+        elif event is None and word in EVENTS:
+            event = word
+        else:
+            raise NoAnswer(f"{word!r} is not known; events: {', '.join(EVENTS)}; options: {', '.join(_OPTIONS)}")
+    if event is None:
+        raise NoAnswer(f"give an event: {', '.join(EVENTS)}")
+    by_folder = "--data-dir" in given or "--agent" in given
+    url = given.get("--url") or (None if by_folder else os.environ.get("CSTP_URL"))
+    folder = os.path.abspath(given.get("--data-dir") or os.environ.get("CSTP_DATA_DIR") or "data")
+    tokens = os.path.abspath(given.get("--tokens") or os.path.join(folder, "tokens.json"))
+    return event, Target(url, folder, tokens, given.get("--agent"))
+
+
+def _read_input() -> Mapping[str, Any]:
+    """Return the object on standard input. Raise NoAnswer, or ValueError for one that is not JSON."""
+    content, until = b"", monotonic() + _INPUT_SECONDS
+    while len(content) <= _LARGEST:
+        if not select.select([0], [], [], max(0.0, until - monotonic()))[0]:
+            raise NoAnswer("standard input did not end in time")
+        part = os.read(0, 1 << 20)
+        if not part:
+            found = json.loads(content)
+            if not isinstance(found, dict):
+                raise NoAnswer("standard input is not a JSON object")
+            return found
+        content += part
+    raise NoAnswer("standard input is too large")
+
+
+def _at_start(given: Mapping[str, Any], target: Target) -> str | None:
+    session, source = str(given["session_id"]), given.get("source")
+    remove_old()
+    if source in _FRESH:
+        forget_files(session)
+    params = {"format": "markdown", "maxTokens": _START_TOKENS}
+    found = call_method(target, "cstp.getSessionContext", params, monotonic() + _START_SECONDS, waiting=True)
+    return _context(given, "SessionStart", found["markdown"])
+
+
+def _before_edit(given: Mapping[str, Any], target: Target) -> str | None:
+    session, inputs = str(given["session_id"]), given["tool_input"]
+    named = inputs.get("file_path") or inputs.get("notebook_path")
+    path = None if named is None else _in_repository(os.path.join(given.get("cwd") or os.getcwd(), str(named)))
+    if path is None:
+        return None
+    folder, file = path
+    marks, mark = read_marks(session), mark_of(os.path.join(folder, file))
+    if mark in marks or is_full(marks):
+        return None
+    params = {"files": [file], "maxTokens": _EDIT_TOKENS}
+    found = call_method(target, "cstp.getDecisionContext", params, monotonic() + _EDIT_SECONDS, waiting=False)
+    text = explain_file(file, found)
+    add_mark(session, mark)
+    return _context(given, "PreToolUse", text)
+
+
+def _before_compact(given: Mapping[str, Any], target: Target) -> str | None:
+    """Return an instruction for the summary: Claude Code takes it as text, and no JSON at this event."""
+    return COMPACTION
+
+
+def _at_end(given: Mapping[str, Any], target: Target) -> str | None:
+    """Return a reminder, once for a session that edited files; `Stop` gives it to the agent."""
+    session = str(given["session_id"])
+    marks = read_marks(session)
+    if given.get("stop_hook_active") or REMINDED in marks or not marks:
+        return None
+    add_mark(session, REMINDED)
+    if given.get("hook_event_name") == "Stop":
+        return json.dumps({"decision": "block", "reason": REMINDER})
+    return json.dumps({"systemMessage": REMINDER})
+
+
+_ANSWERS: Final = {
+    "session-start": _at_start,
+    "before-edit": _before_edit,
+    "before-compact": _before_compact,
+    "session-end": _at_end,
+}
+
+
+def _context(given: Mapping[str, Any], event: str, text: str | None) -> str | None:
+    if not text:
+        return None
+    name = given.get("hook_event_name") or event
+    return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}, ensure_ascii=False)
+
+
+def _in_repository(path: str) -> tuple[str, str] | None:
+    """Return the root of the repository that a file is in, and its path there with `/`; None outside of one."""
+    path = os.path.normpath(path)
+    folder = os.path.dirname(path)
+    for _ in range(_DEEPEST):
+        if os.path.exists(os.path.join(folder, ".git")):
+            return folder, os.path.relpath(path, folder).replace(os.sep, "/")
+        if folder == os.path.dirname(folder):
+            return None
+        folder = os.path.dirname(folder)
+    return None

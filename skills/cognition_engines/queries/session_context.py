@@ -1,0 +1,228 @@
+"""The records of a briefing for the start of a session: decisions, due actions, changes, and lessons for the task."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final, Literal, TypeAlias
+
+from cognition_engines.errors import NoGoodMatch
+from cognition_engines.indexes.columns.listing import Listing, Order
+from cognition_engines.kinds.decisions import UNDECIDED
+from cognition_engines.kinds.extractions import Extraction, heading
+from cognition_engines.kinds.knowledge import Episode
+from cognition_engines.kinds.spec import Kind
+from cognition_engines.models import Conditions, Overdue, Viewer, in_force, one_of
+from cognition_engines.queries.everything import text_of
+from cognition_engines.queries.following import FollowedChanges, Following
+from cognition_engines.queries.lists import Listings
+from cognition_engines.queries.passages import PassageRequest, Passages
+from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.search import Query, Search, SearchHits, SearchScope
+from cognition_engines.queries.turns import Agent, Caller
+from cognition_engines.retrieval.snippets import Room
+from cognition_engines.spaces import DECISIONS, EPISODES, EXTRACTIONS, KNOWLEDGE, Space
+from cognition_engines.store.reads.viewer_changes import SeenChange
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import StoredRecord
+
+Section: TypeAlias = Literal["decisions", "ready", "changes", "patterns", "warnings", "episodes"]
+CHANGED: Final = (Kind.DECISION, Kind.SOURCE, Kind.EXTRACTION, Kind.EPISODE, Kind.ARTIFACT)  # not their parts
+MOST_CHANGES: Final = 50
+LESSONS: Final = 3  # patterns, warnings and episodes, of each
+SNIPPET: Final = Room(300)  # characters
+_READ: Final = 5000  # characters of a text in which its snippet is looked for
+_SOONEST: Final = Order("review_by", ascending=True)
+_OLDEST: Final = Order("at", ascending=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRequest:
+    """What a session is about, and the wanted sections.
+
+    Without a task, the newest records stand for those that match it. `since` is a cursor that was checked, `now` the
+    moment of the call, `agent` the caller, whose undecided decisions are due.
+    """
+
+    viewer: Viewer
+    agent: str
+    now: datetime
+    sections: Collection[Section]
+    task: str | None = None
+    project: str | None = None
+    since: int | None = None
+    decisions_limit: int = 10
+    ready_limit: int = 5
+
+    @property
+    def of_project(self) -> Conditions:
+        return one_of("project", self.project)
+
+    @property
+    def current(self) -> Conditions:
+        return (*self.of_project, *in_force("until", self.now))
+
+
+@dataclass(frozen=True, slots=True)
+class BriefRecord:
+    """A record, and the part of its text that a briefing shows."""
+
+    stored: StoredRecord
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BriefChange:
+    """A change, and its record if the viewer still sees it."""
+
+    change: SeenChange
+    stored: StoredRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """The records of each section, the best first; a section that was not wanted is empty.
+
+    `overdue` are decisions to review, the one due first first; `undecided` those of the caller without a decision yet,
+    the oldest first. `cursor` is where later changes begin; `more` says that further ones are known already.
+    """
+
+    cursor: int
+    more: bool = False
+    decisions: Sequence[BriefRecord] = ()
+    overdue: Sequence[StoredRecord] = ()
+    undecided: Sequence[StoredRecord] = ()
+    changes: Sequence[BriefChange] = ()
+    lessons: Mapping[Section, Sequence[BriefRecord]] = field(default_factory=dict)
+
+
+class Sessions:
+    """Reads what a session needs. Raises ComponentFailed naming the part that did not answer."""
+
+    def __init__(
+        self,
+        records: Records,
+        listings: Listings,
+        searching: Search,
+        passages: Passages,
+        following: Following,
+        pools: Pools,
+    ) -> None:
+        self._records = records
+        self._listings = listings
+        self._searching = searching
+        self._passages = passages
+        self._following = following
+        self._pools = pools
+
+    async def read(self, request: SessionRequest, agent: Agent = None) -> SessionContext:
+        """Return the records of the wanted sections for `agent`."""
+        caller, wanted = self._pools.caller(agent), request.sections
+        followed = await self._follow(request, agent)  # first, so that later changes come after its cursor
+        decisions: Sequence[BriefRecord] = ()
+        if "decisions" in wanted:
+            decisions = await self._of_space(caller, request, DECISIONS, request.current, request.decisions_limit)
+        overdue, undecided = await self._ready(caller, request) if "ready" in wanted else ((), ())
+        return SessionContext(
+            followed.cursor,
+            followed.more,
+            decisions,
+            overdue,
+            undecided,
+            await self._changed_records(caller, request, followed.changes),
+            {name: await self._lessons(caller, request, name) for name in _LESSONS if name in wanted},
+        )
+
+    async def _follow(self, request: SessionRequest, agent: Agent) -> FollowedChanges:
+        viewer = _within(request.viewer, request.project)
+        if request.since is None or "changes" not in request.sections:
+            return FollowedChanges((), await self._following.newest(viewer, agent), more=False)
+        return await self._following.read(viewer, request.since, CHANGED, MOST_CHANGES, agent)
+
+    async def _changed_records(
+        self, caller: Caller, request: SessionRequest, changes: Sequence[SeenChange]
+    ) -> list[BriefChange]:
+        present = [(one.kind, one.id) for one in changes if not one.gone]
+        found: Sequence[StoredRecord] = ()
+        if present:
+            found = await self._pools.records.run(caller, self._records.reads.find, present, request.viewer)
+        by_name = {(one.kind, str(one.record.id)): one for one in found}
+        return [BriefChange(one, by_name.get((one.kind, one.id))) for one in changes]
+
+    async def _ready(
+        self, caller: Caller, request: SessionRequest
+    ) -> tuple[Sequence[StoredRecord], Sequence[StoredRecord]]:
+        """Return the decisions to review, then the caller's undecided ones, at most `ready_limit` together."""
+        page, limit = self._listings.decisions.page, request.ready_limit
+        due = (*request.of_project, *Overdue(request.now).conditions())
+        open_ones = (*request.current, *one_of("recorded_by", request.agent), *one_of("status", UNDECIDED))
+        overdue = await self._pools.lists.run(caller, page, due, request.viewer, 0, limit, _SOONEST)
+        undecided = await self._pools.lists.run(caller, page, open_ones, request.viewer, 0, limit, _OLDEST)
+        known = {one.key for one in overdue.stored}
+        left = limit - len(overdue.stored)
+        return overdue.stored, [one for one in undecided.stored if one.key not in known][:left]
+
+    async def _lessons(self, caller: Caller, request: SessionRequest, section: Section) -> Sequence[BriefRecord]:
+        space, listed, conditions = _LESSONS[section]
+        space = listed if request.task is None else space
+        return await self._of_space(caller, request, space, (*request.of_project, *conditions), LESSONS)
+
+    async def _of_space(
+        self, caller: Caller, request: SessionRequest, space: Space, conditions: Conditions, limit: int
+    ) -> Sequence[BriefRecord]:
+        """Return the best records for the task, or the newest ones without a task, with the part of each to show."""
+        if request.task is None:
+            page = self._listing(space).page
+            found = (await self._pools.lists.run(caller, page, conditions, request.viewer, 0, limit)).stored
+        else:
+            found = await self._search(caller, request.task, request.viewer, SearchScope(space, conditions), limit)
+        texts = [_text(one)[:_READ] for one in found]
+        cuts = [PassageRequest(text, SNIPPET) for text in texts]
+        cut = await self._passages.cut(caller, request.task or "", cuts)
+        return [BriefRecord(one, text) for one, text in zip(found, cut, strict=True)]
+
+    def _listing(self, space: Space) -> Listing:
+        listings = self._listings
+        by_space = {DECISIONS.name: listings.decisions, EXTRACTIONS.name: listings.extractions}
+        return by_space.get(space.name, listings.episodes)
+
+    async def _search(
+        self, caller: Caller, task: str, viewer: Viewer, scope: SearchScope, limit: int
+    ) -> list[StoredRecord]:
+        """Return the best records; lessons that are not near the task are none."""
+        abstain = scope.space is not DECISIONS
+        query = Query(task, viewer, self._searching.modes[0], (scope,), abstain)
+
+        def read_hits(found: SearchHits) -> Mapping[int, StoredRecord]:
+            return self._records.reads.by_keys(found.keys(), viewer, scope.space.kinds)
+
+        try:
+            found, read = await self._searching.search_and_read(caller, query, limit, read_hits)
+        except NoGoodMatch:
+            return []
+        hits = await self._searching.current_hits(caller, found, query, read, windows=False, explain=False)
+        return [hit.stored for hit in hits]
+
+
+# of each section: its space in searches, its space in lists, and its conditions
+_LESSONS: Final[Mapping[Section, tuple[Space, Space, Conditions]]] = {
+    "patterns": (KNOWLEDGE, EXTRACTIONS, one_of("type", "pattern")),
+    "warnings": (KNOWLEDGE, EXTRACTIONS, one_of("type", "warning")),
+    "episodes": (EPISODES, EPISODES, ()),
+}
+
+
+def _within(viewer: Viewer, project: str | None) -> Viewer:
+    """Return the viewer's sight of a project alone; its whole sight for None."""
+    if project is None:
+        return viewer
+    seen = viewer.projects is None or project in viewer.projects
+    return replace(viewer, projects=frozenset((project,) if seen else ()))
+
+
+def _text(stored: StoredRecord) -> str:
+    """Return the text of a record that its title does not say."""
+    record = stored.record
+    if isinstance(record, Episode):
+        return record.reflection or ""
+    text = text_of(record, stored.kind)
+    return text.removeprefix(heading(record)).lstrip() if isinstance(record, Extraction) else text

@@ -1,0 +1,147 @@
+"""`cstp hook` with the JSON that Claude Code sends, as a program of its own."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cstp.methods.decision_records import RecordDecisionParams
+from cstp.validation import parse_params
+from cstp_server.hook.run import EVENTS
+from cstp_server.hook.texts import FORM
+from tests.programs import COMMAND, run_cstp
+
+SESSION = "5f6b0c1e-7d2a-4c53-9a53-2f6f3b0b9d11"
+
+
+@pytest.fixture(autouse=True)
+def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the user's caches; the working folder is a repository."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    (tmp_path / "repository/.git").mkdir(parents=True)
+    return tmp_path / "caches/cstp/hooks"
+
+
+def sent(event: str, **members: Any) -> str:
+    """The input of a hook, as Claude Code 2.1 sends it."""
+    common = {
+        "session_id": SESSION,
+        "transcript_path": f"/home/me/.claude/projects/-home-me-orders/{SESSION}.jsonl",
+        "cwd": str(Path("repository").absolute()),
+        "permission_mode": "default",
+        "hook_event_name": event,
+    }
+    return json.dumps({**common, **members})
+
+
+def edit(path: str, session: str = SESSION) -> str:
+    """The input before an edit of a file of the repository."""
+    tool = {"file_path": str(Path("repository", path).absolute()), "old_string": "a", "new_string": "b"}
+    return sent("PreToolUse", tool_name="Edit", tool_input=tool, tool_use_id="toolu_01", session_id=session)
+
+
+def hook(event: str, given: str, *words: object, **environment: str) -> "subprocess.CompletedProcess[str]":
+    done = run_cstp("hook", event, *words, input=given, env={**os.environ, **environment})
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_before_a_compaction_the_summary_is_asked_to_keep_what_is_not_recorded(caches: Path) -> None:
+    done = hook("before-compact", sent("PreCompact", trigger="auto", custom_instructions=""))
+    assert done.stderr == ""
+    assert "Keep each decision of this session that is not recorded" in done.stdout
+    assert FORM in done.stdout
+    assert not caches.exists()
+
+
+def test_the_form_of_the_reminder_is_a_valid_call() -> None:
+    shown = re.fullmatch(r"record_decision with (\{.*\})", FORM)
+    assert shown is not None
+    assert parse_params(RecordDecisionParams, json.loads(shown[1])).confidence == 0.8
+
+
+@pytest.mark.parametrize(
+    ("event", "given", "words", "reason"),
+    [
+        ("before-edit", "", (), "unexpected input (JSONDecodeError)"),
+        ("before-edit", "[1]", (), "standard input is not a JSON object"),
+        ("before-edit", "[" * 100_000, (), "unexpected input (RecursionError)"),
+        ("before-edit", '{"session_id": "s", "tool_input": []}', (), "unexpected input (AttributeError)"),
+        ("before-edit", '{"tool_input": {}}', (), "unexpected input (KeyError)"),
+        ("before-edit", '{"a": "' + "x" * 5_000_000 + '"}', (), "standard input is too large"),
+        ("session-start", "{}", (), "unexpected input (KeyError)"),
+        (
+            "nothing",
+            "{}",
+            (),
+            "'nothing' is not known; events: session-start, before-edit, before-compact, session-end",
+        ),
+        ("before-edit", "{}", ("--folder", "x"), "'--folder' is not known"),
+    ],
+)
+def test_an_unexpected_input_is_one_line_and_stops_no_agent(
+    event: str, given: str, words: tuple[str, ...], reason: str
+) -> None:
+    done = hook(event, given, *words)
+    assert done.stdout == ""
+    assert re.fullmatch(rf"cstp hook: {re.escape(reason)}.*\n", done.stderr)
+
+
+def test_an_input_that_does_not_end_is_not_waited_for() -> None:
+    with subprocess.Popen([*COMMAND, "hook", "before-edit"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.wait(60) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b"cstp hook: standard input did not end in time\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "reason"),
+    [
+        (("--data-dir", "absent", "--agent", "a"), {}, "No such file or directory"),
+        (("--url", "http://127.0.0.1:9"), {"CSTP_TOKEN": "cstp_1_2"}, "http://127.0.0.1:9: Connection refused"),
+        ((), {"CSTP_URL": "http://127.0.0.1:9", "CSTP_TOKEN": "cstp_1_2"}, "http://127.0.0.1:9: Connection refused"),
+        (("--url", "http://127.0.0.1:9"), {}, "an address needs CSTP_TOKEN"),
+        (("--url", "ftp://h"), {"CSTP_TOKEN": "cstp_1_2"}, "ftp://h is not an address"),
+        (("--data-dir", "data", "--agent", "me"), {}, "no process answers for "),
+        (("--data-dir", "data", "--agent", "you"), {}, "has no live token of you; create one: cstp token create"),
+        (("--data-dir", "data"), {"CSTP_TOKEN": "cstp_1_2"}, "has no live token in CSTP_TOKEN"),
+    ],
+)
+def test_without_an_answer_there_is_one_line_and_no_mark(
+    caches: Path, token: str, words: tuple[str, ...], environment: dict[str, str], reason: str
+) -> None:
+    done = hook("before-edit", edit("src/a.py"), *words, **environment)
+    assert done.stdout == ""
+    assert reason in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert [file.read_text() for file in caches.iterdir()] == [""]
+
+
+def test_a_file_outside_of_a_repository_is_no_matter(tmp_path: Path, caches: Path) -> None:
+    given = json.loads(edit("src/a.py"))
+    given["tool_input"]["file_path"] = str(tmp_path / "notes.md")
+    done = hook("before-edit", json.dumps(given))
+    assert (done.stdout, done.stderr, caches.exists()) == ("", "", False)
+
+
+@pytest.mark.true_start
+@pytest.mark.long("starts interpreters")
+def test_a_hook_imports_little() -> None:
+    code = (
+        "import sys, cstp_server.cli.entry, cstp_server.hook.run;"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert {"pydantic", "httpx", "typer", "rich", "asyncio", "dataclasses", "pathlib", "yaml"} & set(found) == set()
+
+
+def test_the_help_names_the_events(cstp: Callable[..., Any]) -> None:
+    done = cstp("hook", "--help")
+    assert all(event in done.out for event in EVENTS)
