@@ -57,8 +57,8 @@ Abstain = Annotated[
 AsOf = Annotated[
     UpperInstant,
     Field(
-        description="From when a time in the query is seen, such as `last week`, or `in May`, which is the last May "
-        "that has begun; a bare date is its last moment. Absent: now."
+        description="From when a time in the query, such as `last week`, is seen; `in May` is the last May that has "
+        "begun then, and a bare date is its last moment. Absent: now."
     ),
 ]
 Author = Annotated[
