@@ -34,6 +34,7 @@ LARGEST_FOLDER = 25  # files
 SAME_NAMES = {  # of modules in several folders, and what the name means in each of them
     "backup": "a backup of the store",
     "call": "a call to send",
+    "decision_context": "the family",
     "decision_reads": "the family",
     "decision_records": "the family",
     "decisions": "the family",

@@ -147,6 +147,7 @@ __all__ = [
     "PassagePlace",
     "PatternContent",
     "PersonaContent",
+    "PossibleConflict",
     "Provenance",
     "PutRecordsResult",
     "Quality",

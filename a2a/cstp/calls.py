@@ -10,6 +10,7 @@ from typing import Literal
 
 from cstp.call import Call, Listing, Page, listing, typed_call
 from cstp.fields import Instant
+from cstp.methods.decision_context import GET_DECISION_CONTEXT, GetDecisionContextResult
 from cstp.methods.decision_links import GET_GRAPH, LINK_DECISIONS, UNLINK_DECISIONS, GetGraphResult, LinkDecisionsResult
 from cstp.methods.decision_reads import (
     GET_DECISION,
@@ -256,6 +257,24 @@ def get_graph(
     The decision in the centre, the greatest distance in links, their types, and the greatest number of decisions.
     """
     return typed_call(GET_GRAPH, locals(), timeout)
+
+
+def get_decision_context(
+    files: list[str],
+    *,
+    repository: str | None = None,
+    project: str | None = None,
+    packages: list[str] | None = None,
+    max_tokens: int = 4000,
+    include: list[Literal["snippet", "files"]] | None = None,
+    min_seq: int | None = None,
+    timeout: float | None = None,
+) -> Call[GetDecisionContextResult]:
+    """Return the decisions that govern files: in force, proposed and past.
+
+    Files that are to be changed, from the root of their repository, and names of packages, interfaces and data.
+    """
+    return typed_call(GET_DECISION_CONTEXT, locals(), timeout)
 
 
 def get_decisions(

@@ -82,6 +82,16 @@ def not_blank(value: str) -> str:
     return value
 
 
+def relative_path(value: str) -> str:
+    """Return the path of a file. Raise an error unless it is relative, with `/` between its names."""
+    names = value.split("/")
+    if "" in names or "." in names or ".." in names or "\0" in value:
+        raise PydanticCustomError(
+            "text", "must be the path of a file from the root of its repository, with / between names and no . or .."
+        )
+    return value
+
+
 def each_once(values: list[T]) -> list[T]:
     if len(set(values)) < len(values):
         raise PydanticCustomError("once", "must have each item once")
@@ -114,6 +124,16 @@ InstantOut = Annotated[datetime, WithJsonSchema(_INSTANT_SCHEMA)]  # in UTC, whi
 Label = Annotated[str, Field(min_length=1, max_length=256), AfterValidator(not_blank)]
 # "" is no topic, like null
 Topic = Annotated[str, Field(max_length=256)]
+FilePath = Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(relative_path)]
+FilePaths = Annotated[
+    list[FilePath],
+    Field(
+        min_length=1,
+        max_length=256,
+        description="From the root of the repository, with `/` between names. Decisions whose patterns match at least "
+        "one of them.",
+    ),
+]
 Offset = Annotated[int, Field(ge=0, le=2**63 - 1), WHOLE]
 Person = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(not_blank)]
 People = Annotated[list[Person], Field(min_length=1, max_length=64)]

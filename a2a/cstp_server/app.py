@@ -22,6 +22,7 @@ from cognition_engines.queries.turns import Caller
 from cstp.methods.registry import METHODS
 from cstp.methods.system import DiscoverResult
 from cstp_server.describe.openrpc import discover
+from cstp_server.handlers.decision_context import decision_context_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
@@ -234,6 +235,7 @@ def _parts(prepared: Prepared, engine: Engine, limiter: Limiter, metrics: CallMe
         *everything_methods(engine),
         *decision_methods(engine, settings.agent.id),
         *decision_read_methods(engine),
+        *decision_context_methods(engine),
         *decision_record_methods(engine),
         *extraction_methods(engine),
         *episode_methods(engine),

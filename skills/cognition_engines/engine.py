@@ -25,6 +25,7 @@ from cognition_engines.queries.decisions import Decisions
 from cognition_engines.queries.episodes import Episodes
 from cognition_engines.queries.everything import Everything
 from cognition_engines.queries.following import Following, ReachedSeq
+from cognition_engines.queries.governing import Governing
 from cognition_engines.queries.knowledge import Knowledge
 from cognition_engines.queries.lists import Listings, Lists
 from cognition_engines.queries.operator_reads import OperatorReads
@@ -153,6 +154,7 @@ class Engine:
         self.get_episode: Final = episodes.get
         self.find_episodes: Final = episodes.find
         self.list_decisions: Final = lists.decisions
+        self.decision_context: Final = Governing(records, self.listings, self.pools).context
         self.list_episodes: Final = lists.episodes
         self.list_memories: Final = lists.memories
         self.list_extractions: Final = lists.extractions

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum, StrEnum
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from pydantic import JsonValue
 
@@ -74,11 +74,14 @@ class Alternative:
     why: str | None = None
 
 
+AffectedType: TypeAlias = Literal["path", "package", "api", "data"]
+
+
 @dataclass(frozen=True, slots=True)
 class AffectedPart:
     """The files, packages, interfaces or data that a decision governs, named by a pattern."""
 
-    type: str  # path, package, api or data
+    type: AffectedType
     pattern: str
 
 
@@ -107,7 +110,6 @@ class DecisionDetails:
     file: str | None = None
     line: int | None = None
     commit: str | None = None
-    affects: tuple[AffectedPart, ...] = ()
     sources: tuple[CitedSource, ...] = ()
     thread_id: str | None = None
     kpi_indicators: tuple[str, ...] = ()
@@ -143,6 +145,7 @@ class Decision:
     pr: str | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
+    affects: tuple[AffectedPart, ...] = ()
     details: DecisionDetails | None = None  # of a decision that an agent recorded
     project: str | None = None
     sensitivity: Sensitivity | None = Sensitivity.NORMAL
@@ -217,13 +220,21 @@ class HasAny:
 
 
 @dataclass(frozen=True, slots=True)
+class Governs:
+    """A set of patterns of paths chooses one of the paths at least."""
+
+    set: str
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """The conditions are not all met; a number or a label that is absent meets none."""
 
     conditions: "Conditions"
 
 
-Condition: TypeAlias = OneOf | AtLeast | AtMost | HasAll | HasAny | Not
+Condition: TypeAlias = OneOf | AtLeast | AtMost | HasAll | HasAny | Governs | Not
 Conditions: TypeAlias = tuple[Condition, ...]
 
 
@@ -276,7 +287,8 @@ class Filters:
     Bounds are inclusive. A given bound leaves out decisions without the field. Texts match whole values in any
     case; `status` matches the normalised or the original text, `agent` the agent that recorded the decision. A
     decision has all of `tags`. `current` leaves out decisions that are superseded, deprecated, rejected or expired at
-    that moment; `as_of` keeps decisions that were in force then, and leaves out decisions without a date.
+    that moment; `as_of` keeps decisions that were in force then, and leaves out decisions without a date. The patterns
+    of a decision match one of `paths` at least.
     """
 
     category: str | None = None
@@ -295,6 +307,7 @@ class Filters:
     current: datetime | None = None
     as_of: datetime | None = None
     overdue: Overdue | None = None
+    paths: tuple[str, ...] = ()
 
     def conditions(self) -> Conditions:
         return (
@@ -313,7 +326,13 @@ class Filters:
             *(() if self.as_of is None else between_dates("since", None, self.as_of)),
             *in_force("until", self.as_of),
             *(() if self.overdue is None else self.overdue.conditions()),
+            *governing(self.paths),
         )
+
+
+def governing(paths: tuple[str, ...]) -> Conditions:
+    """Return the condition that a decision governs one of the files; no condition without files."""
+    return (Governs("governs", paths),) if paths else ()
 
 
 def in_force(column: str, moment: datetime | None) -> Conditions:

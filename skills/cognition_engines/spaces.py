@@ -61,7 +61,8 @@ _LABELS: Final = (
 _SETS: Final = (Label("people"),)
 _NUMBERS: Final = (Number("at", whole=True), Number("importance"), Number("parent", whole=True))
 
-# `has_outcome` is "yes" or "no"; `since` and `until` are when a decision is in force, `review_by` when to review it
+# `has_outcome` is "yes" or "no"; `since` and `until` are when a decision is in force, `review_by` when to review it,
+# `governs` the parts that it affects: see kinds.affects
 DECISIONS: Final = Space(
     "decisions",
     _kinds("decisions"),
@@ -75,6 +76,7 @@ DECISIONS: Final = Space(
         Label("pr"),
         Label("recorded_by", keep_text),
         Label("has_outcome", keep_text),
+        Label("repository", keep_text),
     ),
     (
         *_NUMBERS,
@@ -83,7 +85,7 @@ DECISIONS: Final = Space(
         Number("until", whole=True),
         Number("review_by", whole=True),
     ),
-    (*_SETS, Label("tags")),
+    (*_SETS, Label("tags"), Label("governs", keep_text)),
     texts=True,
 )
 # `type` is "chunk" or the extraction's, `topics` an extraction's topics or a chunk's tags

@@ -90,7 +90,7 @@ def test_the_demo_prints_its_calls_and_each_has_results(running: Demo) -> None:
         if request["method"] == "cstp.changes":  # from now on, and nothing changes any more
             assert (result["changes"], result["more"]) == ([], False)
             continue
-        lists = ("decisions", "results", "episodes", "memories")
+        lists = ("decisions", "results", "episodes", "memories", "governing")
         assert any(result.get(name) for name in lists) or len(result) > 5
     assert asked == [call.method for call in CALLS]
 

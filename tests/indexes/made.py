@@ -13,7 +13,7 @@ from cognition_engines.kinds.graph import Actor, Event, Subject
 from cognition_engines.kinds.knowledge import Chunk, Episode
 from cognition_engines.kinds.registry import Record, kind_of
 from cognition_engines.kinds.spec import Kind, Origin
-from cognition_engines.models import Decision, DecisionDetails, Sensitivity, Viewer
+from cognition_engines.models import AffectedPart, Decision, DecisionDetails, Sensitivity, Viewer
 from cognition_engines.spaces import NO_NUMBER, Space
 from cognition_engines.store.values import Entry, Page
 
@@ -82,10 +82,18 @@ def _decision(maker: Maker, id: str) -> Record:
         pr=maker.maybe(maker.one(["17", "170"])),
         valid_from=maker.maybe(maker.moment()),
         valid_to=maker.maybe(maker.moment()),
-        details=_details(Random(id)),  # apart, so that all else is as it would be without
+        # apart, so that all else is as it would be without
+        affects=_affects(Random(f"affects {id}")),
+        details=_details(Random(id)),
         project=rights["project"],
         sensitivity=rights["sensitivity"],
     )
+
+
+def _affects(random: Random) -> tuple[AffectedPart, ...]:
+    paths = random.choice([(), ("src/**",), ("*.py", "docs/"), ("docs/*.md", "!docs/a.md"), ("src/a.py", "src/")])
+    named = random.choice([(), ("orders",)])
+    return (*(AffectedPart("path", one) for one in paths), *(AffectedPart("package", one) for one in named))
 
 
 def _details(random: Random) -> DecisionDetails | None:

@@ -17,6 +17,7 @@ from cognition_engines.models import (
     AtMost,
     Conditions,
     Filters,
+    Governs,
     HasAll,
     HasAny,
     MemoryFilters,
@@ -76,7 +77,10 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "conversation_id": ("c-1", "c-2"),
     "actors": tuple(map(normal, PEOPLE)),
     "subjects": tuple(map(normal, PEOPLE)),
+    "governs": ("path:src/**", "path:*.py", "path:docs/*.md\n!docs/a.md", "package:orders"),
+    "repository": ("", "github.com/acme/shop"),
 }
+FILES = ("src/a.py", "docs/a.md", "docs/b.md", "notes.txt")
 NUMBERS: dict[str, tuple[float, ...]] = {
     "at": tuple(microseconds(EPOCH + timedelta(days=day)) for day in range(-1, 6)),
     "since": tuple(microseconds(EPOCH + timedelta(days=day)) for day in range(-1, 6)),
@@ -125,10 +129,16 @@ def some_conditions(random: Random, space: Space) -> Conditions:
     numbers = ["sensitivity", *(each.name for each in space.numbers if each.name != "parent")]
     bounds = (AtLeast, AtMost)
     held = (HasAll, HasAny)
+    rare = {"governs": 0.1}
     return (
         *(OneOf((each.name,), two_of(each.name)) for each in space.labels if random.random() < 0.15),
         *(random.choice(bounds)(name, random.choice(NUMBERS[name])) for name in numbers if random.random() < 0.3),
-        *(random.choice(held)(each.name, two_of(each.name)) for each in space.sets if random.random() < 0.4),
+        *(
+            random.choice(held)(each.name, two_of(each.name))
+            for each in space.sets
+            if random.random() < rare.get(each.name, 0.4)
+        ),
+        *((Governs("governs", (random.choice(FILES),)),) if space is DECISIONS and random.random() < 0.05 else ()),
     )
 
 

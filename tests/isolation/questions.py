@@ -10,6 +10,7 @@ from tests.isolation.world import (
     CONTEXTS,
     CONVERSATIONS,
     EPOCH,
+    PATHS,
     PEOPLE,
     SYSTEMS,
     TITLES,
@@ -263,6 +264,17 @@ def recall(ask: Asker) -> Params:
     return {**filters, **ask.days("dateFrom", "dateTo"), **selector, **rest, **scored}
 
 
+def get_decision_context(ask: Asker) -> Params:
+    rest = ask.given(
+        repository=lambda: ask.one("github.com/acme/shop", "none"),
+        project=lambda: ask.one("alpha", "beta", "none"),
+        packages=lambda: ask.some("orders", "none"),
+        maxTokens=lambda: ask.one(256, 500, 32_000),
+        include=lambda: ask.some("snippet", "files"),
+    )
+    return {"files": ask.some(*PATHS), **rest}
+
+
 def list_memories(ask: Asker) -> Params:
     rest = ask.given(
         0.3,
@@ -319,6 +331,7 @@ _READS: Final[Mapping[str, Callable[[Asker], Params]]] = {
     "cstp.listDecisions": list_decisions,
     "cstp.getStats": get_stats,
     "cstp.getGraph": get_graph,
+    "cstp.getDecisionContext": get_decision_context,
     "cstp.getDecisions": extractions,
     "cstp.getPatterns": extractions,
     "cstp.getWarnings": extractions,

@@ -13,7 +13,7 @@ from cognition_engines.embedding.base import Embedder
 from cognition_engines.kinds.extractions import EXTRACTION_TYPES
 from cognition_engines.kinds.registry import add_prefix, embedding_text, kind_of
 from cognition_engines.kinds.spec import Kind
-from cognition_engines.models import SENSITIVITIES, DecisionDetails, Sensitivity, Viewer
+from cognition_engines.models import SENSITIVITIES, AffectedPart, DecisionDetails, Sensitivity, Viewer
 from cognition_engines.store.records import Records
 from cognition_engines.store.values import Entry
 from tests.kinds import entry
@@ -28,6 +28,8 @@ SYSTEMS: Final = ("slack", "Slack", "wiki")
 CONVERSATIONS: Final = ("talk-1", "talk-2")
 TITLES: Final = ("the handbook", "The Handbook", "the report")
 LEVELS: Final = (*["normal"] * 3, "sensitive", "highly_sensitive")
+PATHS: Final = ("src/index/lists.py", "src/index.py", "docs/limits.md")
+PATTERNS: Final = ("src/**", "*.py", "src/index/", "docs/*", "!src/index.py")
 PROJECTS: Final = (None, "alpha", "alpha", "beta")
 EPOCH: Final = datetime(2026, 1, 1, tzinfo=UTC)
 IN_FUTURE: Final = datetime(2999, 1, 1, tzinfo=UTC)
@@ -104,7 +106,8 @@ def make_world(random: Random) -> World:
 
 
 def _decisions(maker: _Maker) -> None:
-    linking, due = Random(24), Random(25)  # apart, so that all else is as it would be without links and reviews
+    # apart, so that all else is as it would be without links, reviews and patterns
+    linking, due, governing = Random(24), Random(25), Random(26)
     for _ in range(24):
         status = maker.one(["proposed", "accepted"])
         status = due.choice([status, status, status, "superseded"])
@@ -121,6 +124,8 @@ def _decisions(maker: _Maker) -> None:
             date=maker.maybe(lambda: datetime.fromisoformat(maker.when())),
             supersedes=tuple(linking.sample(others, k=min(len(others), 2))),
             superseded_by=tuple(linking.sample(others, k=min(len(others), 1))),
+            affects=tuple(AffectedPart("path", one) for one in governing.sample(PATTERNS, k=governing.randint(0, 2)))
+            + ((AffectedPart("data", "orders"),) if governing.random() < 0.3 else ()),
             outcome=due.choice([None, None, "success"]),
             details=DecisionDetails("Decided", review_by=due.choice([None, EPOCH, EPOCH, IN_FUTURE])),
         )

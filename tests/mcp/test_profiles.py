@@ -9,7 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from cognition_engines.kinds.spec import Kind
-from cstp_server.mcp.profiles import NAMES, PROFILES, UnknownTools, chosen_tools
+from cstp_server.mcp.profiles import PROFILES, UnknownTools, chosen_tools
 from cstp_server.mcp.tools import TOOLS
 from tests.isolation.world import World
 from tests.kinds import entry
@@ -18,8 +18,7 @@ from tests.mcp.test_tools import ERAS, SCOPES
 from tests.programs import plain_environment, run_cstp
 from tests.serving import Serving
 
-CONTEXTS = {"get_decision_context", "get_session_context"}
-ASK = {"search", "fetch", "query_decisions"} | (CONTEXTS & set(NAMES))
+ASK = {"search", "fetch", "query_decisions", "get_decision_context", "get_session_context"}
 RECORD = ASK | {"record_decision", "review_decision", "remember"}
 MOST_BYTES = {"ask": 8192, "record": 16_384, "all": 46_080}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -150,8 +149,7 @@ async def test_a_server_elsewhere_says_which_scopes_its_token_has(knowing: Servi
 @pytest.mark.parametrize("profile", PROFILES)
 def test_the_list_of_a_profile_is_short(knowing: Serving, profile: str) -> None:
     body = post(knowing, f"?tools={profile}", LIST).content
-    lacking = 2500 if profile != "all" and not set(NAMES) >= CONTEXTS else 0  # bytes kept for the two
-    assert len(body) + lacking <= MOST_BYTES[profile]
+    assert len(body) <= MOST_BYTES[profile]
     tools = json.loads(body)["result"]["tools"]
     assert {tool["name"] for tool in tools} == chosen_tools(profile)
     assert not any("outputSchema" in tool for tool in tools)

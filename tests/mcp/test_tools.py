@@ -52,6 +52,7 @@ def calls(world: World) -> Mapping[str, list[dict[str, Any]]]:
             {"conversation_id": "talk-1", "limit": 2},
             {"context": "meeting", "include_events": False},
         ],
+        "get_decision_context": [{"files": ["src/a.py"], "include": ["snippet"]}],
         "get_session_context": [
             {"task_description": "index record", "since": 0},
             {"format": "json", "include": ["ready", "episodes"]},
@@ -75,6 +76,7 @@ OVER_STDIO: Mapping[str, dict[str, Any]] = {
     "list_episodes": {"tags": ["filters"], "limit": 2},
     "find_episodes": {"query": "measure a filter", "limit": 1},
     "recall": {"context": "meeting", "limit": 1},
+    "get_decision_context": {"files": ["skills/cognition_engines/engine.py"]},
     "get_session_context": {"task_description": "choose a database", "format": "json"},
     "list_memories": {"limit": 1},
     "search": {"query": "crash index", "limit": 1},
@@ -137,7 +139,7 @@ async def test_every_tool_answers_over_standard_input_and_output(sampled: Path, 
             assert not result.is_error, result
             Draft202012Validator(listed[name].output_schema).validate(result.structured_content)
             found = body_of(result)
-            held = ("decisions", "results", "episodes", "content", "total", "changes", "memories", "text")
+            held = ("decisions", "results", "episodes", "content", "total", "changes", "memories", "governing", "text")
             assert any(found.get(key) for key in held), name
 
 

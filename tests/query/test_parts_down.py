@@ -79,6 +79,7 @@ CALLS = [
     asked("recall", {"records"}, conversationId="talk-1"),
     asked("recall", {"records"}, context="meeting"),
     asked("listMemories", {"records"}, limit=3),
+    asked("getDecisionContext", {"records"}, files=["src/a.py"]),
     # what finds nothing asks the records all the same
     asked("queryDecisions", {"records", "keywords"}, query="zzzqqq", mode="keyword"),
     asked("queryDecisions", ALL, query="?", filters={"category": "zzzqqq"}),
@@ -105,7 +106,7 @@ CALLS = [
 
 # one of these is in each result
 MEMBERS = ("decisions", "results", "episodes", "turns", "chunkId", "scopes", "methods", "seq", "found")
-MEMBERS += ("total", "nodes", "provenance", "rows", "changes")
+MEMBERS += ("total", "nodes", "provenance", "rows", "changes", "governing")
 
 
 @dataclass(frozen=True)

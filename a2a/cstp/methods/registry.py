@@ -3,6 +3,7 @@
 from typing import Any
 
 from cstp.contract import Method
+from cstp.methods.decision_context import GET_DECISION_CONTEXT
 from cstp.methods.decision_links import GET_GRAPH, LINK_DECISIONS, UNLINK_DECISIONS
 from cstp.methods.decision_reads import GET_DECISION, GET_STATS, LIST_DECISIONS
 from cstp.methods.decision_records import RECORD_DECISION, REVIEW_DECISION, SET_STATUS, UPDATE_DECISION
@@ -26,6 +27,7 @@ METHODS: tuple[Method[Any, Any], ...] = (
     LIST_DECISIONS,
     GET_STATS,
     GET_GRAPH,
+    GET_DECISION_CONTEXT,
     GET_DECISIONS,
     GET_PATTERNS,
     GET_WARNINGS,

@@ -82,6 +82,11 @@ CALLS: Final[Sequence[Call]] = (
         "cstp.listMemories",
         {"context": "document", "limit": 1},
     ),
+    Call(
+        "The decisions that govern a file",
+        "cstp.getDecisionContext",
+        {"files": ["skills/cognition_engines/indexes/columns/sketches.py"], "maxTokens": 300},
+    ),
     Call("What changes from now on", "cstp.changes", {"since": "now", "kinds": ["decision"], "waitMs": 10}),
     Call("Who the token makes the caller", "cstp.whoami", {}),
 )

@@ -27,10 +27,10 @@ from cognition_engines.ingest.options import (
     Texts,
     bare_name,
 )
-from cognition_engines.ingest.patterns import BadPattern, parse_patterns
 from cognition_engines.ingest.run import ingest
 from cognition_engines.kinds.fields import a_line, is_line
 from cognition_engines.models import SENSITIVITIES
+from cognition_engines.path_patterns import BadPattern, parse_patterns
 from cstp_server.cli.remote import connect
 from cstp_server.cli.remote_records import RemoteRecords
 from cstp_server.cli.spooling import copy_to_file

@@ -26,6 +26,7 @@ _EDIT_SECONDS: Final = 1.5
 _START_TOKENS: Final = 1500
 _EDIT_TOKENS: Final = 1000
 _DEEPEST: Final = 64  # folders above a file
+_ITEM: Final = "\n- ["  # of a briefing; one without any is no use
 _FRESH: Final = ("compact", "clear")  # starts at which an agent has lost earlier explanations
 
 
@@ -90,7 +91,8 @@ def _at_start(given: Mapping[str, Any], target: Target) -> str | None:
         forget_files(session)
     params = {"format": "markdown", "maxTokens": _START_TOKENS}
     found = call_method(target, "cstp.getSessionContext", params, monotonic() + _START_SECONDS, waiting=True)
-    return _context(given, "SessionStart", found["markdown"])
+    text = found["markdown"]
+    return _context(given, "SessionStart", text) if _ITEM in text else None
 
 
 def _before_edit(given: Mapping[str, Any], target: Target) -> str | None:

@@ -33,7 +33,7 @@ def chosen_tools(choice: str | Sequence[str]) -> frozenset[str]:
     """Return the names of the chosen tools. A text is a profile, or names separated by commas. Raise UnknownTools."""
     given = [name.strip() for name in choice.split(",")] if isinstance(choice, str) else list(choice)
     if len(given) == 1 and (profile := PROFILES.get(given[0])) is not None:
-        return frozenset(profile) & frozenset(NAMES)
+        return frozenset(profile)
     wrong = [name for name in given if name not in NAMES]
     if wrong or not given:
         raise UnknownTools(f"{FORM}{_hint(wrong)}")

@@ -1,4 +1,4 @@
-"""The MCP server of the SDK with our tools and the page of MCP Apps.
+"""The MCP server of the SDK with our tools, the page of MCP Apps and the skill.
 
 Each transport passes the function that runs a call. The page is described in
 https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx
@@ -21,6 +21,7 @@ import cstp
 from cstp.errors import CstpError, MethodNotFound
 from cstp_server.mcp.connectors import for_connectors
 from cstp_server.mcp.errors import error_body
+from cstp_server.mcp.skill import add_skill, read_skill
 from cstp_server.mcp.tools import DECISION_VIEW, INSTRUCTIONS, TOOLS, Tool, find_tool
 from cstp_server.rpc.dispatch import Outcome
 
@@ -51,7 +52,7 @@ class Door:
 
 
 def make_mcp_server(door: Door, *, output_schemas: bool) -> Server[Any]:
-    """Return a server of the tools. Raise OSError if the page of MCP Apps cannot be read."""
+    """Return a server of the tools. Raise OSError if the page of MCP Apps or the skill cannot be read."""
     listed = {name: tool.as_listed(output_schemas) for name, tool in TOOLS.items()}
 
     async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -78,10 +79,11 @@ def make_mcp_server(door: Door, *, output_schemas: bool) -> Server[Any]:
         found = for_connectors(tool.name, tool.result(outcome.result), door.page)
         return types.CallToolResult(content=[_as_text(found)], structured_content=found)
 
-    views, page = listed_views(), view_file().read_text(encoding="utf-8")
+    skill, page = read_skill(), view_file().read_text(encoding="utf-8")
+    resources = types.ListResourcesResult(resources=[listed_view(), skill.as_listed()])
 
     async def list_resources(_: Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        return views
+        return resources
 
     async def list_templates(
         _: Context, params: types.PaginatedRequestParams | None
@@ -89,7 +91,7 @@ def make_mcp_server(door: Door, *, output_schemas: bool) -> Server[Any]:
         return types.ListResourceTemplatesResult(resource_templates=[])
 
     async def read_resource(_: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        return read_view(params.uri, page)
+        return skill.as_read() if params.uri == skill.uri else read_view(params.uri, page)
 
     server = Server(
         "cstp",
@@ -109,6 +111,7 @@ def make_mcp_server(door: Door, *, output_schemas: bool) -> Server[Any]:
         on_read_resource=read_resource,
     )
     server.extensions[EXTENSION_ID] = {}
+    add_skill(server, skill)
     return server
 
 
@@ -121,9 +124,9 @@ def view_file() -> Path:
     return Path(str(files("cstp_server"))) / "ui" / "mcp_app" / "decision.html"
 
 
-def listed_views() -> types.ListResourcesResult:
-    """Return the views as `resources/list` has them."""
-    view = types.Resource(
+def listed_view() -> types.Resource:
+    """Return the page as `resources/list` has it."""
+    return types.Resource(
         uri=DECISION_VIEW,
         name="decision",
         title="Decisions",
@@ -131,7 +134,6 @@ def listed_views() -> types.ListResourcesResult:
         mime_type=APP_MIME_TYPE,
         _meta=dict(_META),
     )
-    return types.ListResourcesResult(resources=[view])
 
 
 def read_view(uri: str, page: str) -> types.ReadResourceResult:

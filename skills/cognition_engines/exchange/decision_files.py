@@ -21,7 +21,7 @@ _LONGEST_NAME: Final = 60  # characters of a title in the name of a file
 _NO_LETTERS: Final = re.compile(r"[^a-z0-9]+")
 # Members that files have no member of their own for, so that they are metadata there.
 _OTHERS: Final = (
-    *("feature", "pr", "validFrom", "validTo", "file", "line", "commit", "reviewBy", "affects", "sources"),
+    *("feature", "pr", "validFrom", "validTo", "file", "line", "commit", "reviewBy", "sources"),
     "kpiIndicators",
 )
 
@@ -86,6 +86,7 @@ def _members(decision: Decision, content_hash: str) -> Mapping[str, JsonValue]:
         "confidence": decision.confidence,
         "tags": list(decision.tags),
         "reasons": [_without_null(one) for one in stated["reasons"]],
+        "affects": stated["affects"],
         "project": decision.project,
         "sensitivity": stated["sensitivity"] if decision.sensitivity else None,
         "metadata": decision.metadata | {name: value for name, value in others.items() if value not in (None, [])},

@@ -20,6 +20,7 @@ from pydantic_core import ErrorDetails
 from cognition_engines.drafts.ids import digest, with_place
 from cognition_engines.drafts.plain_values import join_reasons, unsound
 from cognition_engines.escapes import one_line
+from cognition_engines.kinds.affects import GivenPart, GivenParts, parts_of
 from cognition_engines.kinds.fields import PRINTABLE, Instant, Level, Metadata, Model, Share, Text
 from cognition_engines.kinds.registry import Record, adapter, add_prefix, kind_of, validate_record
 from cognition_engines.kinds.spec import KINDS, MAX_ID, Kind, Origin
@@ -56,6 +57,7 @@ _BY_NAME: Final[Mapping[str, Any]] = {
     "text": Annotated[str, Text(10_000_000, shortest=0)],
     "status": _Status | None,
     "reasons": tuple[_Reason, ...],
+    "affects": GivenParts,
     "sensitivity": Level,
     "metadata": Metadata,
 }
@@ -176,6 +178,7 @@ def record_members(record: Record) -> dict[str, Any]:
     """Return the members of a record as lines have them, by their names in camelCase."""
     if isinstance(record, Decision):
         given = {name: value for name, value in _by_name(record).items() if name != "id"}
+        given["affects"] = tuple(GivenPart(type=one.type, pattern=one.pattern) for one in record.affects)
         given["reasons"] = tuple(_Reason(type=one.type, text=one.text, strength=one.strength) for one in record.reasons)
         dumped: dict[str, Any] = _DECISION.dump_python(_Decision(**given), mode="json", by_alias=True)
         dumped = {"id": record.id, **dumped}
@@ -238,6 +241,7 @@ def _record(kind: Kind, members: Mapping[str, Any]) -> Record:
     read = _DECISION.validate_json(orjson.dumps(others))
     given = _by_name(read)
     given["reasons"] = tuple(Reason(one.type, one.text, one.strength) for one in read.reasons)
+    given["affects"] = parts_of(read.affects)
     return Decision(id=id, **given)
 
 

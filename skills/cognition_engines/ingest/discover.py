@@ -14,11 +14,12 @@ from cognition_engines.ingest.formats.converted import format_of
 from cognition_engines.ingest.formats.reader import FormatReader
 from cognition_engines.ingest.moved_files import KnownFiles, RunFile
 from cognition_engines.ingest.options import ALL_FILES, Options, Selection
-from cognition_engines.ingest.patterns import IGNORE_FILE, BadPattern, Filter, filter_of, patterns_in
+from cognition_engines.ingest.patterns import IGNORE_FILE, Filter, filter_of, patterns_in
 from cognition_engines.ingest.report import Tally, is_gone
 from cognition_engines.ingest.repository import Places
 from cognition_engines.models import Problem
 from cognition_engines.open_file import kind_of_place
+from cognition_engines.path_patterns import BadPattern
 
 _LEFT_OUT: Final = frozenset({"node_modules", "venv", "__pycache__"})
 LINK: Final = "link"  # under which links to anything are counted

@@ -13,6 +13,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from pydantic import Field, JsonValue, WithJsonSchema
 
+from cognition_engines.kinds.affects import GivenParts
 from cognition_engines.kinds.fields import (
     MAX_MEMBERS,
     MAX_METADATA,
@@ -104,6 +105,7 @@ class GivenDecision(Model):
     sensitivity: Annotated[Level | None, Field(description="one of " + ", ".join(SENSITIVITIES))] = None
     supersedes: _Refs = ()
     superseded_by: _Refs = ()
+    affects: GivenParts = ()
     metadata: Annotated[
         Metadata,
         Field(description=f"an object of at most {MAX_MEMBERS} members and {MAX_METADATA:,} characters as JSON"),

@@ -140,11 +140,9 @@ def _share_subject(new: Record, old: Record) -> bool:
 
 
 def _files_of(decision: Decision) -> set[str]:
-    details = decision.details
-    if details is None:
-        return set()
-    paths = {one.pattern for one in details.affects if one.type == "path"}
-    return paths if details.file is None else paths | {details.file}
+    paths = {one.pattern for one in decision.affects if one.type == "path"}
+    file = None if decision.details is None else decision.details.file
+    return paths if file is None else paths | {file}
 
 
 def read_statement(record: Record) -> Statement:

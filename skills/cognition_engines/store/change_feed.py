@@ -24,7 +24,7 @@ _LAST: Final = sa.select(counter.c.seq)
 _FIXED: Final = ("seq", "first_seq", "key", "id", "sensitivity")
 _SPINE: Final = (
     *("project", "context", "system", "at", "importance", "parent", "since", "until"),
-    *("author", "people", "recorded_by"),
+    *("author", "people", "recorded_by", "repository"),
 )
 # The columns of a space that are named otherwise in the table of a kind, or are the same for all of it.
 _NAMED: Final[Mapping[tuple[str, Kind], str]] = {("topics", Kind.CHUNK): "tags"}

@@ -10,11 +10,12 @@ import orjson
 from pydantic import TypeAdapter
 
 from cognition_engines.errors import ComponentFailed
+from cognition_engines.kinds.affects import governed_texts
 from cognition_engines.kinds.artifacts import Turn
 from cognition_engines.kinds.extractions import CLASSES, CONTENTS
 from cognition_engines.kinds.registry import SPECS, Record, kind_of, spec_of
 from cognition_engines.kinds.spec import Facets, Kind, Origin, short_key
-from cognition_engines.models import Reason, Sensitivity, microseconds
+from cognition_engines.models import AffectedPart, Reason, Sensitivity, microseconds
 from cognition_engines.spaces import OPEN
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 from cognition_engines.unicode_forms import fold_text
@@ -162,6 +163,8 @@ def _column(name: str, hint: Any) -> Column:
         return Column(name, "json", nullable, _dump, _texts)
     if plain == tuple[Reason, ...]:  # by hand: every search reads them
         return Column(name, "json", nullable, _dump_reasons, _reasons)
+    if plain == tuple[AffectedPart, ...]:  # by hand, too
+        return Column(name, "json", nullable, _dump_parts, _parts)
     if name == "content":  # of an extraction: read by its type
         return Column(name, "json", nullable, _dump_content)
     if get_origin(plain) is dict:
@@ -192,6 +195,14 @@ def _dump_reasons(reasons: Sequence[Reason]) -> str:
 
 def _reasons(cell: str) -> tuple[Reason, ...]:
     return () if cell == "[]" else tuple([Reason(*parts) for parts in orjson.loads(cell)])
+
+
+def _dump_parts(parts: Sequence[AffectedPart]) -> str:
+    return _dump([(part.type, part.pattern) for part in parts])
+
+
+def _parts(cell: str) -> tuple[AffectedPart, ...]:
+    return () if cell == "[]" else tuple([AffectedPart(*part) for part in orjson.loads(cell)])
 
 
 def _dump_content(content: object) -> str:
@@ -226,6 +237,7 @@ DERIVED: Final[Mapping[Kind, tuple[Column, ...]]] = {
         Column("own_status", "text", True),
         Column("own_outcome", "text", True),
         Column("review_by", "whole", True, microseconds),
+        Column("governs", "json", True, _dump),
     ),
 }
 _DERIVE: Final[Mapping[str, Callable[[Any], Any]]] = {
@@ -233,6 +245,7 @@ _DERIVE: Final[Mapping[str, Callable[[Any], Any]]] = {
     "own_status": lambda decision: decision.status,
     "own_outcome": lambda decision: decision.outcome,
     "review_by": lambda decision: decision.review_by,
+    "governs": lambda decision: governed_texts(decision.affects) or None,
 }
 
 

@@ -15,6 +15,7 @@ from cognition_engines.writing.entries import (
     RATIFY,
     Handler,
     Prepared,
+    check_affects,
     check_link_owner,
     check_links,
     check_owner,
@@ -62,6 +63,7 @@ def record(
 ) -> RecordedDecision:
     """Store a new decision, with its links."""
     project = project_for(writer, asked.project, asked.sensitivity)
+    check_affects(asked.stated)
     id, at = f"dec_{token_hex(8)}", transaction.author.at
     details = details_of(asked.stated)
     if asked.review_in is not None:
@@ -125,6 +127,7 @@ def update(
     """Store another content of a decision; keep the earlier ones."""
     stored = decision_of(transaction, writer, asked.id)
     check_owner(stored, writer)
+    check_affects(asked.stated, "updates.")
     id = str(stored.record.id)
     if asked.expected_revision is not None and asked.expected_revision != stored.revision:
         raise WriteConflict(id, "revision", str(asked.expected_revision), str(stored.revision))

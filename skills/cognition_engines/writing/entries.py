@@ -6,10 +6,12 @@ from hashlib import sha256
 from typing import Any, Final, Generic, TypeVar
 
 from cognition_engines.drafts.ids import digest, with_place
+from cognition_engines.kinds.affects import check_part
 from cognition_engines.kinds.decisions import UNDECIDED, DecisionLink
 from cognition_engines.kinds.registry import Record, embedding_text, kind_of
 from cognition_engines.kinds.spec import WRITTEN, Kind, Origin
 from cognition_engines.models import Decision, Sensitivity
+from cognition_engines.path_patterns import BadPattern
 from cognition_engines.store.audit.audit_rows import AuditedRecord
 from cognition_engines.store.values import Entry, FloatArray, StoredRecord
 from cognition_engines.store.write_transaction import WriteTransaction
@@ -65,6 +67,15 @@ def check_owner(stored: StoredRecord, writer: WriteCaller) -> None:
         raise WriteConflict(str(stored.record.id), "fileOwned", "a record that an agent wrote", f"the file {path}")
     if stored.origin.recorded_by != writer.agent and AMEND_OTHERS not in writer.scopes:
         raise ScopeNeeded(AMEND_OTHERS)
+
+
+def check_affects(decision: Decision, within: str = "") -> None:
+    """Raise WriteRefused, with the member of `within`, for a pattern that can match no path or is too long."""
+    for place, part in enumerate(decision.affects):
+        try:
+            check_part(part.type, part.pattern)
+        except BadPattern as error:
+            raise WriteRefused(f"{within}affects[{place}].pattern", str(error)) from None
 
 
 def check_links(targets: Iterable[StoredRecord], writer: WriteCaller) -> None:

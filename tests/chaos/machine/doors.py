@@ -17,6 +17,7 @@ from cognition_engines.ingest.options import Options, Summary
 from cognition_engines.kinds.spec import KINDS
 from cognition_engines.queries.pools import Pool
 from cstp.methods.registry import METHODS
+from cstp_server.handlers.decision_context import decision_context_methods
 from cstp_server.handlers.decision_reads import decision_read_methods
 from cstp_server.handlers.decision_records import decision_record_methods
 from cstp_server.handlers.decisions import decision_methods
@@ -74,6 +75,7 @@ class Doors:
         methods = (
             *decision_methods(engine, "tests"),
             *decision_read_methods(engine),
+            *decision_context_methods(engine),
             *decision_record_methods(engine),
             *episode_methods(engine),
             *knowledge_methods(engine),

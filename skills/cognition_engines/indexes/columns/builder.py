@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cognition_engines.indexes.columns.path_index import GOVERNS, PathIndex
 from cognition_engines.indexes.columns.saved import SavedColumns, living_columns
 from cognition_engines.indexes.columns.sketches import sketch, word_count
 from cognition_engines.indexes.columns.snapshot import ABSENT, Bools, Fetch, Ints, MaskCache, Snapshot
@@ -209,6 +210,7 @@ class Columns:
         self._starts, self._counts = _GrowingArray(np.int64), _GrowingArray(np.int64)
         self._labels = {label.name: _Label(self._read[label.name]) for label in self._space.labels}
         self._posted = {name: _PostingLists() for name in ("parent", *(each.name for each in self._space.sets))}
+        self._paths = PathIndex()
         self._vectors = _GrowingArray(np.float32, self._dim)
         self._owners = _GrowingArray(np.int64)
         self._single = True
@@ -299,6 +301,8 @@ class Columns:
         self.compactions += 1
 
     def _take(self) -> Snapshot:
+        if GOVERNS in self._posted:
+            self._paths.learn(self._posted[GOVERNS].rows)
         # ids, codes and postings only grow, so a snapshot may share them: it reads no further than its own rows
         return Snapshot(
             seq=self._seq,
@@ -320,5 +324,6 @@ class Columns:
             sketches=tuple(column.view() for column in self._sketches),
             fetch=self._fetch,
             row_of=self._row_of.copy(),
+            paths=self._paths,
             masks=MaskCache(self._size),
         )

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, Final
 
+from cognition_engines.kinds.affects import PATHS, governed_texts
 from cognition_engines.kinds.knowledge import Chunk
 from cognition_engines.kinds.registry import SPECS, references_of
 from cognition_engines.kinds.spec import Kind, Role
@@ -13,12 +14,14 @@ from cognition_engines.models import (
     Condition,
     Conditions,
     Decision,
+    Governs,
     HasAll,
     HasAny,
     Not,
     OneOf,
     microseconds,
 )
+from cognition_engines.path_patterns import includes_any
 from cognition_engines.spaces import LISTED, OPEN, SEARCHED
 from cognition_engines.store.values import StoredRecord
 
@@ -52,6 +55,9 @@ def _meets(condition: Condition, stored: StoredRecord) -> bool:
             return _read(stored, name, texts) <= _read(stored, name, _members(stored, name))
         case HasAny(name, texts):
             return bool(_read(stored, name, texts) & _read(stored, name, _members(stored, name)))
+        case Governs(name, paths):
+            lists = [text for text in _members(stored, name) if text.startswith(PATHS)]
+            return any(includes_any(lines.removeprefix(PATHS), paths) for lines in lists)
         case Not(conditions):
             return not accepts(conditions, stored)
 
@@ -116,6 +122,7 @@ _LABELS: Final[Mapping[str, Callable[[StoredRecord], str | None]]] = {
     "author": lambda stored: stored.facets.author,
     "type": _type,
     "recorded_by": lambda stored: stored.origin.recorded_by,
+    "repository": lambda stored: stored.origin.repository,
     "has_outcome": lambda stored: "no" if _member("outcome")(stored) is None else "yes",
 }
 _NUMBERS: Final[Mapping[str, Callable[[StoredRecord], float | None]]] = {
@@ -130,6 +137,7 @@ _NUMBERS: Final[Mapping[str, Callable[[StoredRecord], float | None]]] = {
 _SETS: Final[Mapping[str, Callable[[StoredRecord], tuple[str, ...] | None]]] = {
     "topics": lambda stored: stored.record.tags if isinstance(stored.record, Chunk) else _member("topics")(stored),
     "people": lambda stored: stored.facets.people,
+    "governs": lambda stored: governed_texts(stored.record.affects) if isinstance(stored.record, Decision) else None,
     "actors": _reference_reader(Role.ACTOR),
     "subjects": _reference_reader(Role.SUBJECT),
 }

@@ -14,8 +14,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from cognition_engines.indexes.columns.path_index import PathIndex
 from cognition_engines.indexes.columns.sketches import Words
-from cognition_engines.models import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf, Viewer
+from cognition_engines.models import AtLeast, AtMost, Condition, Conditions, Governs, HasAll, HasAny, Not, OneOf, Viewer
 from cognition_engines.spaces import NO_NUMBER
 from cognition_engines.store.values import FINGERPRINT_PRIME
 
@@ -107,6 +108,7 @@ class Snapshot:
     maps a record's key to its row, or -1. `codes` maps a label's text to its code in the column of that name,
     `postings` a text of a set (or, for `parent`, a key) to the rows that hold it, ascending; `read` is how a column
     reads a text, folded or as it is.
+    `paths` finds the patterns of decisions.
     `ids` holds each row's id, `masks` the cache of recent masks. Dictionaries, `ids` and postings may
     have grown since: no row beyond `keys` counts.
     """
@@ -130,6 +132,7 @@ class Snapshot:
     sketches: tuple[Words, ...]
     fetch: Fetch | None
     row_of: NDArray[np.int32]
+    paths: PathIndex
     masks: MaskCache
 
     @property
@@ -212,6 +215,10 @@ class Snapshot:
         read = self.read[name]
         return self._living_rows(name, {read(text) for text in texts})
 
+    def rows_holding(self, name: str, text: str) -> Ints:
+        """Return the rows whose set `name` holds a text in the form of the column, dead ones, too, ascending."""
+        return next((rows.astype(np.int64) for rows in self._posting_lists(name, (text,))), np.empty(0, np.int64))
+
     def children(self, parents: Iterable[int]) -> Ints:
         """Return the living rows whose parent has one of these keys, ascending."""
         return self._living_rows("parent", set(parents))
@@ -251,6 +258,9 @@ class Snapshot:
                 alone = [self._rows_with(name, (text,)) for text in texts]
                 every = reduce(np.logical_and, alone, np.ones(len(self.keys), np.bool_))
                 return lambda part: every[part]
+            case Governs(name, paths):
+                governing = self._rows_with(name, self.paths.matching(paths))
+                return lambda part: governing[part]
             case Not(conditions):
                 return _any([_not(test) for test in self._tests(conditions)])
 

@@ -25,6 +25,7 @@ from cognition_engines.models import (
     AtMost,
     Condition,
     Conditions,
+    Governs,
     HasAll,
     HasAny,
     Not,
@@ -163,7 +164,7 @@ def textual(conditions: Conditions) -> Conditions:
 
 
 def marks_for(condition: Condition, readers: Readers) -> Marks:
-    """Return the marks that a text must have to meet the condition; none if it is on numbers, or negated."""
+    """Return the marks that a text must have to meet the condition; none if it is on numbers or paths, or negated."""
     match condition:
         case OneOf(columns, texts):
             return (tuple(mark(column, readers[column](text)) for column in columns for text in texts),)
@@ -171,7 +172,7 @@ def marks_for(condition: Condition, readers: Readers) -> Marks:
             return (tuple(mark(name, readers[name](text)) for text in texts),)
         case HasAll(name, texts):
             return tuple((mark(name, readers[name](text)),) for text in texts)
-        case AtLeast() | AtMost() | Not():
+        case AtLeast() | AtMost() | Governs() | Not():
             return ()
         case _:
             assert_never(condition)

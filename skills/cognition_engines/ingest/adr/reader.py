@@ -41,7 +41,9 @@ from cognition_engines.models import Decision, Problem
 
 _CHECKED: Final = (
     "id", "category", "confidence", "stakes", "outcome", "tags", "project", "sensitivity", "reasons", "metadata",
+    "affects",
 )  # fmt: skip
+_PATHS: Final = "paths"  # another name of `affects`
 _EXPORTED: Final = "cstpexport"  # of a decision that an agent recorded: see exchange/decision_files.py
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _DATE_MEMBERS: Final = ("date", "decisiondate", "decided", "created", "creationdate")
@@ -57,7 +59,7 @@ _DECISION_NAMES: Final = frozenset(
 _STATUS_MEMBERS: Final = ("status", "stage", "state")
 # Members that become fields and sections; MADR's own members and the file's kind are kept without a warning.
 _READ: Final = frozenset(
-    {"title", _EXPORTED, *_CHECKED, *_STATUS_MEMBERS, *_DATE_MEMBERS, *_BY_MEMBERS, *_OVER_MEMBERS}
+    {"title", _EXPORTED, _PATHS, *_CHECKED, *_STATUS_MEMBERS, *_DATE_MEMBERS, *_BY_MEMBERS, *_OVER_MEMBERS}
 )
 _OF_TEXT: Final = frozenset(map(plain_name, HEADINGS))
 _QUIET: Final = frozenset({"deciders", "decisionmakers", "consulted", "informed", *_KIND_MEMBERS})
@@ -212,6 +214,10 @@ def _check_front_matter(front: FrontMatter) -> Decision:
     given: dict[str, Value] = {name: front.value(name) for name in _CHECKED if front.has(name)}
     if front.tags_in_line():
         given["tags"] = list(front.tags())
+    if front.text(_PATHS):
+        if "affects" in given:
+            raise Unacceptable("affects is given twice, as paths, too")
+        given["affects"] = front.value(_PATHS)
     metadata = given.get("metadata", {})
     if isinstance(metadata, dict):
         given["metadata"] = {**_others(front, _READ | _OF_TEXT), **metadata}
@@ -235,7 +241,7 @@ def _draft(file: _File, title: _Title) -> tuple[RecordDraft | str, tuple[Problem
     stated += file.header.lone_dates if status is None or status.date is None else []
     date = decide_date(stated, status, file.header.changes, file.name.stem)
     supersedes, superseded_by = _references(file)
-    consumed = {name for name in (*_CHECKED, _EXPORTED) if file.front.has(name)}
+    consumed = {name for name in (*_CHECKED, _PATHS, _EXPORTED) if file.front.has(name)}
     consumed |= {"title"} if title.from_member else set()
     consumed |= {status_member} if status is not None and status_member else set()
     consumed |= set(members) if date.source is not None and date.source in stated[: len(members)] else set()

@@ -27,6 +27,7 @@ from cognition_engines.drafts.plain_values import (
 from cognition_engines.ingest.dates import iso_date
 from cognition_engines.ingest.statuses import normalise_status
 from cognition_engines.ingest.structured.aliases import VECTORS, own_names, snake
+from cognition_engines.kinds.affects import parts_of, refused_part
 from cognition_engines.kinds.decisions import GivenDecision
 from cognition_engines.kinds.fields import Metadata
 from cognition_engines.kinds.registry import Record, validate_record
@@ -211,6 +212,8 @@ def _make_strict(name: str, value: Value) -> Value:
     """Return the value with its lenient forms made strict; see docs/decision-files.md."""
     if name == "tags":
         return labels(value)
+    if name == "affects" and isinstance(value, str):
+        return [value]
     value = [_whole(item) for item in value] if isinstance(value, list) else _whole(value)
     if name in ("supersedes", "superseded_by"):
         items = value if isinstance(value, list) else [value]
@@ -242,6 +245,8 @@ def _check_decision(given: Mapping[str, Value], wrong: list[str]) -> GivenDecisi
     for name, value in given.items():
         if (refused := first_refusal(value)) is not None:
             broken[name] = f"{name}: {refused.reason}"
+        elif name == "affects" and (bad := refused_part(value)) is not None:
+            broken[name] = f"affects: {bad}"
         elif unsound({name: value}) or (name == "date" and not (isinstance(value, str) and iso_date(value))):
             broken[name] = _rules()[name]
     fine = {name: _make_strict(name, value) for name, value in given.items() if name not in broken}
@@ -278,6 +283,7 @@ def read_decision(
         raise Unacceptable(join_reasons(found.wrong))
     given = {field.name: getattr(read, field.name) for field in fields(read)}
     given |= {
+        "affects": parts_of(read.affects),
         "reasons": tuple(Reason(one.type, one.text, one.strength) for one in read.reasons),
         "status": None if read.status is None else normalise_status(read.status),
         "status_text": read.status,

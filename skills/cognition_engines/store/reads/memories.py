@@ -15,7 +15,7 @@ from cognition_engines.kinds.fields import normal
 from cognition_engines.kinds.graph import Edge, Entity
 from cognition_engines.kinds.registry import add_prefix
 from cognition_engines.kinds.spec import KINDS, Kind, Role
-from cognition_engines.models import AtLeast, AtMost, Condition, Conditions, HasAll, HasAny, Not, OneOf, Viewer
+from cognition_engines.models import AtLeast, AtMost, Condition, Conditions, Governs, HasAll, HasAny, Not, OneOf, Viewer
 from cognition_engines.store.database import Store, begin_read, pages
 from cognition_engines.store.reads.by_key import found_by_keys, visible
 from cognition_engines.store.schema import TABLES, links, place_of, records
@@ -48,6 +48,8 @@ def _read(condition: Condition) -> sa.ColumnElement[bool]:
             return sa.and_(sa.true(), *(_holds(name, text) for text in texts))
         case HasAny(name, texts):
             return sa.or_(sa.false(), *(_holds(name, text) for text in texts))
+        case Governs(name, _):
+            return _holds(name, "")
         case Not(conditions):
             # NOT of unknown, if a number is missing, would be unknown as well
             return sa.case((sa.and_(sa.true(), *where(conditions)), sa.false()), else_=sa.true())

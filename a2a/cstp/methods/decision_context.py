@@ -1,0 +1,85 @@
+"""The decisions that govern files: `cstp.getDecisionContext`."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from cstp.contract import DecisionId, DecisionIds, Method, ToolText, WireResult
+from cstp.fields import WHOLE, FilePath, InstantOut, Label, each_once, not_blank
+from cstp.reads import Present, ReadParams
+
+
+class GetDecisionContextParams(ReadParams):
+    """Files that are to be changed, from the root of their repository, and names of packages, interfaces and data."""
+
+    files: Annotated[
+        list[FilePath], Field(min_length=1, max_length=256, description="With `/` between names, no `.` or `..`.")
+    ]
+    repository: Annotated[str, Field(min_length=1, max_length=1024), AfterValidator(not_blank)] | None = Field(
+        default=None,
+        description="As ingest names it, such as `github.com/acme/shop`: leaves out decisions in files of others.",
+    )
+    project: Label | None = None
+    packages: Annotated[list[Label], Field(max_length=256)] | None = Field(
+        default=None, description="Names in `affects` of the types package, api and data, exactly."
+    )
+    max_tokens: Annotated[int, Field(ge=256, le=32_000), WHOLE] = Field(
+        default=4000,
+        description="Longest answer, in tokens of three bytes: decisions that do not fit are left out.",
+    )
+    include: Annotated[list[Literal["snippet", "files"]], Field(max_length=2), AfterValidator(each_once)] | None = (
+        Field(
+            default=None,
+            description="What each decision has in addition. `snippet`: the sentences of its text that are nearest to "
+            "the names in the paths, at most 600 characters. `files`: those of the files that it governs.",
+        )
+    )
+
+
+class GoverningRecord(WireResult):
+    """A decision; `matched` are its patterns and names that match, the most specific first.
+
+    `supersededBy` are the ids of its successors if it is no longer in force. `snippet` and `files` are present if
+    requested; a snippet for which there is no room is left out.
+    """
+
+    id: DecisionId
+    title: str
+    status: str | None
+    date: InstantOut | None
+    matched: list[str]
+    files: Present[list[str]] = None
+    snippet: Present[str] = None
+    superseded_by: DecisionIds
+
+
+class GetDecisionContextResult(WireResult):
+    """The decisions whose patterns match, the most specific pattern first, then the newest.
+
+    `governing` are in force, `proposals` have the status draft, proposed or pending, `history` are superseded,
+    rejected, deprecated or no longer valid. `tokens` is the length of the answer, `omitted` the number of decisions
+    that did not fit.
+    """
+
+    governing: list[GoverningRecord]
+    proposals: list[GoverningRecord]
+    history: list[GoverningRecord]
+    tokens: int
+    omitted: int
+
+
+GET_DECISION_CONTEXT = Method(
+    name="cstp.getDecisionContext",
+    summary="Return the decisions that govern files: in force, proposed and past.",
+    params=GetDecisionContextParams,
+    result=GetDecisionContextResult,
+    from_records=True,
+    tool=ToolText(
+        title="Decisions that govern files",
+        description=(
+            "Use before you change files: it returns the decisions that govern them, those in force first, with "
+            "the proposed and the past ones. For questions in words use query_decisions."
+        ),
+        view="decision",
+    ),
+)

@@ -1,0 +1,114 @@
+"""The parts of a project that a decision governs: their rules, and the texts by which the decision is found."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, TypeAlias
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from cognition_engines.kinds.fields import Line, Model, OrText
+from cognition_engines.models import AffectedPart, AffectedType
+from cognition_engines.path_patterns import (
+    LONGEST_GOVERNING,
+    BadPattern,
+    anchor_of,
+    check_governing,
+    compile_list,
+    count_names,
+    includes,
+)
+
+PATH: Final = "path"
+MOST_PARTS: Final = 100  # of a decision
+PATHS: Final = f"{PATH}:"  # before a list of patterns of paths
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenPart(Model):
+    """A part in a file: paths by a pattern, relative to the root of the repository, or anything else by its name."""
+
+    type: AffectedType = "path"
+    pattern: Annotated[str, Line(LONGEST_GOVERNING)]
+
+
+def check_part(type: str, pattern: str) -> None:
+    """Raise BadPattern, whose message completes the name of the pattern, if it is no pattern of paths."""
+    if type == PATH:
+        check_governing(pattern)
+
+
+def _check(part: GivenPart) -> GivenPart:
+    try:
+        check_part(part.type, part.pattern)
+    except BadPattern as error:
+        raise PydanticCustomError("pattern", "{reason}", {"reason": str(error)}) from None
+    return part
+
+
+GivenParts: TypeAlias = Annotated[
+    tuple[
+        Annotated[GivenPart, OrText(lambda text: GivenPart(pattern=text), LONGEST_GOVERNING), AfterValidator(_check)],
+        ...,
+    ],
+    Field(
+        max_length=MOST_PARTS,
+        description=f"a list of at most {MOST_PARTS} patterns of paths as in a .gitignore, each of at most "
+        f"{LONGEST_GOVERNING} characters, or of objects with type (path, package, api or data) and pattern",
+    ),
+]
+
+
+def refused_part(given: object) -> str | None:
+    """Return the name of the first bad pattern in a list of a file, and what it must be; None without one."""
+    for number, item in enumerate(given if isinstance(given, list) else [given], start=1):
+        kind, pattern = (item.get("type", PATH), item.get("pattern")) if isinstance(item, dict) else (PATH, item)
+        if isinstance(pattern, str):
+            try:
+                check_part(kind, pattern)
+            except BadPattern as error:
+                return f"pattern {number} {error}: {pattern[:LONGEST_GOVERNING]!r}"
+    return None
+
+
+def parts_of(given: Iterable[GivenPart]) -> tuple[AffectedPart, ...]:
+    """Return the parts as records hold them."""
+    return tuple(AffectedPart(one.type, one.pattern) for one in given)
+
+
+def governed_texts(parts: Iterable[AffectedPart]) -> tuple[str, ...]:
+    """Return the texts of a decision's parts: the type and the name, of paths the pattern.
+
+    Patterns of a list with a negated one count together, so they are one text, a line for each.
+    """
+    paths = [one.pattern for one in parts if one.type == PATH]
+    lists = ["\n".join(paths)] if any(path.startswith("!") for path in paths) else paths
+    others = [f"{one.type}:{one.pattern}" for one in parts if one.type != PATH]
+    return tuple(dict.fromkeys([*(f"{PATHS}{lines}" for lines in lists), *others]))
+
+
+def matched_parts(
+    parts: Sequence[AffectedPart], files: Mapping[str, Sequence[str]], names: Collection[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the texts of the parts that choose a file or are one of the names, the most specific first; and the files.
+
+    `files` are by their anchors: see `path_patterns.by_anchor`.
+    """
+    paths = [one.pattern for one in parts if one.type == PATH]
+    negated = any(path.startswith("!") for path in paths)
+    whole = compile_list("\n".join(paths)) if negated else None
+    found: dict[str, None] = {}
+    chosen: dict[str, None] = {}
+    for pattern in (path for path in paths if not path.startswith("!")):
+        for file in files.get(anchor_of(pattern), ()):
+            if includes(compile_list(pattern), file) and (whole is None or includes(whole, file)):
+                found[f"{PATHS}{pattern}"] = chosen[file] = None
+    found |= dict.fromkeys(f"{one.type}:{one.pattern}" for one in parts if one.type != PATH and one.pattern in names)
+    return tuple(sorted(found, key=specificity, reverse=True)), tuple(chosen)
+
+
+def specificity(text: str) -> int:
+    """Return how specific the text of a decision's part is: the names without a wildcard, of a name 1."""
+    if not text.startswith(PATHS):
+        return 1
+    return max(0 if line.startswith("!") else count_names(line) for line in text.removeprefix(PATHS).split("\n"))

@@ -1,0 +1,150 @@
+"""The decisions that govern files: in force, proposed and past, the most specific first."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import numpy as np
+
+from cognition_engines.indexes.columns.listing import ATTEMPTS, Listing
+from cognition_engines.indexes.columns.matching import accepts
+from cognition_engines.indexes.columns.path_index import GOVERNS
+from cognition_engines.indexes.columns.snapshot import Ints, Snapshot
+from cognition_engines.kinds.affects import matched_parts, specificity
+from cognition_engines.kinds.decisions import UNDECIDED
+from cognition_engines.models import Conditions, Decision, HasAny, Not, Viewer, governing, microseconds, one_of
+from cognition_engines.path_patterns import by_anchor
+from cognition_engines.queries.lists import Listings
+from cognition_engines.queries.pools import Pools
+from cognition_engines.queries.successors import links_of
+from cognition_engines.queries.turns import Agent
+from cognition_engines.store.records import Records
+from cognition_engines.store.values import StoredRecord
+
+MOST_OF_GROUP: Final = 500  # decisions of one group that are read
+_NAMED: Final = ("package", "api", "data")  # the parts that are named and have no pattern
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRequest:
+    """Files relative to the root of their repository, and names of packages, interfaces and data.
+
+    With `repository`, decisions in files of other repositories are left out; with `project`, those of others.
+    """
+
+    files: tuple[str, ...]
+    viewer: Viewer = Viewer()
+    repository: str | None = None
+    project: str | None = None
+    packages: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The texts of the parts that have one of the names."""
+        return tuple(f"{type}:{name}" for type in _NAMED for name in self.packages)
+
+    def conditions(self) -> Conditions:
+        named = self.named
+        either = (Not((Not(governing(self.files)), Not((HasAny(GOVERNS, named),)))),)
+        return (
+            *(either if named else governing(self.files)),
+            *one_of("project", self.project),
+            *one_of("repository", None if self.repository is None else ("", self.repository)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GoverningDecision:
+    """A decision, the texts of its parts that match, the files, and the ids of its successors.
+
+    A text is the type of the part, a colon, and its pattern or name; the most specific one comes first.
+    """
+
+    stored: StoredRecord
+    matched: tuple[str, ...]
+    files: tuple[str, ...]
+    superseded_by: tuple[str, ...] = ()
+
+    @property
+    def decision(self) -> Decision:
+        assert isinstance(self.stored.record, Decision)
+        return self.stored.record
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionContext:
+    """The decisions in force, the proposed ones and the past ones, and how many more of them were not read."""
+
+    governing: Sequence[GoverningDecision]
+    proposals: Sequence[GoverningDecision]
+    history: Sequence[GoverningDecision]
+    unread: int = 0
+
+
+class Governing:
+    """Reads the decisions that govern files. Raises ComponentFailed when the records do not answer."""
+
+    def __init__(self, records: Records, listings: Listings, pools: Pools) -> None:
+        self._records = records
+        self._listings = listings
+        self._pools = pools
+
+    async def context(self, request: ContextRequest, agent: Agent = None) -> DecisionContext:
+        """Return the decisions that govern the files or have one of the names, for `agent`."""
+        caller = self._pools.caller(agent)
+        listing = self._listings.decisions
+        return await self._pools.lists.run(caller, read_context, listing, self._records, request, datetime.now(UTC))
+
+
+def read_context(listing: Listing, records: Records, request: ContextRequest, now: datetime) -> DecisionContext:
+    """Return the decisions that govern the files at a moment, each group by specificity, then the newest first."""
+    conditions = request.conditions()
+    for _ in range(ATTEMPTS):
+        state = listing.follow()
+        rows = state.order[state.snapshot.mask(conditions, request.viewer)[state.order]]
+        groups = [*_groups(state.snapshot, _most_specific(state.snapshot, rows, request), microseconds(now))]
+        shown = np.concatenate([group[:MOST_OF_GROUP] for group in groups])
+        keys: list[int] = state.snapshot.keys[shown].tolist()
+        found = records.reads.by_keys(keys, request.viewer) if keys else {}
+        seqs = [found[key].seq if key in found else None for key in keys]
+        if seqs == state.snapshot.seqs[shown].tolist():
+            break
+    read = {key: one for key, one in found.items() if accepts(conditions, one)}
+    past = [read[key] for key in state.snapshot.keys[groups[2][:MOST_OF_GROUP]].tolist() if key in read]
+    successors = {key: links.superseded_by for key, links in links_of(records, past, request.viewer).items()}
+    files = by_anchor(request.files)
+
+    def decision_of(key: int) -> GoverningDecision:
+        stored = read[key]
+        assert isinstance(stored.record, Decision)
+        matched, chosen = matched_parts(stored.record.affects, files, request.packages)
+        return GoverningDecision(stored, matched, chosen, successors.get(key, ()))
+
+    current, proposals, history = (
+        [decision_of(key) for key in state.snapshot.keys[group[:MOST_OF_GROUP]].tolist() if key in read]
+        for group in groups
+    )
+    for each in (current, proposals, history):
+        each.sort(key=lambda one: -max(map(specificity, one.matched), default=0))
+    unread = sum(max(0, len(group) - MOST_OF_GROUP) for group in groups)
+    return DecisionContext(current, proposals, history, unread)
+
+
+def _most_specific(snapshot: Snapshot, rows: Ints, request: ContextRequest) -> Ints:
+    """Return the rows, those with the most specific pattern first, else in their order."""
+    ranks = np.zeros(len(snapshot.keys), np.int64)
+    for text in (*snapshot.paths.matching(request.files), *request.named):
+        held = snapshot.rows_holding(GOVERNS, text)
+        ranks[held] = np.maximum(ranks[held], specificity(text))
+    return rows[np.argsort(-ranks[rows], kind="stable")]
+
+
+def _groups(snapshot: Snapshot, rows: Ints, now: int) -> Iterator[Ints]:
+    """Yield the rows that are in force, those that are not decided yet, and those that are past."""
+    codes = [code for text, code in snapshot.codes["status"].items() if text in UNDECIDED]
+    past = snapshot.numbers["until"][rows] <= now
+    open_ = ~past & np.isin(snapshot.labels["status"][rows], codes)
+    yield rows[~past & ~open_]
+    yield rows[open_]
+    yield rows[past]
