@@ -51,6 +51,7 @@ class _Entry(NamedTuple):
 _GROUPS: Final[Mapping[str, Mapping[str, _Entry]]] = {
     "Ask a server": {
         "search": _Entry("Search records of all kinds, and print a list", "cstp search 'why SQLite'", "call"),
+        "context": _Entry("Print a briefing for the start of a session", "cstp context 'restore a backup'"),
         "call": _Entry("Call a method and print its result", "cstp call cstp.getStats"),
         "record": _Entry("Record a decision", "cstp record 'Keep orders in PostgreSQL' --confidence 0.8", "authoring"),
         "review": _Entry("State how a decision turned out", "cstp review dec_3f2a success", "authoring"),

@@ -46,7 +46,7 @@ def changes(
     except ValueError as error:
         raise ConfigurationError(str(error)) from None
     with client:
-        found = client.changes(_cursor(since), kinds=kinds, follow=follow)
+        found = client.changes(parse_cursor(since), kinds=kinds, follow=follow)
         try:
             _print(found, as_json=as_json)
         except TransportError as error:
@@ -68,7 +68,8 @@ def _print(found: Changes, *, as_json: bool) -> None:
             say(f"{change.op:6} {change.kind} {change.id} {format_instant(change.at)}")
 
 
-def _cursor(text: str) -> Cursor:
+def parse_cursor(text: str) -> Cursor:
+    """Return the cursor of an option. Raise BadParameter for a text that is none."""
     if text == NOW:
         return NOW
     if not (text.isascii() and text.isdigit() and len(text) <= 16):

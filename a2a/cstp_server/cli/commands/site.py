@@ -1,28 +1,29 @@
 """`cstp site`: the records that a token may see, as files that need no server."""
 
 import json
-import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 import typer
 
-from cognition_engines.errors import EngineError, FolderInUse
 from cognition_engines.kinds.fields import a_line, is_line
-from cognition_engines.models import SENSITIVITIES
-from cstp.call import Call
 from cstp.client.methods import Methods
 from cstp.errors import CstpError
-from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, name_store, settings_for
+from cstp_server.cli.chosen_methods import (
+    ClearanceOption,
+    ServerOption,
+    level_of,
+    opened_methods,
+    refuse_with_server,
+    server_methods,
+    server_of,
+)
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
 from cstp_server.cli.progress import record_bars
-from cstp_server.cli.remote import Remote, TimeoutOption, TokenOption, base_of, connect, print_error, required_token
-from cstp_server.cli.store import require_records
-from cstp_server.folder_methods import folder_methods, reading_token
-from cstp_server.loaded_settings import LoadedSettings
-from cstp_server.observe.log import configure_logging, write_rest
+from cstp_server.cli.remote import TimeoutOption, TokenOption, print_error
+from cstp_server.folder_methods import reading_token
 from cstp_server.terminal import say
 from cstp_server.ui.site_files import FolderRefused, check_replaceable
 from cstp_server.ui.site_records import SITE_KINDS, SiteKind, WrittenSite, write_site
@@ -32,19 +33,7 @@ KindOption = Annotated[
     list[str] | None,
     typer.Option("--kind", metavar="KIND", help=f"{', '.join(SITE_KINDS)}; repeatable. Default: all of these."),
 ]
-R = TypeVar("R")
 _AGENT: Final = "site"  # who reads a folder, in the audit
-
-
-class _RemoteMethods(Methods):
-    """Calls a server. A limit that is used up is waited for; a connection that broke is tried again."""
-
-    def __init__(self, remote: Remote) -> None:
-        self._remote = remote
-
-    def send(self, call: Call[R]) -> R:
-        """Send one call and return its result. Raise CstpError, and Unreachable without an answer in time."""
-        return self._remote.send_patiently(call, tries=3)
 
 
 @app.command("site")
@@ -55,18 +44,12 @@ def site_command(
         str | None, typer.Option(metavar="NAME", help="Title of the site. Default: the agent's name.")
     ] = None,
     kind: KindOption = None,
-    clearance: Annotated[
-        str | None,
-        typer.Option(metavar="LEVEL", help="Of a data folder: normal (the default), sensitive or highly_sensitive."),
-    ] = None,
+    clearance: ClearanceOption = None,
     project: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="With a data folder: only this project; repeatable. Default: all."),
     ] = None,
-    url: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Ask this server. Default: CSTP_URL, unless --data-dir is given."),
-    ] = None,
+    url: ServerOption = None,
     token: TokenOption = None,
     timeout: TimeoutOption = 30.0,
     as_json: JsonOption = False,
@@ -82,13 +65,14 @@ def site_command(
     kinds = _kinds(kind)
     try:
         check_replaceable(folder)
-        server = _server(url, data_dir)
+        server = server_of(url, data_dir)
         if server is not None:
-            _check_folder_options(clearance, project)
-            with connect(base_of(server, "--url"), required_token(token), timeout) as remote:
-                written = _write_site(_RemoteMethods(remote), folder, title, kinds, quiet=as_json)
+            refuse_with_server({"--clearance": clearance, "--project": project})
+            with server_methods(server, token, timeout) as methods:
+                written = _write_site(methods, folder, title, kinds, quiet=as_json)
         else:
-            with _open_methods(ctx, settings_for(ctx, data_dir, config), clearance, project) as methods:
+            reader = reading_token(_AGENT, level_of(clearance), _projects(project))
+            with opened_methods(ctx, settings_for(ctx, data_dir, config), reader) as methods:
                 written = _write_site(methods, folder, title, kinds, quiet=as_json)
     except FolderRefused as refused:
         raise typer.BadParameter(str(refused), param_hint="DIR") from None
@@ -105,40 +89,11 @@ def _kinds(names: Sequence[str] | None) -> frozenset[SiteKind]:
     return frozenset(known[name] for name in known if not names or name in names)
 
 
-def _server(url: str | None, data_dir: Path | None) -> str | None:
-    """Return the URL of the server to ask; None for the data folder, which, if named, wins over CSTP_URL."""
-    if url is not None and data_dir is not None:
-        raise typer.BadParameter("cannot be combined with --data-dir", param_hint="--url")
-    return url or (None if data_dir is not None else os.environ.get("CSTP_URL") or None)
-
-
-def _check_folder_options(clearance: str | None, project: Sequence[str] | None) -> None:
-    for option, given in (("--clearance", clearance), ("--project", project)):
-        if given:
-            raise typer.BadParameter("requires a data folder: with a server, the token decides", param_hint=option)
-
-
-@contextmanager
-def _open_methods(
-    ctx: typer.Context, loaded: LoadedSettings, clearance: str | None, projects: Sequence[str] | None
-) -> Iterator[Methods]:
-    """Open the methods over the data folder, with these rights."""
-    level = clearance or "normal"
-    if level not in SENSITIVITIES:
-        raise typer.BadParameter(f"must be one of {', '.join(SENSITIVITIES)}", param_hint="--clearance")
-    for name in projects or ():
+def _projects(names: Sequence[str] | None) -> Sequence[str] | None:
+    for name in names or ():
         if not is_line(name, 200):
             raise typer.BadParameter(f"must be {a_line(200)}", param_hint="--project")
-    name_store(loaded)
-    require_records(loaded)
-    # each call would have a line
-    configure_logging(loaded.settings.log.model_copy(update={"level": "warning"}))
-    ctx.call_on_close(write_rest)
-    try:
-        with folder_methods(loaded.settings, reading_token(_AGENT, level, projects or None)) as methods:
-            yield methods
-    except FolderInUse as error:
-        raise EngineError(f"{error}; ask that server instead, with --url and a token") from error
+    return names or None
 
 
 def _write_site(

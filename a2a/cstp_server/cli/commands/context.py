@@ -1,0 +1,91 @@
+"""`cstp context`: a briefing for the start of a session, of a server or of a data folder."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from cstp.call import typed_call
+from cstp.client.methods import Methods
+from cstp.errors import CstpError
+from cstp.methods.session_context import GET_SESSION_CONTEXT, SECTIONS
+from cstp_server.cli.chosen_methods import (
+    ClearanceOption,
+    ServerOption,
+    level_of,
+    opened_methods,
+    refuse_with_server,
+    server_methods,
+    server_of,
+)
+from cstp_server.cli.commands.changes import parse_cursor
+from cstp_server.cli.options import ConfigOption, DataDirOption, JsonOption, command_family, settings_for
+from cstp_server.cli.remote import TimeoutOption, TokenOption, print_error, show
+from cstp_server.folder_methods import reading_token
+from cstp_server.terminal import say, say_lines
+
+app = command_family()
+_AGENT = "context"  # who reads a folder, in the audit
+
+
+@app.command("context")
+def context_command(
+    ctx: typer.Context,
+    task: Annotated[list[str] | None, typer.Argument(metavar="TASK", help="The task, in plain words.")] = None,
+    project: Annotated[
+        str | None, typer.Option("--project", metavar="NAME", help="Only records of this project.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="CURSOR", help="The cursor of an earlier briefing: adds changes.")
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option("--include", metavar="SECTION", help=f"{', '.join(SECTIONS)}; repeatable. Default: all."),
+    ] = None,
+    max_tokens: Annotated[
+        int, typer.Option("--max-tokens", metavar="N", help="Length of the answer, 256 to 32000.")
+    ] = 4000,
+    clearance: ClearanceOption = None,
+    url: ServerOption = None,
+    token: TokenOption = None,
+    timeout: TimeoutOption = 30.0,
+    as_json: JsonOption = False,
+    data_dir: DataDirOption = None,
+    config: ConfigOption = None,
+) -> int:
+    """Print a briefing for the start of a session: decisions for the task, reviews that are due, changes, lessons.
+
+    It is Markdown in a fence, for the context of an agent; the line on standard error has the cursor for --since. With
+    --json, print the result of cstp.getSessionContext.
+    """
+    given = {
+        "task_description": " ".join(task or ()) or None,
+        "project": project,
+        "since": None if since is None else parse_cursor(since),
+        "include": include or None,
+        "max_tokens": max_tokens,
+        "format": "json" if as_json else "markdown",
+    }
+    server = server_of(url, data_dir)
+    try:
+        if server is not None:
+            refuse_with_server({"--clearance": clearance})
+            with server_methods(server, token, timeout) as methods:
+                _print(methods, given, as_json=as_json)
+        else:
+            reader = reading_token(_AGENT, level_of(clearance), None)
+            with opened_methods(ctx, settings_for(ctx, data_dir, config), reader) as methods:
+                _print(methods, given, as_json=as_json)
+    except CstpError as error:
+        return print_error(error, GET_SESSION_CONTEXT.name, given, as_json=as_json)
+    return 0
+
+
+def _print(methods: Methods, given: Mapping[str, object], *, as_json: bool) -> None:
+    found = methods.send(typed_call(GET_SESSION_CONTEXT, given))
+    if as_json:
+        show(found.model_dump(mode="json"), as_json=True)
+        return
+    say_lines((found.markdown or "").rstrip("\n"))
+    left = ", ".join(f"{count} of {name}" for name, count in (found.omitted or {}).items())
+    say(f"next: --since {found.cursor}" + (f"; did not fit: {left}" if left else ""), err=True)
