@@ -160,8 +160,7 @@ class Engine:
         self.list_extractions: Final = lists.extractions
         self.recall: Final = Recall(records, self.listings.timeline, indexes, searching, self.pools).answer
         everything = Everything(records, searching, passages, self.pools)
-        self.search: Final = everything.search
-        self.fetch: Final = everything.fetch
+        self.search, self.fetch = everything.search, everything.fetch
         self.cut: Final = passages.cut_for
         self.audit: Final = AuditTrail(records.audit, options.audit, options.call_seconds)
         of_operator = OperatorReads(records, self.audit, self.pools)
