@@ -16,6 +16,7 @@ from benchmarks.calls import Asked, measure_calls
 from benchmarks.controls import BruteForce, RawChroma
 from benchmarks.corpus import Corpus, make_decisions
 from benchmarks.embedding import embed_texts, packaged_model
+from benchmarks.hooks import measure_hooks, render_hooks
 from benchmarks.ingesting import measure_ingest
 from benchmarks.kind_calls import measure_kinds, render_kinds
 from benchmarks.options import ROOT, default_texts, positive, show_progress, sizes
@@ -59,6 +60,7 @@ def main() -> int:
         "writes": _measure_writes,
         "workers": _measure_workers,
         "pages": _measure_pages,
+        "hooks": _measure_hooks,
     }
     measure = next((modes[name] for name in modes if getattr(options, name)), _measure_all)
     try:
@@ -134,6 +136,11 @@ def _measure_workers(options: argparse.Namespace, _: float) -> None:
     _write_mode(options, "workers", "Speed of several workers", "workers-speed.md", parts)
 
 
+def _measure_hooks(options: argparse.Namespace, _: float) -> None:
+    parts = render_hooks(measure_hooks())
+    _write_mode(options, "hooks", "Speed of hooks", "hook-speed.md", parts)
+
+
 def _measure_pages(options: argparse.Namespace, _: float) -> None:
     """Measure the page for people, over every size of `--sizes`. Raises NoBrowser."""
     rounds = min(PAGE_ROUNDS, options.rounds)
@@ -187,6 +194,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="with --costs: an older version, to compare")
     parser.add_argument("--workers", action="store_true", help="instead: one worker and two")
     parser.add_argument("--pages", action="store_true", help="instead: the page for people, in chromium")
+    parser.add_argument("--hooks", action="store_true", help="instead: the hooks of an agent's program")
     parser.add_argument("--rounds", type=positive, default=200, help="calls in each cell")
     parser.add_argument("--quick", action="store_true", help="at most 50 rounds, and a short ingest")
     parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keeps filled stores between runs")

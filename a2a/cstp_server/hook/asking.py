@@ -5,17 +5,17 @@ pydantic and httpx take longer to import than a hook may take in all.
 
 import hashlib
 import hmac
-import http.client
 import json
 import os
 import socket
 from collections.abc import Mapping
-from contextlib import closing
 from datetime import UTC, datetime
+from importlib import import_module
 from time import monotonic, sleep
 from typing import Any, Final, NamedTuple
 
 LARGEST: Final = 4 * 1024 * 1024  # bytes of an answer, and of the tokens
+_HTTP: Final = "cstp_server.hook.asking_http"  # loaded by name: it takes half of the time of all imports
 _SOCKET: Final = "calls.socket"  # in the folder of the indexes, see `cstp_server.holder.folder_socket`
 _PAUSE_SECONDS: Final = 0.05
 
@@ -42,7 +42,7 @@ def call_method(target: Target, method: str, params: Mapping[str, Any], until: f
     body = json.dumps(request, ensure_ascii=False, separators=(",", ":")).encode()
     try:
         if target.url is not None:
-            answer = _ask_server(target.url, body, until)
+            answer = import_module(_HTTP).ask_server(target.url, body, until)
         else:
             answer = _ask_holder(target, body, until, waiting=waiting)
         document = json.loads(answer)
@@ -53,27 +53,8 @@ def call_method(target: Target, method: str, params: Mapping[str, Any], until: f
         raise NoAnswer(f"{target.url or target.folder}: no answer in time") from None
     except OSError as error:
         raise NoAnswer(f"{target.url or target.folder}: {error.strerror or error}") from None
-    except (ValueError, LookupError, TypeError, RecursionError, http.client.HTTPException):
+    except (ValueError, LookupError, TypeError, RecursionError):
         raise NoAnswer(f"{target.url or target.folder}: the answer is not one of CSTP") from None
-
-
-def _ask_server(url: str, body: bytes, until: float) -> bytes:
-    scheme, _, rest = url.partition("://")
-    host, slash, path = rest.partition("/")
-    secret = os.environ.get("CSTP_TOKEN")
-    if not host or "@" in host or scheme not in ("http", "https"):
-        raise NoAnswer(f"{url} is not an address")
-    if not secret:
-        raise NoAnswer("an address needs CSTP_TOKEN")
-    kind = http.client.HTTPSConnection if scheme == "https" else http.client.HTTPConnection
-    with closing(kind(host, timeout=_left(until))) as connection:
-        headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
-        connection.request("POST", f"{slash}{path.rstrip('/')}/cstp", body, headers)
-        response = connection.getresponse()
-        found = response.read(LARGEST + 1)
-    if len(found) > LARGEST:
-        raise NoAnswer(f"{url}: the answer is too large")
-    return found
 
 
 def _ask_holder(target: Target, body: bytes, until: float, *, waiting: bool) -> bytes:
@@ -82,7 +63,7 @@ def _ask_holder(target: Target, body: bytes, until: float, *, waiting: bool) -> 
         try:
             os.chdir(os.path.join(target.folder, "indexes"))  # as the path of a socket is short
             with socket.socket(socket.AF_UNIX) as connection:
-                connection.settimeout(_left(until))
+                connection.settimeout(left_seconds(until))
                 connection.connect(_SOCKET)
                 connection.sendall(line + body + b"\n")
                 found = b""
@@ -90,17 +71,18 @@ def _ask_holder(target: Target, body: bytes, until: float, *, waiting: bool) -> 
                     found += part
                     if len(found) > LARGEST:
                         raise NoAnswer(f"{target.folder}: the answer is too large")
-                    connection.settimeout(_left(until))
+                    connection.settimeout(left_seconds(until))
             if found or not waiting:
                 return found
         except (FileNotFoundError, ConnectionError):
             if not waiting or monotonic() > until:
                 remedy = "start cstp serve, or a program with cstp mcp"
                 raise NoAnswer(f"no process answers for {target.folder}; {remedy}") from None
-        sleep(min(_PAUSE_SECONDS, _left(until)))
+        sleep(min(_PAUSE_SECONDS, left_seconds(until)))
 
 
-def _left(until: float) -> float:
+def left_seconds(until: float) -> float:
+    """Return the seconds until `until`, of the monotonic clock. Raise TimeoutError."""
     if (left := until - monotonic()) <= 0:
         raise TimeoutError
     return left

@@ -105,7 +105,7 @@ def _before_edit(given: Mapping[str, Any], target: Target) -> str | None:
     marks, mark = read_marks(session), mark_of(os.path.join(folder, file))
     if mark in marks or is_full(marks):
         return None
-    params = {"files": [file], "maxTokens": _EDIT_TOKENS}
+    params = {"files": [file], "include": ["snippet"], "maxTokens": _EDIT_TOKENS}
     found = call_method(target, "cstp.getDecisionContext", params, monotonic() + _EDIT_SECONDS, waiting=False)
     text = explain_file(file, found)
     add_mark(session, mark)
